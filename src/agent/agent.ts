@@ -1,0 +1,78 @@
+/**
+ * A coding agent: one prompt in, one terminal result out.
+ *
+ * `run` must not throw and must resolve exactly once. It starts nothing before `onHeld` has resolved. Usage is
+ * reported as deltas with stable keys, as it becomes known. When `signal` fires, everything it started is gone before
+ * `run` resolves.
+ */
+import type { AgentPolicy, Role } from '../core/policy.ts';
+
+export interface Usage {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  reasoning: number;
+}
+
+export interface UsageReport extends Usage {
+  key: string;
+  model: string;
+  costUsd: number | null;
+}
+
+export interface TurnRequest {
+  task: string;
+  role: Role;
+  turn: number;
+  cwd: string;
+  prompt: string;
+  sessionId: string;
+  /** Where the session's data lives; the same directory when the session is resumed. Outside every workspace. */
+  sessionDir: string;
+  resume: boolean;
+  policy: AgentPolicy;
+  /** Identity for commits the agent makes itself. */
+  identity: { name: string; email: string };
+  /** A private home for this task. */
+  home: string;
+  logPath: string;
+  mark: string;
+}
+
+export type FailureCode =
+  | 'exit_nonzero'
+  | 'could_not_start'
+  | 'crashed'
+  | 'invalid_result'
+  | 'rate_limit'
+  | 'overload'
+  | 'usage_limit'
+  | 'auth'
+  | 'network'
+  | 'session_lost';
+
+export type TurnResult =
+  | { status: 'finished'; text: string; structured: unknown; usageKnown: boolean }
+  | { status: 'failed'; code: FailureCode; message: string; retryAt: number | null; usageKnown: boolean }
+  | { status: 'timed_out'; message: string; usageKnown: boolean }
+  | { status: 'cancelled'; usageKnown: boolean };
+
+export interface TurnHooks {
+  signal: AbortSignal;
+  onHeld(child: { pid: number; startTime: string; bootId: string }): Promise<void>;
+  onUsage(report: UsageReport): void;
+  /** Something came from the agent: output, a tool call. Resets the stall clock. */
+  onProgress(): void;
+}
+
+/** `empty`: the session exists but never had a message, so starting over loses nothing. */
+export type SessionProbe = 'resumable' | 'empty' | 'lost';
+
+export interface Agent {
+  readonly kind: string;
+  run(turn: TurnRequest, hooks: TurnHooks): Promise<TurnResult>;
+  probeSession(session: { sessionId: string; sessionDir: string }): Promise<SessionProbe>;
+  /** Null when it can work here; else what to install or configure. */
+  unavailable(policy: AgentPolicy): Promise<string | null>;
+}

@@ -1,0 +1,54 @@
+/**
+ * The outbox. A decision writes its actions in the same transaction as the state they follow from; then they are
+ * performed in order, one at a time per task.
+ *
+ * Effects are idempotent and replayed until their outcome is recorded. Runs start processes: each is started at most
+ * once per row, and after a crash the recovery table decides what follows.
+ */
+import type { Candidate, PromptKind } from './event.ts';
+import type { Role } from './policy.ts';
+
+/** Proof that every condition of the merge gate held for exactly this candidate; only `mergeGate` makes one. */
+export interface MergePermit {
+  readonly permit: 'merge';
+  pull: number;
+  headSha: string;
+  candidate: Candidate;
+}
+
+export type Effect =
+  | { kind: 'label'; issue: number; add: string[]; remove: string[] }
+  | { kind: 'comment'; issue: number; marker: string; body: string }
+  | { kind: 'close_issue'; issue: number }
+  | { kind: 'prepare_workspace' }
+  | { kind: 'checkpoint' }
+  | { kind: 'push'; sha: string; expected: string | null }
+  | { kind: 'ensure_pull'; headSha: string }
+  | { kind: 'post_review'; pull: number; headSha: string; marker: string; verdict: string; body: string }
+  | { kind: 'build_candidate'; headSha: string }
+  | { kind: 'land'; permit: MergePermit }
+  | { kind: 'close_pull'; pull: number; comment: string }
+  | { kind: 'adopt_head'; sha: string }
+  | { kind: 'delete_branch' }
+  | { kind: 'reap_workspace' }
+  | { kind: 'preserve_workspace' };
+
+export type Run =
+  | { kind: 'turn'; role: Role; turn: number; sessionId: string; prompt: PromptKind; priorFailure: string | null }
+  | { kind: 'gate'; scope: 'work'; tree: string; commit: string }
+  | { kind: 'gate'; scope: 'candidate'; tree: string; commit: string };
+
+export type Action = Effect | Run;
+
+export const isRun = (action: Action): action is Run => action.kind === 'turn' || action.kind === 'gate';
+
+/** An action as stored. `startedAt` is set in the transaction that precedes performing it. */
+export interface PendingAction {
+  id: number;
+  task: string | null;
+  action: Action;
+  startedAt: number | null;
+  attempts: number;
+  /** Not before this time: an effect that failed is repeated with backoff. */
+  notBefore: number;
+}

@@ -1,0 +1,145 @@
+/**
+ * Everything that can happen, as typed events.
+ *
+ * A task's row is the fold of its events (`apply` in task.ts), so an event carries every value the row takes from it.
+ */
+import type { Evidence } from './gate.ts';
+import type { Reason, State } from './machine.ts';
+import type { Role } from './policy.ts';
+import type { Verdict } from './verdict.ts';
+
+export type TaskKind = 'issue' | 'plan' | 'goal';
+
+export type HoldReason =
+  | 'retry_backoff'
+  | 'provider_limit'
+  | 'gate_could_not_run'
+  | 'gate_empty'
+  | 'critic_unusable'
+  | 'needs_approval'
+  | 'needs_merge'
+  | 'dirty_checkout'
+  | 'body_edited'
+  | 'operator_pause'
+  | 'checkpoint_refused'
+  | 'forge_unavailable'
+  | 'merge_refused';
+
+/** Why a task waits. Without `until` only a person or a changed fact ends it. */
+export interface Hold {
+  reason: HoldReason;
+  detail: string;
+  until: number | null;
+}
+
+/** How a turn ended. `interrupted` (its runner died or stopped) does not count as a turn. */
+export type TurnStatus = 'finished' | 'failed' | 'interrupted' | 'cancelled' | 'stalled' | 'timed_out';
+
+export type PromptKind = 'task' | 'continuation' | 'revise' | 'interrupted' | 'handover' | 'critic';
+
+export type FeedbackKind = 'critic' | 'conflict' | 'gate' | 'ci' | 'review' | 'contract';
+
+export interface Feedback {
+  kind: FeedbackKind;
+  text: string;
+}
+
+export interface Contract {
+  title: string;
+  body: string;
+  hash: string;
+}
+
+export interface Checkpoint {
+  sha: string;
+  tree: string;
+}
+
+export interface Candidate {
+  sha: string;
+  tree: string;
+  trunk: string;
+  headSha: string;
+}
+
+interface TaskEvents {
+  task_created: {
+    kind: TaskKind;
+    issue: number | null;
+    attempt: number;
+    slug: string;
+    branch: string;
+    contract: Contract;
+  };
+  worker_state_transition: {
+    from: State | 'none';
+    to: State;
+    reason: Reason | null;
+    why: string;
+    sessionId: string | null;
+    turn: number;
+    headSha: string | null;
+  };
+  contract_updated: { contract: Contract };
+  workspace_ready: { path: string; baseSha: string };
+  workspace_failed: { problem: string };
+  turn_started: { turn: number; role: Role; sessionId: string; prompt: PromptKind };
+  turn_completed: {
+    turn: number;
+    role: Role;
+    sessionId: string;
+    status: TurnStatus;
+    code: string | null;
+    message: string;
+    durationMs: number;
+    usage: 'known' | 'unknown';
+  };
+  checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };
+  checkpoint_refused: { problem: string };
+  gate_completed: { scope: 'work' | 'candidate'; evidence: Evidence };
+  branch_pushed: { sha: string };
+  person_pushed: { head: Checkpoint };
+  pull_ensured: { pull: number; headSha: string };
+  verdict_recorded: { headSha: string; verdict: Verdict; by: string; round: number; blocking: string[] };
+  critic_failed: { problem: string };
+  feedback_added: { feedback: Feedback };
+  candidate_built: { candidate: Candidate };
+  candidate_dropped: { why: string };
+  merge_decided: { permitted: boolean; conditions: { name: string; met: boolean; value: string }[] };
+  merge_observed: { sha: string; by: 'loop' | 'person' };
+  hold_set: Hold;
+  hold_cleared: { reason: HoldReason; by: string };
+  session_lost: { sessionId: string; why: string };
+  recovered: { plan: string; why: string };
+  worktree_preserved: { path: string };
+  worktree_reaped: { path: string };
+  budget_warning: { spent: string; limit: string };
+  effect_failed: { action: string; problem: string; attempt: number };
+}
+
+interface LoopEvents {
+  runner_started: { owner: string; pid: number; version: string };
+  runner_stopped: { owner: string; why: string };
+  issue_declined: { issue: number; bodyHash: string; questions: string[] };
+  loop_paused: { by: string };
+  loop_resumed: { by: string };
+  loop_stop_requested: { by: string; now: boolean };
+  request_made: { kind: string; by: string };
+  config_reloaded: { path: string };
+  config_invalid: { path: string; problem: string };
+  process_stopped: { pid: number; why: string };
+  loop_failed: { where: string; problem: string };
+}
+
+export type EventData = TaskEvents & LoopEvents;
+export type EventType = keyof EventData;
+
+/** An event before the store gives it its place. */
+export type NewEvent = { [T in EventType]: { type: T; data: EventData[T] } }[EventType];
+
+/** An event as stored: `seq` has no gaps, `task` is null for the loop's own. */
+export type LoopEvent = NewEvent & { seq: number; at: number; task: string | null };
+
+export function event<T extends EventType>(type: T, data: EventData[T]): NewEvent {
+  return { type, data } as NewEvent;
+}

@@ -1,0 +1,55 @@
+/** What the operator decided, resolved from WORKFLOW.md: plain values, no file names of ours, no clock. */
+import type { Severity } from './findings.ts';
+
+export const ROLES = ['coder', 'critic', 'auditor', 'specifier', 'planner', 'groomer'] as const;
+export type Role = (typeof ROLES)[number];
+
+export type SessionPolicy = 'persist' | 'rotate' | 'fresh';
+
+export interface AgentPolicy {
+  kind: string;
+  command: string | null;
+  script: string | null;
+  model: string | null;
+  turnTimeoutMs: number;
+  stallTimeoutMs: number;
+}
+
+export interface Labels {
+  ready: string;
+  running: string;
+  needsReview: string;
+  needsSpec: string;
+  blocked: string;
+  abandon: string;
+  merged: string;
+}
+
+export interface Policy {
+  requiredLabels: string[];
+  labels: Labels;
+  pollIntervalMs: number;
+  maxConcurrent: number;
+  maxTurns: number;
+  agents: Record<Role, AgentPolicy>;
+  critic: { enabled: boolean; maxRounds: number; parallel: number; blockOn: Severity[] };
+  /** `none` was said explicitly; an empty list of commands was not, and waits for a person. */
+  gate: { setup: string[]; commands: string[] | 'none'; timeoutMs: number };
+  session: SessionPolicy;
+  sandbox: 'auto' | 'none' | 'required';
+  merge: { enabled: boolean; method: 'squash' | 'merge' | 'rebase' };
+  budget: { usd: number | null; tokens: number | null; wallMs: number | null };
+  recovery: { mode: 'auto' | 'manual'; onLostSession: 'abandon' | 'fresh_session' };
+  hooks: {
+    afterCreate: string | null;
+    beforeRun: string | null;
+    afterRun: string | null;
+    beforeRemove: string | null;
+    timeoutMs: number;
+  };
+  cooldownMs: number;
+  /** Consecutive turns that may change nothing before `no_progress`. */
+  idleTurns: number;
+  protectedPaths: string[];
+  coAuthor: string | null;
+}

@@ -1,0 +1,267 @@
+/**
+ * A task: our durable record of one attempt at one issue.
+ *
+ * The row is the fold of its events. `apply` is the only place where a task changes, so replaying the events of a task
+ * from the first yields its row.
+ */
+import type { Candidate, Checkpoint, Contract, Feedback, Hold, LoopEvent, TaskKind } from './event.ts';
+import type { Evidence } from './gate.ts';
+import { isEdge, isTerminal, type Reason, type State } from './machine.ts';
+import type { Role } from './policy.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface RecordedVerdict {
+  headSha: string;
+  verdict: Verdict;
+  by: string;
+  round: number;
+}
+
+export interface Task {
+  id: string;
+  kind: TaskKind;
+  issue: number | null;
+  attempt: number;
+  slug: string;
+  branch: string;
+  contract: Contract;
+
+  state: State;
+  reason: Reason | null;
+  /** One sentence: why it is in this state. */
+  why: string;
+  hold: Hold | null;
+
+  /** Coder turns, counted when they start; an interrupted one is taken back. */
+  turns: number;
+  criticRounds: number;
+  /** In a row: turns killed with their runner, failed turns, stalled turns, turns without a change, unusable reports. */
+  streaks: { interrupted: number; failed: number; stalled: number; idle: number; critic: number; workspace: number };
+  /** The coder's session; null until the first turn and after it was lost. */
+  sessionId: string | null;
+  sessionIds: string[];
+  /** The turn in progress, whatever its role; `delivers` is how much of `feedback` its prompt carries. */
+  turn: { turn: number; role: Role; sessionId: string; startedAt: number; delivers: number } | null;
+  /** Why the last coder turn did not lead on; the next prompt names it. */
+  priorFailure: string | null;
+
+  workspace: string | null;
+  baseSha: string | null;
+  /** The last checkpoint. Null when the work tree may hold something newer. */
+  head: Checkpoint | null;
+  /** The last head ever recorded; `head` is null while a turn may be changing it. */
+  headSha: string | null;
+  /** The head has no difference to its base. */
+  empty: boolean;
+  gate: Evidence | null;
+  pushedSha: string | null;
+  pull: number | null;
+  verdict: RecordedVerdict | null;
+  /** What the coder has not been told yet. */
+  feedback: Feedback[];
+  candidate: Candidate | null;
+  candidateGate: Evidence | null;
+  mergedSha: string | null;
+  /** Set when a person released a critic hold: the next unusable report ends the task. */
+  criticHeldOnce: boolean;
+
+  workedMs: number;
+  createdAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+}
+
+/** A task with the version the store compares when it commits. */
+export interface StoredTask {
+  task: Task;
+  version: number;
+}
+
+/** dispatched is a reservation; running and revising burn tokens. A held task has no slot. */
+export function occupiesSlot(task: Task): boolean {
+  return ['dispatched', 'running', 'revising'].includes(task.state) && task.hold === null;
+}
+
+export const isEnded = (task: Task): boolean => isTerminal(task.state);
+
+export function fold(id: string, events: readonly LoopEvent[]): Task {
+  let task: Task | null = null;
+  for (const happened of events) if (happened.task === id) task = apply(task, happened);
+  if (!task) throw new Error(`no task_created among the events of ${id}`);
+  return task;
+}
+
+/** The next row. Events that say nothing about the row leave it as it is. */
+export function apply(task: Task | null, happened: LoopEvent): Task {
+  if (happened.type === 'task_created') return born(happened.task ?? '', happened.data, happened.at);
+  if (!task) throw new Error(`${happened.type} before task_created`);
+  const at = happened.at;
+  switch (happened.type) {
+    case 'worker_state_transition': {
+      const { from, to, reason, why } = happened.data;
+      if (from !== 'none' && (from !== task.state || !isEdge(from, to))) {
+        throw new Error(`task ${task.id} has no edge ${task.state} → ${to} (event said ${from})`);
+      }
+      return {
+        ...task,
+        state: to,
+        reason,
+        why,
+        startedAt: to === 'dispatched' ? (task.startedAt ?? at) : task.startedAt,
+        endedAt: isTerminal(to) ? at : null,
+        hold: isTerminal(to) || from === 'abandoned' ? null : task.hold,
+        candidate: to === 'merging' || to === 'merged' ? task.candidate : null,
+        candidateGate: to === 'merging' || to === 'merged' ? task.candidateGate : null,
+        ...(from === 'abandoned' ? restarted() : {}),
+      };
+    }
+    case 'contract_updated':
+      return { ...task, contract: happened.data.contract };
+    case 'workspace_ready':
+      return {
+        ...task,
+        workspace: happened.data.path,
+        baseSha: task.baseSha ?? happened.data.baseSha,
+        streaks: { ...task.streaks, workspace: 0 },
+      };
+    case 'workspace_failed':
+      return { ...task, streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 } };
+    case 'turn_started': {
+      const { turn, role, sessionId } = happened.data;
+      const current = { turn, role, sessionId, startedAt: at, delivers: role === 'coder' ? task.feedback.length : 0 };
+      if (role !== 'coder') return { ...task, turn: current };
+      return {
+        ...task,
+        turn: current,
+        turns: turn,
+        sessionId,
+        sessionIds: task.sessionIds.includes(sessionId) ? task.sessionIds : [...task.sessionIds, sessionId],
+        head: null,
+      };
+    }
+    case 'turn_completed': {
+      const { role, status, durationMs, message } = happened.data;
+      const workedMs = task.workedMs + durationMs;
+      if (role !== 'coder') return { ...task, turn: null, workedMs };
+      const { streaks } = task;
+      return {
+        ...task,
+        turn: null,
+        workedMs,
+        turns: status === 'interrupted' ? task.turns - 1 : task.turns,
+        feedback: status === 'interrupted' ? task.feedback : task.feedback.slice(task.turn?.delivers ?? 0),
+        priorFailure: status === 'finished' ? null : message,
+        streaks: {
+          ...streaks,
+          interrupted: status === 'interrupted' ? streaks.interrupted + 1 : 0,
+          failed: status === 'failed' || status === 'timed_out' ? streaks.failed + 1 : status === 'finished' ? 0 : streaks.failed,
+          stalled: status === 'stalled' ? streaks.stalled + 1 : status === 'finished' ? 0 : streaks.stalled,
+        },
+      };
+    }
+    case 'checkpointed': {
+      const { head, baseSha, changed, empty } = happened.data;
+      return {
+        ...task,
+        head,
+        headSha: head.sha,
+        baseSha,
+        empty,
+        streaks: { ...task.streaks, idle: changed ? 0 : task.streaks.idle + 1 },
+      };
+    }
+    case 'gate_completed':
+      return happened.data.scope === 'work'
+        ? { ...task, gate: happened.data.evidence, priorFailure: null }
+        : { ...task, candidateGate: happened.data.evidence };
+    case 'branch_pushed':
+      return { ...task, pushedSha: happened.data.sha };
+    case 'person_pushed':
+      return { ...task, head: happened.data.head, headSha: happened.data.head.sha, pushedSha: happened.data.head.sha };
+    case 'pull_ensured':
+      return { ...task, pull: happened.data.pull };
+    case 'verdict_recorded': {
+      const { headSha, verdict, by, round } = happened.data;
+      return {
+        ...task,
+        verdict: { headSha, verdict, by, round },
+        criticRounds: round,
+        streaks: { ...task.streaks, critic: 0 },
+      };
+    }
+    case 'critic_failed':
+      return { ...task, streaks: { ...task.streaks, critic: task.streaks.critic + 1 } };
+    case 'feedback_added':
+      return { ...task, feedback: [...task.feedback, happened.data.feedback] };
+    case 'candidate_built':
+      return { ...task, candidate: happened.data.candidate, candidateGate: null };
+    case 'candidate_dropped':
+      return { ...task, candidate: null, candidateGate: null };
+    case 'merge_observed':
+      return { ...task, mergedSha: happened.data.sha };
+    case 'hold_set':
+      return { ...task, hold: happened.data };
+    case 'hold_cleared':
+      return {
+        ...task,
+        hold: null,
+        criticHeldOnce: task.criticHeldOnce || happened.data.reason === 'critic_unusable',
+      };
+    case 'session_lost':
+      return { ...task, sessionId: null };
+    case 'worktree_reaped':
+      return { ...task, workspace: null };
+    default:
+      return task;
+  }
+}
+
+type Birth = Extract<LoopEvent, { type: 'task_created' }>['data'];
+
+function born(id: string, birth: Birth, at: number): Task {
+  return {
+    id,
+    kind: birth.kind,
+    issue: birth.issue,
+    attempt: birth.attempt,
+    slug: birth.slug,
+    branch: birth.branch,
+    contract: birth.contract,
+    state: 'queued',
+    reason: null,
+    why: 'claimed',
+    hold: null,
+    turns: 0,
+    criticRounds: 0,
+    streaks: NO_STREAKS,
+    sessionId: null,
+    sessionIds: [],
+    turn: null,
+    priorFailure: null,
+    workspace: null,
+    baseSha: null,
+    head: null,
+    headSha: null,
+    empty: true,
+    gate: null,
+    pushedSha: null,
+    pull: null,
+    verdict: null,
+    feedback: [],
+    candidate: null,
+    candidateGate: null,
+    mergedSha: null,
+    criticHeldOnce: false,
+    workedMs: 0,
+    createdAt: at,
+    startedAt: null,
+    endedAt: null,
+  };
+}
+
+const NO_STREAKS: Task['streaks'] = { interrupted: 0, failed: 0, stalled: 0, idle: 0, critic: 0, workspace: 0 };
+
+/** A restart keeps identity, work, findings and money spent; it resets the counters and opens a fresh session. */
+function restarted(): Partial<Task> {
+  return { streaks: NO_STREAKS, turn: null, turns: 0, criticRounds: 0, criticHeldOnce: false, head: null, sessionId: null };
+}

@@ -1,0 +1,58 @@
+/** Failures of a boundary, and mistakes of input, that a caller tells apart. */
+
+/** Something a person can put right: what happened, to which thing, and what to do next. */
+export class UserError extends Error {
+  override name = 'UserError';
+  readonly hint: string | null;
+  constructor(message: string, hint: string | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.hint = hint;
+  }
+}
+
+export class VersionConflict extends Error {
+  override name = 'VersionConflict';
+}
+
+/** The lease named by a write is not held any more: another runner owns the task. */
+export class LeaseLost extends Error {
+  override name = 'LeaseLost';
+}
+
+/** A commit would have exceeded a limit it named. Nothing was written. */
+export class LimitReached extends Error {
+  override name = 'LimitReached';
+}
+
+/** The database can't be read or written: full disk, read-only file, lock held too long. */
+export class StoreUnavailable extends Error {
+  override name = 'StoreUnavailable';
+}
+
+/** The forge did not answer, or asked us to wait until `retryAt`. */
+export class ForgeUnavailable extends Error {
+  override name = 'ForgeUnavailable';
+  readonly retryAt: number | null;
+  constructor(message: string, retryAt: number | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.retryAt = retryAt;
+  }
+}
+
+export class GitFailed extends Error {
+  override name = 'GitFailed';
+  readonly args: readonly string[];
+  readonly exitCode: number | null;
+  readonly stderr: string;
+  constructor(args: readonly string[], exitCode: number | null, stderr: string) {
+    super(`git ${args.join(' ')} failed (${exitCode ?? 'signal'}): ${stderr.trim().slice(0, 2000)}`);
+    this.args = args;
+    this.exitCode = exitCode;
+    this.stderr = stderr;
+  }
+}
+
+/** A workspace is not the one we made, or holds something we refuse to touch. */
+export class WorkspaceRefused extends Error {
+  override name = 'WorkspaceRefused';
+}

@@ -1,0 +1,96 @@
+/**
+ * Where issues and pull requests live.
+ *
+ * Verbs are idempotent: `ensure…` finds what an earlier call made, by deterministic name or marker and own author.
+ * A forge that can't answer throws ForgeUnavailable; it never invents an answer.
+ */
+import type { Candidate, Checkpoint } from '../core/event.ts';
+
+export interface Issue {
+  number: number;
+  title: string;
+  body: string;
+  bodyHash: string;
+  state: 'open' | 'closed';
+  labels: string[];
+  /** 1 (first) to 4; null when none was given. */
+  priority: number | null;
+  blockedBy: number[];
+  /** The hash of the body when it was made ready; null when that moment was not recorded. */
+  readyHash: string | null;
+  /** When it was made ready last; null when unknown. A later time than an attempt's end is a person's new request. */
+  readyAt: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface Pull {
+  number: number;
+  issue: number | null;
+  branch: string;
+  state: 'open' | 'closed' | 'merged';
+  /** Computed from the branch now; null when the branch is gone. */
+  headSha: string | null;
+  mergedSha: string | null;
+  /** People's approvals, each for one head. */
+  approvals: { headSha: string; by: string }[];
+}
+
+export interface ReviewComment {
+  file: string | null;
+  line: number | null;
+  body: string;
+}
+
+export type LandResult =
+  | { kind: 'landed'; sha: string }
+  | { kind: 'trunk_moved' }
+  | { kind: 'dirty_checkout'; detail: string }
+  | { kind: 'refused'; detail: string };
+
+export interface ForgeProblem {
+  what: string;
+  fix: string;
+}
+
+export interface Forge {
+  readonly kind: string;
+  /** What would keep it from working, found at start-up. */
+  check(): Promise<ForgeProblem[]>;
+
+  /** Every open issue. */
+  openIssues(): Promise<Issue[]>;
+  issue(number: number): Promise<Issue | null>;
+  relabel(issue: number, change: { add: string[]; remove: string[] }): Promise<void>;
+  ensureComment(issue: number, marker: string, body: string): Promise<void>;
+  closeIssue(issue: number): Promise<void>;
+
+  trunk(): Promise<{ branch: string; sha: string }>;
+  /** Publishes `sha` as the branch's head, only if the branch is still at `expected` (null: does not exist). */
+  push(branch: string, sha: string, expected: string | null): Promise<'pushed' | 'moved'>;
+  branchHead(branch: string): Promise<Checkpoint | null>;
+  deleteBranch(branch: string): Promise<void>;
+  ensurePull(pull: { issue: number | null; branch: string; title: string; body: string; marker: string }): Promise<Pull>;
+  pull(number: number): Promise<Pull | null>;
+  postReview(
+    pull: number,
+    review: { marker: string; headSha: string; verdict: string; body: string; comments: ReviewComment[] },
+  ): Promise<void>;
+  closePull(pull: number, comment: string): Promise<void>;
+
+  /** The commit that would land: `headSha` on today's trunk, by `method`. */
+  buildCandidate(input: {
+    headSha: string;
+    method: 'squash' | 'merge' | 'rebase';
+    message: string;
+    task: string;
+  }): Promise<{ kind: 'clean'; candidate: Candidate } | { kind: 'conflict'; files: string[]; trunk: string } | { kind: 'empty'; trunk: string }>;
+  /** Why a merge could not land now, before anything is built; null when it could. */
+  mergeBlocker(): Promise<string | null>;
+  /** Makes exactly this candidate trunk by compare-and-swap; asked again, says `landed` when it is there. */
+  land(pull: number, candidate: Candidate): Promise<LandResult>;
+  /** Is this commit, or a commit with the same effect for the pull request, on trunk? */
+  onTrunk(sha: string): Promise<boolean>;
+  /** The files changed and the patch between two commits. */
+  diff(base: string, head: string): Promise<{ files: string[]; patch: string }>;
+}

@@ -1,0 +1,45 @@
+/**
+ * Children of the loop: born held, found again, stopped for good.
+ *
+ * A child waits on a pipe until `onHeld` has resolved (its record is durable) and exits if the pipe closes first. It
+ * leads its own process group. `FORGE_MARK` in its environment is the second net for descendants that left the group.
+ */
+import type { ProcessRecord } from '../store/store.ts';
+
+export interface LaunchRequest {
+  /** argv; never a string that a shell of ours would parse. */
+  argv: readonly string[];
+  cwd: string;
+  /** The whole environment: built, never inherited. */
+  env: Record<string, string>;
+  stdin: string;
+  /** Where stdout and stderr go, appended as they come; the tail is kept in memory. */
+  logPath: string;
+  timeoutMs: number | null;
+  signal: AbortSignal;
+  /** Committed before the child is let go; when it rejects, the child never runs. */
+  onHeld(child: { pid: number; startTime: string; bootId: string }): Promise<void>;
+  onOutput?(): void;
+}
+
+export interface LaunchResult {
+  code: number | null;
+  signal: string | null;
+  timedOut: boolean;
+  cancelled: boolean;
+  spawnError: string | null;
+  /** The last 16 KiB of both streams, in order of arrival. */
+  tail: string;
+  durationMs: number;
+}
+
+export interface Processes {
+  /** Never throws. Resolves when the child and its whole group are gone. */
+  launch(request: LaunchRequest): Promise<LaunchResult>;
+  isAlive(record: ProcessRecord): Promise<boolean>;
+  /** Terminates, then kills: the group of each record that is still that process, and every process carrying the task's mark. Returns the pids it stopped. */
+  stop(task: string, records: readonly ProcessRecord[]): Promise<number[]>;
+}
+
+/** The environment variable that marks everything started for a task. */
+export const MARK = 'FORGE_MARK';

@@ -1,0 +1,161 @@
+/**
+ * The durable state of a loop, as domain verbs.
+ *
+ * One commit is one transaction: it appends events, writes the row they fold to, adds and finishes actions. It is
+ * refused as a whole when the version moved (`VersionConflict`), when the lease is no longer ours (`LeaseLost`), or
+ * when a limit it names is full (`LimitReached`). A verb either happened completely or not at all.
+ */
+import type { Action, PendingAction } from '../core/action.ts';
+import type { LoopEvent, NewEvent } from '../core/event.ts';
+import type { Finding } from '../core/findings.ts';
+import type { Role } from '../core/policy.ts';
+import type { StoredTask } from '../core/task.ts';
+
+/** Proof that this runner owns `key`; every write about a task carries one. */
+export interface Lease {
+  key: string;
+  owner: string;
+  /** Grows with every change of owner; a commit with an older number is refused. */
+  fencing: number;
+  expiresAt: number;
+}
+
+export const taskLease = (taskId: string): string => `task:${taskId}`;
+export const INTAKE_LEASE = 'intake';
+
+/** A child process that recovery can find again: pid and start time together never name two processes. */
+export interface ProcessRecord {
+  task: string;
+  pid: number;
+  startTime: string;
+  bootId: string;
+  purpose: string;
+}
+
+export interface UsageDelta {
+  task: string;
+  turn: number;
+  role: Role;
+  sessionId: string;
+  model: string;
+  /** Recording the same key again changes nothing. */
+  key: string;
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  reasoning: number;
+  /** Null when the provider gave no cost and none could be computed. */
+  costUsd: number | null;
+  at: number;
+}
+
+export interface Spend {
+  tokens: number;
+  costUsd: number;
+  /** False when some turn's usage or cost is unknown, so that the sums are lower bounds. */
+  complete: boolean;
+}
+
+export type RequestKind = 'cancel' | 'abandon' | 'approve' | 'pause' | 'resume' | 'restart';
+
+/** What a person asked of a task; read as a fact by the runner that owns it. */
+export interface Request {
+  id: number;
+  task: string;
+  kind: RequestKind;
+  by: string;
+  at: number;
+}
+
+/** The loop's own row. */
+export interface LoopRow {
+  pausedBy: string | null;
+  stop: 'no' | 'drain' | 'now';
+  /** The last problem with WORKFLOW.md, kept until it is mended. */
+  configProblem: string | null;
+}
+
+export interface Commit {
+  lease: Lease;
+  taskId: string;
+  expectedVersion: number;
+  /** Stamped with `at` and the next sequence numbers, folded into the row. */
+  events: NewEvent[];
+  at: number;
+  addActions?: Action[];
+  /** Removed in the same transaction: its outcome is among the events. */
+  finishAction?: number;
+  /** Actions that no longer make sense, dropped unperformed. */
+  dropActions?: 'all';
+  findings?: Finding[];
+  consumeRequests?: number[];
+  /** Refuse when granting would exceed these: tasks that hold a slot; critics at work; tasks that are merging. */
+  limits?: { slots?: number; critics?: number; merging?: number };
+}
+
+export interface Claim {
+  lease: Lease;
+  taskId: string;
+  issue: number | null;
+  events: NewEvent[];
+  actions: Action[];
+  at: number;
+}
+
+export interface TaskFilter {
+  /** Only tasks that have not ended, or have ended with actions still pending. */
+  live?: boolean;
+  issue?: number;
+}
+
+export interface Store {
+  /** Null when another task of the issue has not ended. */
+  claim(claim: Claim): Promise<StoredTask | null>;
+  task(id: string): Promise<StoredTask | null>;
+  /** Oldest first. */
+  tasks(filter?: TaskFilter): Promise<StoredTask[]>;
+  commit(commit: Commit): Promise<StoredTask>;
+
+  /** In the order they were decided; `null` for the loop's own. */
+  pendingActions(taskId: string | null): Promise<PendingAction[]>;
+  /** Marks an action as started; counted in `attempts`. */
+  startAction(lease: Lease, id: number, at: number): Promise<void>;
+  /** Puts an effect off after a failure, with its event. */
+  deferAction(lease: Lease, id: number, notBefore: number, events: NewEvent[], at: number): Promise<void>;
+  /** The loop's own events and actions, such as declining an issue; also finishes one of its actions. */
+  record(record: {
+    lease?: Lease;
+    events: NewEvent[];
+    at: number;
+    addActions?: Action[];
+    finishAction?: number;
+  }): Promise<void>;
+
+  /** Ours, or nobody's, or its owner's that lapsed or is among `dead`; null when somebody alive has it. */
+  acquireLease(key: string, owner: string, now: number, ttlMs: number, dead: (owner: string) => boolean): Promise<Lease | null>;
+  /** Extends all leases of this owner that have not been taken over; returns those it still has. */
+  renewLeases(owner: string, now: number, ttlMs: number): Promise<Lease[]>;
+  releaseLease(lease: Lease): Promise<void>;
+  leases(): Promise<Lease[]>;
+
+  /** Written before a child is let go. Refused with `LeaseLost` when the lease is not ours any more. */
+  recordProcess(lease: Lease, process: ProcessRecord): Promise<void>;
+  forgetProcess(process: ProcessRecord): Promise<void>;
+  processes(taskId?: string): Promise<ProcessRecord[]>;
+
+  addUsage(deltas: UsageDelta[]): Promise<void>;
+  usage(taskId?: string): Promise<UsageDelta[]>;
+  spend(taskId: string): Promise<Spend>;
+  findings(taskId: string): Promise<Finding[]>;
+
+  request(request: Omit<Request, 'id'>): Promise<void>;
+  requests(taskId: string): Promise<Request[]>;
+
+  loop(): Promise<LoopRow>;
+  updateLoop(change: Partial<LoopRow>, events: NewEvent[], at: number): Promise<LoopRow>;
+
+  /** Strictly after `after`, in sequence. `last` gives only that many of the newest. */
+  events(query?: { after?: number; task?: string; limit?: number; last?: number; type?: string }): Promise<LoopEvent[]>;
+  close(): Promise<void>;
+}

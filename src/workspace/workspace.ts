@@ -1,0 +1,65 @@
+/**
+ * A task's own work tree and branch.
+ *
+ * Nothing here runs code of the agent on the host: git is only ever run on the host's repository, with hooks, filters
+ * and fsmonitor off, never inside a directory the agent can write its configuration to.
+ */
+import type { Checkpoint } from '../core/event.ts';
+
+export interface WorkspaceSpec {
+  task: string;
+  issue: number | null;
+  slug: string;
+  branch: string;
+  /** The commit the branch starts from when it does not exist yet. */
+  baseSha: string;
+}
+
+export interface PreparedWorkspace {
+  path: string;
+  baseSha: string;
+  created: boolean;
+}
+
+export interface CheckpointResult {
+  head: Checkpoint;
+  /** The merge base with trunk that the work is measured against. */
+  baseSha: string;
+  /** False when the head's tree equals its base's tree. */
+  empty: boolean;
+}
+
+/** What recovery can see of a workspace without changing it. */
+export interface WorkspaceProbe {
+  exists: boolean;
+  /** Still the directory we made: on its branch, its git directory in place. */
+  intact: boolean;
+  dirty: boolean;
+  problem: string | null;
+}
+
+export interface Workspaces {
+  readonly kind: 'clone' | 'worktree';
+  path(spec: Pick<WorkspaceSpec, 'task' | 'issue' | 'slug'>): string;
+  /** Idempotent: makes it, or repairs a half-made one; never deletes what holds commits or unsaved work. */
+  prepare(spec: WorkspaceSpec): Promise<PreparedWorkspace>;
+  /** Throws WorkspaceRefused when the directory is not the one we made. */
+  verify(spec: WorkspaceSpec): Promise<void>;
+  /**
+   * Commits what was left uncommitted, brings the branch into the repository (compare-and-swap), and leaves the
+   * workspace clean at the new head. Idempotent. Throws WorkspaceRefused for nested repositories, a replaced git
+   * directory, or history that no longer contains what was checkpointed before.
+   */
+  checkpoint(spec: WorkspaceSpec, message: string): Promise<CheckpointResult>;
+  /** Moves the workspace to a head that a person pushed to its branch. */
+  adopt(spec: WorkspaceSpec, sha: string): Promise<Checkpoint>;
+  /** Starts a merge of trunk so that the agent can resolve it; conflict markers are left in the work tree. */
+  mergeTrunk(spec: WorkspaceSpec, trunkSha: string): Promise<{ conflicts: string[] }>;
+  probe(spec: WorkspaceSpec): Promise<WorkspaceProbe>;
+  /** Removes it; pending changes are checkpointed first. Idempotent. */
+  reap(spec: WorkspaceSpec): Promise<void>;
+  /** A throwaway tree of exactly one commit, without a way back to any repository. */
+  export(commit: string, purpose: string): Promise<{ path: string; dispose(): Promise<void> }>;
+  /** Directories under the root of this repository that belong to none of these tasks. */
+  orphans(tasks: readonly string[]): Promise<{ path: string; unsaved: boolean }[]>;
+}
