@@ -7,6 +7,7 @@
  */
 import type { Candidate, PromptKind } from './event.ts';
 import type { Role } from './policy.ts';
+import type { Verdict } from './verdict.ts';
 
 /** Proof that every condition of the merge gate held for exactly this candidate; only `mergeGate` makes one. */
 export interface MergePermit {
@@ -24,17 +25,33 @@ export type Effect =
   | { kind: 'checkpoint' }
   | { kind: 'push'; sha: string; expected: string | null }
   | { kind: 'ensure_pull'; headSha: string }
-  | { kind: 'post_review'; pull: number; headSha: string; marker: string; verdict: string; body: string }
+  | {
+      kind: 'post_review';
+      pull: number;
+      headSha: string;
+      marker: string;
+      verdict: Verdict;
+      body: string;
+      comments: { file: string | null; line: number | null; body: string }[];
+    }
   | { kind: 'build_candidate'; headSha: string }
   | { kind: 'land'; permit: MergePermit }
   | { kind: 'close_pull'; pull: number; comment: string }
   | { kind: 'adopt_head'; sha: string }
+  | { kind: 'merge_in'; sha: string }
   | { kind: 'delete_branch' }
   | { kind: 'reap_workspace' }
   | { kind: 'preserve_workspace' };
 
 export type Run =
-  | { kind: 'turn'; role: Role; turn: number; sessionId: string; prompt: PromptKind; priorFailure: string | null }
+  | {
+      kind: 'turn';
+      role: Role;
+      turn: number;
+      sessionId: string;
+      prompt: PromptKind;
+      priorFailure: string | null;
+    }
   | { kind: 'gate'; scope: 'work'; tree: string; commit: string }
   | { kind: 'gate'; scope: 'candidate'; tree: string; commit: string };
 

@@ -21,8 +21,6 @@ export type HoldReason =
   | 'dirty_checkout'
   | 'body_edited'
   | 'operator_pause'
-  | 'checkpoint_refused'
-  | 'forge_unavailable'
   | 'merge_refused';
 
 /** Why a task waits. Without `until` only a person or a changed fact ends it. */
@@ -91,6 +89,7 @@ interface TaskEvents {
     status: TurnStatus;
     code: string | null;
     message: string;
+    retryAt: number | null;
     durationMs: number;
     usage: 'known' | 'unknown';
   };
@@ -98,18 +97,28 @@ interface TaskEvents {
   checkpoint_refused: { problem: string };
   gate_completed: { scope: 'work' | 'candidate'; evidence: Evidence };
   branch_pushed: { sha: string };
+  /** The published branch has a commit of somebody else's: it is merged into the work before the next push. */
+  push_rejected: { sha: string };
   person_pushed: { head: Checkpoint };
   pull_ensured: { pull: number; headSha: string };
   verdict_recorded: { headSha: string; verdict: Verdict; by: string; round: number; blocking: string[] };
   critic_failed: { problem: string };
   feedback_added: { feedback: Feedback };
   candidate_built: { candidate: Candidate };
+  /** `mergeInto` is the commit the work has to be brought up to before the coder goes on. */
+  update_needed: { mergeInto: string };
+  work_updated: { mergedIn: string; conflicts: string[] };
+  candidate_empty: { trunk: string };
   candidate_dropped: { why: string };
   merge_decided: { permitted: boolean; conditions: { name: string; met: boolean; value: string }[] };
   merge_observed: { sha: string; by: 'loop' | 'person' };
   hold_set: Hold;
   hold_cleared: { reason: HoldReason; by: string };
+  /** The next try waits until then; kept apart from the hold, which also ends by a person's word. */
+  retry_scheduled: { until: number };
   session_lost: { sessionId: string; why: string };
+  /** Workspace or session can't be had back: the task ends. */
+  recovery_failed: { why: string };
   recovered: { plan: string; why: string };
   worktree_preserved: { path: string };
   worktree_reaped: { path: string };

@@ -161,7 +161,11 @@ export const REASONS = {
     says: 'trunk already has what it asked for',
     advice: 'Close the issue, or say what is still missing.',
   },
-  cancelled: { outcome: 'operator', says: 'it was cancelled', advice: '`forge-loop task restart` resumes it.' },
+  cancelled: {
+    outcome: 'operator',
+    says: 'it was cancelled',
+    advice: '`forge-loop task restart` resumes it.',
+  },
   operator_abandon: {
     outcome: 'operator',
     says: 'an operator abandoned it',

@@ -30,6 +30,8 @@ export interface Policy {
   labels: Labels;
   pollIntervalMs: number;
   maxConcurrent: number;
+  /** Of those slots, at most so many for first work and for revisions; absent means no limit of its own. */
+  perState: Partial<Record<'running' | 'revising', number>>;
   maxTurns: number;
   agents: Record<Role, AgentPolicy>;
   critic: { enabled: boolean; maxRounds: number; parallel: number; blockOn: Severity[] };

@@ -4,7 +4,16 @@
  * The row is the fold of its events. `apply` is the only place where a task changes, so replaying the events of a task
  * from the first yields its row.
  */
-import type { Candidate, Checkpoint, Contract, Feedback, Hold, LoopEvent, TaskKind } from './event.ts';
+import type {
+  Candidate,
+  Checkpoint,
+  Contract,
+  Feedback,
+  Hold,
+  LoopEvent,
+  TaskKind,
+  TurnStatus,
+} from './event.ts';
 import type { Evidence } from './gate.ts';
 import { isEdge, isTerminal, type Reason, type State } from './machine.ts';
 import type { Role } from './policy.ts';
@@ -34,16 +43,25 @@ export interface Task {
 
   /** Coder turns, counted when they start; an interrupted one is taken back. */
   turns: number;
+  /** Verdicts so far, and how many of them asked for changes. */
   criticRounds: number;
+  changeRequests: number;
   /** In a row: turns killed with their runner, failed turns, stalled turns, turns without a change, unusable reports. */
-  streaks: { interrupted: number; failed: number; stalled: number; idle: number; critic: number; workspace: number };
+  streaks: {
+    interrupted: number;
+    failed: number;
+    stalled: number;
+    idle: number;
+    critic: number;
+    workspace: number;
+  };
   /** The coder's session; null until the first turn and after it was lost. */
   sessionId: string | null;
   sessionIds: string[];
   /** The turn in progress, whatever its role; `delivers` is how much of `feedback` its prompt carries. */
   turn: { turn: number; role: Role; sessionId: string; startedAt: number; delivers: number } | null;
-  /** Why the last coder turn did not lead on; the next prompt names it. */
-  priorFailure: string | null;
+  /** How the last coder turn ended; null before the first, and once the gate has judged its work. */
+  lastTurn: { status: TurnStatus; message: string; code: string | null; retryAt: number | null } | null;
 
   workspace: string | null;
   baseSha: string | null;
@@ -53,6 +71,16 @@ export interface Task {
   headSha: string | null;
   /** The head has no difference to its base. */
   empty: boolean;
+  /** Why the work tree could not be checkpointed; the coder is asked to mend it. */
+  refused: string | null;
+  /** When the scheduled retry is due; null when none was scheduled since the last turn. */
+  retryAt: number | null;
+  /** A commit (trunk's, or a person's on the branch) that the work must contain before the coder goes on. */
+  mergeInto: string | null;
+  /** What recovery could not get back; ends the task. */
+  unrecoverable: string | null;
+  /** Trunk already has everything this task did. */
+  superseded: boolean;
   gate: Evidence | null;
   pushedSha: string | null;
   pull: number | null;
@@ -128,8 +156,14 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return { ...task, streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 } };
     case 'turn_started': {
       const { turn, role, sessionId } = happened.data;
-      const current = { turn, role, sessionId, startedAt: at, delivers: role === 'coder' ? task.feedback.length : 0 };
-      if (role !== 'coder') return { ...task, turn: current };
+      const current = {
+        turn,
+        role,
+        sessionId,
+        startedAt: at,
+        delivers: role === 'coder' ? task.feedback.length : 0,
+      };
+      if (role !== 'coder') return { ...task, turn: current, retryAt: null };
       return {
         ...task,
         turn: current,
@@ -137,10 +171,13 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         sessionId,
         sessionIds: task.sessionIds.includes(sessionId) ? task.sessionIds : [...task.sessionIds, sessionId],
         head: null,
+        refused: null,
+        retryAt: null,
+        lastTurn: null,
       };
     }
     case 'turn_completed': {
-      const { role, status, durationMs, message } = happened.data;
+      const { role, status, durationMs, message, code, retryAt } = happened.data;
       const workedMs = task.workedMs + durationMs;
       if (role !== 'coder') return { ...task, turn: null, workedMs };
       const { streaks } = task;
@@ -150,11 +187,16 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         workedMs,
         turns: status === 'interrupted' ? task.turns - 1 : task.turns,
         feedback: status === 'interrupted' ? task.feedback : task.feedback.slice(task.turn?.delivers ?? 0),
-        priorFailure: status === 'finished' ? null : message,
+        lastTurn: { status, message, code, retryAt },
         streaks: {
           ...streaks,
           interrupted: status === 'interrupted' ? streaks.interrupted + 1 : 0,
-          failed: status === 'failed' || status === 'timed_out' ? streaks.failed + 1 : status === 'finished' ? 0 : streaks.failed,
+          failed:
+            status === 'failed' || status === 'timed_out'
+              ? streaks.failed + 1
+              : status === 'finished'
+                ? 0
+                : streaks.failed,
           stalled: status === 'stalled' ? streaks.stalled + 1 : status === 'finished' ? 0 : streaks.stalled,
         },
       };
@@ -167,17 +209,40 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         headSha: head.sha,
         baseSha,
         empty,
-        streaks: { ...task.streaks, idle: changed ? 0 : task.streaks.idle + 1 },
+        refused: null,
+        streaks: {
+          ...task.streaks,
+          idle: changed ? 0 : task.streaks.idle + (task.lastTurn?.status === 'finished' ? 1 : 0),
+        },
       };
     }
+    case 'checkpoint_refused':
+      return {
+        ...task,
+        refused: happened.data.problem,
+        streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 },
+      };
     case 'gate_completed':
       return happened.data.scope === 'work'
-        ? { ...task, gate: happened.data.evidence, priorFailure: null }
+        ? { ...task, gate: happened.data.evidence }
         : { ...task, candidateGate: happened.data.evidence };
+    case 'push_rejected':
+      return { ...task, pushedSha: happened.data.sha, mergeInto: happened.data.sha };
+    case 'update_needed':
+      return { ...task, mergeInto: happened.data.mergeInto };
+    case 'work_updated':
+      return { ...task, mergeInto: null, head: happened.data.conflicts.length > 0 ? task.head : null };
+    case 'candidate_empty':
+      return { ...task, superseded: true };
     case 'branch_pushed':
       return { ...task, pushedSha: happened.data.sha };
     case 'person_pushed':
-      return { ...task, head: happened.data.head, headSha: happened.data.head.sha, pushedSha: happened.data.head.sha };
+      return {
+        ...task,
+        head: happened.data.head,
+        headSha: happened.data.head.sha,
+        pushedSha: happened.data.head.sha,
+      };
     case 'pull_ensured':
       return { ...task, pull: happened.data.pull };
     case 'verdict_recorded': {
@@ -186,6 +251,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         ...task,
         verdict: { headSha, verdict, by, round },
         criticRounds: round,
+        changeRequests: task.changeRequests + (verdict === 'REQUEST_CHANGES' ? 1 : 0),
         streaks: { ...task.streaks, critic: 0 },
       };
     }
@@ -205,10 +271,17 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return {
         ...task,
         hold: null,
+        retryAt: task.retryAt === null ? null : 0,
         criticHeldOnce: task.criticHeldOnce || happened.data.reason === 'critic_unusable',
+        gate: task.gate?.outcome === 'could_not_run' ? null : task.gate,
+        candidateGate: task.candidateGate?.outcome === 'could_not_run' ? null : task.candidateGate,
       };
+    case 'retry_scheduled':
+      return { ...task, retryAt: happened.data.until };
     case 'session_lost':
       return { ...task, sessionId: null };
+    case 'recovery_failed':
+      return { ...task, unrecoverable: happened.data.why };
     case 'worktree_reaped':
       return { ...task, workspace: null };
     default:
@@ -233,16 +306,22 @@ function born(id: string, birth: Birth, at: number): Task {
     hold: null,
     turns: 0,
     criticRounds: 0,
+    changeRequests: 0,
     streaks: NO_STREAKS,
     sessionId: null,
     sessionIds: [],
     turn: null,
-    priorFailure: null,
+    lastTurn: null,
     workspace: null,
     baseSha: null,
     head: null,
     headSha: null,
     empty: true,
+    refused: null,
+    retryAt: null,
+    mergeInto: null,
+    superseded: false,
+    unrecoverable: null,
     gate: null,
     pushedSha: null,
     pull: null,
@@ -259,9 +338,28 @@ function born(id: string, birth: Birth, at: number): Task {
   };
 }
 
-const NO_STREAKS: Task['streaks'] = { interrupted: 0, failed: 0, stalled: 0, idle: 0, critic: 0, workspace: 0 };
+const NO_STREAKS: Task['streaks'] = {
+  interrupted: 0,
+  failed: 0,
+  stalled: 0,
+  idle: 0,
+  critic: 0,
+  workspace: 0,
+};
 
 /** A restart keeps identity, work, findings and money spent; it resets the counters and opens a fresh session. */
 function restarted(): Partial<Task> {
-  return { streaks: NO_STREAKS, turn: null, turns: 0, criticRounds: 0, criticHeldOnce: false, head: null, sessionId: null };
+  return {
+    streaks: NO_STREAKS,
+    turn: null,
+    turns: 0,
+    criticRounds: 0,
+    changeRequests: 0,
+    criticHeldOnce: false,
+    head: null,
+    refused: null,
+    unrecoverable: null,
+    superseded: false,
+    sessionId: null,
+  };
 }

@@ -30,7 +30,9 @@ export const criticReport = z.object({
     .max(200)
     .default([]),
   criteria: z
-    .array(z.object({ criterion: text, met: z.enum(['met', 'unmet', 'unclear']), evidence: text.default('') }))
+    .array(
+      z.object({ criterion: text, met: z.enum(['met', 'unmet', 'unclear']), evidence: text.default('') }),
+    )
     .max(200)
     .default([]),
   minimalPathToGreen: z.array(text).max(50).default([]),
@@ -44,11 +46,15 @@ export type ParsedReport = { ok: true; report: CriticReport } | { ok: false; pro
 /** Structured output first, else the last fenced JSON block of the text. Anything else is unusable, never an approval. */
 export function parseReport(structured: unknown, said: string): ParsedReport {
   const raw = structured ?? lastJsonBlock(said);
-  if (raw === undefined || raw === null) return { ok: false, problem: 'the critic returned no structured report' };
+  if (raw === undefined || raw === null)
+    return { ok: false, problem: 'the critic returned no structured report' };
   const parsed = criticReport.safeParse(raw);
   if (parsed.success) return { ok: true, report: parsed.data };
   const issue = parsed.error.issues[0];
-  return { ok: false, problem: `the report is invalid at ${issue?.path.join('.') || 'its root'}: ${issue?.message}` };
+  return {
+    ok: false,
+    problem: `the report is invalid at ${issue?.path.join('.') || 'its root'}: ${issue?.message}`,
+  };
 }
 
 function lastJsonBlock(said: string): unknown {

@@ -1,0 +1,71 @@
+/**
+ * The merge gate, fail-closed: every condition must hold at exactly this head. The result lists each condition with
+ * its value, so a person can read why a merge was or was not permitted; the permit is the proof `land` asks for.
+ */
+import type { MergePermit } from './action.ts';
+import type { Finding } from './findings.ts';
+import type { Policy } from './policy.ts';
+import type { Task } from './task.ts';
+import { blocking } from './verdict.ts';
+
+export interface MergeFacts {
+  issueOpen: boolean;
+  bodyHash: string | null;
+  branchSha: string | null;
+  openFindings: readonly Finding[];
+}
+
+export interface Condition {
+  name: string;
+  met: boolean;
+  value: string;
+}
+
+export type MergeDecision = { conditions: Condition[]; permit: MergePermit | null };
+
+export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeDecision {
+  const { verdict, candidate, candidateGate: gate, pull } = task;
+  const head = task.head?.sha ?? null;
+  const blockers = blocking(facts.openFindings, policy.critic.blockOn);
+  const conditions: Condition[] = [
+    condition(
+      'merging is enabled',
+      policy.merge.enabled,
+      policy.merge.enabled ? policy.merge.method : 'disabled',
+    ),
+    condition('the issue is open', facts.issueOpen, facts.issueOpen ? 'open' : 'closed'),
+    condition(
+      'the issue is unchanged since it was made ready',
+      facts.bodyHash === task.contract.hash,
+      short(facts.bodyHash),
+    ),
+    condition(
+      'the published branch is at the judged head',
+      head !== null && facts.branchSha === head,
+      short(facts.branchSha),
+    ),
+    condition(
+      'approved at this head',
+      verdict !== null && verdict.verdict === 'APPROVE' && verdict.headSha === head,
+      verdict ? `${verdict.verdict} by ${verdict.by} at ${short(verdict.headSha)}` : 'no verdict',
+    ),
+    condition('no blocking finding is open', blockers.length === 0, `${blockers.length} open`),
+    condition(
+      'the candidate is this head on trunk',
+      candidate !== null && candidate.headSha === head,
+      candidate ? `${short(candidate.sha)} on ${short(candidate.trunk)}` : 'none built',
+    ),
+    condition(
+      'the gate passed on the candidate',
+      gate !== null && candidate !== null && gate.tree === candidate.tree && gate.outcome === 'pass',
+      gate ? `${gate.outcome} on ${short(gate.tree)}` : 'not run',
+    ),
+    condition('a pull request exists', pull !== null, pull === null ? 'none' : `#${pull}`),
+  ];
+  const permitted = conditions.every((one) => one.met);
+  if (!permitted || pull === null || candidate === null || head === null) return { conditions, permit: null };
+  return { conditions, permit: { permit: 'merge', pull, headSha: head, candidate } };
+}
+
+const condition = (name: string, met: boolean, value: string): Condition => ({ name, met, value });
+const short = (sha: string | null): string => sha?.slice(0, 10) ?? 'none';

@@ -1,0 +1,35 @@
+/** What came of an action. `record` turns an outcome into events; nothing else looks at it. */
+import type { Candidate, Checkpoint, TurnStatus } from './event.ts';
+import type { Evidence } from './gate.ts';
+
+export type Outcome =
+  | { kind: 'done' }
+  | { kind: 'workspace'; path: string; baseSha: string }
+  | { kind: 'workspace_failed'; problem: string }
+  | { kind: 'checkpoint'; head: Checkpoint; baseSha: string; empty: boolean }
+  | { kind: 'refused'; problem: string }
+  | { kind: 'pushed' }
+  | { kind: 'moved'; sha: string }
+  | { kind: 'pull'; pull: number }
+  | { kind: 'merged_in'; conflicts: string[] }
+  | {
+      kind: 'turn';
+      status: TurnStatus;
+      code: string | null;
+      message: string;
+      text: string;
+      structured: unknown;
+      retryAt: number | null;
+      durationMs: number;
+      usageKnown: boolean;
+    }
+  | { kind: 'gate'; evidence: Evidence }
+  | { kind: 'candidate'; candidate: Candidate }
+  | { kind: 'conflict'; files: string[]; trunk: string }
+  | { kind: 'empty'; trunk: string }
+  | { kind: 'landed'; sha: string }
+  | { kind: 'trunk_moved' }
+  | { kind: 'dirty_checkout'; detail: string }
+  | { kind: 'merge_refused'; detail: string }
+  | { kind: 'reaped'; path: string }
+  | { kind: 'preserved'; path: string };

@@ -1,0 +1,179 @@
+/** What came of an action, as events, further actions and findings to be written with it. */
+import type { Action } from './action.ts';
+import { event, type NewEvent } from './event.ts';
+import { afterRound, type Finding } from './findings.ts';
+import type { Outcome } from './outcome.ts';
+import type { Policy } from './policy.ts';
+import type { Task } from './task.ts';
+import { blocking, effectiveVerdict, parseReport } from './verdict.ts';
+import { changesText, conflictText, reviewBody } from './words.ts';
+
+export interface Recorded {
+  events: NewEvent[];
+  actions: Action[];
+  findings: Finding[];
+}
+
+type TurnAction = Extract<Action, { kind: 'turn' }>;
+type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
+
+export function record(
+  task: Task,
+  action: Action,
+  outcome: Outcome,
+  ledger: readonly Finding[],
+  policy: Policy,
+): Recorded {
+  if (outcome.kind === 'turn' && action.kind === 'turn')
+    return recordTurn(task, action, outcome, ledger, policy);
+  return { events: eventsOf(task, action, outcome), actions: [], findings: [] };
+}
+
+function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
+  switch (outcome.kind) {
+    case 'done':
+    case 'turn':
+      return [];
+    case 'workspace':
+      return [event('workspace_ready', { path: outcome.path, baseSha: outcome.baseSha })];
+    case 'workspace_failed':
+      return [event('workspace_failed', { problem: outcome.problem })];
+    case 'checkpoint': {
+      const { head, baseSha, empty } = outcome;
+      return [event('checkpointed', { head, baseSha, empty, changed: head.sha !== task.headSha })];
+    }
+    case 'refused':
+      return [event('checkpoint_refused', { problem: outcome.problem })];
+    case 'pushed':
+      return action.kind === 'push' ? [event('branch_pushed', { sha: action.sha })] : [];
+    case 'moved':
+      return [event('push_rejected', { sha: outcome.sha })];
+    case 'pull':
+      return [event('pull_ensured', { pull: outcome.pull, headSha: task.headSha ?? '' })];
+    case 'merged_in': {
+      const mergedIn = action.kind === 'merge_in' ? action.sha : '';
+      const feedback = { kind: 'conflict' as const, text: conflictText(outcome.conflicts) };
+      const told = outcome.conflicts.length > 0 ? [event('feedback_added', { feedback })] : [];
+      return [event('work_updated', { mergedIn, conflicts: outcome.conflicts }), ...told];
+    }
+    case 'gate':
+      return [
+        event('gate_completed', {
+          scope: action.kind === 'gate' ? action.scope : 'work',
+          evidence: outcome.evidence,
+        }),
+      ];
+    case 'candidate':
+      return [event('candidate_built', { candidate: outcome.candidate })];
+    case 'conflict':
+      return [event('update_needed', { mergeInto: outcome.trunk })];
+    case 'empty':
+      return [event('candidate_empty', { trunk: outcome.trunk })];
+    case 'landed':
+      return [event('merge_observed', { sha: outcome.sha, by: 'loop' })];
+    case 'trunk_moved':
+      return [event('candidate_dropped', { why: 'trunk moved' })];
+    case 'dirty_checkout':
+      return [event('candidate_dropped', { why: outcome.detail })];
+    case 'merge_refused':
+      return [
+        event('candidate_dropped', { why: outcome.detail }),
+        event('hold_set', { reason: 'merge_refused', detail: outcome.detail, until: null }),
+      ];
+    case 'reaped':
+      return [event('worktree_reaped', { path: outcome.path })];
+    case 'preserved':
+      return [event('worktree_preserved', { path: outcome.path })];
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function recordTurn(
+  task: Task,
+  action: TurnAction,
+  outcome: TurnOutcome,
+  ledger: readonly Finding[],
+  policy: Policy,
+): Recorded {
+  const { role, turn, sessionId } = action;
+  const { status, code, message, retryAt, durationMs } = outcome;
+  const usage = outcome.usageKnown ? 'known' : 'unknown';
+  const completed = event('turn_completed', {
+    turn,
+    role,
+    sessionId,
+    status,
+    code,
+    message,
+    retryAt,
+    durationMs,
+    usage,
+  });
+  if (role === 'coder') {
+    const lost = code === 'session_lost' ? [event('session_lost', { sessionId, why: message })] : [];
+    return { events: [completed, ...lost], actions: [], findings: [] };
+  }
+  if (status === 'interrupted' || status === 'cancelled')
+    return { events: [completed], actions: [], findings: [] };
+  if (status !== 'finished')
+    return { events: [completed, event('critic_failed', { problem: message })], actions: [], findings: [] };
+  return recordVerdict(task, outcome, ledger, policy, [completed]);
+}
+
+function recordVerdict(
+  task: Task,
+  outcome: TurnOutcome,
+  ledger: readonly Finding[],
+  policy: Policy,
+  before: NewEvent[],
+): Recorded {
+  const parsed = parseReport(outcome.structured, outcome.text);
+  if (!parsed.ok)
+    return {
+      events: [...before, event('critic_failed', { problem: parsed.problem })],
+      actions: [],
+      findings: [],
+    };
+  const { report } = parsed;
+  const { blockOn } = policy.critic;
+  const round = task.criticRounds + 1;
+  const headSha = task.head?.sha ?? '';
+  const findings = afterRound(ledger, report.findings, {
+    task: task.id,
+    round,
+    headSha,
+    source: 'critic',
+    by: 'critic',
+  });
+  const open = findings.filter((finding) => finding.status === 'open');
+  const verdict = effectiveVerdict(report, blockOn);
+  const blockers = blocking(open, blockOn).map((finding) => finding.id);
+  const feedback = { kind: 'critic' as const, text: changesText(report, open) };
+  return {
+    events: [
+      ...before,
+      event('verdict_recorded', { headSha, verdict, by: 'critic', round, blocking: blockers }),
+      ...(verdict === 'REQUEST_CHANGES' ? [event('feedback_added', { feedback })] : []),
+    ],
+    actions:
+      task.pull === null
+        ? []
+        : [
+            {
+              kind: 'post_review',
+              pull: task.pull,
+              headSha,
+              marker: `${task.id}:review:${round}`,
+              verdict,
+              body: reviewBody(report, verdict, round),
+              comments: report.findings.map(({ file, line, severity, message }) => ({
+                file,
+                line,
+                body: `[${severity}] ${message}`,
+              })),
+            },
+          ],
+    findings,
+  };
+}

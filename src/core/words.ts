@@ -1,0 +1,137 @@
+/** All we say to people: comments, pull requests, commit messages, the line that says why something waits. */
+import type { Hold, HoldReason } from './event.ts';
+import type { Finding } from './findings.ts';
+import type { Evidence } from './gate.ts';
+import { REASONS } from './machine.ts';
+import type { Policy } from './policy.ts';
+import { findingText, oneLine } from './prompts.ts';
+import type { Task } from './task.ts';
+import type { CriticReport, Verdict } from './verdict.ts';
+
+export function claimedComment(task: Task): string {
+  return `Taken up: attempt ${task.attempt} on branch \`${task.branch}\` (task \`${task.id}\`).`;
+}
+
+export function declinedComment(questions: readonly string[], readyLabel: string): string {
+  return [
+    'Declined for now: this asks for a judgement of taste, and nothing in it could be checked. Please answer:',
+    '',
+    ...questions.map((question) => `- ${question}`),
+    '',
+    `Put the answers into the issue text, then label it \`${readyLabel}\` again.`,
+  ].join('\n');
+}
+
+export function endedComment(task: Task, why: string): string {
+  if (task.state === 'merged') {
+    const by = task.verdict ? `, approved by ${task.verdict.by}` : '';
+    return `Merged as \`${task.mergedSha?.slice(0, 12)}\` after ${count(task.turns, 'turn')} and ${count(task.criticRounds, 'critic round')}${by}.`;
+  }
+  const info = task.reason ? REASONS[task.reason] : null;
+  const lines = [`Ended without a merge (\`${task.reason}\`): ${info?.says ?? why}.`];
+  if (why && why !== info?.says) lines.push('', why);
+  if (task.headSha)
+    lines.push(
+      '',
+      `The work is on branch \`${task.branch}\` at \`${task.headSha.slice(0, 12)}\`; its worktree is kept.`,
+    );
+  if (info) lines.push('', info.advice);
+  return lines.join('\n');
+}
+
+export function pullTitle(task: Task): string {
+  return `${oneLine(task.contract.title)} (#${task.issue})`;
+}
+
+export function pullBody(task: Task): string {
+  return [
+    `Fixes #${task.issue}`,
+    '',
+    `Task \`${task.id}\`, attempt ${task.attempt}.`,
+    '',
+    evidenceTable(task.gate),
+  ].join('\n');
+}
+
+export function mergeMessage(task: Task, policy: Policy): string {
+  const trailer = policy.coAuthor ? `\n\nCo-authored-by: ${policy.coAuthor}` : '';
+  return `${oneLine(task.contract.title)}\n\nIssue: #${task.issue}\nTask: ${task.id}${trailer}\n`;
+}
+
+export function checkpointMessage(task: Task): string {
+  return `Checkpoint of #${task.issue} after turn ${task.turns}`;
+}
+
+export function evidenceTable(evidence: Evidence | null): string {
+  if (!evidence || evidence.results.length === 0) return 'No verification commands are configured.';
+  const rows = evidence.results.map(
+    (result) => `| \`${result.command.replaceAll('|', '\\|')}\` | ${result.problem ?? 'passed'} |`,
+  );
+  return ['| command | result |', '|---|---|', ...rows].join('\n');
+}
+
+export function reviewBody(report: CriticReport, verdict: Verdict, round: number): string {
+  const lines = [`**${verdict}** (round ${round})`];
+  if (report.verdict !== verdict)
+    lines.push('', `The report said ${report.verdict}, which contradicts what it lists.`);
+  if (report.summary) lines.push('', report.summary);
+  if (report.findings.length > 0) lines.push('', ...report.findings.map(findingText));
+  if (report.criteria.length > 0) {
+    lines.push(
+      '',
+      ...report.criteria.map(
+        (one) =>
+          `- ${one.met}: ${oneLine(one.criterion)}${one.evidence ? ` (${oneLine(one.evidence)})` : ''}`,
+      ),
+    );
+  }
+  if (report.specDefects.length > 0)
+    lines.push(
+      '',
+      'Defects of the issue itself:',
+      ...report.specDefects.map((defect) => `- ${oneLine(defect)}`),
+    );
+  return lines.join('\n');
+}
+
+export function changesText(report: CriticReport, open: readonly Finding[]): string {
+  const unmet = report.criteria.filter((one) => one.met !== 'met');
+  return [
+    ...open.map(findingText),
+    ...unmet.map(
+      (one) =>
+        `- [criterion ${one.met}] ${oneLine(one.criterion)}${one.evidence ? `: ${oneLine(one.evidence)}` : ''}`,
+    ),
+    ...(report.minimalPathToGreen.length > 0
+      ? ['Shortest way to an approval:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`)]
+      : []),
+    ...(report.summary ? [oneLine(report.summary)] : []),
+  ].join('\n');
+}
+
+export function conflictText(files: readonly string[]): string {
+  const list = files.map((file) => `- ${file}`).join('\n');
+  return `Trunk was merged into your work tree. Resolve what conflicts, keep both intentions, and leave no conflict marker:\n${list}`;
+}
+
+/** Who or what ends a hold. */
+const HOLD_ADVICE: Record<HoldReason, string> = {
+  retry_backoff: 'retried by itself',
+  provider_limit: 'goes on when the limit resets',
+  gate_could_not_run: 'mend the environment, then `forge-loop resume <issue>`',
+  gate_empty: 'set gate.commands in WORKFLOW.md, or say `gate: none`',
+  critic_unusable: 'check roles.critic, then `forge-loop resume <issue>`',
+  needs_approval: '`forge-loop task approve <issue>`, since critic.enabled is false',
+  needs_merge: 'merge its branch yourself, since merge.enabled is false',
+  dirty_checkout: 'commit or stash your changes on trunk; goes on by itself',
+  body_edited: 'the issue was edited: `forge-loop issue ready <issue>` to accept the new text',
+  operator_pause: '`forge-loop resume <issue>`',
+  merge_refused: 'see the detail, then `forge-loop resume <issue>`',
+};
+
+export function holdText(hold: Hold, issue: number | null): string {
+  const advice = HOLD_ADVICE[hold.reason].replaceAll('<issue>', String(issue ?? ''));
+  return `held (${hold.reason}): ${oneLine(hold.detail)} — ${advice}`;
+}
+
+export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
