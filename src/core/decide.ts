@@ -62,7 +62,8 @@ export interface Facts {
 }
 
 export type Decision =
-  | { kind: 'rest'; why: string; until: number | null }
+  /** `for` says what ends the rest: a grant of the schedule, a time, or a changed fact. */
+  | { kind: 'rest'; why: string; until: number | null; for: 'grant' | 'time' | 'fact' }
   | { kind: 'stop'; status: Extract<TurnStatus, 'cancelled' | 'stalled' | 'timed_out'>; why: string }
   | {
       kind: 'act';
@@ -245,7 +246,7 @@ const needsSlotToGoOn = (task: Task): boolean => ['dispatched', 'running', 'revi
 /** Null when the hold is over and the task may go on within this same decision's state. */
 function judgeHold(task: Task, held: Hold, facts: Facts, policy: Policy, now: number): Decision | null {
   if (isHeld(task, now) && !isMoot(task, held, facts, policy)) return rest(held.detail, held.until);
-  if (needsSlotToGoOn(task) && !facts.slot) return rest('its hold is over; waiting for a slot');
+  if (needsSlotToGoOn(task) && !facts.slot) return awaitGrant('its hold is over; waiting for a slot');
   const limits = needsSlotToGoOn(task) ? { slots: policy.maxConcurrent } : {};
   return {
     kind: 'act',
@@ -308,7 +309,7 @@ function acceptContract(task: Task, facts: Facts): Decision {
 // --- queued, dispatched --------------------------------------------------------------------------------------------
 
 function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
-  if (!facts.slot) return rest('waiting for a slot');
+  if (!facts.slot) return awaitGrant('waiting for a slot');
   return {
     kind: 'act',
     events: [transition(task, 'dispatched', 'a slot was granted')],
@@ -564,7 +565,7 @@ function revise(task: Task, facts: Facts, policy: Policy, now: number): Decision
       now,
     );
   }
-  if (!facts.slot) return rest('changes were asked for; waiting for a slot');
+  if (!facts.slot) return awaitGrant('changes were asked for; waiting for a slot');
   return {
     kind: 'act',
     events: [
@@ -611,7 +612,7 @@ function seekVerdict(task: Task, facts: Facts, policy: Policy, now: number): Dec
       actions: [],
     };
   }
-  if (!facts.criticSlot) return rest('waiting for a critic');
+  if (!facts.criticSlot) return awaitGrant('waiting for a critic');
   const turn = task.criticRounds + 1;
   const sessionId = facts.newSessionId;
   return {
@@ -638,7 +639,7 @@ function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
   }
   if (facts.mergeBlocker)
     return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
-  if (!facts.mergeFree) return rest('another task is merging');
+  if (!facts.mergeFree) return awaitGrant('another task is merging');
   return {
     kind: 'act',
     events: [transition(task, 'merging', `approved by ${task.verdict?.by}`)],
@@ -659,6 +660,8 @@ function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
   if (facts.issue && facts.issue.bodyHash !== task.contract.hash) {
     return back('the issue was edited', hold('body_edited', 'the issue was edited after it was made ready'));
   }
+  if (facts.mergeBlocker)
+    return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
   if (task.feedback.length > 0 || task.mergeInto !== null) {
     if (!facts.slot || task.turns >= policy.maxTurns)
@@ -692,8 +695,6 @@ function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
       actions: [],
     };
   }
-  if (facts.mergeBlocker)
-    return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
 
   const decision = mergeGate(
     task,
@@ -747,7 +748,13 @@ export function claimed(task: Task, policy: Policy): Action[] {
 const hold = (reason: HoldReason, detail: string, until: number | null = null): NewEvent =>
   event('hold_set', { reason, detail, until });
 
-const rest = (why: string, until: number | null = null): Decision => ({ kind: 'rest', why, until });
+const rest = (why: string, until: number | null = null): Decision => ({
+  kind: 'rest',
+  why,
+  until,
+  for: until === null ? 'fact' : 'time',
+});
+const awaitGrant = (why: string): Decision => ({ kind: 'rest', why, until: null, for: 'grant' });
 const stop = (status: 'cancelled' | 'stalled' | 'timed_out', why: string): Decision => ({
   kind: 'stop',
   status,

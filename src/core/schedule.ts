@@ -58,19 +58,39 @@ export function schedule(input: ScheduleInput): Schedule {
   const eligible = issues
     .filter((issue) => standings.get(issue.number)?.kind === 'eligible')
     .sort(byUrgency(input.alignment));
-
   const live = tasks.filter((task) => !isEnded(task));
+  const { slots, critics, free } = grants(live, eligible.length, policy, now);
+  const declines = issues.flatMap((issue) => {
+    const standing = standings.get(issue.number);
+    return standing?.kind === 'declined' ? [{ issue: issue.number, questions: standing.questions }] : [];
+  });
+  return {
+    slots,
+    critics,
+    claims: eligible.slice(0, free).map((issue) => issue.number),
+    declines,
+    standings,
+  };
+}
+
+/**
+ * Slots and critics for the tasks at hand. Revisions go first, since their prompt cache is warm; but while new work
+ * exists and there are two or more slots, one is kept for it.
+ */
+export function grants(
+  live: readonly Task[],
+  eligible: number,
+  policy: Policy,
+  now: number,
+): { slots: string[]; critics: string[]; free: number } {
   const used = live.filter(occupiesSlot).length;
   let free = Math.max(0, policy.maxConcurrent - used);
 
-  const resuming = live.filter((task) => wantsSlot(task, now) && task.state !== 'queued').sort(oldestFirst);
+  const resuming = live.filter((task) => wantsSlot(task, now)).sort(oldestFirst);
   const queued = live.filter((task) => task.state === 'queued' && !isHeld(task, now)).sort(oldestFirst);
-  const newWork = queued.length + eligible.length;
-  const reserve = newWork > 0 && policy.maxConcurrent >= 2 ? 1 : 0;
+  const reserve = queued.length + eligible > 0 && policy.maxConcurrent >= 2 ? 1 : 0;
   const revising = live.filter((task) => occupiesSlot(task) && task.state === 'revising').length;
-  const forRevisions = Math.max(0, Math.min(free, policy.maxConcurrent - reserve - revising));
-
-  const revisions = resuming.slice(0, forRevisions);
+  const revisions = resuming.slice(0, Math.max(0, Math.min(free, policy.maxConcurrent - reserve - revising)));
   free -= revisions.length;
   const dispatched = queued.slice(0, free);
   free -= dispatched.length;
@@ -83,18 +103,10 @@ export function schedule(input: ScheduleInput): Schedule {
     )
     .sort(oldestFirst)
     .slice(0, Math.max(0, policy.critic.parallel - judging));
-
-  const declines = issues.flatMap((issue) => {
-    const standing = standings.get(issue.number);
-    return standing?.kind === 'declined' ? [{ issue: issue.number, questions: standing.questions }] : [];
-  });
-
   return {
     slots: [...revisions, ...dispatched].map((task) => task.id),
     critics: critics.map((task) => task.id),
-    claims: eligible.slice(0, free).map((issue) => issue.number),
-    declines,
-    standings,
+    free,
   };
 }
 

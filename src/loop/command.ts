@@ -1,0 +1,53 @@
+/** Runs one shell command for a task: confined, held until its record is durable, its output kept. */
+import type { LaunchResult } from '../process/process.ts';
+import type { Lease } from '../store/store.ts';
+import type { Ports } from './ports.ts';
+
+export interface CommandRequest {
+  task: string;
+  lease: Lease;
+  purpose: string;
+  command: string;
+  cwd: string;
+  logPath: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export async function runCommand(ports: Ports, request: CommandRequest): Promise<LaunchResult> {
+  const { task, lease, purpose, cwd, logPath, timeoutMs, signal } = request;
+  const env = await ports.childEnvironment(task);
+  const grants = { readRoots: ['/'], writeRoots: [cwd, ports.places.home(task)], networkDomains: [] };
+  const confined = await ports.sandbox.confine(['/bin/sh', '-c', request.command], env, grants);
+  const hold = processRecorder(ports, task, lease, purpose);
+  try {
+    return await ports.processes.launch({
+      argv: confined.argv,
+      env: confined.env,
+      cwd,
+      stdin: '',
+      logPath,
+      timeoutMs,
+      signal,
+      onHeld: hold.onHeld,
+    });
+  } finally {
+    await hold.forget();
+    await confined.dispose();
+  }
+}
+
+/** Makes a child's record durable before it is let go, and takes it back when the child is gone. */
+export function processRecorder(ports: Ports, task: string, lease: Lease, purpose: string) {
+  const records: { task: string; pid: number; startTime: string; bootId: string; purpose: string }[] = [];
+  return {
+    async onHeld(child: { pid: number; startTime: string; bootId: string }): Promise<void> {
+      const record = { task, purpose, ...child };
+      await ports.store.recordProcess(lease, record);
+      records.push(record);
+    },
+    async forget(): Promise<void> {
+      for (const record of records) await ports.store.forgetProcess(record);
+    },
+  };
+}

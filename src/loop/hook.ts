@@ -1,0 +1,36 @@
+/** The operator's own commands around a workspace's life. A hook that fails names itself; the caller decides what follows. */
+import type { Policy } from '../core/policy.ts';
+import type { Lease } from '../store/store.ts';
+import { runCommand } from './command.ts';
+import type { Ports } from './ports.ts';
+
+export type HookName = Exclude<keyof Policy['hooks'], 'timeoutMs'>;
+
+export interface HookRequest {
+  task: string;
+  lease: Lease;
+  cwd: string;
+  signal: AbortSignal;
+}
+
+/** Null when there is no such hook or it succeeded; else what went wrong. */
+export async function runHook(ports: Ports, name: HookName, request: HookRequest): Promise<string | null> {
+  const { hooks } = ports.settings.policy();
+  const command = hooks[name];
+  if (!command) return null;
+  const logPath = ports.places.log(request.task, `hook-${name}.log`);
+  const exit = await runCommand(ports, {
+    ...request,
+    purpose: `hook ${name}`,
+    command,
+    logPath,
+    timeoutMs: hooks.timeoutMs,
+  });
+  if (exit.code === 0) return null;
+  const how = exit.timedOut
+    ? `timed out after ${hooks.timeoutMs} ms`
+    : (exit.spawnError ?? `exit ${exit.code ?? exit.signal}`);
+  const problem = `hook ${name} failed (${how}): ${exit.tail.trim().slice(-500)}`;
+  ports.log('warn', problem, { task: request.task });
+  return problem;
+}

@@ -1,0 +1,135 @@
+/**
+ * Takes up issues: polls the forge, claims what is eligible while there are slots, declines what asks for taste.
+ * Only the runner that holds the intake lease does this, so that two runners never answer one issue twice.
+ */
+import { createHash } from 'node:crypto';
+import { claimed } from '../core/decide.ts';
+import { type Contract, event } from '../core/event.ts';
+import { type IssueFacts, type Schedule, schedule } from '../core/schedule.ts';
+import { fold, isEnded, type Task } from '../core/task.ts';
+import { declinedComment } from '../core/words.ts';
+import type { Issue } from '../forge/forge.ts';
+import type { Lease } from '../store/store.ts';
+import type { Ports } from './ports.ts';
+
+export interface Poll {
+  schedule: Schedule;
+  issues: Issue[];
+  claimed: string[];
+  declined: number[];
+}
+
+export async function takeUp(ports: Ports, lease: Lease, mayClaim: boolean): Promise<Poll> {
+  const { store, forge, clock } = ports;
+  const policy = ports.settings.policy();
+  const issues = await forge.openIssues();
+  const tasks = (await store.tasks()).map((stored) => stored.task);
+  const planned = schedule({
+    issues,
+    tasks,
+    policy,
+    now: clock.now(),
+    forced: await forcedIssues(ports, issues, tasks),
+  });
+  const taken: string[] = [];
+  const declined: number[] = [];
+  if (mayClaim) {
+    for (const number of planned.claims) {
+      const id = await claim(ports, lease, issues.find((issue) => issue.number === number)!, tasks);
+      if (id) taken.push(id);
+    }
+    for (const { issue, questions } of planned.declines) {
+      await decline(ports, lease, issues.find((one) => one.number === issue)!, questions);
+      declined.push(issue);
+    }
+  }
+  return { schedule: planned, issues, claimed: taken, declined };
+}
+
+async function claim(
+  ports: Ports,
+  lease: Lease,
+  issue: Issue,
+  tasks: readonly Task[],
+): Promise<string | null> {
+  const earlier = tasks.filter((task) => task.issue === issue.number);
+  const attempt = 1 + Math.max(0, ...earlier.map((task) => task.attempt));
+  const slug = earlier[0]?.slug ?? slugOf(issue.title);
+  const suffix = attempt > 1 ? `-a${attempt}` : '';
+  const branch = `loop/${issue.number}-${slug}${suffix}`;
+  const contract: Contract = { title: issue.title, body: issue.body, hash: issue.bodyHash };
+  const taskId = ports.newId().slice(0, 8);
+  const at = ports.clock.now();
+  const events = [
+    event('task_created', { kind: 'issue', issue: issue.number, attempt, slug, branch, contract }),
+    event('worker_state_transition', {
+      from: 'none',
+      to: 'queued',
+      reason: null,
+      why: 'claimed',
+      sessionId: null,
+      turn: 0,
+      headSha: null,
+    }),
+  ];
+  const row = fold(taskId, [{ ...events[0]!, seq: 0, at, task: taskId }]);
+  const actions = [...closeEarlierPull(earlier), ...claimed(row, ports.settings.policy())];
+  const stored = await ports.store.claim({ lease, taskId, issue: issue.number, events, actions, at });
+  if (stored) ports.log('info', `claimed #${issue.number}`, { task: taskId, attempt });
+  return stored ? taskId : null;
+}
+
+/** An earlier attempt's pull request is closed before a new one is opened: never two for one issue. */
+function closeEarlierPull(earlier: readonly Task[]) {
+  return earlier
+    .filter((task) => task.pull !== null && task.state === 'abandoned')
+    .map((task) => ({
+      kind: 'close_pull' as const,
+      pull: task.pull!,
+      comment: 'Closed: a new attempt at the issue has begun.',
+    }));
+}
+
+async function decline(ports: Ports, lease: Lease, issue: Issue, questions: string[]): Promise<void> {
+  const { labels } = ports.settings.policy();
+  const marker = `declined:${issue.bodyHash.slice(0, 12)}`;
+  await ports.store.record({
+    lease,
+    at: ports.clock.now(),
+    events: [event('issue_declined', { issue: issue.number, bodyHash: issue.bodyHash, questions })],
+    addActions: [
+      { kind: 'comment', issue: issue.number, marker, body: declinedComment(questions, labels.ready) },
+      { kind: 'label', issue: issue.number, add: [labels.needsSpec], remove: [labels.ready] },
+    ],
+  });
+  ports.log('info', `declined #${issue.number}: it asks for taste`, {});
+}
+
+/** A person's retry, asked after the last attempt ended, skips its cooldown. */
+async function forcedIssues(
+  ports: Ports,
+  issues: readonly IssueFacts[],
+  tasks: readonly Task[],
+): Promise<Set<number>> {
+  const forced = new Set<number>();
+  for (const issue of issues) {
+    const last = tasks.filter((task) => task.issue === issue.number).at(-1);
+    if (!last || !isEnded(last)) continue;
+    const requests = await ports.store.requests(last.id);
+    if (requests.some((request) => request.kind === 'retry')) forced.add(issue.number);
+  }
+  return forced;
+}
+
+/** Readable and safe in a path and a branch name; names that reduce to nothing or were cut stay apart by a digest. */
+export function slugOf(title: string): string {
+  const plain = title
+    .normalize('NFKD')
+    .replace(/[^\x20-\x7e]/g, '')
+    .toLowerCase();
+  const slug = plain.replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
+  if (slug.length > 0 && slug.length <= 40 && plain === title.toLowerCase()) return slug;
+  const digest = createHash('sha256').update(title).digest('hex').slice(0, 6);
+  const cut = slug.slice(0, 40).replace(/-+$/, '');
+  return cut ? `${cut}-${digest}` : digest;
+}

@@ -1,0 +1,45 @@
+/** Reads the facts a decision about one task rests on. Reads only; what can't be read is thrown, never guessed. */
+import type { Run } from '../core/action.ts';
+import type { Facts } from '../core/decide.ts';
+import { grants } from '../core/schedule.ts';
+import { isEnded, type Task } from '../core/task.ts';
+import type { Ports } from './ports.ts';
+
+export interface Surroundings {
+  /** Eligible issues at the last poll. */
+  eligible: number;
+  paused: string | null;
+  inFlight: { action: Run; startedAt: number; lastProgressAt: number } | null;
+  stuck: string | null;
+}
+
+export async function observe(ports: Ports, task: Task, around: Surroundings): Promise<Facts> {
+  const { store, forge } = ports;
+  const policy = ports.settings.policy();
+  const issue = task.issue === null ? null : await forge.issue(task.issue);
+  const pull = task.pull === null ? null : await forge.pull(task.pull);
+  const branch = task.pull === null ? null : await forge.branchHead(task.branch);
+  const findings = await store.findings(task.id);
+  const mightMerge = task.state === 'merging' || task.state === 'awaiting_critic';
+  const live = (await store.tasks({ live: true }))
+    .map((stored) => stored.task)
+    .filter((other) => !isEnded(other));
+  const granted = grants(live, around.eligible, policy, ports.clock.now());
+  return {
+    issue,
+    pull,
+    branch,
+    spend: await store.spend(task.id),
+    openFindings: findings.filter((finding) => finding.status === 'open'),
+    requests: await store.requests(task.id),
+    slot: granted.slots.includes(task.id),
+    criticSlot: granted.critics.includes(task.id),
+    mergeFree: !live.some((other) => other.id !== task.id && other.state === 'merging'),
+    mergeBlocker: mightMerge && task.verdict?.verdict === 'APPROVE' ? await forge.mergeBlocker() : null,
+    paused: around.paused,
+    stuck: around.stuck,
+    inFlight: around.inFlight,
+    newSessionId: ports.newId(),
+    jitter: ports.random(),
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * Carries out one effect. Each is idempotent: performed again after a crash it finds what it did before. What can be
+ * expected to go wrong is an outcome; what is thrown is repeated with backoff by the caller.
+ */
+import type { Effect } from '../core/action.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Task } from '../core/task.ts';
+import { checkpointMessage, mergeMessage, pullBody, pullTitle } from '../core/words.ts';
+import { ForgeUnavailable, GitFailed, UserError, WorkspaceRefused } from '../errors.ts';
+import type { Lease } from '../store/store.ts';
+import { runHook } from './hook.ts';
+import type { Ports } from './ports.ts';
+import { workspaceSpec } from './spec.ts';
+
+export async function performForge(ports: Ports, action: Effect): Promise<Outcome | null> {
+  const { forge } = ports;
+  switch (action.kind) {
+    case 'label':
+      await forge.relabel(action.issue, { add: action.add, remove: action.remove });
+      return DONE;
+    case 'comment':
+      await forge.ensureComment(action.issue, action.marker, action.body);
+      return DONE;
+    case 'close_issue':
+      await forge.closeIssue(action.issue);
+      return DONE;
+    case 'close_pull':
+      await forge.closePull(action.pull, action.comment);
+      return DONE;
+    case 'post_review': {
+      const { pull, marker, headSha, verdict, body, comments } = action;
+      await forge.postReview(pull, { marker, headSha, verdict, body, comments });
+      return DONE;
+    }
+    default:
+      return null;
+  }
+}
+
+export async function perform(ports: Ports, task: Task, action: Effect, lease: Lease): Promise<Outcome> {
+  const { forge, workspaces } = ports;
+  const spec = workspaceSpec(task);
+  const said = await performForge(ports, action);
+  if (said) return said;
+  switch (action.kind) {
+    case 'prepare_workspace':
+      return prepare(ports, task, lease);
+    case 'checkpoint':
+      return refusable(async () => {
+        const { head, baseSha, empty } = await workspaces.checkpoint(spec, checkpointMessage(task));
+        return { kind: 'checkpoint', head, baseSha, empty };
+      });
+    case 'merge_in':
+      return refusable(async () => ({
+        kind: 'merged_in',
+        conflicts: (await workspaces.mergeTrunk(spec, action.sha)).conflicts,
+      }));
+    case 'adopt_head': {
+      const { exists } = await workspaces.probe(spec);
+      if (exists) await workspaces.adopt(spec, action.sha);
+      return DONE;
+    }
+    case 'push': {
+      if ((await forge.push(task.branch, action.sha, action.expected)) === 'pushed')
+        return { kind: 'pushed' };
+      const theirs = await forge.branchHead(task.branch);
+      if (!theirs) return { kind: 'pushed' };
+      return { kind: 'moved', sha: theirs.sha };
+    }
+    case 'ensure_pull': {
+      const { issue, branch } = task;
+      const pull = await forge.ensurePull({
+        issue,
+        branch,
+        title: pullTitle(task),
+        body: pullBody(task),
+        marker: task.id,
+      });
+      return { kind: 'pull', pull: pull.number };
+    }
+    case 'build_candidate': {
+      const policy = ports.settings.policy();
+      const message = mergeMessage(task, policy);
+      const built = await forge.buildCandidate({
+        headSha: action.headSha,
+        method: policy.merge.method,
+        message,
+        task: task.id,
+      });
+      if (built.kind === 'clean') return { kind: 'candidate', candidate: built.candidate };
+      return built.kind === 'conflict'
+        ? { kind: 'conflict', files: built.files, trunk: built.trunk }
+        : { kind: 'empty', trunk: built.trunk };
+    }
+    case 'land': {
+      const { pull, candidate } = action.permit;
+      const landed = await forge.land(pull, candidate);
+      if (landed.kind === 'trunk_moved') return { kind: 'trunk_moved' };
+      if (landed.kind === 'dirty_checkout') return { kind: 'dirty_checkout', detail: landed.detail };
+      if (landed.kind === 'refused') return { kind: 'merge_refused', detail: landed.detail };
+      if (!(await forge.onTrunk(landed.sha)))
+        throw new ForgeUnavailable(`${landed.sha} was reported as landed but is not on trunk`);
+      return { kind: 'landed', sha: landed.sha };
+    }
+    case 'delete_branch':
+      await forge.deleteBranch(task.branch);
+      return DONE;
+    case 'reap_workspace': {
+      if (!task.workspace) return DONE;
+      await runHook(ports, 'beforeRemove', {
+        task: task.id,
+        lease,
+        cwd: task.workspace,
+        signal: new AbortController().signal,
+      });
+      await workspaces.reap(spec);
+      return { kind: 'reaped', path: task.workspace };
+    }
+    case 'preserve_workspace':
+      return preserve(ports, task);
+    default:
+      throw new Error(`no way to perform ${action.kind}`);
+  }
+}
+
+const DONE: Outcome = { kind: 'done' };
+
+async function prepare(ports: Ports, task: Task, lease: Lease): Promise<Outcome> {
+  try {
+    const baseSha = task.baseSha ?? (await ports.forge.trunk()).sha;
+    const made = await ports.workspaces.prepare(workspaceSpec(task, baseSha));
+    if (made.created) {
+      const signal = new AbortController().signal;
+      const problem = await runHook(ports, 'afterCreate', { task: task.id, lease, cwd: made.path, signal });
+      if (problem) return { kind: 'workspace_failed', problem };
+    }
+    return { kind: 'workspace', path: made.path, baseSha: made.baseSha };
+  } catch (problem) {
+    if (problem instanceof WorkspaceRefused || problem instanceof UserError || problem instanceof GitFailed) {
+      return { kind: 'workspace_failed', problem: problem.message };
+    }
+    throw problem;
+  }
+}
+
+/** What the agent left behind is saved as far as it can be; the directory stays whatever happens. */
+async function preserve(ports: Ports, task: Task): Promise<Outcome> {
+  try {
+    await ports.workspaces.checkpoint(workspaceSpec(task), checkpointMessage(task));
+  } catch (problem) {
+    ports.log('warn', `could not checkpoint the preserved worktree: ${String(problem)}`, { task: task.id });
+  }
+  return { kind: 'preserved', path: task.workspace! };
+}
+
+async function refusable(attempt: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await attempt();
+  } catch (problem) {
+    if (problem instanceof WorkspaceRefused) return { kind: 'refused', problem: problem.message };
+    throw problem;
+  }
+}

@@ -1,0 +1,316 @@
+/**
+ * The daemon: ticks, wakes, leases, drain. There is no barrier: each task advances on its own, and a tick only looks
+ * for new work and wakes what may have something to do.
+ */
+import { isRun } from '../core/action.ts';
+import { event } from '../core/event.ts';
+import { isHeld } from '../core/schedule.ts';
+import { isEnded, type Task } from '../core/task.ts';
+import { holdText } from '../core/words.ts';
+import { ForgeUnavailable } from '../errors.ts';
+import { INTAKE_LEASE, type Lease } from '../store/store.ts';
+import { type Poll, takeUp } from './intake.ts';
+import { performForge } from './perform.ts';
+import { LEASE_RENEW_MS, LEASE_TTL_MS, type Ports } from './ports.ts';
+import { createWorker, type Driver, type Worker } from './worker.ts';
+
+export type RunMode = 'forever' | 'until_idle' | 'once';
+
+export interface RunEnd {
+  why: 'idle' | 'once' | 'stopped';
+  /** One line for each task that only a person can set going again. */
+  needsPerson: string[];
+}
+
+export interface Runner {
+  run(mode: RunMode): Promise<RunEnd>;
+  /** Starts nothing new; `run` ends when what is under way has ended. Asked again, it ends at once. */
+  drain(why: string): void;
+  stopNow(why: string): void;
+  wake(task: string): void;
+}
+
+const PULSE_MS = 1000;
+const FIRST_POLL_MS = 1000;
+
+export function createRunner(ports: Ports, version: string): Runner {
+  const { store, clock } = ports;
+  const workers = new Map<string, Worker>();
+  const alarm = createAlarm();
+  const cancels = new Set<() => void>();
+  let intake: Lease | null = null;
+  let poll: Poll | null = null;
+  let draining: string | null = null;
+  let closing = false;
+  let pausedBy: string | null = null;
+  let onceOnly = false;
+  let progress = 0;
+  let lastRenewal = clock.monotonic();
+  let lastSeq = 0;
+
+  const driver: Driver = {
+    ports,
+    eligible: () =>
+      [...(poll?.schedule.standings.values() ?? [])].filter((one) => one.kind === 'eligible').length,
+    paused: () =>
+      draining
+        ? `the runner is stopping: ${draining}`
+        : pausedBy
+          ? `the loop is paused by ${pausedBy}`
+          : null,
+    closing: () => closing,
+    changed: () => {
+      progress += 1;
+      for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
+      if (driver.eligible() > 0) alarm.ring();
+    },
+    recovers: (task) => task.kind === 'issue' || ports.settings.policy().recovery.mode === 'auto',
+  };
+
+  return { run, drain, stopNow, wake: (task) => worker(task).wake() };
+
+  async function run(mode: RunMode): Promise<RunEnd> {
+    onceOnly = mode === 'once';
+    await store.updateLoop(
+      { stop: 'no' },
+      [event('runner_started', { owner: ports.owner, pid: process.pid, version })],
+      clock.now(),
+    );
+    lastSeq = (await store.events({ last: 1 }))[0]?.seq ?? 0;
+    every(LEASE_RENEW_MS, renew);
+    every(PULSE_MS, pulse);
+    let intervalMs = FIRST_POLL_MS;
+    let end: RunEnd['why'] | null = null;
+    try {
+      while (!end) {
+        const before = progress;
+        await guarded('tick', tick);
+        if (onceOnly) await settled();
+        else if (anyBusy()) await alarm.wait(clock, intervalMs);
+        if (closing || (draining && !anyBusy())) end = 'stopped';
+        else if (onceOnly) end = 'once';
+        else if (progress !== before) intervalMs = FIRST_POLL_MS;
+        else if (!anyBusy()) {
+          if (mode === 'until_idle' && (await isIdle())) end = 'idle';
+          else await alarm.wait(clock, intervalMs);
+          intervalMs = Math.min(intervalMs * 2, ports.settings.policy().pollIntervalMs);
+        }
+      }
+      return { why: end, needsPerson: await waitingForPeople() };
+    } finally {
+      for (const cancel of cancels) cancel();
+      await shutDown(end ?? 'stopped');
+    }
+  }
+
+  async function tick(): Promise<void> {
+    const checked = await ports.settings.check();
+    if (checked !== 'same') await noteSettings(checked);
+    await readLoop();
+    if (!draining && !closing) {
+      intake ??= await store.acquireLease(
+        INTAKE_LEASE,
+        ports.owner,
+        clock.now(),
+        LEASE_TTL_MS,
+        ports.isOwnerDead,
+      );
+      if (intake) await takeIn(intake);
+    }
+    for (const { task } of await store.tasks({ live: true })) worker(task.id).wake();
+  }
+
+  async function takeIn(lease: Lease): Promise<void> {
+    await performOwn(lease);
+    poll = await takeUp(ports, lease, driver.paused() === null && !(onceOnly && poll));
+    progress += poll.claimed.length + poll.declined.length;
+    if (poll.declined.length > 0) await performOwn(lease);
+  }
+
+  /** The loop's own outbox: comments and labels on issues that never became tasks. */
+  async function performOwn(lease: Lease): Promise<void> {
+    for (const pending of await store.pendingActions(null)) {
+      if (pending.notBefore > clock.now() || isRun(pending.action)) continue;
+      await store.startAction(lease, pending.id, clock.now());
+      await performForge(ports, pending.action);
+      await store.record({ lease, events: [], at: clock.now(), finishAction: pending.id });
+    }
+  }
+
+  async function noteSettings(checked: 'reloaded' | 'broken'): Promise<void> {
+    const problem = ports.settings.problem();
+    const { path } = ports.settings;
+    const noted =
+      checked === 'broken'
+        ? event('config_invalid', { path, problem: problem ?? '' })
+        : event('config_reloaded', { path });
+    ports.log(
+      checked === 'broken' ? 'error' : 'info',
+      checked === 'broken' ? `kept the last good settings: ${problem}` : 'settings reloaded',
+      {},
+    );
+    await store.updateLoop({ configProblem: problem }, [noted], clock.now());
+  }
+
+  async function readLoop(): Promise<void> {
+    const row = await store.loop();
+    pausedBy = row.pausedBy;
+    if (row.stop === 'now') stopNow('asked by `forge-loop stop --now`');
+    else if (row.stop === 'drain') drainOnce('asked by `forge-loop stop`');
+  }
+
+  /** Notices what other processes wrote: requests, a pause, a freed slot. */
+  async function pulse(): Promise<void> {
+    const fresh = await store.events({ after: lastSeq, limit: 500 });
+    if (fresh.length === 0) return;
+    lastSeq = fresh.at(-1)!.seq;
+    if (fresh.some((one) => one.task === null)) await readLoop();
+    for (const one of fresh) if (one.task && one.type === 'request_made') worker(one.task).wake();
+    if (fresh.some((one) => one.type === 'loop_resumed' || one.type === 'loop_stop_requested')) alarm.ring();
+    if (fresh.some((one) => one.type === 'worker_state_transition')) {
+      for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
+    }
+  }
+
+  /** Past our own expiry nothing of ours may run: children die first, then we look what is still ours. */
+  async function renew(): Promise<void> {
+    const overslept = clock.monotonic() - lastRenewal > LEASE_TTL_MS;
+    if (overslept) for (const one of workers.values()) one.dropLease();
+    const kept = new Set(
+      (await store.renewLeases(ports.owner, clock.now(), LEASE_TTL_MS)).map((lease) => lease.key),
+    );
+    lastRenewal = clock.monotonic();
+    for (const one of workers.values()) {
+      const lease = one.lease();
+      if (lease && !kept.has(lease.key)) one.dropLease();
+    }
+    if (intake && !kept.has(INTAKE_LEASE)) intake = null;
+  }
+
+  function worker(id: string): Worker {
+    let found = workers.get(id);
+    if (!found) {
+      found = createWorker(driver, id, (settledWorker) => {
+        if (settledWorker.rest()?.for === 'ended') workers.delete(id);
+        if (!anyBusy()) alarm.ring();
+      });
+      workers.set(id, found);
+    }
+    return found;
+  }
+
+  function anyBusy(): boolean {
+    return [...workers.values()].some((one) => one.busy());
+  }
+
+  async function settled(): Promise<void> {
+    while (anyBusy())
+      await Promise.race([...workers.values()].filter((one) => one.busy()).map((one) => one.settled()));
+  }
+
+  async function isIdle(): Promise<boolean> {
+    if (anyBusy() || (await store.pendingActions(null)).length > 0) return false;
+    const standings = [...(poll?.schedule.standings.values() ?? [])];
+    if (standings.some((one) => one.kind === 'eligible' || (one.kind === 'waiting' && one.until !== null)))
+      return false;
+    const live = (await store.tasks({ live: true })).map((stored) => stored.task);
+    return live.every(onlyAPersonEnds);
+  }
+
+  function onlyAPersonEnds(task: Task): boolean {
+    const rest = workers.get(task.id)?.rest();
+    return (
+      !isEnded(task) &&
+      task.hold !== null &&
+      task.hold.until === null &&
+      isHeld(task, clock.now()) &&
+      rest?.for !== 'grant'
+    );
+  }
+
+  async function waitingForPeople(): Promise<string[]> {
+    const live = (await store.tasks({ live: true })).map((stored) => stored.task);
+    return live
+      .filter(onlyAPersonEnds)
+      .map((task) => `#${task.issue} ${task.contract.title}: ${holdText(task.hold!, task.issue)}`);
+  }
+
+  function drain(why: string): void {
+    if (draining) stopNow(why);
+    else drainOnce(why);
+  }
+
+  function drainOnce(why: string): void {
+    draining ??= why;
+    alarm.ring();
+  }
+
+  function stopNow(why: string): void {
+    draining ??= why;
+    closing = true;
+    for (const one of workers.values()) one.abort();
+    alarm.ring();
+  }
+
+  async function shutDown(why: string): Promise<void> {
+    await settled();
+    for (const one of workers.values()) {
+      const lease = one.lease();
+      if (lease) await store.releaseLease(lease);
+    }
+    if (intake) await store.releaseLease(intake);
+    await store.record({
+      events: [event('runner_stopped', { owner: ports.owner, why: draining ?? why })],
+      at: clock.now(),
+    });
+  }
+
+  function every(ms: number, work: () => Promise<void>): void {
+    const arm = (): void => {
+      const cancel = clock.after(ms, () => {
+        cancels.delete(cancel);
+        void guarded('timer', work).then(() => {
+          if (!closing) arm();
+        });
+      });
+      cancels.add(cancel);
+    };
+    arm();
+  }
+
+  async function guarded(where: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (problem) {
+      const text = problem instanceof Error ? problem.message : String(problem);
+      ports.log(problem instanceof ForgeUnavailable ? 'warn' : 'error', `${where}: ${text}`, {
+        stack: (problem as Error)?.stack,
+      });
+    }
+  }
+}
+
+/** A wait that others can end early. */
+function createAlarm() {
+  let rung = false;
+  let wakeUp: (() => void) | null = null;
+  return {
+    ring(): void {
+      rung = true;
+      wakeUp?.();
+    },
+    async wait(clock: Ports['clock'], ms: number): Promise<void> {
+      if (!rung) {
+        await new Promise<void>((resolve) => {
+          const cancel = clock.after(ms, resolve);
+          wakeUp = () => {
+            cancel();
+            resolve();
+          };
+        });
+      }
+      rung = false;
+      wakeUp = null;
+    },
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * One turn: check the place, say what is to be done, let the agent work, see how it ended.
+ *
+ * The coder works in its workspace. Every other role works on a throwaway export of the head, and the branch and the
+ * workspace are compared afterwards: a critic that changed anything has produced an error, not a verdict.
+ */
+import type { TurnResult } from '../agent/agent.ts';
+import type { Action } from '../core/action.ts';
+import type { TurnStatus } from '../core/event.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { promptContext } from '../core/prompts.ts';
+import type { Task } from '../core/task.ts';
+import { UserError, WorkspaceRefused } from '../errors.ts';
+import type { Lease } from '../store/store.ts';
+import { processRecorder } from './command.ts';
+import { runHook } from './hook.ts';
+import type { Ports } from './ports.ts';
+import { workspaceSpec } from './spec.ts';
+
+type TurnAction = Extract<Action, { kind: 'turn' }>;
+type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
+
+export interface Supervision {
+  signal: AbortSignal;
+  /** Why the turn was stopped, once it was. */
+  stopped(): { status: TurnStatus; why: string } | null;
+  onProgress(): void;
+  onSpend(): void;
+}
+
+export async function runTurn(
+  ports: Ports,
+  task: Task,
+  action: TurnAction,
+  lease: Lease,
+  supervision: Supervision,
+): Promise<TurnOutcome> {
+  const startedAt = ports.clock.now();
+  const ended = (
+    status: TurnStatus,
+    code: string | null,
+    message: string,
+    rest: Partial<TurnOutcome> = {},
+  ): TurnOutcome => ({
+    kind: 'turn',
+    status,
+    code,
+    message,
+    text: '',
+    structured: null,
+    retryAt: null,
+    usageKnown: true,
+    durationMs: ports.clock.now() - startedAt,
+    ...rest,
+  });
+  try {
+    return action.role === 'coder' ? await inWorkspace() : await onExport();
+  } catch (problem) {
+    if (problem instanceof WorkspaceRefused) return ended('failed', 'workspace_refused', problem.message);
+    if (problem instanceof UserError) return ended('failed', 'could_not_start', problem.message);
+    throw problem;
+  }
+
+  async function inWorkspace(): Promise<TurnOutcome> {
+    await ports.workspaces.verify(workspaceSpec(task));
+    const hook = { task: task.id, lease, cwd: task.workspace!, signal: supervision.signal };
+    const before = await runHook(ports, 'beforeRun', hook);
+    if (before) return ended('failed', 'hook_failed', before);
+    const outcome = await ask(task.workspace!);
+    await runHook(ports, 'afterRun', { ...hook, signal: new AbortController().signal });
+    return outcome;
+  }
+
+  async function onExport(): Promise<TurnOutcome> {
+    const spec = workspaceSpec(task);
+    const [branchBefore, dirtyBefore] = [
+      await ports.forge.branchHead(task.branch),
+      (await ports.workspaces.probe(spec)).dirty,
+    ];
+    const place = await ports.workspaces.export(task.headSha!, `${action.role}-${task.id}`);
+    try {
+      const outcome = await ask(place.path);
+      const [branchAfter, dirtyAfter] = [
+        await ports.forge.branchHead(task.branch),
+        (await ports.workspaces.probe(spec)).dirty,
+      ];
+      const touched = branchAfter?.sha !== branchBefore?.sha || dirtyAfter !== dirtyBefore;
+      if (!touched || outcome.status !== 'finished') return outcome;
+      return {
+        ...outcome,
+        status: 'failed',
+        code: 'critic_wrote',
+        message: `the branch or the workspace changed while the ${action.role} was at work`,
+      };
+    } finally {
+      await place.dispose();
+    }
+  }
+
+  async function ask(cwd: string): Promise<TurnOutcome> {
+    const policy = ports.settings.policy();
+    const context = promptContext(
+      action.prompt,
+      task,
+      action.turn,
+      policy,
+      await inputs(),
+      action.priorFailure,
+    );
+    const prompt = ports.render(action.prompt, ports.settings.template(action.prompt), context);
+    const name = `${action.role}-${action.turn}-${action.sessionId.slice(0, 8)}`;
+    await ports.writeText(ports.places.log(task.id, `${name}.prompt.md`), prompt);
+
+    const hold = processRecorder(ports, task.id, lease, `${action.role} turn ${action.turn}`);
+    const pending: Promise<void>[] = [];
+    const result = await ports.agentFor(action.role).run(
+      {
+        task: task.id,
+        issue: task.issue,
+        role: action.role,
+        turn: action.turn,
+        cwd,
+        prompt,
+        sessionId: action.sessionId,
+        sessionDir: ports.places.session(task.id, action.sessionId),
+        resume: action.role === 'coder' && action.prompt !== 'task' && action.prompt !== 'handover',
+        policy: policy.agents[action.role],
+        identity: await ports.identity(),
+        home: ports.places.home(task.id),
+        logPath: ports.places.log(task.id, `${name}.log`),
+        mark: task.id,
+      },
+      {
+        signal: supervision.signal,
+        onHeld: hold.onHeld,
+        onProgress: supervision.onProgress,
+        onUsage: (report) => {
+          const { sessionId, role, turn } = action;
+          const delta = { task: task.id, turn, role, sessionId, at: ports.clock.now(), ...report };
+          pending.push(ports.store.addUsage([delta]).then(supervision.onSpend));
+        },
+      },
+    );
+    await Promise.all(pending);
+    await hold.forget();
+    return outcomeOf(result);
+  }
+
+  function outcomeOf(result: TurnResult): TurnOutcome {
+    const { usageKnown } = result;
+    const stopped = supervision.stopped();
+    if (stopped && result.status !== 'finished')
+      return ended(stopped.status, null, stopped.why, { usageKnown });
+    switch (result.status) {
+      case 'finished':
+        return ended('finished', null, '', { text: result.text, structured: result.structured, usageKnown });
+      case 'failed':
+        return ended('failed', result.code, result.message, { retryAt: result.retryAt, usageKnown });
+      case 'timed_out':
+        return ended('timed_out', null, result.message, { usageKnown });
+      case 'cancelled':
+        return ended('interrupted', null, 'its runner was stopped', { usageKnown });
+    }
+  }
+
+  async function inputs() {
+    const history =
+      action.prompt === 'task' && task.attempt > 1 && task.issue !== null
+        ? await attemptHistory(task.issue)
+        : '';
+    if (action.prompt !== 'critic') return { history, diff: '', findings: [], transcript: '' };
+    const { patch } = await ports.forge.diff(task.baseSha!, task.headSha!);
+    const findings = (await ports.store.findings(task.id)).filter((finding) => finding.status === 'open');
+    return {
+      history,
+      diff: cut(patch),
+      findings,
+      transcript: ports.places.session(task.id, task.sessionIds.at(-1) ?? ''),
+    };
+  }
+
+  async function attemptHistory(issue: number): Promise<string> {
+    const earlier = (await ports.store.tasks({ issue }))
+      .map((stored) => stored.task)
+      .filter((other) => other.attempt < task.attempt);
+    return earlier
+      .map(
+        (other) =>
+          `- attempt ${other.attempt} on ${other.branch}: ${other.reason ?? other.state}. ${other.why}`,
+      )
+      .join('\n');
+  }
+}
+
+const MAX_DIFF_CHARS = 200_000;
+const cut = (patch: string): string =>
+  patch.length <= MAX_DIFF_CHARS
+    ? patch
+    : `${patch.slice(0, MAX_DIFF_CHARS)}\n… the diff is longer; read the files in the current directory.`;

@@ -1,0 +1,393 @@
+/**
+ * One task, driven by one runner: perform what is pending, else look and decide, until there is nothing to do now.
+ *
+ * A worker never decides by itself and holds nothing that a crash could lose. A failure here ends this worker's step,
+ * never the daemon.
+ */
+import { isRun, type PendingAction, type Run } from '../core/action.ts';
+import { type Decision, decide } from '../core/decide.ts';
+import { event, type TurnStatus } from '../core/event.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { record } from '../core/record.ts';
+import { backoffMs } from '../core/schedule.ts';
+import { isEnded, type StoredTask, type Task } from '../core/task.ts';
+import { ForgeUnavailable, LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
+import { type Lease, taskLease } from '../store/store.ts';
+import { runGate } from './gate.ts';
+import { observe } from './observe.ts';
+import { perform } from './perform.ts';
+import { LEASE_TTL_MS, type Ports } from './ports.ts';
+import { takeOver } from './recovery.ts';
+import { runTurn } from './turn.ts';
+
+/** What a worker asks of the runner that drives it. */
+export interface Driver {
+  ports: Ports;
+  eligible(): number;
+  /** Why no new run may start; null when it may. */
+  paused(): string | null;
+  /** Stop everything at once: children are killed, their turns end interrupted. */
+  closing(): boolean;
+  /** The task changed in a way that may free a slot, a critic or the merge for others. */
+  changed(task: string): void;
+  /** May this runner take over tasks of dead runners by itself? */
+  recovers(task: Task): boolean;
+}
+
+export type Rest = {
+  why: string;
+  until: number | null;
+  for: 'grant' | 'time' | 'fact' | 'elsewhere' | 'ended';
+};
+
+interface RunInFlight {
+  action: Run;
+  startedAt: number;
+  lastProgressAt: number;
+  controller: AbortController;
+  stopped: { status: TurnStatus; why: string } | null;
+}
+
+export interface Worker {
+  readonly id: string;
+  /** Coalesced: a wake during a step leads to one more step. */
+  wake(): void;
+  /** Looks at a run in flight, or steps. */
+  busy(): boolean;
+  rest(): Rest | null;
+  /** Kills what runs, for a lost lease or a hurried stop. */
+  abort(): void;
+  lease(): Lease | null;
+  dropLease(): void;
+  settled(): Promise<void>;
+}
+
+export function createWorker(driver: Driver, id: string, onSettled: (worker: Worker) => void): Worker {
+  const { ports } = driver;
+  const { store, clock } = ports;
+  let lease: Lease | null = null;
+  let run: RunInFlight | null = null;
+  let step: Promise<void> | null = null;
+  let again = false;
+  let resting: Rest | null = null;
+  let cancelTimer: (() => void) | null = null;
+  let failures = 0;
+  let supervising = false;
+
+  const worker: Worker = {
+    id,
+    wake,
+    busy: () => step !== null,
+    rest: () => resting,
+    abort: () => run?.controller.abort(),
+    lease: () => lease,
+    dropLease: () => {
+      lease = null;
+      run?.controller.abort();
+    },
+    settled: () => step ?? Promise.resolve(),
+  };
+  return worker;
+
+  function wake(): void {
+    if (step) {
+      again = true;
+      if (run) void supervise(run);
+      return;
+    }
+    again = false;
+    resting = null;
+    disarm();
+    step = advance()
+      .catch(afterFailure)
+      .then((rest) => {
+        step = null;
+        resting = rest;
+        if (rest.until !== null) arm(rest.until);
+        if (again && !driver.closing()) wake();
+        else onSettled(worker);
+      });
+  }
+
+  async function advance(): Promise<Rest> {
+    if (driver.closing()) return { why: 'stopping', until: null, for: 'fact' };
+    if (!lease) {
+      const seen = await store.task(id);
+      if (!seen) return { why: 'unknown task', until: null, for: 'ended' };
+      lease = await store.acquireLease(
+        taskLease(id),
+        ports.owner,
+        clock.now(),
+        LEASE_TTL_MS,
+        ports.isOwnerDead,
+      );
+      if (!lease) return { why: 'another runner has it', until: null, for: 'elsewhere' };
+      if (!driver.recovers(seen.task)) {
+        await letGo();
+        return { why: 'waits for `forge-loop recover` or `restart`', until: null, for: 'fact' };
+      }
+      await takeOver(ports, id, lease);
+    }
+    for (;;) {
+      again = false;
+      const rest = await once(lease);
+      if (rest) return rest;
+      failures = 0;
+      if (driver.closing()) return { why: 'stopping', until: null, for: 'fact' };
+      if (!lease) return { why: 'its lease was lost', until: null, for: 'elsewhere' };
+    }
+  }
+
+  /** One action or one decision; null when there may be more to do at once. */
+  async function once(held: Lease): Promise<Rest | null> {
+    const stored = await store.task(id);
+    if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
+    const pending = (await store.pendingActions(id))[0] ?? null;
+    if (!pending) {
+      if (isEnded(stored.task)) {
+        await letGo();
+        return { why: stored.task.why, until: null, for: 'ended' };
+      }
+      return decideAndCommit(held, stored, null);
+    }
+    if (pending.notBefore > clock.now()) return deferred(held, stored, pending);
+    if (isRun(pending.action)) return startRun(held, stored, pending, pending.action);
+    await store.startAction(held, pending.id, clock.now());
+    try {
+      const outcome = await perform(ports, stored.task, pending.action, held);
+      await commitOutcome(held, stored, pending, outcome);
+    } catch (problem) {
+      if (isOurs(problem)) throw problem;
+      await putOff(held, pending, problem);
+    }
+    return null;
+  }
+
+  async function decideAndCommit(
+    held: Lease,
+    stored: StoredTask,
+    stuck: string | null,
+  ): Promise<Rest | null> {
+    const { task, version } = stored;
+    const facts = await observe(ports, task, {
+      eligible: driver.eligible(),
+      paused: driver.paused(),
+      inFlight: null,
+      stuck,
+    });
+    const decision = decide(task, facts, ports.settings.policy(), clock.now());
+    if (decision.kind === 'rest') return decision;
+    if (decision.kind === 'stop') throw new Error('decided to stop a run although none is in flight');
+    try {
+      await store.commit({
+        lease: held,
+        taskId: id,
+        expectedVersion: version,
+        events: decision.events,
+        at: clock.now(),
+        addActions: decision.actions,
+        ...(stuck ? { dropActions: 'all' as const } : {}),
+        ...(decision.limits ? { limits: decision.limits } : {}),
+        ...(decision.consume ? { consumeRequests: decision.consume } : {}),
+      });
+    } catch (problem) {
+      if (problem instanceof LimitReached) return { why: problem.message, until: null, for: 'grant' };
+      throw problem;
+    }
+    driver.changed(id);
+    return null;
+  }
+
+  /** An effect waits for its next try; meanwhile only an ending may overtake it. */
+  async function deferred(held: Lease, stored: StoredTask, pending: PendingAction): Promise<Rest | null> {
+    const why = `${pending.action.kind} failed ${pending.attempts}×; tried again later`;
+    const waits: Rest = { why, until: pending.notBefore, for: 'time' };
+    if (isEnded(stored.task)) return waits;
+    const rest = await decideAndCommit(held, stored, why);
+    return rest ? waits : null;
+  }
+
+  async function startRun(
+    held: Lease,
+    stored: StoredTask,
+    pending: PendingAction,
+    action: Run,
+  ): Promise<Rest | null> {
+    const paused = driver.paused();
+    if (paused) return { why: paused, until: null, for: 'fact' };
+    const now = clock.now();
+    run = { action, startedAt: now, lastProgressAt: now, controller: new AbortController(), stopped: null };
+    try {
+      const decision = await look(run, stored.task);
+      if (decision.kind === 'stop') {
+        await commitOutcome(held, stored, pending, neverStarted(action, decision.why));
+        return null;
+      }
+      await store.startAction(held, pending.id, now);
+      if (decision.kind === 'rest' && decision.until !== null) arm(decision.until);
+      const outcome = await performRun(held, stored.task, run);
+      await commitOutcome(held, stored, pending, outcome);
+      return null;
+    } finally {
+      run = null;
+      disarm();
+    }
+  }
+
+  async function performRun(held: Lease, task: Task, current: RunInFlight): Promise<Outcome> {
+    const { action, controller } = current;
+    if (action.kind === 'gate') {
+      const evidence = await runGate(ports, task, action, held, controller.signal);
+      if (controller.signal.aborted && evidence.outcome !== 'pass') throw new Interrupted();
+      return { kind: 'gate', evidence };
+    }
+    return runTurn(ports, task, action, held, {
+      signal: controller.signal,
+      stopped: () => current.stopped,
+      onProgress: () => {
+        current.lastProgressAt = clock.now();
+      },
+      onSpend: () => void supervise(current),
+    });
+  }
+
+  /** Called on every wake during a run: the only thing it may do is stop it. */
+  async function supervise(current: RunInFlight): Promise<void> {
+    if (supervising || current.stopped) return;
+    supervising = true;
+    try {
+      const stored = await store.task(id);
+      if (!stored || run !== current) return;
+      const decision = await look(current, stored.task);
+      if (run !== current) return;
+      if (decision.kind === 'stop') {
+        current.stopped = { status: decision.status, why: decision.why };
+        current.controller.abort();
+      } else if (decision.kind === 'rest' && decision.until !== null) arm(decision.until);
+    } catch (problem) {
+      ports.log('warn', `could not look at a running turn: ${String(problem)}`, { task: id });
+    } finally {
+      supervising = false;
+    }
+  }
+
+  async function look(current: RunInFlight, task: Task): Promise<Decision> {
+    const { action, startedAt, lastProgressAt } = current;
+    const inFlight = { action, startedAt, lastProgressAt };
+    const facts = await observe(ports, task, {
+      eligible: driver.eligible(),
+      paused: null,
+      inFlight,
+      stuck: null,
+    });
+    return decide(task, facts, ports.settings.policy(), clock.now());
+  }
+
+  async function commitOutcome(
+    held: Lease,
+    stored: StoredTask,
+    pending: PendingAction,
+    outcome: Outcome,
+  ): Promise<void> {
+    const ledger = outcome.kind === 'turn' ? await store.findings(id) : [];
+    const { events, actions, findings } = record(
+      stored.task,
+      pending.action,
+      outcome,
+      ledger,
+      ports.settings.policy(),
+    );
+    await store.commit({
+      lease: held,
+      taskId: id,
+      expectedVersion: stored.version,
+      events,
+      at: clock.now(),
+      finishAction: pending.id,
+      addActions: actions,
+      findings,
+    });
+    if (isRun(pending.action)) driver.changed(id);
+  }
+
+  async function putOff(held: Lease, pending: PendingAction, problem: unknown): Promise<void> {
+    const attempt = pending.attempts + 1;
+    const now = clock.now();
+    const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
+    const notBefore = Math.max(asked ?? 0, now + backoffMs(attempt, ports.random()));
+    const text = problem instanceof Error ? problem.message : String(problem);
+    ports.log('warn', `${pending.action.kind} failed: ${text}`, { task: id, attempt });
+    await store.deferAction(
+      held,
+      pending.id,
+      notBefore,
+      [event('effect_failed', { action: pending.action.kind, problem: text, attempt })],
+      now,
+    );
+  }
+
+  async function afterFailure(problem: unknown): Promise<Rest> {
+    if (problem instanceof LeaseLost) {
+      lease = null;
+      ports.log('warn', 'lease lost: another runner owns the task', { task: id });
+      return { why: 'another runner has it', until: null, for: 'elsewhere' };
+    }
+    if (problem instanceof Interrupted) return { why: 'stopping', until: null, for: 'fact' };
+    if (problem instanceof VersionConflict)
+      return { why: 'changed meanwhile', until: clock.now(), for: 'time' };
+    failures += 1;
+    const until = clock.now() + backoffMs(failures, ports.random());
+    const text = problem instanceof Error ? problem.message : String(problem);
+    const expected = problem instanceof ForgeUnavailable || problem instanceof StoreUnavailable;
+    ports.log(expected ? 'warn' : 'error', text, {
+      task: id,
+      ...(expected ? {} : { stack: (problem as Error)?.stack }),
+    });
+    if (!expected && failures <= 3) {
+      await store
+        .record({ events: [event('loop_failed', { where: `task ${id}`, problem: text })], at: clock.now() })
+        .catch(() => {});
+    }
+    return { why: text, until, for: 'time' };
+  }
+
+  async function letGo(): Promise<void> {
+    if (lease) await store.releaseLease(lease);
+    lease = null;
+  }
+
+  function arm(at: number): void {
+    disarm();
+    cancelTimer = clock.after(Math.max(0, at - clock.now()), wake);
+  }
+
+  function disarm(): void {
+    cancelTimer?.();
+    cancelTimer = null;
+  }
+}
+
+/** A gate that was cut short proves nothing: it is run again. */
+class Interrupted extends Error {
+  override name = 'Interrupted';
+}
+
+const isOurs = (problem: unknown): boolean =>
+  problem instanceof LeaseLost || problem instanceof VersionConflict || problem instanceof StoreUnavailable;
+
+function neverStarted(action: Run, why: string): Outcome {
+  if (action.kind === 'gate') {
+    return { kind: 'done' };
+  }
+  return {
+    kind: 'turn',
+    status: 'interrupted',
+    code: null,
+    message: why,
+    text: '',
+    structured: null,
+    retryAt: null,
+    durationMs: 0,
+    usageKnown: true,
+  };
+}
