@@ -10,6 +10,28 @@ export class UserError extends Error {
   }
 }
 
+/** WORKFLOW.md can't be used as it stands: `line` and `key` say where. */
+export class ConfigError extends UserError {
+  override name = 'ConfigError';
+  readonly kind: 'missing' | 'yaml' | 'not_a_map' | 'invalid' | 'template';
+  readonly file: string;
+  readonly line: number | null;
+  readonly key: string | null;
+  constructor(
+    kind: ConfigError['kind'],
+    message: string,
+    at: { file: string; line?: number | null; key?: string | null },
+    hint: string | null = null,
+    options?: ErrorOptions,
+  ) {
+    super(message, hint, options);
+    this.kind = kind;
+    this.file = at.file;
+    this.line = at.line ?? null;
+    this.key = at.key ?? null;
+  }
+}
+
 export class VersionConflict extends Error {
   override name = 'VersionConflict';
 }

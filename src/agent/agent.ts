@@ -23,6 +23,7 @@ export interface UsageReport extends Usage {
 
 export interface TurnRequest {
   task: string;
+  issue?: number | null;
   role: Role;
   turn: number;
   cwd: string;

@@ -8,10 +8,12 @@ export interface Spent {
   wallMs: number;
 }
 
-/** Working time is the time its turns took, the one in flight included; waiting for people costs nothing. */
-export function spent(task: Task, spend: { costUsd: number; tokens: number }, now: number): Spent {
-  const inFlight = task.turn ? Math.max(0, now - task.turn.startedAt) : 0;
-  return { usd: spend.costUsd, tokens: spend.tokens, wallMs: task.workedMs + inFlight };
+/**
+ * Working time is the time its turns took and the time the one in flight has taken so far; waiting for people costs
+ * nothing, nor does a turn that was decided and has not begun.
+ */
+export function spent(task: Task, spend: { costUsd: number; tokens: number }, inFlightMs: number): Spent {
+  return { usd: spend.costUsd, tokens: spend.tokens, wallMs: task.workedMs + inFlightMs };
 }
 
 /** Which limit is reached, in words; null when none is. */

@@ -15,13 +15,13 @@ import {
   type PromptKind,
   type TurnStatus,
 } from './event.ts';
-import type { Finding } from './findings.ts';
+import { type Finding, isStuck } from './findings.ts';
 import { REASONS, type Reason, type State } from './machine.ts';
 import { mergeGate } from './merge.ts';
 import type { Policy } from './policy.ts';
-import { gateFailureText } from './prompts.ts';
+import { fence, gateFailureText, oneLine } from './prompts.ts';
 import { backoffMs, hasLabel, isHeld } from './schedule.ts';
-import { isEnded, type Task } from './task.ts';
+import { isEnded, needsSlot, type Task } from './task.ts';
 import { claimedComment, endedComment } from './words.ts';
 
 export interface Facts {
@@ -82,7 +82,7 @@ export const MAX_CRITIC_BACKOFFS = 5;
 export function decide(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   if (isEnded(task)) return rest(task.why);
   const end = endingOf(task, facts, policy, now);
-  if (facts.inFlight) return end ? stop('cancelled', end.why) : supervise(facts.inFlight, policy, now);
+  if (facts.inFlight) return end ? stop('cancelled', end.why) : supervise(task, facts.inFlight, policy, now);
   if (end) return finish(task, end, facts, policy, now);
   if (facts.stuck) return rest(facts.stuck);
 
@@ -147,7 +147,9 @@ function endingOf(task: Task, facts: Facts, policy: Policy, now: number): Ending
   if (task.pull !== null && task.pushedSha !== null && facts.branch === null)
     return abandon('branch_deleted');
   if (task.unrecoverable !== null) return abandon('crash_recovery_failed', task.unrecoverable);
-  const over = exhausted(spent(task, facts.spend, now), policy.budget);
+  const { inFlight } = facts;
+  const inFlightMs = inFlight?.action.kind === 'turn' ? now - inFlight.startedAt : 0;
+  const over = exhausted(spent(task, facts.spend, inFlightMs), policy.budget);
   if (over) return abandon('budget_exhausted', over);
   return null;
 }
@@ -182,7 +184,7 @@ function endingActions(task: Task, why: string, facts: Facts, policy: Policy): A
   const actions: Action[] = [];
   if (task.issue !== null && facts.issue) {
     const add = task.state === 'merged' ? [labels.merged] : labelsForReason(task.reason, labels);
-    const marker = `${task.id}:ended`;
+    const marker = `${task.id}:ended:${task.endedAt}`;
     actions.push(
       { kind: 'label', issue: task.issue, add, remove: [labels.running, labels.ready] },
       { kind: 'comment', issue: task.issue, marker, body: endedComment(task, why) },
@@ -197,57 +199,69 @@ function endingActions(task: Task, why: string, facts: Facts, policy: Policy): A
 /** A failure asks for a person; a neutral end or an operator's own decision does not. */
 function labelsForReason(reason: Reason | null, labels: Policy['labels']): string[] {
   if (!reason || REASONS[reason].outcome !== 'failure') return [];
-  return [reason === 'spec_rejected' ? labels.needsSpec : labels.needsReview];
+  if (reason === 'spec_rejected') return [labels.needsSpec];
+  return [reason === 'critic_blocked' ? labels.blocked : labels.needsReview];
 }
 
 // --- while a run is at work ----------------------------------------------------------------------------------------
 
-function supervise(run: NonNullable<Facts['inFlight']>, policy: Policy, now: number): Decision {
+function supervise(task: Task, run: NonNullable<Facts['inFlight']>, policy: Policy, now: number): Decision {
   if (run.action.kind !== 'turn') return rest('the gate is running');
   const { turnTimeoutMs, stallTimeoutMs } = policy.agents[run.action.role];
   const timeoutAt = run.startedAt + turnTimeoutMs;
   const stallAt = stallTimeoutMs > 0 ? run.lastProgressAt + stallTimeoutMs : Number.POSITIVE_INFINITY;
   if (now >= timeoutAt) return stop('timed_out', `the turn took longer than ${turnTimeoutMs} ms`);
   if (now >= stallAt) return stop('stalled', `no sign of progress for ${stallTimeoutMs} ms`);
-  return rest(`turn ${run.action.turn} of the ${run.action.role} is running`, Math.min(timeoutAt, stallAt));
+  const { wallMs } = policy.budget;
+  const spentAt = wallMs === null ? Number.POSITIVE_INFINITY : run.startedAt + wallMs - task.workedMs;
+  return rest(
+    `turn ${run.action.turn} of the ${run.action.role} is running`,
+    Math.min(timeoutAt, stallAt, spentAt),
+  );
 }
 
 // --- requests and holds --------------------------------------------------------------------------------------------
 
+/** One at a time, in the order they were made: none of them is passed over for a later one. */
 function answerRequests(task: Task, facts: Facts): Decision | null {
-  if (facts.requests.length === 0) return null;
-  const consume = facts.requests.map((request) => request.id);
-  const last = facts.requests.at(-1);
-  if (last?.kind === 'pause') {
-    return { kind: 'act', events: [hold('operator_pause', `paused by ${last.by}`)], actions: [], consume };
+  const [asked] = facts.requests;
+  if (!asked) return null;
+  const { kind, by } = asked;
+  const answer = (...events: NewEvent[]): Decision => ({
+    kind: 'act',
+    events,
+    actions: [],
+    consume: [asked.id],
+  });
+  if (kind === 'pause') {
+    const paused = hold('operator_pause', `paused by ${by}`);
+    if (task.state !== 'dispatched') return answer(paused);
+    return answer(transition(task, 'queued', `paused by ${by}`), paused);
   }
-  if (last?.kind === 'resume' && task.hold && !needsSlotToGoOn(task)) {
-    return {
-      kind: 'act',
-      events: [event('hold_cleared', { reason: task.hold.reason, by: last.by })],
-      actions: [],
-      consume,
-    };
+  if (kind === 'resume' && task.hold) {
+    if (needsSlot(task)) return answer(event('hold_set', { ...task.hold, until: 0 }));
+    return answer(event('hold_cleared', { reason: task.hold.reason, by }));
   }
-  if (last?.kind === 'resume' && task.hold) {
-    return { kind: 'act', events: [event('hold_set', { ...task.hold, until: 0 })], actions: [], consume };
-  }
-  if (last?.kind === 'approve' && task.state === 'awaiting_critic' && task.head) {
-    return { kind: 'act', events: [approval(task, task.head.sha, last.by)], actions: [], consume };
-  }
-  return { kind: 'act', events: [], actions: [], consume };
+  if (kind === 'approve' && task.state === 'awaiting_critic' && task.head)
+    return answer(approval(task, task.head.sha, by));
+  return answer();
 }
 
 const approval = (task: Task, headSha: string, by: string): NewEvent =>
   event('verdict_recorded', { headSha, verdict: 'APPROVE', by, round: task.criticRounds, blocking: [] });
 
-const needsSlotToGoOn = (task: Task): boolean => ['dispatched', 'running', 'revising'].includes(task.state);
-
 /** Null when the hold is over and the task may go on within this same decision's state. */
 function judgeHold(task: Task, held: Hold, facts: Facts, policy: Policy, now: number): Decision | null {
-  if (isHeld(task, now) && !isMoot(task, held, facts, policy)) return rest(held.detail, held.until);
-  if (needsSlotToGoOn(task) && !facts.slot) return awaitGrant('its hold is over; waiting for a slot');
-  const limits = needsSlotToGoOn(task) ? { slots: policy.maxConcurrent } : {};
+  if (isHeld(task, now)) {
+    if (isMoot(task, held, facts, policy)) {
+      // The schedule grants a slot only to a hold whose time has come, so a hold that a fact has ended says so too.
+      if (needsSlot(task))
+        return { kind: 'act', events: [event('hold_set', { ...held, until: now })], actions: [] };
+    } else if (task.state === 'merging') return stepAside(task, held.detail);
+    else return rest(held.detail, held.until);
+  }
+  if (needsSlot(task) && !facts.slot) return awaitGrant('its hold is over; waiting for a slot');
+  const limits = needsSlot(task) ? { slots: policy.maxConcurrent } : {};
   return {
     kind: 'act',
     events: [event('hold_cleared', { reason: held.reason, by: 'loop' })],
@@ -256,22 +270,19 @@ function judgeHold(task: Task, held: Hold, facts: Facts, policy: Policy, now: nu
   };
 }
 
-/** Holds that end by themselves when the fact they rest on has changed. */
+/** Holds that end by themselves when the fact they rest on has changed; a person's new head changes them all. */
 function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
+  if (held.reason === 'operator_pause') return false;
+  if (held.until === null && personPushed(task, facts)) return true;
   switch (held.reason) {
     case 'gate_empty':
       return policy.gate.commands === 'none' || policy.gate.commands.length > 0;
     case 'critic_unusable':
       return approvedAtHead(task);
     case 'needs_approval':
-      return (
-        approvedAtHead(task) ||
-        policy.critic.enabled ||
-        approvalFor(task, facts) !== null ||
-        facts.branch?.sha !== task.pushedSha
-      );
+      return approvedAtHead(task) || policy.critic.enabled || approvalFor(task, facts) !== null;
     case 'needs_merge':
-      return policy.merge.enabled || facts.branch?.sha !== task.pushedSha;
+      return policy.merge.enabled;
     case 'dirty_checkout':
       return facts.mergeBlocker === null;
     case 'body_edited':
@@ -280,6 +291,9 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
       return false;
   }
 }
+
+const personPushed = (task: Task, facts: Facts): boolean =>
+  task.state === 'awaiting_critic' && facts.branch !== null && facts.branch.sha !== task.pushedSha;
 
 const approvedAtHead = (task: Task): boolean =>
   task.verdict?.verdict === 'APPROVE' && task.verdict.headSha === task.head?.sha;
@@ -295,10 +309,10 @@ function hasNewContract(task: Task, facts: Facts): boolean {
 function acceptContract(task: Task, facts: Facts): Decision {
   const issue = facts.issue!;
   const contract = { title: issue.title, body: issue.body, hash: issue.bodyHash };
-  const started = task.turns > 0;
-  const told = started
-    ? [event('feedback_added', { feedback: { kind: 'contract', text: `${issue.title}\n\n${issue.body}` } })]
-    : [];
+  // A session that was told the old text needs the new one; a session yet to begin gets it with its first prompt.
+  const text = `${oneLine(issue.title)}\n\n${fence('issue', issue.body)}`;
+  const told =
+    task.sessionId === null ? [] : [event('feedback_added', { feedback: { kind: 'contract', text } })];
   const back =
     task.state === 'merging'
       ? [transition(task, 'awaiting_critic', 'the issue was edited and made ready again')]
@@ -370,9 +384,7 @@ function work(task: Task, facts: Facts, policy: Policy, now: number): Decision {
 /** The gate on the current head, unless its tree is already judged. */
 function verify(task: Task, policy: Policy): Decision | null {
   const head = task.head!;
-  if (policy.gate.commands !== 'none' && policy.gate.commands.length === 0) {
-    return { kind: 'act', events: [hold('gate_empty', 'no gate.commands are configured')], actions: [] };
-  }
+  if (isGateEmpty(policy)) return { kind: 'act', events: [gateEmpty()], actions: [] };
   if (task.gate?.tree === head.tree) return null;
   return {
     kind: 'act',
@@ -380,6 +392,11 @@ function verify(task: Task, policy: Policy): Decision | null {
     actions: [{ kind: 'gate', scope: 'work', tree: head.tree, commit: head.sha }],
   };
 }
+
+const isGateEmpty = (policy: Policy): boolean =>
+  policy.gate.commands !== 'none' && policy.gate.commands.length === 0;
+
+const gateEmpty = (): NewEvent => hold('gate_empty', 'no gate.commands are configured');
 
 function publish(task: Task, head: Checkpoint): Decision {
   const actions: Action[] = [];
@@ -433,6 +450,11 @@ function afterBrokenTurn(
   now: number,
 ): Decision {
   const { streaks } = task;
+  if (last.code === 'session_lost') {
+    if (policy.recovery.onLostSession === 'fresh_session')
+      return nextTurn(task, facts, policy, now, stillOpen(task, last));
+    return finish(task, abandon('crash_recovery_failed', 'the session is lost'), facts, policy, now);
+  }
   if (last.code === 'workspace_refused')
     return finish(task, abandon('workspace_failed', last.message), facts, policy, now);
   if (last.code === 'sandbox_failed')
@@ -446,8 +468,10 @@ function afterBrokenTurn(
       now,
     );
   }
-  if (streaks.failed >= MAX_FAILED)
-    return finish(task, abandon('error_max_retries', last.message), facts, policy, now);
+  if (streaks.failed >= MAX_FAILED) {
+    const reason = last.code === 'usage_limit' ? 'provider_limit' : 'error_max_retries';
+    return finish(task, abandon(reason, last.message), facts, policy, now);
+  }
   if (streaks.stalled >= MAX_STALLED)
     return finish(task, abandon('stall_timeout', last.message), facts, policy, now);
   if (
@@ -466,7 +490,13 @@ function afterBrokenTurn(
       actions: [],
     };
   }
-  return nextTurn(task, facts, policy, now, last.message);
+  return nextTurn(task, facts, policy, now, stillOpen(task, last));
+}
+
+/** After a turn that broke: why it did, and what the gate had found before it. */
+function stillOpen(task: Task, last: NonNullable<Task['lastTurn']>): string {
+  const red = task.gate?.outcome === 'fail' ? [gateFailureText(task.gate)] : [];
+  return [...(last.status === 'interrupted' ? [] : [last.message]), ...red].join('\n\n');
 }
 
 const waitedFor = (task: Task, now: number): boolean => task.retryAt !== null && now >= task.retryAt;
@@ -502,7 +532,7 @@ const firstPrompt = (task: Task): PromptKind => (task.headSha === null || task.e
 // --- awaiting_critic -----------------------------------------------------------------------------------------------
 
 function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
-  if (facts.branch && facts.branch.sha !== task.pushedSha) {
+  if (facts.branch && personPushed(task, facts)) {
     return {
       kind: 'act',
       events: [
@@ -524,9 +554,7 @@ function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
       now,
     );
   }
-  const stuck = facts.openFindings.find(
-    (finding) => finding.rounds.length >= 3 && finding.severity !== 'sev3',
-  );
+  const stuck = facts.openFindings.find((finding) => isStuck(finding) && finding.severity !== 'sev3');
   if (stuck && verdict?.verdict === 'REQUEST_CHANGES') {
     return finish(
       task,
@@ -551,7 +579,7 @@ function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
       actions: [],
     };
   }
-  if (!verdict) return seekVerdict(task, facts, policy, now);
+  if (verdict?.verdict !== 'APPROVE') return seekVerdict(task, facts, policy, now);
   return enterMerge(task, facts, policy);
 }
 
@@ -588,11 +616,11 @@ function seekVerdict(task: Task, facts: Facts, policy: Policy, now: number): Dec
     };
   }
   const { critic: failures } = task.streaks;
-  if (failures > 0 && task.criticHeldOnce && failures > MAX_CRITIC_BACKOFFS + 1) {
+  if (task.criticHeldOnce && failures > MAX_CRITIC_BACKOFFS + 2) {
     return finish(task, abandon('critic_unusable'), facts, policy, now);
   }
   if (failures > 1 && !waitedFor(task, now)) {
-    if (failures > MAX_CRITIC_BACKOFFS) {
+    if (failures > MAX_CRITIC_BACKOFFS + 1) {
       return {
         kind: 'act',
         events: [
@@ -651,11 +679,7 @@ function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
 // --- merging -------------------------------------------------------------------------------------------------------
 
 function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
-  const back = (why: string, ...events: NewEvent[]): Decision => ({
-    kind: 'act',
-    events: [event('candidate_dropped', { why }), transition(task, 'awaiting_critic', why), ...events],
-    actions: [],
-  });
+  const back = (why: string, ...events: NewEvent[]): Decision => stepAside(task, why, ...events);
   if (facts.branch?.sha !== task.head?.sha) return back('the head moved');
   if (facts.issue && facts.issue.bodyHash !== task.contract.hash) {
     return back('the issue was edited', hold('body_edited', 'the issue was edited after it was made ready'));
@@ -676,6 +700,7 @@ function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
       limits: { slots: policy.maxConcurrent },
     };
   }
+  if (isGateEmpty(policy)) return back('no gate is configured', gateEmpty());
   const { candidate, candidateGate: gate } = task;
   if (!candidate)
     return { kind: 'act', events: [], actions: [{ kind: 'build_candidate', headSha: task.head!.sha }] };
@@ -715,6 +740,13 @@ function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
   const unmet = decision.conditions.filter((one) => !one.met).map((one) => `${one.name} (${one.value})`);
   return back('the merge gate refused', recorded, hold('merge_refused', `not met: ${unmet.join('; ')}`));
 }
+
+/** One candidate at a time: a task that has to wait must not keep the merge from others. */
+const stepAside = (task: Task, why: string, ...events: NewEvent[]): Decision => ({
+  kind: 'act',
+  events: [event('candidate_dropped', { why }), transition(task, 'awaiting_critic', why), ...events],
+  actions: [],
+});
 
 // --- small words ---------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,12 @@ export interface NewFinding {
   suggestion: string | null;
 }
 
+/** `rounds` grows and is numbered from 1 again after a restart; "running" means without a gap. */
+export function isStuck(finding: Finding): boolean {
+  const [first, , third] = finding.rounds.slice(-3);
+  return first !== undefined && third !== undefined && third - first === 2;
+}
+
 export interface Finding extends NewFinding {
   id: string;
   task: string;
@@ -40,7 +46,7 @@ export function afterRound(
     const index = unmatched.findIndex((other) => signature(other) === signature(finding));
     if (index >= 0) {
       const [again] = unmatched.splice(index, 1);
-      const rounds = finding.rounds.includes(round.round) ? finding.rounds : [...finding.rounds, round.round];
+      const rounds = [...finding.rounds, round.round];
       return { ...finding, ...again, rounds, status: 'open' as const, closedAtSha: null, closedBy: null };
     }
     if (finding.status !== 'open') return finding;
@@ -48,7 +54,7 @@ export function afterRound(
   });
   const added = unmatched.map((finding, index) => ({
     ...finding,
-    id: `${round.task}.${round.round}.${index + 1}`,
+    id: `${round.task}.${ledger.length + index + 1}`,
     task: round.task,
     source: round.source,
     status: 'open' as const,

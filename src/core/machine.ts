@@ -79,7 +79,8 @@ export const REASONS = {
   critic_blocked: {
     outcome: 'failure',
     says: 'the critic blocked the change',
-    advice: 'Read the blocking finding; the approach itself was judged wrong.',
+    advice:
+      'Read the blocking finding: the approach itself was judged wrong. Take the blocked label off before making it ready again.',
   },
   critic_unusable: {
     outcome: 'failure',

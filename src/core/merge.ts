@@ -4,6 +4,7 @@
  */
 import type { MergePermit } from './action.ts';
 import type { Finding } from './findings.ts';
+import type { Evidence } from './gate.ts';
 import type { Policy } from './policy.ts';
 import type { Task } from './task.ts';
 import { blocking } from './verdict.ts';
@@ -57,7 +58,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     ),
     condition(
       'the gate passed on the candidate',
-      gate !== null && candidate !== null && gate.tree === candidate.tree && gate.outcome === 'pass',
+      gate !== null && candidate !== null && gate.tree === candidate.tree && hasPassed(gate, policy),
       gate ? `${gate.outcome} on ${short(gate.tree)}` : 'not run',
     ),
     condition('a pull request exists', pull !== null, pull === null ? 'none' : `#${pull}`),
@@ -66,6 +67,10 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
   if (!permitted || pull === null || candidate === null || head === null) return { conditions, permit: null };
   return { conditions, permit: { permit: 'merge', pull, headSha: head, candidate } };
 }
+
+/** A pass of nothing is a pass only where `gate: none` was said. */
+const hasPassed = (gate: Evidence, policy: Policy): boolean =>
+  gate.outcome === 'pass' && (policy.gate.commands === 'none' || gate.results.length > 0);
 
 const condition = (name: string, met: boolean, value: string): Condition => ({ name, met, value });
 const short = (sha: string | null): string => sha?.slice(0, 10) ?? 'none';

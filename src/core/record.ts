@@ -40,7 +40,8 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       return [event('workspace_failed', { problem: outcome.problem })];
     case 'checkpoint': {
       const { head, baseSha, empty } = outcome;
-      return [event('checkpointed', { head, baseSha, empty, changed: head.sha !== task.headSha })];
+      const before = task.headSha ?? task.baseSha;
+      return [event('checkpointed', { head, baseSha, empty, changed: head.sha !== before })];
     }
     case 'refused':
       return [event('checkpoint_refused', { problem: outcome.problem })];
@@ -111,18 +112,29 @@ function recordTurn(
     usage,
   });
   if (role === 'coder') {
-    const lost = code === 'session_lost' ? [event('session_lost', { sessionId, why: message })] : [];
+    const lost =
+      code === 'session_lost' || neverBegan(action, code)
+        ? [event('session_lost', { sessionId, why: message })]
+        : [];
     return { events: [completed, ...lost], actions: [], findings: [] };
   }
   if (status === 'interrupted' || status === 'cancelled')
     return { events: [completed], actions: [], findings: [] };
   if (status !== 'finished')
     return { events: [completed, event('critic_failed', { problem: message })], actions: [], findings: [] };
-  return recordVerdict(task, outcome, ledger, policy, [completed]);
+  return recordVerdict(task, action, outcome, ledger, policy, [completed]);
+}
+
+/** The turn that was to open the session failed before the agent was asked: there is no conversation to go on with. */
+function neverBegan({ prompt }: TurnAction, code: string | null): boolean {
+  return (
+    (prompt === 'task' || prompt === 'handover') && (code === 'hook_failed' || code === 'could_not_start')
+  );
 }
 
 function recordVerdict(
   task: Task,
+  action: TurnAction,
   outcome: TurnOutcome,
   ledger: readonly Finding[],
   policy: Policy,
@@ -164,7 +176,7 @@ function recordVerdict(
               kind: 'post_review',
               pull: task.pull,
               headSha,
-              marker: `${task.id}:review:${round}`,
+              marker: `${task.id}:review:${action.sessionId}`,
               verdict,
               body: reviewBody(report, verdict, round),
               comments: report.findings.map(({ file, line, severity, message }) => ({

@@ -8,7 +8,6 @@ import type { PendingAction } from './action.ts';
 import { isRun } from './action.ts';
 import { event, type NewEvent } from './event.ts';
 import type { Policy } from './policy.ts';
-import type { Task } from './task.ts';
 
 export interface Probes {
   workspace: { exists: boolean; intact: boolean; problem: string | null };
@@ -32,7 +31,7 @@ export interface Recovery {
   finishAction: number | null;
 }
 
-export function recover(task: Task, started: PendingAction | null, probes: Probes, policy: Policy): Recovery {
+export function recover(started: PendingAction | null, probes: Probes, policy: Policy): Recovery {
   if (!started || !isRun(started.action)) return plan('nothing', 'no run had started', null, []);
   const { action } = started;
   if (action.kind === 'gate') return plan('run_again', 'the gate was running', null, []);

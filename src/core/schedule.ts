@@ -5,7 +5,7 @@
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { readiness } from './spec.ts';
-import { isEnded, occupiesSlot, type Task } from './task.ts';
+import { isEnded, needsSlot, occupiesSlot, type Task } from './task.ts';
 
 export interface IssueFacts {
   number: number;
@@ -90,23 +90,30 @@ export function grants(
   const queued = live.filter((task) => task.state === 'queued' && !isHeld(task, now)).sort(oldestFirst);
   const reserve = queued.length + eligible > 0 && policy.maxConcurrent >= 2 ? 1 : 0;
   const revising = live.filter((task) => occupiesSlot(task) && task.state === 'revising').length;
-  const revisions = resuming.slice(0, Math.max(0, Math.min(free, policy.maxConcurrent - reserve - revising)));
-  free -= revisions.length;
-  const dispatched = queued.slice(0, free);
-  free -= dispatched.length;
+  const room = {
+    revising: Math.min(policy.perState.revising ?? Infinity, policy.maxConcurrent - reserve) - revising,
+    running: (policy.perState.running ?? Infinity) - (used - revising),
+  };
+  const admit = (as: keyof typeof room): boolean => {
+    if (free <= 0 || room[as] <= 0) return false;
+    free -= 1;
+    room[as] -= 1;
+    return true;
+  };
+  const resumed = resuming.filter((task) =>
+    admit(task.state === 'running' || task.state === 'dispatched' ? 'running' : 'revising'),
+  );
+  const dispatched = queued.filter(() => admit('running'));
 
   const judging = live.filter((task) => task.turn?.role === 'critic').length;
   const critics = live
-    .filter(
-      (task) =>
-        task.state === 'awaiting_critic' && !isHeld(task, now) && task.turn === null && !wantsSlot(task, now),
-    )
+    .filter((task) => wantsCritic(task, now))
     .sort(oldestFirst)
     .slice(0, Math.max(0, policy.critic.parallel - judging));
   return {
-    slots: [...revisions, ...dispatched].map((task) => task.id),
+    slots: [...resumed, ...dispatched].map((task) => task.id),
     critics: critics.map((task) => task.id),
-    free,
+    free: Math.max(0, Math.min(free, room.running)),
   };
 }
 
@@ -115,7 +122,16 @@ function wantsSlot(task: Task, now: number): boolean {
   if (isHeld(task, now)) return false;
   if (task.state === 'awaiting_critic' || task.state === 'merging')
     return task.feedback.length > 0 || task.mergeInto !== null;
-  return task.hold !== null && (task.state === 'running' || task.state === 'revising');
+  return task.hold !== null && needsSlot(task);
+}
+
+/** Verified and not yet approved; a task that waits for its merge must not keep a critic from others. */
+function wantsCritic(task: Task, now: number): boolean {
+  if (task.state !== 'awaiting_critic' || task.turn !== null || isHeld(task, now) || wantsSlot(task, now))
+    return false;
+  const { head, gate, verdict } = task;
+  const verified = head !== null && gate?.tree === head.tree && gate.outcome === 'pass';
+  return verified && !(verdict?.verdict === 'APPROVE' && verdict.headSha === head.sha);
 }
 
 /** A hold whose time has come no longer counts, though its row still names it. */
@@ -169,6 +185,9 @@ function standing(
   if (issue.readyHash !== null && issue.readyHash !== issue.bodyHash) {
     return { kind: 'not_ready', why: 'edited since it was made ready; make it ready again' };
   }
+  if (!forced && last?.endedAt && issue.readyAt !== null && issue.readyAt <= last.endedAt) {
+    return { kind: 'not_ready', why: `attempt ${last.attempt} has ended since; make it ready again` };
+  }
   const cooling = coolingUntil(issue, last, policy);
   if (!forced && cooling !== null && cooling > now) {
     return {
@@ -183,7 +202,7 @@ function standing(
 
 /** Only after a failure, and only while the body is the one that failed. */
 function coolingUntil(issue: IssueFacts, last: Task | null, policy: Policy): number | null {
-  if (!last || last.state !== 'abandoned' || last.reason === null || last.endedAt === null) return null;
+  if (last?.state !== 'abandoned' || last.reason === null || last.endedAt === null) return null;
   if (REASONS[last.reason].outcome !== 'failure' || last.contract.hash !== issue.bodyHash) return null;
   return last.endedAt + policy.cooldownMs;
 }

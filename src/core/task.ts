@@ -60,7 +60,7 @@ export interface Task {
   sessionIds: string[];
   /** The turn in progress, whatever its role; `delivers` is how much of `feedback` its prompt carries. */
   turn: { turn: number; role: Role; sessionId: string; startedAt: number; delivers: number } | null;
-  /** How the last coder turn ended; null before the first, and once the gate has judged its work. */
+  /** How the last coder turn ended; null before the first and while one runs. */
   lastTurn: { status: TurnStatus; message: string; code: string | null; retryAt: number | null } | null;
 
   workspace: string | null;
@@ -84,6 +84,7 @@ export interface Task {
   gate: Evidence | null;
   pushedSha: string | null;
   pull: number | null;
+  /** The last one on this contract; it counts only for its own head. */
   verdict: RecordedVerdict | null;
   /** What the coder has not been told yet. */
   feedback: Feedback[];
@@ -105,10 +106,11 @@ export interface StoredTask {
   version: number;
 }
 
-/** dispatched is a reservation; running and revising burn tokens. A held task has no slot. */
-export function occupiesSlot(task: Task): boolean {
-  return ['dispatched', 'running', 'revising'].includes(task.state) && task.hold === null;
-}
+/** dispatched is a reservation; running and revising burn tokens. */
+export const needsSlot = (task: Task): boolean => ['dispatched', 'running', 'revising'].includes(task.state);
+
+/** A held task has no slot, whatever its state. */
+export const occupiesSlot = (task: Task): boolean => needsSlot(task) && task.hold === null;
 
 export const isEnded = (task: Task): boolean => isTerminal(task.state);
 
@@ -127,7 +129,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
   switch (happened.type) {
     case 'worker_state_transition': {
       const { from, to, reason, why } = happened.data;
-      if (from !== 'none' && (from !== task.state || !isEdge(from, to))) {
+      const here = from === 'none' ? 'queued' : from;
+      if (here !== task.state || !isEdge(from, to)) {
         throw new Error(`task ${task.id} has no edge ${task.state} → ${to} (event said ${from})`);
       }
       return {
@@ -144,7 +147,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       };
     }
     case 'contract_updated':
-      return { ...task, contract: happened.data.contract };
+      return { ...task, contract: happened.data.contract, verdict: null };
     case 'workspace_ready':
       return {
         ...task,
@@ -186,7 +189,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         turn: null,
         workedMs,
         turns: status === 'interrupted' ? task.turns - 1 : task.turns,
-        feedback: status === 'interrupted' ? task.feedback : task.feedback.slice(task.turn?.delivers ?? 0),
+        feedback: status === 'finished' ? task.feedback.slice(task.turn?.delivers ?? 0) : task.feedback,
         lastTurn: { status, message, code, retryAt },
         streaks: {
           ...streaks,
@@ -213,6 +216,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         streaks: {
           ...task.streaks,
           idle: changed ? 0 : task.streaks.idle + (task.lastTurn?.status === 'finished' ? 1 : 0),
+          workspace: 0,
         },
       };
     }
@@ -242,6 +246,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         head: happened.data.head,
         headSha: happened.data.head.sha,
         pushedSha: happened.data.head.sha,
+        superseded: false,
+        feedback: task.feedback.filter(({ kind }) => kind !== 'critic' && kind !== 'gate'),
       };
     case 'pull_ensured':
       return { ...task, pull: happened.data.pull };

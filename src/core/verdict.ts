@@ -58,14 +58,30 @@ export function parseReport(structured: unknown, said: string): ParsedReport {
 }
 
 function lastJsonBlock(said: string): unknown {
-  const blocks = [...said.matchAll(/^```(?:json)?[ \t]*\n([\s\S]*?)^```[ \t]*$/gm)];
-  const last = blocks.at(-1)?.[1] ?? (said.trim().startsWith('{') ? said : undefined);
+  const last = fencedObjects(said).at(-1) ?? (said.trimStart().startsWith('{') ? said : undefined);
   if (last === undefined) return undefined;
   try {
     return JSON.parse(last);
   } catch {
     return undefined;
   }
+}
+
+/** Fenced blocks that could be a report, in one pass over the lines: this text may be long and hostile. */
+function fencedObjects(said: string): string[] {
+  const found: string[] = [];
+  let block: { info: string; lines: string[] } | null = null;
+  for (const line of said.split('\n')) {
+    const mark = line.trim();
+    if (block === null) {
+      if (mark.startsWith('```')) block = { info: mark.slice(3).trim(), lines: [] };
+    } else if (mark === '```') {
+      const text = block.lines.join('\n').trim();
+      if (text.startsWith('{') && ['', 'json'].includes(block.info)) found.push(text);
+      block = null;
+    } else block.lines.push(line);
+  }
+  return found;
 }
 
 /**

@@ -96,7 +96,7 @@ export function reviewBody(report: CriticReport, verdict: Verdict, round: number
 
 export function changesText(report: CriticReport, open: readonly Finding[]): string {
   const unmet = report.criteria.filter((one) => one.met !== 'met');
-  return [
+  const lines = [
     ...open.map(findingText),
     ...unmet.map(
       (one) =>
@@ -106,7 +106,9 @@ export function changesText(report: CriticReport, open: readonly Finding[]): str
       ? ['Shortest way to an approval:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`)]
       : []),
     ...(report.summary ? [oneLine(report.summary)] : []),
-  ].join('\n');
+  ];
+  if (lines.length === 0) return 'It named no finding. Compare the change with every point of the issue.';
+  return lines.join('\n');
 }
 
 export function conflictText(files: readonly string[]): string {

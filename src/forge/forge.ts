@@ -43,7 +43,8 @@ export interface ReviewComment {
 }
 
 export type LandResult =
-  | { kind: 'landed'; sha: string }
+  /** `note`: what a person should know about their checkout; the merge itself is done. */
+  | { kind: 'landed'; sha: string; note?: string }
   | { kind: 'trunk_moved' }
   | { kind: 'dirty_checkout'; detail: string }
   | { kind: 'refused'; detail: string };
@@ -70,7 +71,13 @@ export interface Forge {
   push(branch: string, sha: string, expected: string | null): Promise<'pushed' | 'moved'>;
   branchHead(branch: string): Promise<Checkpoint | null>;
   deleteBranch(branch: string): Promise<void>;
-  ensurePull(pull: { issue: number | null; branch: string; title: string; body: string; marker: string }): Promise<Pull>;
+  ensurePull(pull: {
+    issue: number | null;
+    branch: string;
+    title: string;
+    body: string;
+    marker: string;
+  }): Promise<Pull>;
   pull(number: number): Promise<Pull | null>;
   postReview(
     pull: number,
@@ -84,7 +91,11 @@ export interface Forge {
     method: 'squash' | 'merge' | 'rebase';
     message: string;
     task: string;
-  }): Promise<{ kind: 'clean'; candidate: Candidate } | { kind: 'conflict'; files: string[]; trunk: string } | { kind: 'empty'; trunk: string }>;
+  }): Promise<
+    | { kind: 'clean'; candidate: Candidate }
+    | { kind: 'conflict'; files: string[]; trunk: string }
+    | { kind: 'empty'; trunk: string }
+  >;
   /** Why a merge could not land now, before anything is built; null when it could. */
   mergeBlocker(): Promise<string | null>;
   /** Makes exactly this candidate trunk by compare-and-swap; asked again, says `landed` when it is there. */

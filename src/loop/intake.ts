@@ -53,11 +53,7 @@ async function claim(
   tasks: readonly Task[],
 ): Promise<string | null> {
   const earlier = tasks.filter((task) => task.issue === issue.number);
-  const attempt = 1 + Math.max(0, ...earlier.map((task) => task.attempt));
-  const slug = earlier[0]?.slug ?? slugOf(issue.title);
-  const suffix = attempt > 1 ? `-a${attempt}` : '';
-  const branch = `loop/${issue.number}-${slug}${suffix}`;
-  const contract: Contract = { title: issue.title, body: issue.body, hash: issue.bodyHash };
+  const { attempt, slug, branch, contract } = nextAttempt(issue, earlier);
   const taskId = ports.newId().slice(0, 8);
   const at = ports.clock.now();
   const events = [
@@ -77,6 +73,22 @@ async function claim(
   const stored = await ports.store.claim({ lease, taskId, issue: issue.number, events, actions, at });
   if (stored) ports.log('info', `claimed #${issue.number}`, { task: taskId, attempt });
   return stored ? taskId : null;
+}
+
+/** What the next attempt at an issue is called, and the contract it works to. */
+export function nextAttempt(
+  issue: Issue,
+  earlier: readonly Task[],
+): { attempt: number; slug: string; branch: string; contract: Contract } {
+  const attempt = 1 + Math.max(0, ...earlier.map((task) => task.attempt));
+  const slug = earlier[0]?.slug ?? slugOf(issue.title);
+  const suffix = attempt > 1 ? `-a${attempt}` : '';
+  return {
+    attempt,
+    slug,
+    branch: `loop/${issue.number}-${slug}${suffix}`,
+    contract: { title: issue.title, body: issue.body, hash: issue.bodyHash },
+  };
 }
 
 /** An earlier attempt's pull request is closed before a new one is opened: never two for one issue. */

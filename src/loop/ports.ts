@@ -6,7 +6,7 @@ import type { PromptContext } from '../core/prompts.ts';
 import type { Forge } from '../forge/forge.ts';
 import type { Processes } from '../process/process.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { Lease, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 
 export interface Clock {
@@ -55,6 +55,7 @@ export interface Ports {
   childEnvironment(task: string): Promise<Record<string, string>>;
   writeText(path: string, text: string): Promise<void>;
   clock: Clock;
+  timing: Timing;
   random(): number;
   newId(): string;
   owner: string;
@@ -62,11 +63,11 @@ export interface Ports {
   log: Log;
 }
 
-/** A lease together with the moment, on our own clock, after which we no longer trust it. */
-export interface HeldLease {
-  lease: Lease;
-  trustedUntil: number;
+/** How often the loop looks after itself. */
+export interface Timing {
+  leaseTtlMs: number;
+  renewMs: number;
+  pulseMs: number;
 }
 
-export const LEASE_TTL_MS = 300_000;
-export const LEASE_RENEW_MS = 60_000;
+export const TIMING: Timing = { leaseTtlMs: 300_000, renewMs: 60_000, pulseMs: 1000 };

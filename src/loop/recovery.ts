@@ -19,7 +19,7 @@ export async function takeOver(ports: Ports, id: string, lease: Lease): Promise<
   const started =
     (await store.pendingActions(id)).find((pending) => isRun(pending.action) && pending.startedAt !== null) ??
     null;
-  const recovery = recover(task, started, await probe(ports, task, started), ports.settings.policy());
+  const recovery = recover(started, await probe(ports, task, started), ports.settings.policy());
   if (recovery.plan === 'nothing') return 'nothing';
   await store.commit({
     lease,
@@ -29,6 +29,8 @@ export async function takeOver(ports: Ports, id: string, lease: Lease): Promise<
     at: ports.clock.now(),
     ...(recovery.finishAction === null ? {} : { finishAction: recovery.finishAction }),
   });
+  if (recovery.plan === 'run_again' && started)
+    await store.deferAction(lease, started.id, ports.clock.now(), [], ports.clock.now());
   ports.log('info', `recovered: ${recovery.plan} (${recovery.why})`, { task: id });
   return recovery.plan;
 }

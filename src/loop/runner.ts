@@ -11,7 +11,7 @@ import { ForgeUnavailable } from '../errors.ts';
 import { INTAKE_LEASE, type Lease } from '../store/store.ts';
 import { type Poll, takeUp } from './intake.ts';
 import { performForge } from './perform.ts';
-import { LEASE_RENEW_MS, LEASE_TTL_MS, type Ports } from './ports.ts';
+import type { Ports } from './ports.ts';
 import { createWorker, type Driver, type Worker } from './worker.ts';
 
 export type RunMode = 'forever' | 'until_idle' | 'once';
@@ -30,7 +30,6 @@ export interface Runner {
   wake(task: string): void;
 }
 
-const PULSE_MS = 1000;
 const FIRST_POLL_MS = 1000;
 
 export function createRunner(ports: Ports, version: string): Runner {
@@ -77,8 +76,8 @@ export function createRunner(ports: Ports, version: string): Runner {
       clock.now(),
     );
     lastSeq = (await store.events({ last: 1 }))[0]?.seq ?? 0;
-    every(LEASE_RENEW_MS, renew);
-    every(PULSE_MS, pulse);
+    every(ports.timing.renewMs, renew);
+    every(ports.timing.pulseMs, pulse);
     let intervalMs = FIRST_POLL_MS;
     let end: RunEnd['why'] | null = null;
     try {
@@ -87,14 +86,14 @@ export function createRunner(ports: Ports, version: string): Runner {
         await guarded('tick', tick);
         if (onceOnly) await settled();
         else if (anyBusy()) await alarm.wait(clock, intervalMs);
+        const quiet = progress === before;
         if (closing || (draining && !anyBusy())) end = 'stopped';
         else if (onceOnly) end = 'once';
-        else if (progress !== before) intervalMs = FIRST_POLL_MS;
-        else if (!anyBusy()) {
+        else if (quiet && !anyBusy()) {
           if (mode === 'until_idle' && (await isIdle())) end = 'idle';
           else await alarm.wait(clock, intervalMs);
-          intervalMs = Math.min(intervalMs * 2, ports.settings.policy().pollIntervalMs);
         }
+        intervalMs = quiet ? Math.min(intervalMs * 2, ports.settings.policy().pollIntervalMs) : FIRST_POLL_MS;
       }
       return { why: end, needsPerson: await waitingForPeople() };
     } finally {
@@ -112,7 +111,7 @@ export function createRunner(ports: Ports, version: string): Runner {
         INTAKE_LEASE,
         ports.owner,
         clock.now(),
-        LEASE_TTL_MS,
+        ports.timing.leaseTtlMs,
         ports.isOwnerDead,
       );
       if (intake) await takeIn(intake);
@@ -174,10 +173,10 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   /** Past our own expiry nothing of ours may run: children die first, then we look what is still ours. */
   async function renew(): Promise<void> {
-    const overslept = clock.monotonic() - lastRenewal > LEASE_TTL_MS;
+    const overslept = clock.monotonic() - lastRenewal > ports.timing.leaseTtlMs;
     if (overslept) for (const one of workers.values()) one.dropLease();
     const kept = new Set(
-      (await store.renewLeases(ports.owner, clock.now(), LEASE_TTL_MS)).map((lease) => lease.key),
+      (await store.renewLeases(ports.owner, clock.now(), ports.timing.leaseTtlMs)).map((lease) => lease.key),
     );
     lastRenewal = clock.monotonic();
     for (const one of workers.values()) {

@@ -8,9 +8,9 @@ import type { TurnResult } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { TurnStatus } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { promptContext } from '../core/prompts.ts';
+import { type PromptInputs, promptContext } from '../core/prompts.ts';
 import type { Task } from '../core/task.ts';
-import { UserError, WorkspaceRefused } from '../errors.ts';
+import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { processRecorder } from './command.ts';
 import { runHook } from './hook.ts';
@@ -28,10 +28,24 @@ export interface Supervision {
   onSpend(): void;
 }
 
+/** Everything the turn needs to be told, gathered before it counts as started. */
+export async function composePrompt(ports: Ports, task: Task, action: TurnAction): Promise<string> {
+  const context = promptContext(
+    action.prompt,
+    task,
+    action.turn,
+    ports.settings.policy(),
+    await promptInputs(ports, task, action),
+    action.priorFailure,
+  );
+  return ports.render(action.prompt, ports.settings.template(action.prompt), context);
+}
+
 export async function runTurn(
   ports: Ports,
   task: Task,
   action: TurnAction,
+  prompt: string,
   lease: Lease,
   supervision: Supervision,
 ): Promise<TurnOutcome> {
@@ -57,6 +71,7 @@ export async function runTurn(
     return action.role === 'coder' ? await inWorkspace() : await onExport();
   } catch (problem) {
     if (problem instanceof WorkspaceRefused) return ended('failed', 'workspace_refused', problem.message);
+    if (problem instanceof ForgeUnavailable) return ended('failed', 'forge_unavailable', problem.message);
     if (problem instanceof UserError) return ended('failed', 'could_not_start', problem.message);
     throw problem;
   }
@@ -99,15 +114,6 @@ export async function runTurn(
 
   async function ask(cwd: string): Promise<TurnOutcome> {
     const policy = ports.settings.policy();
-    const context = promptContext(
-      action.prompt,
-      task,
-      action.turn,
-      policy,
-      await inputs(),
-      action.priorFailure,
-    );
-    const prompt = ports.render(action.prompt, ports.settings.template(action.prompt), context);
     const name = `${action.role}-${action.turn}-${action.sessionId.slice(0, 8)}`;
     await ports.writeText(ports.places.log(task.id, `${name}.prompt.md`), prompt);
 
@@ -162,34 +168,27 @@ export async function runTurn(
         return ended('interrupted', null, 'its runner was stopped', { usageKnown });
     }
   }
+}
 
-  async function inputs() {
-    const history =
-      action.prompt === 'task' && task.attempt > 1 && task.issue !== null
-        ? await attemptHistory(task.issue)
-        : '';
-    if (action.prompt !== 'critic') return { history, diff: '', findings: [], transcript: '' };
-    const { patch } = await ports.forge.diff(task.baseSha!, task.headSha!);
-    const findings = (await ports.store.findings(task.id)).filter((finding) => finding.status === 'open');
-    return {
-      history,
-      diff: cut(patch),
-      findings,
-      transcript: ports.places.session(task.id, task.sessionIds.at(-1) ?? ''),
-    };
-  }
+async function promptInputs(ports: Ports, task: Task, action: TurnAction): Promise<PromptInputs> {
+  const history = action.prompt === 'task' && task.attempt > 1 ? await attemptHistory(ports, task) : '';
+  if (action.prompt !== 'critic') return { history, diff: '', findings: [], transcript: '' };
+  const { patch } = await ports.forge.diff(task.baseSha!, task.headSha!);
+  const findings = (await ports.store.findings(task.id)).filter((finding) => finding.status === 'open');
+  const transcript = ports.places.session(task.id, task.sessionIds.at(-1) ?? '');
+  return { history, diff: cut(patch), findings, transcript };
+}
 
-  async function attemptHistory(issue: number): Promise<string> {
-    const earlier = (await ports.store.tasks({ issue }))
-      .map((stored) => stored.task)
-      .filter((other) => other.attempt < task.attempt);
-    return earlier
-      .map(
-        (other) =>
-          `- attempt ${other.attempt} on ${other.branch}: ${other.reason ?? other.state}. ${other.why}`,
-      )
-      .join('\n');
-  }
+/** What a new attempt is told about the earlier ones. */
+export async function attemptHistory(ports: Pick<Ports, 'store'>, task: Task): Promise<string> {
+  const attempts = (await ports.store.tasks({ issue: task.issue! })).map((stored) => stored.task);
+  const earlier = attempts.filter((other) => other.attempt < task.attempt);
+  return earlier
+    .map(
+      (other) =>
+        `- attempt ${other.attempt} on ${other.branch}: ${other.reason ?? other.state}. ${other.why}`,
+    )
+    .join('\n');
 }
 
 const MAX_DIFF_CHARS = 200_000;

@@ -16,9 +16,9 @@ import { type Lease, taskLease } from '../store/store.ts';
 import { runGate } from './gate.ts';
 import { observe } from './observe.ts';
 import { perform } from './perform.ts';
-import { LEASE_TTL_MS, type Ports } from './ports.ts';
+import type { Ports } from './ports.ts';
 import { takeOver } from './recovery.ts';
-import { runTurn } from './turn.ts';
+import { composePrompt, runTurn } from './turn.ts';
 
 /** What a worker asks of the runner that drives it. */
 export interface Driver {
@@ -118,7 +118,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
         taskLease(id),
         ports.owner,
         clock.now(),
-        LEASE_TTL_MS,
+        ports.timing.leaseTtlMs,
         ports.isOwnerDead,
       );
       if (!lease) return { why: 'another runner has it', until: null, for: 'elsewhere' };
@@ -151,7 +151,11 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       return decideAndCommit(held, stored, null);
     }
     if (pending.notBefore > clock.now()) return deferred(held, stored, pending);
-    if (isRun(pending.action)) return startRun(held, stored, pending, pending.action);
+    if (isRun(pending.action)) {
+      if (pending.startedAt === null) return startRun(held, stored, pending, pending.action);
+      await takeOver(ports, id, held);
+      return null;
+    }
     await store.startAction(held, pending.id, clock.now());
     try {
       const outcome = await perform(ports, stored.task, pending.action, held);
@@ -223,9 +227,10 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
         await commitOutcome(held, stored, pending, neverStarted(action, decision.why));
         return null;
       }
+      const prompt = action.kind === 'turn' ? await composePrompt(ports, stored.task, action) : '';
       await store.startAction(held, pending.id, now);
       if (decision.kind === 'rest' && decision.until !== null) arm(decision.until);
-      const outcome = await performRun(held, stored.task, run);
+      const outcome = await performRun(held, stored.task, run, prompt);
       await commitOutcome(held, stored, pending, outcome);
       return null;
     } finally {
@@ -234,14 +239,14 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     }
   }
 
-  async function performRun(held: Lease, task: Task, current: RunInFlight): Promise<Outcome> {
+  async function performRun(held: Lease, task: Task, current: RunInFlight, prompt: string): Promise<Outcome> {
     const { action, controller } = current;
     if (action.kind === 'gate') {
       const evidence = await runGate(ports, task, action, held, controller.signal);
       if (controller.signal.aborted && evidence.outcome !== 'pass') throw new Interrupted();
       return { kind: 'gate', evidence };
     }
-    return runTurn(ports, task, action, held, {
+    return runTurn(ports, task, action, prompt, held, {
       signal: controller.signal,
       stopped: () => current.stopped,
       onProgress: () => {

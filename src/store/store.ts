@@ -6,7 +6,7 @@
  * when a limit it names is full (`LimitReached`). A verb either happened completely or not at all.
  */
 import type { Action, PendingAction } from '../core/action.ts';
-import type { LoopEvent, NewEvent } from '../core/event.ts';
+import type { LoopEvent, NewEvent, PromptKind, TurnStatus } from '../core/event.ts';
 import type { Finding } from '../core/findings.ts';
 import type { Role } from '../core/policy.ts';
 import type { StoredTask } from '../core/task.ts';
@@ -57,7 +57,7 @@ export interface Spend {
   complete: boolean;
 }
 
-export type RequestKind = 'cancel' | 'abandon' | 'approve' | 'pause' | 'resume' | 'restart';
+export type RequestKind = 'cancel' | 'abandon' | 'approve' | 'pause' | 'resume' | 'retry';
 
 /** What a person asked of a task; read as a fact by the runner that owns it. */
 export interface Request {
@@ -66,6 +66,18 @@ export interface Request {
   kind: RequestKind;
   by: string;
   at: number;
+}
+
+/** One prompt to one agent, as its start and its end recorded it; `status` is null while it runs. */
+export interface TurnRow {
+  task: string;
+  turn: number;
+  role: Role;
+  sessionId: string;
+  prompt: PromptKind;
+  status: TurnStatus | null;
+  startedAt: number;
+  endedAt: number | null;
 }
 
 /** The loop's own row. */
@@ -133,7 +145,13 @@ export interface Store {
   }): Promise<void>;
 
   /** Ours, or nobody's, or its owner's that lapsed or is among `dead`; null when somebody alive has it. */
-  acquireLease(key: string, owner: string, now: number, ttlMs: number, dead: (owner: string) => boolean): Promise<Lease | null>;
+  acquireLease(
+    key: string,
+    owner: string,
+    now: number,
+    ttlMs: number,
+    dead: (owner: string) => boolean,
+  ): Promise<Lease | null>;
   /** Extends all leases of this owner that have not been taken over; returns those it still has. */
   renewLeases(owner: string, now: number, ttlMs: number): Promise<Lease[]>;
   releaseLease(lease: Lease): Promise<void>;
@@ -144,11 +162,14 @@ export interface Store {
   forgetProcess(process: ProcessRecord): Promise<void>;
   processes(taskId?: string): Promise<ProcessRecord[]>;
 
+  /** In the order they started. */
+  turns(taskId: string): Promise<TurnRow[]>;
   addUsage(deltas: UsageDelta[]): Promise<void>;
   usage(taskId?: string): Promise<UsageDelta[]>;
   spend(taskId: string): Promise<Spend>;
   findings(taskId: string): Promise<Finding[]>;
 
+  /** Also appends `request_made` with the task, which wakes the runner that owns it. */
   request(request: Omit<Request, 'id'>): Promise<void>;
   requests(taskId: string): Promise<Request[]>;
 
@@ -156,6 +177,12 @@ export interface Store {
   updateLoop(change: Partial<LoopRow>, events: NewEvent[], at: number): Promise<LoopRow>;
 
   /** Strictly after `after`, in sequence. `last` gives only that many of the newest. */
-  events(query?: { after?: number; task?: string; limit?: number; last?: number; type?: string }): Promise<LoopEvent[]>;
+  events(query?: {
+    after?: number;
+    task?: string;
+    limit?: number;
+    last?: number;
+    type?: string;
+  }): Promise<LoopEvent[]>;
   close(): Promise<void>;
 }

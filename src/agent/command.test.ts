@@ -1,0 +1,114 @@
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hostProcesses } from '../process/host.ts';
+import type { TurnRequest } from './agent.ts';
+import { commandAgent } from './command.ts';
+import { type Act, agentContract } from './contract.ts';
+
+const agent = commandAgent(hostProcesses());
+
+agentContract('command', {
+  agent,
+  performing: async (acts) => ({ command: programFor(acts) }),
+  remembered: (sessionDir) => readFile(join(sessionDir, 'prompts'), 'utf8'),
+});
+
+/** A shell program that keeps its prompts in the session and writes its result anew whenever it grows. */
+function programFor(acts: readonly Act[]): string {
+  const result: Record<string, unknown> = {};
+  const lines = acts.map((act) => {
+    if ('shell' in act) return `(\n${act.shell}\n) || exit $?`;
+    if ('say' in act) result.text = act.say;
+    else if ('answer' in act) result.structured = act.answer;
+    else Object.assign(result, act);
+    return `printf %s '${JSON.stringify(result)}' > "$FORGE_RESULT"; echo told`;
+  });
+  return ['cat /dev/stdin >> "$FORGE_SESSION_DIR/prompts"', ...lines].join('\n');
+}
+
+describe('a command', () => {
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'forge-command-'));
+    await mkdir(join(dir, 'work'));
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  const run = (command: string) => {
+    const turn: TurnRequest = {
+      task: 't1',
+      role: 'coder',
+      turn: 1,
+      cwd: join(dir, 'work'),
+      prompt: '',
+      sessionId: 's-1',
+      sessionDir: join(dir, 's-1'),
+      resume: false,
+      policy: {
+        kind: 'command',
+        command,
+        script: null,
+        model: null,
+        turnTimeoutMs: 20_000,
+        stallTimeoutMs: 20_000,
+      },
+      identity: { name: 'Ada', email: 'ada@example.com' },
+      home: join(dir, 'home'),
+      logPath: join(dir, 'turn.log'),
+      mark: `mark-${dir}`,
+    };
+    const hooks = {
+      signal: new AbortController().signal,
+      onHeld: async () => {},
+      onUsage() {},
+      onProgress() {},
+    };
+    return agent.run(turn, hooks);
+  };
+
+  test('without a result file the output is the answer, and usage is unknown', async () => {
+    const result = await run('echo hello; echo "issue [$FORGE_ISSUE]"');
+    expect(result).toEqual({
+      status: 'finished',
+      text: 'hello\nissue []\n',
+      structured: null,
+      usageKnown: false,
+    });
+  });
+
+  test('a result without usage leaves it unknown', async () => {
+    expect(await run(`echo '{"text":"hi","costUsd":null}' > "$FORGE_RESULT"`)).toMatchObject({
+      status: 'finished',
+      text: 'hi',
+      usageKnown: false,
+    });
+  });
+
+  test('a result that can not be used fails the turn and says why', async () => {
+    const message = async (command: string) => {
+      const result = await run(command);
+      expect(result).toMatchObject({ status: 'failed', code: 'invalid_result', usageKnown: false });
+      return 'message' in result ? result.message : '';
+    };
+    expect(await message('echo "{" > "$FORGE_RESULT"')).toContain('JSON');
+    expect(await message(`echo '{"usage":{"input":-1}}' > "$FORGE_RESULT"`)).toContain('usage.input');
+    expect(await message('echo "{}" > real; ln -s "$PWD/real" "$FORGE_RESULT"')).toContain('symbolic link');
+    expect(await message('echo "{}" > real; ln "$PWD/real" "$FORGE_RESULT"')).toContain('hard link');
+    expect(await message('mkfifo "$FORGE_RESULT"')).toContain('not a regular file');
+    expect(await message('mkdir "$FORGE_RESULT"')).toContain('not a regular file');
+    expect(await message('head -c 5000000 /dev/zero > "$FORGE_RESULT"')).toContain('more than 4194304');
+    const swap =
+      'd=$(dirname "$FORGE_RESULT"); rm -r "$d"; mkdir other; echo "{}" > other/result.json; ln -s "$PWD/other" "$d"';
+    expect(await message(swap)).toContain('replaced by a link');
+  });
+
+  test('a program that is missing or can not be run could not start; one that is killed crashed', async () => {
+    expect(await run('no-such-program')).toMatchObject({ code: 'could_not_start' });
+    expect(await run('touch plain; ./plain')).toMatchObject({ code: 'could_not_start' });
+    const crashed = await run('echo last words; kill -SEGV $$');
+    expect(crashed).toMatchObject({ code: 'crashed' });
+    expect(crashed).toHaveProperty('message', expect.stringMatching(/SIGSEGV.*last words/));
+  });
+});

@@ -1,0 +1,54 @@
+/**
+ * Any program as an agent: `agent.command`, run by the shell in the workspace. Its contract is in program-turn.ts.
+ *
+ * The session is the program's own affair, in FORGE_SESSION_DIR. All we know is whether it ever began: the shell that
+ * becomes the program says so in the file `begun`, so that the answer is right whoever dies at whatever moment.
+ */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Processes } from '../process/process.ts';
+import type { Agent, SessionProbe } from './agent.ts';
+import { runProgram } from './program-turn.ts';
+
+const BEGIN = ': > "$FORGE_SESSION_DIR/begun" && exec /bin/sh -c "$1"';
+
+export function commandAgent(processes: Processes): Agent {
+  return {
+    kind: 'command',
+
+    async run(turn, hooks) {
+      const refused = (code: 'could_not_start' | 'session_lost', message: string) =>
+        ({ status: 'failed', code, message, retryAt: null, usageKnown: false }) as const;
+      if (!turn.policy.command) return refused('could_not_start', NO_COMMAND);
+      if (turn.resume && (await probe(turn.sessionDir)) !== 'resumable') {
+        return refused(
+          'session_lost',
+          `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds nothing of it`,
+        );
+      }
+      return runProgram(
+        processes,
+        { argv: ['/bin/sh', '-c', BEGIN, 'sh', turn.policy.command] },
+        turn,
+        hooks,
+      );
+    },
+
+    probeSession: ({ sessionDir }) => probe(sessionDir),
+
+    unavailable: async (policy) => (policy.command ? null : NO_COMMAND),
+  };
+}
+
+const NO_COMMAND = 'agent.command is not set: give the shell command that runs your agent';
+
+async function probe(sessionDir: string): Promise<SessionProbe> {
+  if (!(await exists(sessionDir))) return 'lost';
+  return (await exists(join(sessionDir, 'begun'))) ? 'resumable' : 'empty';
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,333 @@
+/**
+ * What every agent that runs as a program must do, whatever drives it.
+ *
+ * An agent under test turns a list of acts into a policy: under it, one turn performs them in order.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startRunner } from '../../test/support/start-runner.ts';
+import type { AgentPolicy } from '../core/policy.ts';
+import { hostProcesses } from '../process/host.ts';
+import { processAt } from '../process/table.ts';
+import type { Agent, TurnHooks, TurnRequest, Usage, UsageReport } from './agent.ts';
+
+export type Act =
+  /** Run in the workspace; when it fails, the turn fails with its exit code. */
+  | { shell: string }
+  | { say: string }
+  | { answer: unknown }
+  /** What the turn has used so far, told at once. */
+  | { usage: Partial<Usage>; costUsd: number };
+
+export interface AgentUnderTest {
+  agent: Agent;
+  /** Keys of the policy that make a turn perform these acts; `dir` is free for its files. */
+  performing(acts: readonly Act[], dir: string): Promise<Partial<AgentPolicy>>;
+  /** Every prompt the session knows, oldest first. */
+  remembered(sessionDir: string): Promise<string>;
+}
+
+export function agentContract(name: string, subject: AgentUnderTest): void {
+  describe(`agent ${name}`, () => {
+    const { agent } = subject;
+    const processes = hostProcesses();
+    let dir: string;
+    let workspace: string;
+    let task: string;
+
+    beforeEach(async () => {
+      dir = await mkdtemp(join(tmpdir(), 'forge-agent-'));
+      workspace = join(dir, 'work space');
+      task = `task-${Math.random().toString(36).slice(2)}`;
+      await mkdir(workspace);
+    });
+    afterEach(async () => {
+      await processes.stop(task, []);
+      await rm(dir, { recursive: true, force: true });
+    });
+
+    const turnOf = async (acts: readonly Act[], change: Partial<TurnRequest> = {}): Promise<TurnRequest> => ({
+      task,
+      issue: 7,
+      role: 'coder',
+      turn: 1,
+      cwd: workspace,
+      prompt: 'Do the thing.\n',
+      sessionId: 's-1',
+      sessionDir: join(dir, 'sessions', 's-1'),
+      resume: false,
+      policy: {
+        ...IDLE_POLICY,
+        kind: agent.kind,
+        ...(await subject.performing(acts, dir)),
+        ...change.policy,
+      },
+      identity: { name: 'Ada', email: 'ada@example.com' },
+      home: join(dir, 'home'),
+      logPath: join(dir, 'logs', 'turn.log'),
+      mark: task,
+      ...change,
+    });
+
+    const watched = (change: Partial<TurnHooks> = {}) => {
+      const reports: UsageReport[] = [];
+      let progress = 0;
+      const hooks: TurnHooks = {
+        signal: new AbortController().signal,
+        onHeld: async () => {},
+        onUsage: (report) => reports.push(report),
+        onProgress: () => {
+          progress += 1;
+        },
+        ...change,
+      };
+      return { hooks, reports, progress: () => progress };
+    };
+
+    const inWorkspace = (file: string) => join(workspace, file);
+    const appeared = (file: string) =>
+      expect.poll(() => existsSync(inWorkspace(file)), { timeout: 20_000 }).toBe(true);
+    const pidIn = async (file: string) => Number(await readFile(inWorkspace(file), 'utf8'));
+    const isRunning = (pid: number) => processAt(pid) !== null;
+
+    test('a turn runs in the workspace with the prompt and its name, and returns one result', async () => {
+      const report = { verdict: 'APPROVE', findings: [] };
+      const acts: Act[] = [
+        {
+          shell: 'pwd > where; env | grep ^FORGE_ | sort > environment; git var GIT_AUTHOR_IDENT > identity',
+        },
+        { say: 'all done' },
+        { answer: report },
+        { usage: { input: 10, output: 5 }, costUsd: 0.5 },
+      ];
+      const { hooks, progress } = watched();
+      const turn = await turnOf(acts, { turn: 3, role: 'critic' });
+      const result = await agent.run(turn, hooks);
+      expect(result).toEqual({ status: 'finished', text: 'all done', structured: report, usageKnown: true });
+      expect(await readFile(inWorkspace('where'), 'utf8')).toBe(`${workspace}\n`);
+      expect(await readFile(inWorkspace('identity'), 'utf8')).toContain('Ada <ada@example.com>');
+      const environment = await readFile(inWorkspace('environment'), 'utf8');
+      expect(environment.split('\n').filter((line) => !/^FORGE_(RESULT|SCRIPT)=/.test(line))).toEqual([
+        'FORGE_ISSUE=7',
+        `FORGE_MARK=${task}`,
+        'FORGE_RESUME=0',
+        'FORGE_ROLE=critic',
+        `FORGE_SESSION_DIR=${turn.sessionDir}`,
+        'FORGE_SESSION_ID=s-1',
+        `FORGE_TASK=${task}`,
+        'FORGE_TURN=3',
+        '',
+      ]);
+      expect(/^FORGE_RESULT=(.*)$/m.exec(environment)?.[1]).not.toContain(workspace);
+      expect(await subject.remembered(turn.sessionDir)).toContain('Do the thing.');
+      expect(progress()).toBeGreaterThan(0);
+    });
+
+    test('nothing runs when its record is refused, and the session stays empty', async () => {
+      const { hooks } = watched({ onHeld: () => Promise.reject(new Error('the lease is lost')) });
+      const turn = await turnOf([{ shell: 'touch ran' }]);
+      const result = await agent.run(turn, hooks);
+      expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+      expect(result).toHaveProperty('message', expect.stringContaining('the lease is lost'));
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+      expect(await agent.probeSession(turn)).toBe('empty');
+    });
+
+    test('nothing runs when the runner is killed before the record is durable', async () => {
+      const turn = await turnOf([{ shell: 'touch ran' }]);
+      const runner = await startRunner({ release: false, agent: agent.kind, turn });
+      expect(isRunning(runner.child.pid)).toBe(true);
+      runner.kill();
+      await expect.poll(() => isRunning(runner.child.pid), { timeout: 20_000 }).toBe(false);
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+      expect(await agent.probeSession(turn)).toBe('empty');
+    });
+
+    test('what a killed runner left running is found and stopped (dispatch 37)', async () => {
+      const turn = await turnOf([{ shell: LEAVE_THE_GROUP }]);
+      const runner = await startRunner({ release: true, agent: agent.kind, turn });
+      await appeared('stayed');
+      runner.kill();
+      const pids = [await pidIn('stayed'), await pidIn('left')];
+      expect(pids.filter(isRunning)).toEqual(pids);
+      await processes.stop(task, [{ ...runner.child, task, purpose: 'turn' }]);
+      expect(pids.filter(isRunning)).toEqual([]);
+      expect(await agent.probeSession(turn)).toBe('resumable');
+    });
+
+    test('cancelling stops everything it started, in its group and out of it, before it returns (dispatch 25)', async () => {
+      const cancel = new AbortController();
+      const { hooks } = watched({ signal: cancel.signal });
+      const running = agent.run(await turnOf([{ shell: LEAVE_THE_GROUP }]), hooks);
+      await appeared('stayed');
+      const pids = [await pidIn('stayed'), await pidIn('left')];
+      expect(pids.filter(isRunning)).toEqual(pids);
+      cancel.abort();
+      expect(await running).toEqual({ status: 'cancelled', usageKnown: false });
+      expect(pids.filter(isRunning)).toEqual([]);
+    });
+
+    test('a turn that was cancelled before it began starts nothing', async () => {
+      const { hooks } = watched({ signal: AbortSignal.abort() });
+      expect(await agent.run(await turnOf([{ shell: 'touch ran' }]), hooks)).toMatchObject({
+        status: 'cancelled',
+      });
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+    });
+
+    test('the time limit stops a turn in flight, and nothing of it is left (dispatch 28)', async () => {
+      const turn = await turnOf([{ shell: LEAVE_THE_GROUP }]);
+      const result = await agent.run(
+        { ...turn, policy: { ...turn.policy, turnTimeoutMs: 1500 } },
+        watched().hooks,
+      );
+      expect(result).toMatchObject({ status: 'timed_out', usageKnown: false });
+      expect(await processes.stop(task, [])).toEqual([]);
+    });
+
+    test('a resumed session has its directory and what was said before', async () => {
+      const turn = await turnOf([{ say: 'one' }], { prompt: 'The issue: paint it red.\n' });
+      expect(await agent.probeSession(turn)).toBe('lost');
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({ status: 'finished' });
+      expect(await agent.probeSession(turn)).toBe('resumable');
+      const again = { ...turn, turn: 2, resume: true, prompt: 'The gate failed.\n' };
+      expect(await agent.run(again, watched().hooks)).toMatchObject({ status: 'finished' });
+      expect(await subject.remembered(turn.sessionDir)).toMatch(/paint it red[\s\S]*The gate failed/);
+    });
+
+    test('a session that is gone is not resumed: nothing runs', async () => {
+      const turn = await turnOf([{ shell: 'touch ran' }], { resume: true });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({
+        status: 'failed',
+        code: 'session_lost',
+      });
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+    });
+
+    test('usage is told while the turn runs, as deltas under keys of their own that add up to the total', async () => {
+      const acts: Act[] = [
+        { usage: { input: 100, output: 10 }, costUsd: 0.25 },
+        { shell: WAIT_FOR_GO },
+        { usage: { input: 150, output: 40, cacheRead: 7, cacheWrite: 3, reasoning: 2 }, costUsd: 1 },
+      ];
+      const { hooks, reports } = watched();
+      const running = agent.run(await turnOf(acts), hooks);
+      await expect.poll(() => reports.length, { timeout: 20_000 }).toBe(1);
+      expect(reports[0]).toMatchObject({ input: 100, output: 10, cacheRead: 0, costUsd: 0.25, model: 'm-1' });
+      await writeFile(inWorkspace('go'), '');
+      expect(await running).toMatchObject({ status: 'finished', usageKnown: true });
+      expect(new Set(reports.map((report) => report.key)).size).toBe(reports.length);
+      const sum = (key: keyof Usage | 'costUsd') =>
+        reports.reduce((total, report) => total + (report[key] ?? 0), 0);
+      const totals = { input: 150, output: 40, cacheRead: 7, cacheWrite: 3, reasoning: 2, costUsd: 1 };
+      for (const [key, total] of Object.entries(totals)) expect(sum(key as keyof Usage)).toBe(total);
+    });
+
+    test('a budget can stop a turn in flight, and what was used until then is told (dispatch 28)', async () => {
+      const budget = new AbortController();
+      const told: UsageReport[] = [];
+      const { hooks } = watched({
+        signal: budget.signal,
+        onUsage: (report) => {
+          told.push(report);
+          budget.abort();
+        },
+      });
+      const acts: Act[] = [
+        { usage: { output: 9_000 }, costUsd: 3 },
+        { shell: WAIT_FOR_GO },
+        { shell: 'touch ran' },
+      ];
+      expect(await agent.run(await turnOf(acts), hooks)).toEqual({ status: 'cancelled', usageKnown: false });
+      expect(told).toMatchObject([{ output: 9_000, costUsd: 3 }]);
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+    });
+
+    test('a turn whose program failed is a failure, whatever its result says (dispatch 27)', async () => {
+      const acts: Act[] = [
+        { say: 'success!' },
+        { usage: { output: 5 }, costUsd: 0.1 },
+        { shell: 'echo the provider is on fire >&2; exit 3' },
+      ];
+      const { hooks, reports } = watched();
+      const result = await agent.run(await turnOf(acts), hooks);
+      expect(result).toMatchObject({ status: 'failed', code: 'exit_nonzero', usageKnown: true });
+      expect(result).toHaveProperty('message', expect.stringMatching(/exited with 3[\s\S]*on fire/));
+      expect(reports).toMatchObject([{ output: 5, costUsd: 0.1 }]);
+    });
+
+    test('a flood of output stays out of memory, and the log keeps it', async () => {
+      const bytes = 50_000_000;
+      const before = process.memoryUsage.rss();
+      let peak = 0;
+      const { hooks } = watched({
+        onProgress: () => {
+          peak = Math.max(peak, process.memoryUsage.rss());
+        },
+      });
+      const turn = await turnOf([{ shell: `head -c ${bytes} /dev/zero` }, { say: 'dry again' }]);
+      expect(await agent.run(turn, hooks)).toMatchObject({ status: 'finished', text: 'dry again' });
+      expect((await readFile(turn.logPath)).length).toBeGreaterThanOrEqual(bytes);
+      expect(peak - before).toBeLessThan(bytes * 1.5);
+    });
+
+    test('no agent is started outside its workspace (dispatch 18)', async () => {
+      const elsewhere = join(dir, 'elsewhere');
+      await mkdir(elsewhere);
+      await symlink(elsewhere, join(dir, 'link'));
+      for (const cwd of [join(dir, 'missing'), join(dir, 'link'), 'relative']) {
+        const result = await agent.run(await turnOf([{ shell: 'touch ran' }], { cwd }), watched().hooks);
+        expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+        expect(result).toHaveProperty('message', expect.stringContaining(cwd));
+      }
+      expect(existsSync(join(elsewhere, 'ran'))).toBe(false);
+    });
+
+    test('a session inside the workspace is refused: its data would become part of the change', async () => {
+      const turn = await turnOf([{ shell: 'touch ran' }], { sessionDir: join(workspace, '.session') });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({
+        status: 'failed',
+        code: 'could_not_start',
+      });
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+    });
+
+    test('it never throws: a log that can not be opened is a failed turn', async () => {
+      const turn = await turnOf([{ shell: 'touch ran' }], { logPath: '/dev/null/turn.log' });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({
+        status: 'failed',
+        code: 'could_not_start',
+      });
+    });
+
+    test('without configuration it says what to set, and a turn fails with the same words', async () => {
+      expect(await agent.unavailable((await turnOf([])).policy)).toBeNull();
+      const policy = { ...IDLE_POLICY, kind: agent.kind };
+      const advice = await agent.unavailable(policy);
+      expect(advice).toMatch(/agent\.\w+ is not set/);
+      const result = await agent.run({ ...(await turnOf([])), policy }, watched().hooks);
+      expect(result).toMatchObject({ status: 'failed', code: 'could_not_start', message: advice });
+    });
+  });
+}
+
+const IDLE_POLICY: AgentPolicy = {
+  kind: '',
+  command: null,
+  script: null,
+  model: 'm-1',
+  turnTimeoutMs: 60_000,
+  stallTimeoutMs: 60_000,
+};
+
+/** One process in a session of its own, one in the group; both wait for ever. */
+const LEAVE_THE_GROUP = [
+  `setsid sh -c 'echo $$ > left; exec sleep 1000' > /dev/null 2>&1 &`,
+  'while ! [ -s left ]; do sleep 0.01; done',
+  'echo $$ > staying; mv staying stayed; sleep 1000',
+].join('\n');
+
+const WAIT_FOR_GO = 'until [ -e go ]; do sleep 0.02; done';

@@ -1,0 +1,180 @@
+/**
+ * One turn of an agent that is a program: the contract of `command`, which `scripted` keeps too.
+ *
+ *   cwd                 the workspace
+ *   stdin               the prompt
+ *   FORGE_ROLE FORGE_TASK FORGE_ISSUE FORGE_TURN
+ *   FORGE_SESSION_ID    FORGE_SESSION_DIR (the same directory on resume)    FORGE_RESUME (0 or 1)
+ *   FORGE_RESULT        where it may write { text, structured, usage, costUsd }, once or again and again
+ *   exit 0              the turn is finished; anything else is a failure, whatever the result says
+ *
+ * The result file is looked at while the program runs, so that usage is known early: a budget can stop a turn in
+ * flight, and a kill loses little of the account.
+ */
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { setInterval } from 'node:timers/promises';
+import { childEnvironment } from '../process/environment.ts';
+import type { LaunchResult, Processes } from '../process/process.ts';
+import type { FailureCode, TurnHooks, TurnRequest, TurnResult } from './agent.ts';
+import { type ResultReading, readResult } from './result-file.ts';
+import { type UsageMeter, usageMeter } from './usage-meter.ts';
+
+export interface Program {
+  argv: readonly string[];
+  env?: Record<string, string>;
+  /** Exit codes with a meaning of their own. */
+  exitCodes?: Record<number, FailureCode>;
+}
+
+const LOOK_EVERY_MS = 500;
+
+export async function runProgram(
+  processes: Processes,
+  program: Program,
+  turn: TurnRequest,
+  hooks: TurnHooks,
+): Promise<TurnResult> {
+  try {
+    await mustBeWorkspace(turn);
+    await mkdir(turn.home, { recursive: true });
+    // A resumed session has its directory; making one would hide that it was lost.
+    if (!turn.resume) await mkdir(turn.sessionDir, { recursive: true });
+    const resultPath = await freshResultPath(turn);
+    const meter = usageMeter(turn.policy.model ?? 'unknown', hooks.onUsage);
+    const stopLooking = lookAt(resultPath, meter, hooks.onProgress);
+    const ended = await processes.launch({
+      argv: program.argv,
+      cwd: turn.cwd,
+      env: environmentOf(turn, resultPath, program.env),
+      stdin: turn.prompt,
+      logPath: turn.logPath,
+      timeoutMs: turn.policy.turnTimeoutMs,
+      signal: hooks.signal,
+      onHeld: hooks.onHeld,
+      onOutput: hooks.onProgress,
+    });
+    await stopLooking();
+    const reading = await readResult(resultPath);
+    if (reading.status === 'read') meter(reading.result);
+    const result = judge(ended, reading, program, turn, resultPath);
+    // A result nobody could read stays for whoever wants to see what was wrong with it.
+    if (reading.status !== 'invalid') await rm(dirname(resultPath), { recursive: true, force: true });
+    return result;
+  } catch (error) {
+    return failed('could_not_start', (error as Error).message, false);
+  }
+}
+
+function judge(
+  ended: LaunchResult,
+  reading: ResultReading,
+  program: Program,
+  turn: TurnRequest,
+  resultPath: string,
+): TurnResult {
+  const usageKnown = reading.status === 'read' && reading.result.usage !== null;
+  if (ended.spawnError !== null) return failed('could_not_start', ended.spawnError, false);
+  // A program that was stopped did not get to say what its last call cost.
+  if (ended.cancelled) return { status: 'cancelled', usageKnown: false };
+  if (ended.timedOut) {
+    const message = `the turn took longer than agent.turn_timeout_ms (${turn.policy.turnTimeoutMs} ms)`;
+    return { status: 'timed_out', message, usageKnown: false };
+  }
+  if (ended.code !== 0) return failed(...failureOf(ended, program), usageKnown);
+  if (reading.status === 'invalid') {
+    return failed('invalid_result', `its result ${resultPath} can't be used: ${reading.problem}`, false);
+  }
+  const result = reading.status === 'read' ? reading.result : null;
+  return {
+    status: 'finished',
+    text: result?.text ?? ended.tail,
+    structured: result?.structured ?? null,
+    usageKnown,
+  };
+}
+
+function failureOf(ended: LaunchResult, program: Program): [FailureCode, string] {
+  const last = ended.tail.trimEnd().split('\n').slice(-5).join('\n').slice(-1000);
+  const said = last === '' ? 'it said nothing' : last;
+  if (ended.code === null) return ['crashed', `the agent's program was killed by ${ended.signal}: ${said}`];
+  const known = program.exitCodes?.[ended.code];
+  if (known) return [known, said];
+  if (ended.code === 126 || ended.code === 127) {
+    return ['could_not_start', `the agent's program could not be started (exit ${ended.code}): ${said}`];
+  }
+  return ['exit_nonzero', `the agent's program exited with ${ended.code}: ${said}`];
+}
+
+const failed = (code: FailureCode, message: string, usageKnown: boolean): TurnResult => ({
+  status: 'failed',
+  code,
+  message,
+  retryAt: null,
+  usageKnown,
+});
+
+function environmentOf(turn: TurnRequest, resultPath: string, more: Record<string, string> = {}) {
+  const extra: Record<string, string> = {
+    ...more,
+    FORGE_ROLE: turn.role,
+    FORGE_TASK: turn.task,
+    FORGE_TURN: String(turn.turn),
+    FORGE_SESSION_ID: turn.sessionId,
+    FORGE_SESSION_DIR: turn.sessionDir,
+    FORGE_RESUME: turn.resume ? '1' : '0',
+    FORGE_RESULT: resultPath,
+  };
+  if (turn.issue != null) extra.FORGE_ISSUE = String(turn.issue);
+  return childEnvironment({ home: turn.home, mark: turn.mark, identity: turn.identity, extra });
+}
+
+/** A directory of its own beside the session's, so that a program may write aside and rename. */
+async function freshResultPath(turn: TurnRequest): Promise<string> {
+  const results = join(dirname(turn.sessionDir), `${basename(turn.sessionDir)}-results`);
+  const dir = join(results, `${turn.turn}-${randomUUID()}`);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  return join(await realpath(dir), 'result.json');
+}
+
+async function mustBeWorkspace(turn: TurnRequest): Promise<void> {
+  const found = await lstat(turn.cwd).catch(() => null);
+  if (!isAbsolute(turn.cwd) || !found?.isDirectory()) {
+    throw new Error(`the workspace ${turn.cwd} is not a directory, so no agent was started`);
+  }
+  for (const ours of [turn.sessionDir, turn.home, turn.logPath]) {
+    if (!relative(turn.cwd, ours).startsWith('..')) {
+      throw new Error(
+        `${ours} lies inside the workspace ${turn.cwd}, where the agent's changes are taken from`,
+      );
+    }
+  }
+}
+
+/** Returns a function that stops looking, after the look in progress. */
+function lookAt(resultPath: string, meter: UsageMeter, onProgress: () => void): () => Promise<void> {
+  const stop = new AbortController();
+  let seen = '';
+  const look = async () => {
+    const stats = await stat(resultPath).catch(() => null);
+    const version = stats ? `${stats.ino}:${stats.mtimeMs}:${stats.size}` : seen;
+    if (version === seen) return;
+    seen = version;
+    onProgress();
+    const reading = await readResult(resultPath);
+    // Half a file is no news; the next look or the end of the turn will see all of it.
+    if (reading.status === 'read') meter(reading.result);
+  };
+  const looking = (async () => {
+    for await (const _ of setInterval(LOOK_EVERY_MS, null, { signal: stop.signal })) await look();
+  })().catch((error) => {
+    if (!stop.signal.aborted) throw error;
+  });
+  // Whoever stops it hears of its failure; until then nobody listens, which must not count as unhandled.
+  looking.catch(() => {});
+  return () => {
+    stop.abort();
+    return looking;
+  };
+}

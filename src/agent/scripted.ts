@@ -1,0 +1,63 @@
+/**
+ * A deterministic agent for the demo and the tests: everything about it is real but the model.
+ *
+ * It is a preset of the contract in program-turn.ts. The program is scripted-program.js, plain JavaScript so that node
+ * runs the same file from a checkout and from the build. Its session is a transcript on disk, which is also the proof
+ * that a resumed session remembers.
+ */
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Processes } from '../process/process.ts';
+import type { Agent, SessionProbe, TurnRequest } from './agent.ts';
+import { type Program, runProgram } from './program-turn.ts';
+import { readScript } from './script.ts';
+
+const PROGRAM = fileURLToPath(new URL('./scripted-program.js', import.meta.url));
+const SESSION_LOST = 66;
+
+export function scriptedAgent(processes: Processes): Agent {
+  return {
+    kind: 'scripted',
+
+    async run(turn, hooks) {
+      try {
+        return await runProgram(processes, await programOf(turn), turn, hooks);
+      } catch (error) {
+        const { message } = error as Error;
+        return { status: 'failed', code: 'could_not_start', message, retryAt: null, usageKnown: false };
+      }
+    },
+
+    async probeSession({ sessionDir }): Promise<SessionProbe> {
+      const found = await stat(sessionDir).catch(() => null);
+      if (!found) return 'lost';
+      const transcript = await readFile(join(sessionDir, 'transcript.jsonl'), 'utf8').catch(() => '');
+      return transcript.includes('\n') ? 'resumable' : 'empty';
+    },
+
+    async unavailable(policy) {
+      if (!policy.script) return NO_SCRIPT;
+      return readScript(policy.script).then(
+        () => null,
+        (error: Error) => error.message,
+      );
+    },
+  };
+}
+
+const NO_SCRIPT = 'agent.script is not set: give the path of a script, see docs/scripted-agent.md';
+
+/** The script is read and validated here, every turn anew, so that the program itself needs no library and starts fast. */
+async function programOf(turn: TurnRequest): Promise<Program> {
+  if (!turn.policy.script) throw new Error(NO_SCRIPT);
+  const script = await readScript(turn.policy.script);
+  await mkdir(turn.home, { recursive: true });
+  const copy = join(turn.home, `script-${turn.role}-${turn.turn}.json`);
+  await writeFile(copy, JSON.stringify(script));
+  return {
+    argv: [process.execPath, PROGRAM],
+    env: { FORGE_SCRIPT: copy },
+    exitCodes: { [SESSION_LOST]: 'session_lost' },
+  };
+}

@@ -1,0 +1,220 @@
+/** Every command: its arguments, its options, an example or two, and the operation it stands for. */
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Context } from '../context.ts';
+import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
+import { openTerminal, type Terminal } from './terminal.ts';
+
+/** What the command line is given by whoever composes it. */
+export interface Surface {
+  version: string;
+  open(cwd: string, given: { config?: string | null }): Promise<Context>;
+}
+
+export interface Session {
+  context: Context;
+  terminal: Terminal;
+}
+
+type Options = Record<string, unknown>;
+
+export function addCommands(program: Command, surface: Surface, exit: (code: number) => void): void {
+  /** Opens the repository for one command, and closes it again. */
+  const session =
+    (work: (session: Session, args: string[], options: Options) => Promise<number>) =>
+    async (...given: unknown[]): Promise<void> => {
+      const command = given.at(-1) as Command;
+      const options = command.optsWithGlobals<Options>();
+      const terminal = openTerminal({
+        json: options.json === true,
+        color: options.color === false ? false : undefined,
+      });
+      const cwd = (options.directory as string | undefined) ?? process.cwd();
+      const context = await surface.open(cwd, { config: (options.config as string | undefined) ?? null });
+      try {
+        exit(await work({ context, terminal }, command.processedArgs as string[], options));
+      } finally {
+        await context.close();
+      }
+    };
+
+  /** One operation, printed as JSON or as text. */
+  const operation = <N extends OperationName>(
+    name: N,
+    input: (args: string[], options: Options) => Options,
+    exitCode: (result: Result<N>) => number = () => 0,
+  ) =>
+    session(async ({ context, terminal }, args, options) => {
+      const result = await perform(context, name, input(args, options));
+      if (terminal.json) terminal.print(JSON.stringify(result, null, 2));
+      else terminal.print((await import('./text.ts')).TEXT[name](result, terminal));
+      return exitCode(result);
+    });
+
+  const describe = (parent: Command, usage: string, text: string, examples: readonly string[]): Command =>
+    parent
+      .command(usage)
+      .description(text)
+      .addHelpText(
+        'after',
+        `\nExamples:\n${examples.map((example) => `  $ forge-loop ${example}`).join('\n')}`,
+      );
+  const says = (name: OperationName): string => OPERATIONS[name].description;
+
+  describe(program, 'init', says('init'), [
+    'init',
+    'init --yes --command "my-agent --headless" --gate "npm test"',
+  ])
+    .option('-y, --yes', 'ask nothing')
+    .option('--agent <kind>', 'command or scripted', 'command')
+    .option('--command <command>', 'the shell command that runs your agent')
+    .option('--script <path>', 'the script of a scripted agent')
+    .option('--gate <command>', 'a command that must pass; may be given again', collect)
+    .action(
+      session(async (own, _args, options) => {
+        const { initialise } = await import('./init.ts');
+        return initialise(own, options);
+      }),
+    );
+
+  describe(program, 'run', 'Work: take up ready issues and carry them to a merge.', [
+    'run',
+    'run --until-idle',
+  ])
+    .option('--once', 'one pass: take up what is ready, go as far as it goes, end')
+    .option('--until-idle', 'end when nothing runs, waits or is due')
+    .action(
+      session(async (own, _args, options) => {
+        const { run } = await import('./run.ts');
+        return run(own, options.once ? 'once' : options.untilIdle ? 'until_idle' : 'forever');
+      }),
+    );
+
+  describe(program, 'status', says('status'), ['status', 'status --watch', 'status --json'])
+    .option('-w, --watch', 'draw it again whenever it changes, until Ctrl-C')
+    .action(
+      session(async (own, _args, options) => {
+        const { showStatus, watchStatus } = await import('./status.ts');
+        return options.watch ? watchStatus(own) : showStatus(own);
+      }),
+    );
+
+  describe(program, 'why', says('why'), ['why', 'why 7'])
+    .argument('[issue]', 'only this issue', issueNumber)
+    .action(operation('why', ([issue]) => ({ issue: issue ?? null })));
+
+  const task = program.command('task').description('Look at tasks and steer them.');
+  describe(task, 'list', says('task.list'), ['task list --all'])
+    .option('-a, --all', 'ended tasks too')
+    .action(operation('task.list', (_args, { all }) => ({ all: all === true })));
+  for (const verb of ['show', 'cancel', 'abandon', 'retry', 'approve'] as const) {
+    const name = `task.${verb}` as const;
+    describe(task, verb, says(name), [`task ${verb} 7`, `task ${verb} 3f2a91c0`])
+      .argument('<task>', TASK)
+      .action(operation(name, ([id]) => ({ task: id })));
+  }
+  describe(task, 'restart', says('task.restart'), ['task restart 7', 'task restart 7 --force'])
+    .argument('<task>', TASK)
+    .option('--force', 'cancel it first when it has not ended')
+    .action(operation('task.restart', ([id], { force }) => ({ task: id, force: force === true })));
+
+  const issue = program.command('issue').description('Write issues and make them ready.');
+  describe(issue, 'new', says('issue.new'), [
+    'issue new --title "Add greet" --body-file greet.md --ready',
+    'issue new --title "Fix the sum" --body "sum([]) must return 0" --label backend --priority 1',
+  ])
+    .requiredOption('--title <title>', 'one line')
+    .option('--body <text>', 'what is to be done, and how one sees that it is')
+    .option('--body-file <path>', 'the same from a file; - is standard input')
+    .option('--ready', 'let the loop work on it at once')
+    .option('--label <label>', 'may be given again', collect)
+    .option('--priority <1-4>', '1 goes first', wholeNumber)
+    .option('--blocked-by <issue>', 'waits until that one is closed; may be given again', collectIssues)
+    .action(
+      operation('issue.new', (_args, { title, label, priority, blockedBy, ready, ...rest }) => ({
+        title,
+        body: textFrom(rest),
+        labels: label ?? [],
+        priority,
+        blockedBy: blockedBy ?? [],
+        ready: ready === true,
+      })),
+    );
+  describe(issue, 'list', says('issue.list'), ['issue list', 'issue list --all'])
+    .option('-a, --all', 'closed ones too')
+    .action(operation('issue.list', (_args, { all }) => ({ all: all === true })));
+  for (const verb of ['show', 'ready', 'close'] as const) {
+    const name = `issue.${verb}` as const;
+    describe(issue, verb, says(name), [`issue ${verb} 7`])
+      .argument('<issue>', 'its number', issueNumber)
+      .action(operation(name, ([number]) => ({ issue: number })));
+  }
+  describe(issue, 'comment', says('issue.comment'), ['issue comment 7 --body "Use the existing parser."'])
+    .argument('<issue>', 'its number', issueNumber)
+    .option('--body <text>', 'the text')
+    .option('--body-file <path>', 'the same from a file; - is standard input')
+    .action(operation('issue.comment', ([number], options) => ({ issue: number, text: textFrom(options) })));
+
+  describe(program, 'events', says('events'), [
+    'events --last 20',
+    'events --follow --json',
+    'events --task 7',
+  ])
+    .option('-f, --follow', 'go on as they happen, until Ctrl-C')
+    .option('--task <task>', TASK)
+    .option('--type <type>', 'only this type, such as verdict_recorded')
+    .option('-n, --last <n>', 'only so many of the newest', wholeNumber)
+    .action(
+      session(async (own, _args, options) => {
+        const { showEvents } = await import('./events.ts');
+        return showEvents(own, options);
+      }),
+    );
+  describe(program, 'boot', says('boot'), ['boot'])
+    .option('-n, --last <n>', 'how many events', wholeNumber)
+    .action(operation('boot', (_args, { last }) => (last === undefined ? {} : { last })));
+  describe(program, 'recover', says('recover'), ['recover']).action(operation('recover', () => ({})));
+  describe(program, 'doctor', says('doctor'), ['doctor']).action(
+    operation(
+      'doctor',
+      () => ({}),
+      (diagnosis) => (diagnosis.failed > 0 ? 1 : 0),
+    ),
+  );
+  describe(program, 'brief', says('brief'), ['brief 7'])
+    .argument('<issue>', 'its number', issueNumber)
+    .action(operation('brief', ([number]) => ({ issue: number })));
+  describe(program, 'config', says('config'), ['config', 'config --json']).action(
+    operation('config', () => ({})),
+  );
+  for (const verb of ['pause', 'resume'] as const) {
+    describe(program, verb, says(verb), [verb, `${verb} 7`])
+      .argument('[task]', `${TASK}; without it the whole loop`)
+      .action(operation(verb, ([id]) => (id === undefined ? {} : { task: id })));
+  }
+  describe(program, 'stop', says('stop'), ['stop', 'stop --now'])
+    .option('--now', 'stop turns in flight; they are resumed by the next run')
+    .action(operation('stop', (_args, { now }) => ({ now: now === true })));
+}
+
+const TASK = 'an issue number (its latest attempt), a task id, or the beginning of one';
+
+function issueNumber(text: string): number {
+  const digits = /^#?(\d+)$/.exec(text)?.[1];
+  if (digits === undefined || Number(digits) === 0) throw new InvalidArgumentError('Not an issue number.');
+  return Number(digits);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Not a whole number.');
+  return Number(text);
+}
+
+const collect = (text: string, before: string[] = []): string[] => [...before, text];
+const collectIssues = (text: string, before: number[] = []): number[] => [...before, issueNumber(text)];
+
+function textFrom(options: Options): string {
+  const file = options.bodyFile as string | undefined;
+  if (file === undefined) return (options.body as string | undefined) ?? '';
+  return readFileSync(file === '-' ? 0 : file, 'utf8');
+}

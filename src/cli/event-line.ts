@@ -1,0 +1,134 @@
+/** One event as one line for people; null for what only the log needs to know. */
+import type { LoopEvent } from '../core/event.ts';
+import { REASONS } from '../core/machine.ts';
+import { holdText } from '../core/words.ts';
+import type { Paint } from './terminal.ts';
+
+export type Naming = (task: string) => { issue: number | null; title: string } | undefined;
+
+export function eventLine(happened: LoopEvent, name: Naming, paint: Paint): string | null {
+  const said = saying(happened, name, paint);
+  if (said === null) return null;
+  const task = happened.task === null ? undefined : name(happened.task);
+  const subject =
+    happened.task === null ? '' : `${paint.bold(task?.issue ? `#${task.issue}` : happened.task)} `;
+  return `${paint.dim(timeOf(happened.at))}  ${subject}${said}`;
+}
+
+export const timeOf = (at: number): string => new Date(at).toTimeString().slice(0, 8);
+
+function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null {
+  switch (happened.type) {
+    case 'task_created': {
+      const { contract, attempt, branch } = happened.data;
+      return `${paint.cyan('claimed')}: ${contract.title} (attempt ${attempt}, ${branch})`;
+    }
+    case 'turn_started': {
+      const { role, turn, prompt } = happened.data;
+      return role === 'coder' ? `turn ${turn} started (${prompt})` : `${role} round ${turn} started`;
+    }
+    case 'turn_completed':
+      return turnEnded(happened.data, paint);
+    case 'workspace_failed':
+      return paint.red(`workspace failed: ${happened.data.problem}`);
+    case 'checkpoint_refused':
+      return paint.yellow(`work tree refused: ${happened.data.problem}`);
+    case 'gate_completed':
+      return gateEnded(happened.data, paint);
+    case 'pull_ensured':
+      return `pull request #${happened.data.pull} at ${happened.data.headSha.slice(0, 10)}`;
+    case 'push_rejected':
+      return `somebody else pushed ${happened.data.sha.slice(0, 10)}; it is merged in`;
+    case 'person_pushed':
+      return `a person pushed ${happened.data.head.sha.slice(0, 10)}`;
+    case 'verdict_recorded': {
+      const { verdict, by, round } = happened.data;
+      const colour = verdict === 'APPROVE' ? paint.green : paint.yellow;
+      return `${colour(verdict)} by ${by} (round ${round})`;
+    }
+    case 'critic_failed':
+      return paint.yellow(`no usable report: ${happened.data.problem}`);
+    case 'work_updated':
+      return happened.data.conflicts.length > 0
+        ? paint.yellow(`conflicts with trunk in ${happened.data.conflicts.join(', ')}`)
+        : 'brought up to trunk';
+    case 'candidate_dropped':
+      return `merge put off: ${happened.data.why}`;
+    case 'hold_set': {
+      const until = happened.data.until;
+      const again = until !== null && until > happened.at ? ` (until ${timeOf(until)})` : '';
+      const issue = happened.task === null ? null : (name(happened.task)?.issue ?? null);
+      return paint.yellow(`${holdText(happened.data, issue)}${again}`);
+    }
+    case 'hold_cleared':
+      return `goes on (${happened.data.reason} is over)`;
+    case 'recovered':
+      return `recovered: ${happened.data.plan.replaceAll('_', ' ')} (${happened.data.why})`;
+    case 'worker_state_transition':
+      return transitioned(happened.data, paint);
+    case 'effect_failed': {
+      const { action, problem, attempt } = happened.data;
+      return paint.yellow(`${action} failed (${attempt}×), tried again later: ${problem}`);
+    }
+    case 'request_made':
+      return happened.task === null ? null : `${happened.data.kind} asked by ${happened.data.by}`;
+    case 'issue_declined':
+      return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('declined')}: it asks for taste; ${happened.data.questions.length} questions are in its comments`;
+    case 'loop_paused':
+      return `paused by ${happened.data.by}`;
+    case 'loop_resumed':
+      return `resumed by ${happened.data.by}`;
+    case 'loop_stop_requested':
+      return `stop asked by ${happened.data.by}${happened.data.now ? ', at once' : ''}`;
+    case 'config_reloaded':
+      return `${happened.data.path} reloaded`;
+    case 'config_invalid':
+      return paint.red(
+        `${happened.data.path} is broken, the last good settings stay: ${happened.data.problem}`,
+      );
+    case 'process_stopped':
+      return `stopped process ${happened.data.pid}: ${happened.data.why}`;
+    case 'loop_failed':
+      return paint.red(`${happened.data.where}: ${happened.data.problem}`);
+    default:
+      return null;
+  }
+}
+
+type Data<T extends LoopEvent['type']> = Extract<LoopEvent, { type: T }>['data'];
+
+function turnEnded(
+  { role, turn, status, message, durationMs }: Data<'turn_completed'>,
+  paint: Paint,
+): string {
+  const which = role === 'coder' ? `turn ${turn}` : `${role} round ${turn}`;
+  const took = `${(durationMs / 1000).toFixed(1)} s`;
+  if (status === 'finished') return `${which} finished (${took})`;
+  return paint.yellow(
+    `${which} ${status.replaceAll('_', ' ')} (${took})${message ? `: ${firstLine(message)}` : ''}`,
+  );
+}
+
+function gateEnded({ scope, evidence }: Data<'gate_completed'>, paint: Paint): string {
+  const where = scope === 'work' ? 'gate' : 'gate on the merged tree';
+  if (evidence.outcome === 'pass') return `${where} ${paint.green('passed')}`;
+  const red = evidence.results.find((result) => result.outcome !== 'pass');
+  return `${where} ${paint.yellow(evidence.outcome.replaceAll('_', ' '))}: \`${red?.command}\` ${red?.problem}`;
+}
+
+function transitioned(
+  { to, reason, why, from }: Data<'worker_state_transition'>,
+  paint: Paint,
+): string | null {
+  if (to === 'merged') return paint.green(`merged: ${why}`);
+  if (to === 'abandoned' && reason) {
+    return (
+      paint.red(`abandoned (${reason}): ${firstLine(why)}`) + `\n${' '.repeat(10)}${REASONS[reason].advice}`
+    );
+  }
+  if (to === 'revising') return `revising: ${why}`;
+  if (to === 'merging') return `merging: ${why}`;
+  return from === 'abandoned' ? `queued again: ${why}` : null;
+}
+
+const firstLine = (text: string): string => text.trim().split('\n', 1)[0]!.slice(0, 200);

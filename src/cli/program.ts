@@ -1,0 +1,102 @@
+/** The command line: parse, call one operation, print. */
+import { Command, CommanderError } from 'commander';
+import { UserError } from '../errors.ts';
+import { addCommands, type Surface } from './commands.ts';
+import { openTerminal } from './terminal.ts';
+
+export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3 } as const;
+
+export async function runCli(argv: readonly string[], surface: Surface): Promise<number> {
+  const json = argv.includes('--json');
+  const report = (message: string, hint: string | null): void => {
+    const { note, paint } = openTerminal({ json, color: argv.includes('--no-color') ? false : undefined });
+    if (json) note(JSON.stringify({ error: { message, hint } }));
+    else
+      note(
+        [`${paint.red('error:')} ${message}`, ...(hint ? [`${paint.cyan('hint:')} ${hint}`] : [])].join('\n'),
+      );
+  };
+  let code: number = EXIT.done;
+  const program = buildProgram(surface, report, (exit) => {
+    code = exit;
+  });
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    code = exitCodeOf(error, report);
+  }
+  await flush();
+  return code;
+}
+
+/** Commander writes its own words for mistakes of usage; everything else is told here. */
+function exitCodeOf(error: unknown, report: (message: string, hint: string | null) => void): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof UserError) {
+    report(error.message, error.hint);
+    return EXIT.failed;
+  }
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+  const isOurs = error instanceof Error && OURS.has(error.name);
+  report(message, isOurs ? null : 'This may be a bug. FORGE_DEBUG=1 shows where it happened.');
+  if (process.env.FORGE_DEBUG && stack) process.stderr.write(`${stack}\n`);
+  return EXIT.failed;
+}
+
+const OURS = new Set([
+  'StoreUnavailable',
+  'ForgeUnavailable',
+  'GitFailed',
+  'LeaseLost',
+  'VersionConflict',
+  'WorkspaceRefused',
+]);
+
+function buildProgram(
+  surface: Surface,
+  report: (message: string, hint: string | null) => void,
+  exit: (code: number) => void,
+): Command {
+  const program = new Command('forge-loop')
+    .description('Turns well-specified issues into verified, reviewed and merged code, unattended.')
+    .version(surface.version, '-V, --version')
+    .option('--json', 'print machine-readable JSON')
+    .option('-C, --directory <dir>', 'work on the repository around this directory')
+    .option('--config <path>', 'use this file instead of WORKFLOW.md')
+    .option('--no-color', 'print without colours (also: NO_COLOR=1)')
+    .helpOption('-h, --help', 'show help')
+    .showHelpAfterError(false)
+    .exitOverride()
+    .configureOutput({
+      outputError: (text) => {
+        const [first = '', ...rest] = text
+          .replace(/^error: /, '')
+          .trim()
+          .split('\n');
+        report(first, rest.join(' ').replace(/^\(|\)$/g, '') || '`forge-loop --help` shows every command.');
+      },
+    })
+    .addHelpText('after', EXIT_CODES);
+  addCommands(program, surface, exit);
+  inheritSettings(program);
+  return program;
+}
+
+/** Subcommands that were added ready-made do not take these over by themselves. */
+function inheritSettings(command: Command): void {
+  for (const sub of command.commands) {
+    sub.copyInheritedSettings(command);
+    inheritSettings(sub);
+  }
+}
+
+const EXIT_CODES = `
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something waits for a person.`;
+
+/** A pipe may not have taken everything when the process would end. */
+function flush(): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.stdout.destroyed || process.stdout.writableLength === 0) resolve();
+    else process.stdout.write('', () => resolve());
+  });
+}

@@ -1,0 +1,150 @@
+/** `run`: starts a runner, shows what happens, and stops it in two steps when asked. */
+import type { Context } from '../context.ts';
+import type { LoopEvent } from '../core/event.ts';
+import { UserError } from '../errors.ts';
+import type { RunEnd, RunMode, Runner } from '../loop/runner.ts';
+import { preflight } from '../operations/doctor.ts';
+import type { Store } from '../store/store.ts';
+import { iso } from '../view.ts';
+import type { Session } from './commands.ts';
+import { eventLine } from './event-line.ts';
+import type { Terminal } from './terminal.ts';
+
+const NEEDS_PERSON = 3;
+
+export async function run({ context, terminal }: Session, mode: RunMode): Promise<number> {
+  const failed = await preflight(context);
+  if (failed.length > 0) throw notReady(failed);
+  const runner = await context.runner();
+  const store = await context.writing();
+  await greet(context, terminal, mode);
+  const progress = await followEvents(store, terminal);
+  const release = onSignals(runner, store, terminal);
+  let end: RunEnd;
+  try {
+    end = await runner.run(mode);
+  } finally {
+    release();
+    await progress.finish();
+  }
+  return farewell(end, terminal);
+}
+
+function notReady(failed: { what: string; fix: string | null }[]): UserError {
+  const message = failed.map(({ what }) => what).join('; ');
+  return new UserError(
+    `Not ready to run: ${message}.`,
+    failed
+      .map(({ fix }) => fix)
+      .filter(Boolean)
+      .join('; ') || null,
+  );
+}
+
+async function greet(context: Context, terminal: Terminal, mode: RunMode): Promise<void> {
+  if (terminal.json) return;
+  const { settings } = await context.settings();
+  const { branch } = await (await context.forge()).trunk();
+  const { paint } = terminal;
+  const until = {
+    forever: 'until you stop it (Ctrl-C)',
+    until_idle: 'until nothing is left to do',
+    once: 'one pass',
+  };
+  terminal.print(
+    `${paint.bold('forge-loop')} on ${context.root} (${branch}), ${settings.policy.maxConcurrent} slots, ${until[mode]}`,
+  );
+  for (const { message } of settings.warnings) terminal.note(`${paint.yellow('warning:')} ${message}`);
+}
+
+const LOOK_EVERY_MS = 200;
+
+/** Prints what was recorded since now, by whichever runner. */
+async function followEvents(store: Store, terminal: Terminal): Promise<{ finish(): Promise<void> }> {
+  let seen = (await store.events({ last: 1 }))[0]?.seq ?? 0;
+  const names = new Map<string, { issue: number | null; title: string }>();
+  const show = async (): Promise<void> => {
+    for (const one of await store.events({ after: seen })) {
+      seen = one.seq;
+      if (one.task !== null && !names.has(one.task)) await learn(store, names, one.task);
+      const line = terminal.json ? jsonLine(one) : eventLine(one, (task) => names.get(task), terminal.paint);
+      if (line !== null) terminal.print(line);
+    }
+  };
+  let showing = Promise.resolve();
+  // A database that can't be read now is the runner's to report.
+  const timer = setInterval(() => {
+    showing = showing.then(show).catch(() => {});
+  }, LOOK_EVERY_MS);
+  return {
+    async finish() {
+      clearInterval(timer);
+      await showing;
+      await show().catch(() => {});
+    },
+  };
+}
+
+async function learn(
+  store: Store,
+  names: Map<string, { issue: number | null; title: string }>,
+  id: string,
+): Promise<void> {
+  const stored = await store.task(id);
+  if (stored) names.set(id, { issue: stored.task.issue, title: stored.task.contract.title });
+}
+
+const jsonLine = ({ seq, at, type, task, data }: LoopEvent): string =>
+  JSON.stringify({ seq, at: iso(at), type, task, data });
+
+/** The first signal lets turns end, the second does not. */
+function onSignals(runner: Runner, store: Store, terminal: Terminal): () => void {
+  let asked = 0;
+  const { paint, note } = terminal;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    asked += 1;
+    if (asked > 1) {
+      note(paint.yellow('Stopping now. What is cut off is resumed by the next run.'));
+      runner.stopNow(`${signal}, twice`);
+      return;
+    }
+    runner.drain(signal);
+    void inFlight(store).then((work) =>
+      note(
+        paint.yellow(
+          work.length === 0
+            ? 'Stopping: nothing is at work.'
+            : `Finishing ${work.join(', ')}, starting nothing new. Once more (Ctrl-C) stops at once; nothing is lost either way.`,
+        ),
+      ),
+    );
+  };
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  return () => {
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+}
+
+async function inFlight(store: Store): Promise<string[]> {
+  const live = (await store.tasks({ live: true })).map(({ task }) => task);
+  return live.flatMap(({ turn, issue, id }) =>
+    turn
+      ? [`${turn.role === 'coder' ? 'turn' : turn.role} ${turn.turn} of ${issue === null ? id : `#${issue}`}`]
+      : [],
+  );
+}
+
+function farewell(end: RunEnd, terminal: Terminal): number {
+  const { paint } = terminal;
+  const waiting = end.needsPerson.length > 0;
+  if (waiting) {
+    terminal.note(paint.bold('Waiting for you:'));
+    for (const line of end.needsPerson) terminal.note(`  ${line}`);
+  }
+  if (!terminal.json)
+    terminal.print(
+      paint.dim({ idle: 'Nothing left to do.', once: 'One pass done.', stopped: 'Stopped.' }[end.why]),
+    );
+  return waiting ? NEEDS_PERSON : 0;
+}

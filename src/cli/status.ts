@@ -1,0 +1,100 @@
+/** The snapshot as people see it: once, or drawn again whenever it changes. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { perform } from '../operations.ts';
+import type { Snapshot, TaskView } from '../view.ts';
+import type { Session } from './commands.ts';
+import { type Paint, type Terminal, table } from './terminal.ts';
+
+export async function showStatus({ context, terminal }: Session): Promise<number> {
+  const now = await perform(context, 'status');
+  terminal.print(terminal.json ? JSON.stringify(now, null, 2) : statusText(now, terminal));
+  return 0;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+export async function watchStatus({ context, terminal }: Session): Promise<number> {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  let shown = '';
+  while (!stop.signal.aborted) {
+    const now = await perform(context, 'status');
+    const text = terminal.json ? JSON.stringify(now) : statusText(now, terminal);
+    if (text !== shown) terminal.print(terminal.isTty && !terminal.json ? `${CLEAR}${text}` : text);
+    shown = text;
+    await wait(LOOK_EVERY_MS, null, { signal: stop.signal }).catch(() => null);
+  }
+  return 0;
+}
+
+const CLEAR = '\x1b[H\x1b[2J';
+const ENDED_SHOWN = 10;
+
+export function statusText(now: Snapshot, { paint, columns }: Terminal): string {
+  const alive = now.runners.filter((runner) => runner.alive);
+  const dead = now.runners.filter((runner) => !runner.alive);
+  const head = [
+    alive.length > 0
+      ? paint.green(`runner ${alive.map((runner) => runner.pid).join(', ')}`)
+      : paint.yellow('no runner is running'),
+    `slots ${now.slots.used}/${now.slots.max}`,
+    ...(now.paused ? [paint.yellow(`paused by ${now.paused}`)] : []),
+    ...(now.stopRequested ? [paint.yellow('stopping')] : []),
+  ];
+  const live = now.tasks.filter((task) => task.endedAt === null);
+  const ended = now.tasks
+    .filter((task) => task.endedAt !== null)
+    .sort((a, b) => b.endedAt!.localeCompare(a.endedAt!));
+  const rows = taskRows([...live, ...ended.slice(0, ENDED_SHOWN)], paint);
+  const more = ended.length - ENDED_SHOWN;
+  return [
+    head.join(' · '),
+    ...(now.configProblem ? [`${paint.red('config:')} ${now.configProblem}`] : []),
+    ...(dead.length > 0
+      ? [
+          paint.yellow(
+            `${dead.length} dead runner${dead.length === 1 ? '' : 's'} left leases: the next run takes over`,
+          ),
+        ]
+      : []),
+    '',
+    now.tasks.length === 0
+      ? paint.dim('No tasks yet. `forge-loop why` says what the loop waits for.')
+      : table(rows, columns),
+    ...(more > 0 ? [paint.dim(`and ${more} more ended: forge-loop task list --all`)] : []),
+  ].join('\n');
+}
+
+export function taskRows(tasks: readonly TaskView[], paint: Paint): string[][] {
+  const header = ['TASK', 'ISSUE', 'STATE', 'TURNS', 'ROUNDS', 'COST', 'TITLE', 'WHY'].map(paint.dim);
+  return [header, ...tasks.map((task) => taskRow(task, paint))];
+}
+
+function taskRow(task: TaskView, paint: Paint): string[] {
+  const issue = task.issue === null ? '' : `#${task.issue}`;
+  return [
+    task.id,
+    paint.bold(task.attempt > 1 ? `${issue} (${task.attempt})` : issue),
+    stateText(task, paint),
+    `${task.turns}/${task.maxTurns}`,
+    `${task.criticRounds}`,
+    task.costUsd === null ? '?' : `${task.spendComplete ? '' : '≥'}$${task.costUsd.toFixed(2)}`,
+    task.title.length > 40 ? `${task.title.slice(0, 39)}…` : task.title,
+    whyText(task),
+  ];
+}
+
+function stateText(task: TaskView, paint: Paint): string {
+  if (task.state === 'merged' || task.state === 'completed') return paint.green(task.state);
+  if (task.state === 'abandoned') return paint.red(task.reason ?? task.state);
+  return task.hold ? paint.yellow(`${task.state}, held`) : paint.cyan(task.state);
+}
+
+function whyText(task: TaskView): string {
+  const text = task.hold
+    ? task.hold.text
+    : task.turn
+      ? `${task.turn.role === 'coder' ? 'turn' : `${task.turn.role} round`} ${task.turn.turn} since ${task.turn.startedAt.slice(11, 19)}`
+      : task.why;
+  return text.split('\n', 1)[0]!;
+}

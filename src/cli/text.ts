@@ -1,0 +1,226 @@
+/** The answer of each operation, for people. */
+
+import type { IssueDetail, IssueView } from '../operations/issues.ts';
+import type { LoopAnswer } from '../operations/loop.ts';
+import type { Asked } from '../operations/tasks.ts';
+import type { OperationName, Result } from '../operations.ts';
+import type { TaskView } from '../view.ts';
+import { statusText, taskRows } from './status.ts';
+import { type Terminal, table } from './terminal.ts';
+
+type Texts = { [N in OperationName]: (result: Result<N>, terminal: Terminal) => string };
+
+export const TEXT: Texts = {
+  status: statusText,
+
+  why({ loop, issues }, { paint }) {
+    const lines = issues.map((line) => [
+      paint.bold(line.issue === null ? (line.task ?? '') : `#${line.issue}`),
+      `${line.title}${paint.dim(':')} ${line.why}${line.until ? paint.dim(` (until ${clock(line.until)})`) : ''}`,
+    ]);
+    return [
+      ...loop.map((reason) => `${paint.yellow('loop')}  ${reason}`),
+      ...(lines.length ? [table(lines)] : []),
+    ].join('\n');
+  },
+
+  'task.list': (tasks, terminal) =>
+    tasks.length === 0
+      ? 'No task is in flight. `forge-loop task list --all` shows ended ones.'
+      : tasksTable(tasks, terminal),
+
+  'task.show'(task, { paint }) {
+    const facts: [string, string | null][] = [
+      ['task', `${task.id} (attempt ${task.attempt})`],
+      ['state', `${task.state}${task.reason ? ` (${task.reason})` : ''}: ${task.why}`],
+      ['held', task.hold?.text ?? null],
+      ['what to do', task.advice],
+      ['turns', `${task.turns} of ${task.maxTurns}, ${task.criticRounds} critic rounds`],
+      ['session', task.sessionId],
+      ['spent', spentText(task)],
+      ['branch', `${task.branch}${task.headSha ? ` at ${task.headSha.slice(0, 10)}` : ''}`],
+      ['pull request', task.pull === null ? null : `#${task.pull}`],
+      ['merged as', task.mergedSha],
+      ['worktree', task.workspace],
+      ['logs', task.logs],
+      ['pending', task.pending.map((one) => one.action).join(', ') || null],
+      ['asked', task.requests.map((one) => `${one.kind} by ${one.by}`).join(', ') || null],
+    ];
+    const turns = task.turnsTaken.map((turn) => [
+      '',
+      turn.role === 'coder' ? `turn ${turn.turn}` : `${turn.role} ${turn.turn}`,
+      turn.prompt,
+      turn.status ?? 'running',
+      clock(turn.startedAt),
+      turn.sessionId.slice(0, 8),
+    ]);
+    const findings = task.findings.map((finding) => [
+      '',
+      finding.status,
+      finding.severity,
+      `${finding.file ?? ''}${finding.line ? `:${finding.line}` : ''}`,
+      finding.message,
+    ]);
+    return [
+      paint.bold(`${task.issue === null ? '' : `#${task.issue} `}${task.title}`),
+      table(facts.filter(([, value]) => value).map(([name, value]) => [paint.dim(name), value!])),
+      ...(turns.length ? [paint.dim('turns'), table(turns)] : []),
+      ...(findings.length ? [paint.dim('findings'), table(findings)] : []),
+    ].join('\n');
+  },
+
+  'task.cancel': askedText,
+  'task.abandon': askedText,
+  'task.approve': askedText,
+  'task.retry': ({ issue, attempt, runnerAlive }) =>
+    `#${issue} is ready again: attempt ${attempt} ${startsText(runnerAlive)}`,
+  'task.restart': ({ task, issue, from, runnerAlive }) =>
+    `Task ${task}${issue === null ? '' : ` (#${issue})`} is queued again (it was ${from}); it ${startsText(runnerAlive)}`,
+
+  'issue.new': (issue) =>
+    `#${issue.number} ${issue.title}${issue.labels.length ? ` [${issue.labels.join(', ')}]` : ''}`,
+  'issue.list': issuesText,
+  'issue.show': issueText,
+  'issue.ready': (issue) => `#${issue.number} is ready: its text as it is now is the contract.`,
+  'issue.close': (issue) => `#${issue.number} is closed.`,
+  'issue.comment': (issue) => `Commented on #${issue.number}.`,
+
+  events: (events) => events.map((event) => JSON.stringify(event)).join('\n'),
+
+  boot(boot, terminal) {
+    const { paint } = terminal;
+    const part = (title: string, text: string) => `${paint.bold(title)}\n${text}`;
+    return [
+      part('Direction', boot.direction?.trim() || paint.dim('none: .forge/frontier.yaml is not there')),
+      part('In flight', boot.tasks.length ? tasksTable(boot.tasks, terminal) : paint.dim('nothing')),
+      part(
+        'Stale leases',
+        boot.stale.length
+          ? `${boot.stale.map(({ key, owner }) => `${key} of ${owner}`).join('\n')}\n${paint.cyan('forge-loop recover')} takes them over, and so does the next run.`
+          : paint.dim('none'),
+      ),
+      part(
+        'Last events',
+        boot.events.length
+          ? table(
+              boot.events.map((one) => [paint.dim(`${one.seq}`), clock(one.at), one.task ?? '-', one.type]),
+            )
+          : paint.dim('none'),
+      ),
+    ].join('\n\n');
+  },
+
+  recover({ tasks, workspaces }) {
+    const lines = [
+      ...tasks.map(
+        (one) => `task ${one.task} (#${one.issue}, ${one.state}): ${one.plan.replaceAll('_', ' ')}`,
+      ),
+      ...workspaces.map((one) => `${one.done} ${one.path}: ${one.why}`),
+    ];
+    return lines.join('\n') || 'Nothing to recover.';
+  },
+
+  doctor({ checks, failed, warned }, { paint }) {
+    const mark = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
+    const rows = checks.flatMap((check) => [
+      [mark[check.level], paint.bold(check.name), check.what],
+      ...(check.fix && check.level !== 'ok' ? [['', '', paint.cyan(`→ ${check.fix}`)]] : []),
+    ]);
+    const sum = failed > 0 ? paint.red(`${failed} failed`) : paint.green('nothing failed');
+    return `${table(rows)}\n\n${sum}, ${warned} to know about`;
+  },
+
+  brief: ({ prompt }) => prompt.trimEnd(),
+
+  config({ path, problem, warnings, keys }, { paint, columns }) {
+    const rows = keys
+      .filter(({ key }) => key !== 'body' && !key.startsWith('prompts.'))
+      .map(({ key, value, origin }) => [
+        origin === 'file' ? paint.bold(key) : key,
+        origin === 'file' ? paint.cyan('file') : paint.dim('default'),
+        JSON.stringify(value),
+      ]);
+    return [
+      paint.dim(path),
+      ...(problem ? [`${paint.red('broken:')} ${problem}; these are the defaults`] : []),
+      ...warnings.map(({ message }) => `${paint.yellow('warn')} ${message}`),
+      table(rows, columns),
+    ].join('\n');
+  },
+
+  pause: (answer) =>
+    'asked' in answer
+      ? askedText(answer)
+      : `Paused: nothing new is started. Turns at work go on. \`forge-loop resume\` ends it.`,
+  resume: (answer) => ('asked' in answer ? askedText(answer) : `The loop goes on${runnerText(answer)}.`),
+  stop: (answer) => {
+    if (!answer.runnerAlive) return 'No runner is running.';
+    return answer.stopRequested === 'now'
+      ? 'The runner stops now; turns in flight are resumed by the next run.'
+      : 'The runner stops when its turns have ended. `forge-loop stop --now` does not wait.';
+  },
+
+  init: ({ workflow, written, gate, next }, { paint }) =>
+    [
+      written ? `Wrote ${workflow}.` : `${workflow} is there already; it was left as it is.`,
+      gate.from.length ? `Gate, from ${gate.from.join(', ')}: ${gate.commands.join('; ')}` : '',
+      '',
+      paint.bold('Next:'),
+      ...next.map((step) => `  ${step}`),
+    ]
+      .filter((line, at) => line !== '' || at > 1)
+      .join('\n'),
+};
+
+function askedText({ asked, task, issue, runnerAlive }: Asked): string {
+  const what = `${asked[0]!.toUpperCase()}${asked.slice(1)} asked of task ${task}${issue === null ? '' : ` (#${issue})`}`;
+  return runnerAlive
+    ? `${what}; the runner applies it within a second.`
+    : `${what}; no runner is running, so the next \`forge-loop run\` applies it.`;
+}
+
+const startsText = (alive: boolean): string =>
+  alive ? 'starts when a slot is free.' : 'starts with the next `forge-loop run`.';
+
+const runnerText = ({ runnerAlive }: LoopAnswer): string =>
+  runnerAlive ? '' : '; no runner is running: `forge-loop run`';
+
+function tasksTable(tasks: readonly TaskView[], terminal: Terminal): string {
+  return table(taskRows(tasks, terminal.paint), terminal.columns);
+}
+
+function issuesText(issues: readonly IssueView[], { paint, columns }: Terminal): string {
+  if (issues.length === 0) return 'No open issues. `forge-loop issue new --title … --ready` writes one.';
+  return table(
+    issues.map((issue) => [
+      paint.bold(`#${issue.number}`),
+      issue.state,
+      issue.priority === null ? '' : `p${issue.priority}`,
+      paint.cyan(issue.labels.join(', ')),
+      issue.title,
+    ]),
+    columns,
+  );
+}
+
+function issueText(issue: IssueDetail, { paint }: Terminal): string {
+  const facts = [issue.state, ...issue.labels];
+  if (issue.priority !== null) facts.push(`priority ${issue.priority}`);
+  if (issue.blockedBy.length) facts.push(`blocked by ${issue.blockedBy.map((one) => `#${one}`).join(', ')}`);
+  return [
+    paint.bold(`#${issue.number} ${issue.title}`),
+    paint.dim(facts.join(' · ')),
+    '',
+    issue.body.trim(),
+    ...issue.comments.flatMap(({ by, at, text }) => ['', paint.dim(`${by}, ${at}`), text.trim()]),
+  ].join('\n');
+}
+
+export function spentText({ costUsd, tokens, spendComplete }: TaskView): string {
+  if (costUsd === null && tokens === null) return 'unknown';
+  const least = spendComplete ? '' : 'at least ';
+  const cost = costUsd === null ? 'cost unknown' : `$${costUsd.toFixed(2)}`;
+  return `${least}${cost}, ${tokens ?? 'unknown'} tokens`;
+}
+
+const clock = (at: string): string => at.slice(0, 19).replace('T', ' ');

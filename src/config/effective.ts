@@ -1,0 +1,49 @@
+/** Every key with the value in force and where it comes from, for `forge-loop config`. Secrets are not shown. */
+
+import { configKeys } from './keys.ts';
+import type { Settings } from './load.ts';
+import { isMap, valueAt } from './map.ts';
+
+export interface EffectiveKey {
+  key: string;
+  value: unknown;
+  origin: 'default' | 'file';
+}
+
+export function effectiveConfig(settings: Settings): EffectiveKey[] {
+  const { workflow, prompts, origins } = settings;
+  const rows = configKeys().flatMap(({ key }): EffectiveKey[] => {
+    const path = key.split('.');
+    const prompt = path[0] === 'prompts' ? prompts[path[1] as keyof typeof prompts] : undefined;
+    const value = prompt ?? valueAt(workflow, path);
+    // A role without an override, a state without a limit, the parts of `gate: none`: no value, so no row.
+    return value === undefined
+      ? []
+      : [{ key, value: redacted(key, value), origin: origins[key] ?? 'default' }];
+  });
+  if (workflow.gate === 'none') rows.push({ key: 'gate', value: 'none', origin: 'file' });
+  rows.push({ key: 'body', value: redacted('body', prompts.task), origin: origins.body ?? 'default' });
+  return rows;
+}
+
+const HIDDEN = '[redacted]';
+const SECRET_ASSIGNMENT =
+  /\b(\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL)\w*\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s"']+)/gi;
+const SECRET_FLAG =
+  /(--[\w-]*(?:token|secret|password|api-?key|credential)[\w-]*[ =])("[^"]*"|'[^']*'|[^\s"']+)/gi;
+const SECRET_SHAPE = /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abpr]-|AKIA)[\w-]{8,}/g;
+
+/** All under `tracker.provider`, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
+function redacted(key: string, value: unknown): unknown {
+  if (key === 'tracker.provider' && isMap(value)) {
+    return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]));
+  }
+  if (Array.isArray(value)) return value.map((item) => redacted(key, item));
+  if (typeof value !== 'string') return value;
+  const shapeless = value.replace(SECRET_SHAPE, HIDDEN);
+  // A prompt talks about secrets; it does not assign them.
+  if (key === 'body' || key.startsWith('prompts.')) return shapeless;
+  const hide = (whole: string, name: string, secret: string) =>
+    secret.startsWith('$') ? whole : `${name}${HIDDEN}`;
+  return shapeless.replace(SECRET_ASSIGNMENT, hide).replace(SECRET_FLAG, hide);
+}

@@ -1,0 +1,462 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ROLES } from '../core/policy.ts';
+import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import { ConfigError, UserError } from '../errors.ts';
+import { loadSettings, type Settings, workflowPath } from './load.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'forge config '));
+  file = join(folder, 'WORKFLOW.md');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function load(text: string, env: Record<string, string> = {}): Settings {
+  writeFileSync(file, text);
+  return loadSettings(file, env);
+}
+
+function refusal(text: string): ConfigError {
+  let error: unknown;
+  try {
+    load(text);
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(error).toBeInstanceOf(UserError);
+  expect((error as ConfigError).file).toBe(file);
+  return error as ConfigError;
+}
+
+const matter = (...lines: string[]): string => `---\n${lines.join('\n')}\n---\n`;
+
+describe('which file', () => {
+  test('is WORKFLOW.md in the working directory, or the path given (dispatch 1)', () => {
+    expect(workflowPath(folder, null)).toBe(file);
+    expect(workflowPath(folder, 'other/FLOW.md')).toBe(join(folder, 'other/FLOW.md'));
+    expect(workflowPath(folder, '/elsewhere/FLOW.md')).toBe('/elsewhere/FLOW.md');
+    mkdirSync(join(folder, 'other'));
+    writeFileSync(join(folder, 'other/FLOW.md'), matter('agent: { max_turns: 7 }'));
+    expect(loadSettings(workflowPath(folder, 'other/FLOW.md'), {}).policy.maxTurns).toBe(7);
+  });
+});
+
+describe('a file that cannot be used', () => {
+  test('does not exist: kind missing, naming it and what to do (dispatch 2)', () => {
+    expect(() => loadSettings(file, {})).toThrow(
+      expect.objectContaining({ kind: 'missing', file, line: null }),
+    );
+    expect(() => loadSettings(file, {})).toThrow(`${file} does not exist`);
+    expect(() => loadSettings(file, {})).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('forge-loop init') }),
+    );
+  });
+
+  test('is a folder: kind missing with the reason (dispatch 2)', () => {
+    expect(() => loadSettings(folder, {})).toThrow(
+      expect.objectContaining({ kind: 'missing', file: folder }),
+    );
+  });
+
+  test('is empty: kind missing, since a half-written file must not mean "all defaults"', () => {
+    expect(refusal(' \n\n').kind).toBe('missing');
+  });
+
+  test('has bad YAML: kind yaml with the line of the file (dispatch 2)', () => {
+    const error = refusal(matter('agent:', '  max_turns: 3', '  command: "never closed', 'critic:'));
+    expect(error.kind).toBe('yaml');
+    expect(error.line).toBe(5);
+    expect(error.message).toContain(`${file}:5: `);
+  });
+
+  test('says a key twice: kind yaml with the line of the second (dispatch 2)', () => {
+    expect(refusal(matter('agent: {}', 'critic: {}', 'agent: {}'))).toMatchObject({ kind: 'yaml', line: 4 });
+  });
+
+  test('never closes its front matter: kind yaml (dispatch 2)', () => {
+    const error = refusal('---\nagent: {}\n\nYou are working on …\n');
+    expect(error).toMatchObject({ kind: 'yaml', line: 1 });
+    expect(error.hint).toContain('---');
+  });
+
+  test('multiplies itself by aliases: kind yaml, at once', () => {
+    const bomb = ['a: &a [x, x, x, x, x, x, x, x, x]'];
+    for (const [name, of] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf']) {
+      bomb.push(`${name}: &${name} [${Array(9).fill(`*${of}`).join(', ')}]`);
+    }
+    expect(refusal(matter(...bomb)).kind).toBe('yaml');
+  });
+
+  test.each([
+    ['a list', matter('- agent', '- critic'), 2],
+    ['a text', matter('# settings', 'just words'), 3],
+    ['a number', matter('42'), 2],
+  ])('has front matter that is %s: kind not_a_map with its line (dispatch 2)', (_what, text, line) => {
+    expect(refusal(text)).toMatchObject({ kind: 'not_a_map', line });
+  });
+});
+
+describe('a wrong value', () => {
+  test.each([
+    ['agent.max_turns', 3, 'expected whole number ≥ 1, found "twenty"', ['agent:', '  max_turns: twenty']],
+    ['agent.max_turns', 2, 'expected whole number ≥ 1, found 0', ['agent: { max_turns: 0 }']],
+    [
+      'polling.interval_ms',
+      2,
+      'expected at most 2147483647, found 9999999999',
+      ['polling: { interval_ms: 9999999999 }'],
+    ],
+    [
+      'workspace.kind',
+      4,
+      'expected one of "clone", "worktree", found "copy"',
+      ['', 'workspace:', '  kind: copy'],
+    ],
+    ['critic.enabled', 2, 'expected true or false, found "maybe"', ['critic: { enabled: maybe }']],
+    [
+      'critic.block_on.1',
+      5,
+      'expected one of "sev1", "sev2", "sev3", found "sev9"',
+      ['critic:', '  block_on:', '    - sev1', '    - sev9'],
+    ],
+    ['gate.commands', 3, 'expected list of text, found "npm test"', ['gate:', '  commands: npm test']],
+    ['gate.commands.0', 3, 'expected text, found 5', ['gate:', '  commands: [5]']],
+    ['gate', 2, 'expected "none" or map, found "nothing"', ['gate: nothing']],
+    ['agent', 2, 'expected map, found a list', ['agent: []']],
+    ['budget.usd', 2, 'expected number > 0, found -1', ['budget: { usd: -1 }']],
+    [
+      'roles.critic.kind',
+      4,
+      'expected one of "command", "scripted", found "psychic"',
+      ['roles:', '  critic:', '    kind: psychic'],
+    ],
+    [
+      'labels.running',
+      2,
+      'must differ from labels.ready, found "go"',
+      ['labels: { ready: GO, running: go }'],
+    ],
+    [
+      'merge.co_author',
+      2,
+      'must read like `Name <name@example.com>`, found "bot"',
+      ['merge: { co_author: bot }'],
+    ],
+    ['tracker', 2, 'expected map, found "local"', ['tracker: local']],
+    ['workspace.root', 2, 'expected text, found 7', ['workspace: { root: 7 }']],
+    ['tracker.provider', 2, 'expected map of text, found "token"', ['tracker: { provider: token }']],
+  ])('of %s is named with key, line, expectation and finding', (key, line, text, lines) => {
+    const error = refusal(matter(...lines));
+    expect(error).toMatchObject({ kind: 'invalid', key, line });
+    expect(error.message).toBe(`${file}:${line}: ${key}: ${text}`);
+  });
+
+  test('does not hide the others', () => {
+    const error = refusal(matter('agent:', '  max_turns: x', 'sandbox: maybe'));
+    expect(error.key).toBe('agent.max_turns');
+    expect(error.hint).toContain('line 4, sandbox: expected one of');
+  });
+
+  test('that may be a secret is not repeated', () => {
+    const error = refusal(matter('tracker: { provider: { token: 123456 } }'));
+    expect(error.key).toBe('tracker.provider.token');
+    expect(error.message).not.toContain('123456');
+  });
+});
+
+describe('defaults', () => {
+  test('apply to everything that is not said (dispatch 3)', () => {
+    const { policy, workspace, tracker, warnings } = load(matter('agent: { command: my-agent }'));
+    expect(warnings).toEqual([]);
+    expect(workspace).toEqual({ root: null, kind: 'clone' });
+    expect(tracker).toEqual({ kind: 'local', provider: {}, trunk: null, required_labels: [] });
+    expect(policy).toMatchObject({
+      requiredLabels: [],
+      pollIntervalMs: 60_000,
+      maxConcurrent: 3,
+      perState: {},
+      maxTurns: 20,
+      critic: { enabled: true, maxRounds: 3, parallel: 2, blockOn: ['sev1', 'sev2'] },
+      gate: { setup: [], commands: [], timeoutMs: 600_000 },
+      session: 'persist',
+      sandbox: 'auto',
+      merge: { enabled: true, method: 'squash' },
+      budget: { usd: null, tokens: null, wallMs: null },
+      recovery: { mode: 'auto', onLostSession: 'abandon' },
+      hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 60_000 },
+      cooldownMs: 3_600_000,
+      idleTurns: 3,
+      coAuthor: null,
+    });
+    expect(policy.labels).toEqual({
+      ready: 'loop:ready',
+      running: 'loop:running',
+      needsReview: 'loop:needs-review',
+      needsSpec: 'loop:needs-spec',
+      blocked: 'loop:blocked',
+      abandon: 'loop:abandon',
+      merged: 'loop:merged',
+    });
+    expect(policy.protectedPaths).toEqual(
+      expect.arrayContaining(['WORKFLOW.md', '.forge/', '.claude/', '.mcp.json', '.github/workflows/']),
+    );
+    for (const role of ROLES) {
+      expect(policy.agents[role]).toEqual({
+        kind: 'command',
+        command: 'my-agent',
+        script: null,
+        model: null,
+        turnTimeoutMs: 3_600_000,
+        stallTimeoutMs: 300_000,
+      });
+    }
+  });
+
+  test('apply to a section whose keys are all commented out', () => {
+    const { policy, warnings } = load(
+      matter('hooks:', '  # after_create: npm ci', 'gate:', 'agent:', '  model:'),
+    );
+    expect(policy.hooks.afterCreate).toBeNull();
+    expect(policy.gate.commands).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  test('apply to a file without front matter: all of it is the task prompt', () => {
+    const { prompts, policy, origins } = load('Work on {{ issue.title }}.\n\n---\nThe end.\n');
+    expect(prompts.task).toBe('Work on {{ issue.title }}.\n\n---\nThe end.');
+    expect(policy.maxTurns).toBe(20);
+    expect(origins).toMatchObject({ body: 'file', 'agent.max_turns': 'default' });
+  });
+
+  test('apply to the prompts: an empty body, an empty text', () => {
+    const { prompts, origins } = load(matter('prompts: { revise: "" }'));
+    expect(prompts).toEqual(DEFAULT_PROMPTS);
+    expect(origins.body).toBe('default');
+  });
+
+  test('give way to what the file says', () => {
+    const { policy, prompts, origins } = load(
+      matter(
+        'gate: { setup: [npm ci], commands: [npm test] }',
+        'session: { policy: rotate }',
+        'merge: { enabled: false, method: rebase, co_author: "A B <a@b.example>" }',
+        'budget: { usd: 2.5, tokens: 10, wall_ms: 20 }',
+        'recovery: { mode: manual, on_lost_session: fresh_session }',
+        'protected_paths: [secrets/]',
+        'tracker: { required_labels: [" Backend "] }',
+        'prompts:',
+        '  revise: Fix {{ feedback }}',
+      ),
+    );
+    expect(policy).toMatchObject({
+      gate: { setup: ['npm ci'], commands: ['npm test'] },
+      session: 'rotate',
+      merge: { enabled: false, method: 'rebase' },
+      coAuthor: 'A B <a@b.example>',
+      budget: { usd: 2.5, tokens: 10, wallMs: 20 },
+      recovery: { mode: 'manual', onLostSession: 'fresh_session' },
+      protectedPaths: ['secrets/'],
+      requiredLabels: ['Backend'],
+    });
+    expect(prompts.revise).toBe('Fix {{ feedback }}');
+    expect(origins).toMatchObject({
+      'gate.commands': 'file',
+      'gate.timeout_ms': 'default',
+      'prompts.revise': 'file',
+    });
+  });
+
+  test('tell "gate: none" from an empty list', () => {
+    expect(load(matter('gate: none')).policy.gate.commands).toBe('none');
+    expect(load(matter('gate: {}')).policy.gate.commands).toEqual([]);
+  });
+
+  test('of a role are those of the agent', () => {
+    const { agents } = load(
+      matter(
+        'agent: { command: work, model: big }',
+        'roles:',
+        '  critic: { command: judge, stall_timeout_ms: 5 }',
+      ),
+    ).policy;
+    expect(agents.critic).toMatchObject({
+      kind: 'command',
+      command: 'judge',
+      model: 'big',
+      stallTimeoutMs: 5,
+    });
+    expect(agents.coder).toMatchObject({ command: 'work', model: 'big', stallTimeoutMs: 300_000 });
+  });
+});
+
+describe('~ and $VAR', () => {
+  const root = (value: string, env: Record<string, string> = {}) =>
+    load(matter(`workspace: { root: ${value} }`), env);
+
+  test('are expanded in paths, and relative paths start at the file (dispatch 3)', () => {
+    expect(root('"~/trees"', { HOME: '/home/ada' }).workspace.root).toBe('/home/ada/trees');
+    expect(root('"~"', { HOME: '/home/ada' }).workspace.root).toBe('/home/ada');
+    expect(root('$STATE/trees', { STATE: '/var/state' }).workspace.root).toBe('/var/state/trees');
+    expect(root(`"\${STATE}s/trees"`, { STATE: '/var/state' }).workspace.root).toBe('/var/states/trees');
+    expect(root('../trees').workspace.root).toBe(join(folder, '../trees'));
+    const scripts = load(matter('agent: { script: a.yaml }', 'roles: { critic: { script: $S/b.yaml } }'), {
+      S: '/s',
+    });
+    expect(scripts.policy.agents.coder.script).toBe(join(folder, 'a.yaml'));
+    expect(scripts.policy.agents.critic.script).toBe('/s/b.yaml');
+  });
+
+  test.each([{}, { STATE: '' }])(
+    'an unset or empty variable makes its key count as not given (dispatch 3)',
+    (env) => {
+      const { workspace, warnings, origins } = root('$STATE/trees', env as Record<string, string>);
+      expect(workspace.root).toBeNull();
+      expect(origins['workspace.root']).toBe('default');
+      expect(warnings).toEqual([
+        { key: 'workspace.root', line: 2, message: expect.stringContaining('STATE is not set or is empty') },
+      ]);
+    },
+  );
+
+  test("fill the tracker's own settings, and an empty secret counts as missing (dispatch 3)", () => {
+    const text = matter('tracker:', '  provider:', '    token: $TOKEN', '    url: "https://example.com/$x"');
+    expect(load(text, { TOKEN: 's3cret' }).tracker.provider).toEqual({
+      token: 's3cret',
+      url: 'https://example.com/$x',
+    });
+    const without = load(text, { TOKEN: '' });
+    expect(without.tracker.provider).toEqual({ url: 'https://example.com/$x' });
+    expect(without.warnings).toMatchObject([{ key: 'tracker.provider.token', line: 4 }]);
+  });
+
+  test('are left alone in commands and hooks (dispatch 3)', () => {
+    const { policy } = load(
+      matter('agent: { command: "~/bin/agent $MODEL" }', 'hooks: { before_run: echo $HOME }'),
+      { MODEL: 'm', HOME: '/h' },
+    );
+    expect(policy.agents.coder.command).toBe('~/bin/agent $MODEL');
+    expect(policy.hooks.beforeRun).toBe('echo $HOME');
+  });
+});
+
+describe('an unknown key', () => {
+  test.each([
+    ['agent.max_turn', 3, 'agent.max_turns', ['agent:', '  max_turn: 3']],
+    ['agnet', 2, 'agent', ['agnet: { max_turns: 3 }']],
+    ['max_turns', 2, 'agent.max_turns', ['max_turns: 3']],
+    ['roles.critik', 3, 'roles.critic', ['roles:', '  critik: { model: m }']],
+    ['roles.critic.modle', 3, 'roles.critic.model', ['roles:', '  critic: { modle: m }']],
+    ['gate.comands', 3, 'gate.commands', ['gate:', '  comands: [x]']],
+    ['prompts.revize', 2, 'prompts.revise', ['prompts: { revize: x }']],
+    ['labels.needs-review', 2, 'labels.needs_review', ['labels: { needs-review: x }']],
+  ])('%s warns with its line and the nearest known one (dispatch 6)', (key, line, meant, lines) => {
+    const { warnings } = load(matter(...lines));
+    expect(warnings).toEqual([
+      { key, line, message: `${file}:${line}: unknown key "${key}" is ignored; did you mean "${meant}"?` },
+    ]);
+  });
+
+  test('like no known one warns without a suggestion, and the rest of the file holds (dispatch 6)', () => {
+    const { warnings, policy } = load(matter('xylophone: 1', 'agent: { max_turns: 4 }'));
+    expect(warnings.map(({ message }) => message)).toEqual([`${file}:2: unknown key "xylophone" is ignored`]);
+    expect(policy.maxTurns).toBe(4);
+  });
+
+  test('under tracker.provider is the business of the tracker', () => {
+    expect(load(matter('tracker: { provider: { anything: x } }')).warnings).toEqual([]);
+  });
+});
+
+describe('limits per state', () => {
+  test('become part of the policy', () => {
+    expect(
+      load(matter('agent: { max_concurrent_by_state: { running: 2, revising: 1 } }')).policy.perState,
+    ).toEqual({
+      running: 2,
+      revising: 1,
+    });
+  });
+
+  test('that are invalid are ignored with a warning, never the whole file (dispatch 7)', () => {
+    const { policy, warnings } = load(
+      matter(
+        'agent:',
+        '  max_turns: 9',
+        '  max_concurrent_by_state:',
+        '    running: 2',
+        '    revising: many',
+        '    dreaming: 1',
+      ),
+    );
+    expect(policy.perState).toEqual({ running: 2 });
+    expect(policy.maxTurns).toBe(9);
+    expect(warnings.map(({ key, line }) => [key, line])).toEqual([
+      ['agent.max_concurrent_by_state.dreaming', 7],
+      ['agent.max_concurrent_by_state.revising', 6],
+    ]);
+  });
+
+  test.each(['0', '-1', '1.5', '"2"', '[1]'])('of %s count as invalid (dispatch 7)', (limit) => {
+    const { policy, warnings } = load(matter(`agent: { max_concurrent_by_state: { running: ${limit} } }`));
+    expect(policy.perState).toEqual({});
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('that are no map at all are ignored too (dispatch 7)', () => {
+    const { policy, warnings } = load(matter('agent: { max_concurrent_by_state: 3, max_turns: 9 }'));
+    expect(policy).toMatchObject({ perState: {}, maxTurns: 9 });
+    expect(warnings).toMatchObject([{ key: 'agent.max_concurrent_by_state', line: 2 }]);
+  });
+});
+
+describe('templates', () => {
+  test('with an unknown variable in the body fail the load with the line of the file (dispatch 5)', () => {
+    const error = refusal(`${matter('agent: {}')}\n\nDo this:\n{{ issue.titel }}\n`);
+    expect(error).toMatchObject({
+      kind: 'template',
+      key: 'body',
+      line: 7,
+      hint: 'Did you mean "issue.title"?',
+    });
+    expect(error.message).toContain('unknown variable "issue.titel"');
+  });
+
+  test('with an unknown filter under prompts fail the load with name and line (dispatch 5)', () => {
+    const error = refusal(matter('prompts:', '  revise: |', '    Fix', '    {{ feedback | upcaze }}'));
+    expect(error).toMatchObject({
+      kind: 'template',
+      key: 'prompts.revise',
+      line: 5,
+      hint: 'Did you mean "upcase"?',
+    });
+    expect(error.message).toContain('revise');
+  });
+
+  test('cannot send the issue body again on continuation (dispatch 19)', () => {
+    const error = refusal(matter('prompts: { continuation: "{{ issue.body }}" }'));
+    expect(error).toMatchObject({ kind: 'template', key: 'prompts.continuation', line: 2 });
+  });
+});
+
+test('CRLF line ends and a byte order mark change nothing, lines included', () => {
+  const text = matter(
+    'agent:',
+    '  max_turns: 7',
+    '  max_turn: 1',
+    'hooks:',
+    '  before_run: |',
+    '    a',
+    '    b',
+  );
+  const { policy, prompts, warnings } = load(`\uFEFF${`${text}Hello\nworld\n`.replaceAll('\n', '\r\n')}`);
+  expect(policy.maxTurns).toBe(7);
+  expect(policy.hooks.beforeRun).toBe('a\nb\n');
+  expect(prompts.task).toBe('Hello\nworld');
+  expect(warnings).toMatchObject([{ line: 4 }]);
+});

@@ -1,0 +1,223 @@
+/**
+ * WORKFLOW.md becomes settings. What can't be used is an error that names file, line and key; what can be left out
+ * safely is a warning. Nothing is half loaded: a caller has all settings or an error.
+ */
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import type { z } from 'zod';
+import type { PromptKind } from '../core/event.ts';
+import type { Policy } from '../core/policy.ts';
+import { DEFAULT_PROMPTS, SAMPLE_CONTEXTS } from '../core/prompts.ts';
+import { ConfigError } from '../errors.ts';
+import { type Env, expandEnvironment } from './environment.ts';
+import { type FrontMatter, type Path, readFrontMatter } from './front-matter.ts';
+import { configKeys, namesAt, schemaAt, typeText } from './keys.ts';
+import { isMap, valueAt } from './map.ts';
+import { nearest } from './nearest.ts';
+import { toPolicy } from './policy.ts';
+import { checkPrompt } from './prompt.ts';
+import { LIMITED_STATES, type Workflow, workflowSchema } from './schema.ts';
+
+export interface Warning {
+  key: string;
+  line: number;
+  message: string;
+}
+
+export interface Settings {
+  /** Absolute. */
+  path: string;
+  policy: Policy;
+  tracker: Workflow['tracker'];
+  workspace: Workflow['workspace'];
+  prompts: Record<PromptKind, string>;
+  /** The front matter with defaults, paths and variables resolved. */
+  workflow: Workflow;
+  warnings: Warning[];
+  /** For each key that has a value: whether the file said it. `body` is the task prompt. */
+  origins: Record<string, 'default' | 'file'>;
+}
+
+/** The file given, or WORKFLOW.md in the working directory. */
+export const workflowPath = (cwd: string, given: string | null): string =>
+  resolve(cwd, given ?? 'WORKFLOW.md');
+
+export function loadSettings(path: string, env: Env): Settings {
+  const file = resolve(path);
+  const matter = readFrontMatter(file, readSource(file));
+  const warnings: Warning[] = [];
+  const warn = (at: Path, message: string): void => {
+    const line = matter.lineOf(at);
+    warnings.push({ key: at.join('.'), line, message: `${file}:${line}: ${message}` });
+  };
+
+  const given = withoutEmpty(matter.values) as Record<string, unknown>;
+  warnUnknownKeys(given, [], warn);
+  dropInvalidLimits(given, warn);
+  expandEnvironment(given, { env, home: env.HOME || homedir(), folder: dirname(file), warn });
+  const workflow = validate(file, given, matter);
+  return {
+    path: file,
+    policy: toPolicy(workflow),
+    tracker: workflow.tracker,
+    workspace: workflow.workspace,
+    prompts: checkedPrompts(file, workflow, matter),
+    workflow,
+    warnings,
+    origins: originsOf(given, matter.body),
+  };
+}
+
+function readSource(file: string): string {
+  let source: string;
+  try {
+    source = readFileSync(file, 'utf8');
+  } catch (cause) {
+    const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    const message = missing
+      ? `${file} does not exist.`
+      : `${file} can't be read: ${(cause as Error).message}.`;
+    const hint = missing ? 'Run "forge-loop init" to write one, or name another with --config.' : null;
+    throw new ConfigError('missing', message, { file }, hint, { cause });
+  }
+  if (source.trim() !== '') return source;
+  // An editor that truncates before it writes must not switch everything to the defaults for a moment.
+  throw new ConfigError(
+    'missing',
+    `${file} is empty.`,
+    { file },
+    'Write at least the task prompt, or run "forge-loop init".',
+  );
+}
+
+/** A key without a value (`hooks:` with everything below it commented out) counts as not given. */
+function withoutEmpty(value: unknown): unknown {
+  if (!isMap(value)) return value;
+  const kept = Object.entries(value).filter(([, below]) => below !== null);
+  return Object.fromEntries(kept.map(([name, below]) => [name, withoutEmpty(below)]));
+}
+
+type Warn = (at: Path, message: string) => void;
+
+function warnUnknownKeys(value: unknown, path: readonly string[], warn: Warn): void {
+  if (!isMap(value)) return;
+  const known = namesAt(path);
+  if (known.length === 0) return;
+  for (const [name, below] of Object.entries(value)) {
+    const at = [...path, name];
+    if (known.includes(name)) warnUnknownKeys(below, at, warn);
+    else warn(at, `unknown key "${at.join('.')}" is ignored${didYouMean(name, path, known)}`);
+  }
+}
+
+/** A sibling spelt alike, else the same name elsewhere. */
+function didYouMean(name: string, path: readonly string[], siblings: readonly string[]): string {
+  const sibling = nearest(name, siblings);
+  const close = sibling
+    ? [...path, sibling].join('.')
+    : configKeys().find(({ key }) => key.endsWith(`.${name}`) && !key.startsWith('roles.'))?.key;
+  return close ? `; did you mean "${close}"?` : '';
+}
+
+/** One wrong limit must not stop the loop: without it the task still counts against `max_concurrent`. */
+function dropInvalidLimits(given: Record<string, unknown>, warn: Warn): void {
+  const key = 'max_concurrent_by_state';
+  const agent = given.agent;
+  if (!isMap(agent) || !(key in agent)) return;
+  const limits = agent[key];
+  if (!isMap(limits)) {
+    delete agent[key];
+    warn(['agent', key], `agent.${key} is ignored: expected a map of limits, found ${found(limits)}`);
+    return;
+  }
+  for (const state of LIMITED_STATES) {
+    const limit = limits[state];
+    if (limit === undefined || (Number.isInteger(limit) && (limit as number) >= 1)) continue;
+    delete limits[state];
+    warn(
+      ['agent', key, state],
+      `agent.${key}.${state} is ignored: expected whole number ≥ 1, found ${found(limit)}`,
+    );
+  }
+}
+
+function validate(file: string, given: object, matter: FrontMatter): Workflow {
+  const parsed = workflowSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => problemOf(issue, given, matter));
+  const [first, ...others] = problems as [Problem, ...Problem[]];
+  const message = `${file}:${first.line}: ${first.key}: ${first.text}`;
+  const hint =
+    others.length === 0
+      ? null
+      : `Also: ${others.map(({ line, key, text }) => `line ${line}, ${key}: ${text}`).join('; ')}.`;
+  throw new ConfigError('invalid', message, { file, line: first.line, key: first.key }, hint);
+}
+
+interface Problem {
+  key: string;
+  line: number;
+  text: string;
+}
+
+function problemOf(issue: z.core.$ZodIssue, given: object, matter: FrontMatter): Problem {
+  const { path, said } = deepest(issue);
+  const key = path.join('.');
+  const schema = schemaAt(path);
+  const expected = said ?? `expected ${schema ? typeText(schema) : 'another value'}`;
+  const value = valueAt(given, path);
+  // What stands under the tracker's own settings may be a secret.
+  const shown = key.startsWith('tracker.provider.') ? `a ${typeof value}` : found(value);
+  return { key, line: matter.lineOf(path), text: `${expected}, found ${shown}` };
+}
+
+/** Of a choice between forms, the one that came furthest says best what is wrong. */
+function deepest(issue: z.core.$ZodIssue): { path: (string | number)[]; said: string | null } {
+  const path = issue.path as (string | number)[];
+  if (issue.code === 'invalid_union') {
+    const inner = issue.errors.flat().sort((a, b) => b.path.length - a.path.length)[0];
+    if (inner && inner.path.length > 0) {
+      const below = deepest(inner);
+      return { path: [...path, ...below.path], said: below.said };
+    }
+  }
+  if (issue.code === 'custom' || issue.code === 'invalid_format') return { path, said: issue.message };
+  return { path, said: issue.code === 'too_big' ? `expected at most ${issue.maximum}` : null };
+}
+
+function found(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (isMap(value)) return 'a map';
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function checkedPrompts(file: string, workflow: Workflow, matter: FrontMatter): Record<PromptKind, string> {
+  const prompts = { ...DEFAULT_PROMPTS };
+  const written: [PromptKind, string | null][] = [
+    ['task', matter.body],
+    ...(Object.entries(workflow.prompts) as [PromptKind, string | null][]),
+  ];
+  for (const [kind, template] of written) {
+    if (!template || template.trim() === '') continue;
+    prompts[kind] = template;
+    const problem = checkPrompt(template, SAMPLE_CONTEXTS[kind]);
+    if (!problem) continue;
+    const at = problem.line ?? 1;
+    const key = kind === 'task' ? 'body' : `prompts.${kind}`;
+    const line = kind === 'task' ? matter.bodyLine + at - 1 : matter.lineOfText(['prompts', kind], at);
+    const message = `${file}:${line}: the ${kind} prompt is broken: ${problem.message}`;
+    throw new ConfigError('template', message, { file, line, key }, problem.hint);
+  }
+  return prompts;
+}
+
+function originsOf(given: object, body: string): Settings['origins'] {
+  const origins: Settings['origins'] = { body: body === '' ? 'default' : 'file' };
+  for (const { key } of configKeys()) {
+    origins[key] = valueAt(given, key.split('.')) === undefined ? 'default' : 'file';
+  }
+  if ('gate' in given && !isMap(given.gate)) origins.gate = 'file';
+  return origins;
+}

@@ -1,0 +1,68 @@
+/** The front matter's words become the policy that the core decides with. */
+import { type AgentPolicy, type Policy, ROLES, type Role } from '../core/policy.ts';
+import { GATE_TIMEOUT_MS, type Workflow } from './schema.ts';
+
+export function toPolicy(workflow: Workflow): Policy {
+  const { agent, critic, hooks, labels, merge, budget, recovery } = workflow;
+  const { running, revising } = agent.max_concurrent_by_state;
+  return {
+    requiredLabels: workflow.tracker.required_labels,
+    labels: {
+      ready: labels.ready,
+      running: labels.running,
+      needsReview: labels.needs_review,
+      needsSpec: labels.needs_spec,
+      blocked: labels.blocked,
+      abandon: labels.abandon,
+      merged: labels.merged,
+    },
+    pollIntervalMs: workflow.polling.interval_ms,
+    maxConcurrent: agent.max_concurrent,
+    perState: { ...(running && { running }), ...(revising && { revising }) },
+    maxTurns: agent.max_turns,
+    agents: Object.fromEntries(ROLES.map((role) => [role, agentFor(role, workflow)])) as Record<
+      Role,
+      AgentPolicy
+    >,
+    critic: {
+      enabled: critic.enabled,
+      maxRounds: critic.max_rounds,
+      parallel: critic.parallel,
+      blockOn: critic.block_on,
+    },
+    gate: gateOf(workflow.gate),
+    session: workflow.session.policy,
+    sandbox: workflow.sandbox,
+    merge: { enabled: merge.enabled, method: merge.method },
+    budget: { usd: budget.usd, tokens: budget.tokens, wallMs: budget.wall_ms },
+    recovery: { mode: recovery.mode, onLostSession: recovery.on_lost_session },
+    hooks: {
+      afterCreate: hooks.after_create,
+      beforeRun: hooks.before_run,
+      afterRun: hooks.after_run,
+      beforeRemove: hooks.before_remove,
+      timeoutMs: hooks.timeout_ms,
+    },
+    cooldownMs: agent.cooldown_ms,
+    idleTurns: agent.idle_turns,
+    protectedPaths: workflow.protected_paths,
+    coAuthor: merge.co_author,
+  };
+}
+
+function agentFor(role: Role, { agent, roles }: Workflow): AgentPolicy {
+  const own = roles[role] ?? {};
+  return {
+    kind: own.kind ?? agent.kind,
+    command: own.command ?? agent.command,
+    script: own.script ?? agent.script,
+    model: own.model ?? agent.model,
+    turnTimeoutMs: own.turn_timeout_ms ?? agent.turn_timeout_ms,
+    stallTimeoutMs: own.stall_timeout_ms ?? agent.stall_timeout_ms,
+  };
+}
+
+function gateOf(gate: Workflow['gate']): Policy['gate'] {
+  if (gate === 'none') return { setup: [], commands: 'none', timeoutMs: GATE_TIMEOUT_MS };
+  return { setup: gate.setup, commands: gate.commands, timeoutMs: gate.timeout_ms };
+}

@@ -1,0 +1,96 @@
+/** The reference page, made from the schema so that it can't fall behind: an example of the whole file, then each key. */
+import type { PromptKind } from '../core/event.ts';
+import { SAMPLE_CONTEXTS } from '../core/prompts.ts';
+import { exampleWorkflow } from './example.ts';
+import { type ConfigKey, configJsonSchema, configKeys, type JsonSchema } from './keys.ts';
+import { isMap } from './map.ts';
+
+export function configReference(): string {
+  return `# Configuration: WORKFLOW.md
+
+<!-- Generated from src/config/schema.ts. Change it there, then run: UPDATE_DOCS=1 npx vitest run src/config -->
+
+One file at the root of your repository: settings between two \`---\` lines, below them the prompt of the first turn. Every
+key has a default, so you write only what you want different. This example has them all, as they are when you leave them
+out; a line that begins with \`# \` and a key has no default, and shows what you could write.
+
+\`\`\`\`markdown
+${exampleWorkflow()}\`\`\`\`
+
+${RULES}
+## Keys
+
+${Object.entries(sections()).map(sectionText).join('\n')}
+## Variables of the prompts
+
+A template may name these and nothing else; an unknown variable or filter is an error when the file is loaded. The
+prompts that continue a session have no \`issue.body\`: the agent has read it already.
+
+| prompt | written as | variables |
+|---|---|---|
+${(Object.keys(SAMPLE_CONTEXTS) as PromptKind[]).map(variablesRow).join('\n')}
+`;
+}
+
+const RULES = `## Rules
+
+- The file is \`WORKFLOW.md\` in the working directory, or the one given with \`--config\`. It is read from your checkout,
+  never from a task's workspace. Without a \`---\` line at its beginning the whole file is the task prompt.
+- A change is taken up while the loop runs. A broken file leaves the last good settings in force, and \`status\`,
+  \`doctor\` and the log say what is wrong with it.
+- A wrong value is an error that names file, line and key. An unknown key is ignored with a warning, and so is a wrong
+  limit under \`agent.max_concurrent_by_state\`. A key without a value counts as not given.
+- \`~\` and \`$VAR\` (or \`\${VAR}\`) are expanded in \`workspace.root\`, \`agent.script\` and \`roles.<role>.script\`. A value under
+  \`tracker.provider\` that is \`$VAR\` and nothing else is taken from the environment. Nowhere else: commands and hooks keep
+  their dollars for the shell. A variable that is not set, or is empty, makes its key count as not given, with a warning.
+- Templates are [Liquid](https://liquidjs.com), strict, without \`include\`, \`render\` and \`layout\`.
+- \`forge-loop config --json\` prints every key with the value in force and where it comes from.
+- \`schema/workflow.schema.json\` is the JSON Schema of the front matter, for editors.
+`;
+
+function sections(): Record<string, JsonSchema> {
+  return configJsonSchema().properties ?? {};
+}
+
+function keysOf(section: string): ConfigKey[] {
+  const keys = configKeys().filter(({ key }) => key === section || key.startsWith(`${section}.`));
+  if (section !== 'roles') return keys;
+  const first = keys[0]?.key.split('.')[1];
+  return keys
+    .filter(({ key }) => key.split('.')[1] === first)
+    .map((row) => ({ ...row, key: row.key.replace(`.${first}.`, '.<role>.') }));
+}
+
+function sectionText([name, node]: [string, JsonSchema]): string {
+  const roles =
+    name === 'roles'
+      ? ` Roles: ${Object.keys(node.properties ?? {})
+          .map(code)
+          .join(', ')}.`
+      : '';
+  const rows = keysOf(name).map(
+    (row) => `| ${code(row.key)} | ${cell(row.type)} | ${defaultText(row)} | ${cell(row.description)} |`,
+  );
+  const lead = isLeaf(node) ? '' : `${node.description ?? ''}${roles}\n\n`;
+  return `### \`${name}\`\n\n${lead}| key | type | default | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+}
+
+const isLeaf = (node: JsonSchema): boolean =>
+  !node.properties && !node.anyOf?.some((option) => option.properties);
+const code = (text: string): string => `\`${text}\``;
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+
+function defaultText({ key, default: value }: ConfigKey): string {
+  if (key.startsWith('roles.')) return "`agent`'s";
+  if (key.startsWith('prompts.')) return 'built in';
+  if (value === null || value === undefined) return '–';
+  return code(typeof value === 'string' ? value : JSON.stringify(value).replaceAll(',', ', '));
+}
+
+function variablesRow(kind: PromptKind): string {
+  const written = kind === 'task' ? 'the body of the file' : code(`prompts.${kind}`);
+  const names = Object.entries(SAMPLE_CONTEXTS[kind]).flatMap(([name, value]) =>
+    isMap(value) ? Object.keys(value).map((below) => `${name}.${below}`) : [name],
+  );
+  return `| ${kind} | ${written} | ${names.map(code).join(', ')} |`;
+}

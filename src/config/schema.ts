@@ -1,0 +1,359 @@
+/**
+ * What WORKFLOW.md's front matter may say. Every key has a default and a description; the reference page, the JSON
+ * Schema, the unknown-key warnings and the words of an error all come from here.
+ */
+import { z } from 'zod';
+import type { PromptKind } from '../core/event.ts';
+import { SEVERITIES } from '../core/findings.ts';
+import { type Labels, ROLES } from '../core/policy.ts';
+
+export const AGENT_KINDS = ['command', 'scripted'] as const;
+
+/** States with a limit of their own. */
+export const LIMITED_STATES = ['running', 'revising'] as const;
+
+export const GATE_TIMEOUT_MS = 600_000;
+
+export const PROTECTED_PATHS = [
+  'WORKFLOW.md',
+  '.forge/',
+  '.claude/',
+  '.codex/',
+  '.opencode/',
+  'opencode.json',
+  '.cursor/',
+  '.mcp.json',
+  '.github/workflows/',
+  '.github/actions/',
+  '.gitlab-ci.yml',
+  '.circleci/',
+];
+
+const text = z.string().trim().min(1);
+const count = z.int().min(1);
+/** A longer timer would wrap around and fire at once. */
+const LONGEST_MS = 2_147_483_647;
+const milliseconds = z.int().min(1).max(LONGEST_MS);
+const shell = z.string().refine((script) => script.trim() !== '', 'must not be empty');
+
+function optional<T extends z.ZodType>(schema: T, description: string, example: unknown) {
+  return schema
+    .nullable()
+    .default(null)
+    .meta({ description, examples: [example] });
+}
+
+const agentKeys = {
+  kind: z.enum(AGENT_KINDS),
+  command: shell,
+  script: text,
+  model: text,
+  turn_timeout_ms: milliseconds,
+  stall_timeout_ms: milliseconds,
+};
+
+const role = z.object({
+  kind: agentKeys.kind.optional().describe('Overrides `agent.kind`.'),
+  command: agentKeys.command.optional().describe('Overrides `agent.command`.'),
+  script: agentKeys.script.optional().describe('Overrides `agent.script`.'),
+  model: agentKeys.model.optional().describe('Overrides `agent.model`.'),
+  turn_timeout_ms: agentKeys.turn_timeout_ms.optional().describe('Overrides `agent.turn_timeout_ms`.'),
+  stall_timeout_ms: agentKeys.stall_timeout_ms.optional().describe('Overrides `agent.stall_timeout_ms`.'),
+});
+
+const roles = z.object(
+  Object.fromEntries(ROLES.map((name) => [name, role.optional()])) as Record<
+    (typeof ROLES)[number],
+    z.ZodOptional<typeof role>
+  >,
+);
+
+const labels = z
+  .object({
+    ready: text.default('loop:ready').describe('A person puts it on an issue that may be worked on.'),
+    running: text.default('loop:running').describe('Replaces the ready label while a task is under way.'),
+    needs_review: text.default('loop:needs-review').describe('The loop gave up and a person should look.'),
+    needs_spec: text
+      .default('loop:needs-spec')
+      .describe('The issue leaves questions open that only its author can answer.'),
+    blocked: text.default('loop:blocked').describe('The critic judged the approach wrong or harmful.'),
+    abandon: text.default('loop:abandon').describe('A person puts it on an issue to stop its task at once.'),
+    merged: text.default('loop:merged').describe('The work is on trunk.'),
+  } satisfies Record<Snake<keyof Labels>, z.ZodType>)
+  .superRefine((given, problems) => {
+    const seen = new Map<string, string>();
+    for (const [key, label] of Object.entries(given)) {
+      const twin = seen.get(label.toLowerCase());
+      const message = `must differ from labels.${twin}`;
+      if (twin) problems.addIssue({ code: 'custom', path: [key], message });
+      seen.set(label.toLowerCase(), key);
+    }
+  });
+
+const gate = z.object({
+  setup: z
+    .array(shell)
+    .default([])
+    .meta({
+      description:
+        'Run before the commands, for example an install. A failure counts as "could not run", never against the agent.',
+      examples: [['npm ci']],
+    }),
+  commands: z
+    .array(shell)
+    .default([])
+    .meta({
+      description:
+        'All must pass. An empty list is not a pass: the task waits for a person. Write `gate: none` to do without.',
+      examples: [['npm test']],
+    }),
+  timeout_ms: milliseconds
+    .default(GATE_TIMEOUT_MS)
+    .describe('For each command. A timeout counts as "could not run".'),
+});
+
+const prompt = (description: string, example: string) => optional(z.string(), description, example);
+
+const prompts = z.object({
+  continuation: prompt(
+    'The next turn on the same session. It has no issue body to send again.',
+    'Not done yet: {{ prior_failure_reason }}',
+  ),
+  revise: prompt(
+    'The critic, CI, a person or a conflict asks for changes.',
+    'Address every point: {{ feedback }}',
+  ),
+  interrupted: prompt(
+    'The turn was cut off with its runner.',
+    'You were cut off. Carry on with #{{ issue.number }}.',
+  ),
+  handover: prompt(
+    'A new session takes over the work tree of one that is lost.',
+    'Take over and finish: {{ issue.body }}',
+  ),
+  critic: prompt(
+    'What the critic is asked.',
+    'Judge this change, as the JSON report we agreed on: {{ diff }}',
+  ),
+} satisfies Record<Exclude<PromptKind, 'task'>, z.ZodType>);
+
+export const workflowSchema = z
+  .object({
+    tracker: z
+      .object({
+        kind: z
+          .enum(['local'])
+          .default('local')
+          .describe('Where issues and pull requests live. `local`: in the repository itself.'),
+        provider: z
+          .record(z.string(), z.string())
+          .default({})
+          .meta({
+            description:
+              "The tracker's own settings; `local` has none. A value may be `$VAR`, so that no secret stands in the file.",
+            examples: [{ token: '$TRACKER_TOKEN' }],
+          }),
+        trunk: optional(
+          text,
+          'The branch that work starts from and lands on. Default: the one the repository names.',
+          'main',
+        ),
+        required_labels: z
+          .array(text)
+          .default([])
+          .meta({
+            description:
+              'Labels an issue must carry besides `labels.ready`. Case and outer spaces do not matter.',
+            examples: [['backend']],
+          }),
+      })
+      .prefault({})
+      .describe('Where the work comes from.'),
+    polling: z
+      .object({
+        interval_ms: milliseconds
+          .default(60_000)
+          .describe('How often to look for changes when nothing wakes the loop.'),
+      })
+      .prefault({})
+      .describe('How often to look.'),
+    workspace: z
+      .object({
+        root: optional(
+          text,
+          "Where work trees are made. `~` and `$VAR` are expanded; a relative path starts at this file's folder. Default: the user's state directory.",
+          '~/forge-workspaces',
+        ),
+        kind: z
+          .enum(['clone', 'worktree'])
+          .default('clone')
+          .describe(
+            "`clone` has a git directory of its own; `worktree` shares the repository's, for agents you trust.",
+          ),
+      })
+      .prefault({})
+      .describe("Where a task's work tree is."),
+    hooks: z
+      .object({
+        after_create: optional(shell, 'When a workspace was made. A failure fails the attempt.', 'npm ci'),
+        before_run: optional(shell, 'Before each turn. A failure fails the attempt.', 'docker compose up -d'),
+        after_run: optional(
+          shell,
+          'After each turn, also a cancelled one. A failure is only logged.',
+          'docker compose down',
+        ),
+        before_remove: optional(
+          shell,
+          'Before a workspace is removed. A failure is only logged.',
+          'rm -rf node_modules',
+        ),
+        timeout_ms: milliseconds
+          .default(60_000)
+          .describe('For each hook; its whole process group is killed then.'),
+      })
+      .prefault({})
+      .describe('Shell scripts run in the workspace.'),
+    agent: z
+      .object({
+        kind: agentKeys.kind
+          .default('command')
+          .describe('`command`: any program. `scripted`: answers from a script file, for demos and tests.'),
+        command: optional(
+          agentKeys.command,
+          'The shell command of kind `command`. It gets the prompt on stdin.',
+          'my-agent --headless',
+        ),
+        script: optional(
+          agentKeys.script,
+          "The script file of kind `scripted`. `~` and `$VAR` are expanded; a relative path starts at this file's folder.",
+          'agent-script.yaml',
+        ),
+        model: optional(agentKeys.model, "The model to ask for, in the agent's own words.", 'opus'),
+        max_concurrent: count
+          .default(3)
+          .describe('Slots: tasks in which an agent may work at the same time.'),
+        max_concurrent_by_state: z
+          .object({
+            running: count.optional().describe('At most so many tasks in first work.'),
+            revising: count.optional().describe('At most so many tasks in revision.'),
+          })
+          .default({})
+          .meta({
+            description: 'Limits within `max_concurrent`. An invalid entry is ignored with a warning.',
+            examples: [{ running: 2 }],
+          }),
+        max_turns: count
+          .default(20)
+          .describe('Coder turns of one task, over all its sessions and revisions.'),
+        turn_timeout_ms: milliseconds.default(3_600_000).describe('The longest one turn may take.'),
+        stall_timeout_ms: milliseconds.default(300_000).describe('The longest an agent may be silent.'),
+        cooldown_ms: z
+          .int()
+          .min(0)
+          .max(LONGEST_MS)
+          .default(3_600_000)
+          .describe('How long an issue whose body did not change waits after a failed attempt.'),
+        idle_turns: count
+          .default(3)
+          .describe('Turns in a row that may change nothing before the task ends with `no_progress`.'),
+      })
+      .prefault({})
+      .describe('Who works, and within which limits.'),
+    roles: roles
+      .prefault({})
+      .describe('An agent of its own for a role. What is not named is taken from `agent`.'),
+    critic: z
+      .object({
+        enabled: z.boolean().default(true).describe("`false` means a person's approval instead, never none."),
+        max_rounds: count
+          .default(3)
+          .describe('This many requests for changes end the task with `max_critic_rounds`.'),
+        parallel: count.default(2).describe('Critics that may judge at the same time, beside the slots.'),
+        block_on: z
+          .array(z.enum(SEVERITIES))
+          .default(['sev1', 'sev2'])
+          .describe('Findings of these severities block the merge. `sev1` always does.'),
+      })
+      .prefault({})
+      .describe('The review of each head.'),
+    gate: z
+      .union([z.literal('none'), gate])
+      .prefault({})
+      .describe('The commands that must pass, or `none`, said explicitly, when there is nothing to run.'),
+    session: z
+      .object({
+        policy: z
+          .enum(['persist', 'rotate', 'fresh'])
+          .default('persist')
+          .describe(
+            '`persist`: one warm session per task. `rotate`: a new one for each pass. `fresh`: a new one for each turn.',
+          ),
+      })
+      .prefault({})
+      .describe("The agent's conversation."),
+    sandbox: z
+      .enum(['auto', 'none', 'required'])
+      .default('auto')
+      .describe(
+        '`auto`: confine where this machine can, warn where not. `required`: refuse to run unconfined.',
+      ),
+    merge: z
+      .object({
+        enabled: z.boolean().default(true).describe('`false`: wait for a person to merge.'),
+        method: z
+          .enum(['squash', 'merge', 'rebase'])
+          .default('squash')
+          .describe('How the branch becomes part of trunk.'),
+        co_author: optional(
+          z
+            .string()
+            .trim()
+            .regex(/^[^<>\r\n]+ <[^<>\s]+@[^<>\s]+>$/, 'must read like `Name <name@example.com>`'),
+          'A co-author trailer for the merge commit.',
+          'Forge Loop <loop@example.com>',
+        ),
+      })
+      .prefault({})
+      .describe('How work lands.'),
+    budget: z
+      .object({
+        usd: optional(z.number().positive(), 'US dollars.', 5),
+        tokens: optional(count, 'Tokens, in and out.', 2_000_000),
+        wall_ms: optional(count, 'Working time, the sum of its turns.', 14_400_000),
+      })
+      .prefault({})
+      .describe(
+        'What one task may cost over all its turns. Reaching a limit stops a turn in flight. Default: no limit.',
+      ),
+    recovery: z
+      .object({
+        mode: z
+          .enum(['auto', 'manual'])
+          .default('auto')
+          .describe('`manual`: only `recover` and `restart` take up a task whose runner died.'),
+        on_lost_session: z
+          .enum(['abandon', 'fresh_session'])
+          .default('abandon')
+          .describe('When the conversation cannot be resumed: end the task, or hand over to a new session.'),
+      })
+      .prefault({})
+      .describe('What follows after a crash.'),
+    labels: labels.prefault({}).describe('The labels by which people and the loop talk.'),
+    protected_paths: z
+      .array(text)
+      .default(PROTECTED_PATHS)
+      .describe(
+        'A change that touches one of these waits for a person. A path that ends in `/` is a whole folder. A list given here replaces the default.',
+      ),
+    prompts: prompts
+      .prefault({})
+      .describe('Liquid templates, each with a good default. The body of the file is the task prompt.'),
+  })
+  .meta({ title: 'The front matter of WORKFLOW.md' });
+
+/** The front matter with all defaults filled in. */
+export type Workflow = z.output<typeof workflowSchema>;
+
+type Snake<K extends string> = K extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${Snake<Tail>}`
+  : K;

@@ -1,0 +1,69 @@
+/** The WORKFLOW.md that `forge-loop init` writes: the few keys people change first, each with a comment. */
+import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import type { AGENT_KINDS } from './schema.ts';
+
+export interface TemplateChoices {
+  gateCommands: readonly string[];
+  gateSetup?: readonly string[];
+  agentKind: (typeof AGENT_KINDS)[number];
+  agentCommand?: string | null;
+  agentScript?: string | null;
+}
+
+export function workflowTemplate(choices: TemplateChoices): string {
+  return `---
+# How forge-loop works on this repository. All keys: "forge-loop config", docs/configuration.md.
+# A change is taken up while the loop runs.
+
+agent:
+  kind: ${choices.agentKind}
+${agentLine(choices)}
+  # Tasks worked on at the same time.
+  max_concurrent: 3
+  # Turns one task may take.
+  max_turns: 20
+
+# The commands that must pass before anything is merged: list what your CI runs.
+${gateText(choices)}
+
+# What one task may cost. Without a limit, turns and time are what bounds it.
+# budget:
+#   usd: 5
+
+# The critic reviews every head. With "enabled: false" a person's approval takes its place.
+critic:
+  enabled: true
+  max_rounds: 3
+
+# With "enabled: false" a person merges.
+merge:
+  enabled: true
+  method: squash
+---
+${DEFAULT_PROMPTS.task}`;
+}
+
+function agentLine({ agentKind, agentCommand, agentScript }: TemplateChoices): string {
+  if (agentKind === 'scripted') {
+    return agentScript
+      ? `  script: ${JSON.stringify(agentScript)}`
+      : '  # The file with its answers.\n  # script: agent-script.yaml';
+  }
+  const comment = '  # A shell command. It gets the prompt on stdin and works in the current directory.';
+  return `${comment}\n  ${agentCommand ? `command: ${JSON.stringify(agentCommand)}` : '# command: my-agent --headless'}`;
+}
+
+function gateText({ gateSetup = [], gateCommands }: TemplateChoices): string {
+  if (gateCommands.length === 0) {
+    return `# Nothing was found to run here. Until you write commands, finished work waits for you. If there is nothing to
+# run, say so with "gate: none" instead.
+gate:
+  # setup: ["npm ci"]
+  commands: []`;
+  }
+  const setup = gateSetup.length === 0 ? '' : `  # Run before the commands.\n  setup:\n${list(gateSetup)}`;
+  return `gate:\n${setup}  commands:\n${list(gateCommands)}`.trimEnd();
+}
+
+const list = (commands: readonly string[]): string =>
+  commands.map((command) => `    - ${JSON.stringify(command)}\n`).join('');

@@ -1,0 +1,67 @@
+/**
+ * What an operation may touch: one repository and what belongs to it. Everything is opened when it is first asked for,
+ * so that looking at a status loads no agent and reading never creates a file.
+ */
+import type { Agent } from './agent/agent.ts';
+import type { Settings } from './config/load.ts';
+import type { ConfigError } from './errors.ts';
+import type { Forge, Issue } from './forge/forge.ts';
+import type { Git } from './git/git.ts';
+import type { Places, Ports } from './loop/ports.ts';
+import type { Runner } from './loop/runner.ts';
+import type { Store } from './store/store.ts';
+
+export interface Context {
+  /** The top level of the operator's checkout. */
+  readonly root: string;
+  readonly git: Git;
+  /** WORKFLOW.md, or the file given instead. */
+  readonly configPath: string;
+  readonly databasePath: string;
+  readonly forgeDir: string;
+  now(): number;
+  isOwnerDead(owner: string): boolean;
+  /** The name under which this person's requests are recorded. */
+  operator(): Promise<string>;
+  /** The settings in force; with a file that can't be used, the defaults and what is wrong. */
+  settings(): Promise<{ settings: Settings; problem: ConfigError | null }>;
+  /** Throws ConfigError when WORKFLOW.md is there but broken: its labels can't be guessed. */
+  forge(): Promise<Forge & IssueDesk>;
+  /** Null when there is no database yet. Writes nothing. */
+  reading(): Promise<Store | null>;
+  writing(): Promise<Store>;
+  /** Keeps `.forge/` out of git's sight. Idempotent. */
+  excludeForge(): Promise<void>;
+  places(): Promise<Places>;
+  /** What needs no database: for looking at agents, workspaces and processes. */
+  tools(): Promise<Tools>;
+  ports(): Promise<Ports>;
+  runner(): Promise<Runner>;
+  close(): Promise<void>;
+}
+
+export type Tools = Pick<Ports, 'workspaces' | 'processes' | 'sandbox' | 'identity' | 'render'> & {
+  agent(kind: string): Agent;
+  workspaceRoot: string;
+  /** Removes an orphaned workspace; the caller knows that it holds nothing unsaved. */
+  discard(path: string): Promise<void>;
+};
+
+/** What people do with issues, beyond what the loop does. */
+export interface IssueDesk {
+  newIssue(issue: {
+    title: string;
+    body: string;
+    labels?: readonly string[];
+    priority?: number | null;
+    blockedBy?: readonly number[];
+    ready?: boolean;
+    by?: string;
+  }): Promise<Issue>;
+  markReady(number: number, by: string): Promise<Issue>;
+  setState(number: number, state: 'open' | 'closed'): Promise<void>;
+  addComment(number: number, by: string, text: string): Promise<void>;
+  comments(number: number): Promise<{ by: string; at: string; text: string }[]>;
+  listIssues(all: boolean): Promise<Issue[]>;
+  approvePull(number: number, by: string): Promise<{ headSha: string }>;
+}

@@ -1,0 +1,418 @@
+/** The turn loop: what follows a coder's turn, and what stops one in flight. */
+import { describe, expect, test } from 'vitest';
+import { awaiting, changes, type Play, queued, revising, running } from '../../test/support/play.ts';
+import { renderPrompt } from '../config/prompt.ts';
+import { MAX_FAILED, MAX_INTERRUPTED, MAX_STALLED, MAX_WORKSPACE_FAILURES } from './decide.ts';
+import { DEFAULT_PROMPTS, promptContext } from './prompts.ts';
+
+const turns = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'coder');
+const ended = (play: Play) => [play.task.state, play.task.reason];
+
+/** What the agent would read, with the templates we ship. */
+function prompt(play: Play): string {
+  const action = play.run();
+  if (action?.kind !== 'turn') throw new Error('no turn is pending');
+  const inputs = { history: '', diff: 'DIFF', findings: [], transcript: 'somewhere' };
+  const { prompt: kind, turn, priorFailure } = action;
+  const context = promptContext(kind, play.task, turn, play.policy, inputs, priorFailure);
+  return renderPrompt(kind, DEFAULT_PROMPTS[kind], context);
+}
+
+describe('after a turn', () => {
+  test('the work is saved, then verified, then published', () => {
+    const play = running().turn();
+    expect(play.pending[0]?.action).toEqual({ kind: 'checkpoint' });
+    play.checkpoint('c1');
+    expect(play.run()).toEqual({ kind: 'gate', scope: 'work', tree: 'tree-c1', commit: 'c1' });
+    play.gate('pass');
+    expect(play.actionsOf('push')).toEqual([{ kind: 'push', sha: 'c1', expected: null }]);
+    expect(play.actionsOf('ensure_pull')).toHaveLength(1);
+  });
+
+  test('every turn has its start and its end on record, the first included', () => {
+    const play = running().worked('c1', 'fail').worked('c2');
+    expect(
+      play
+        .of('turn_started')
+        .filter(({ role }) => role === 'coder')
+        .map(({ turn }) => turn),
+    ).toEqual([1, 2]);
+    expect(play.of('turn_completed').map(({ turn }) => turn)).toEqual([1, 2]);
+  });
+
+  test('the first prompt is the whole task; a continuation names the failure and never the issue body (dispatch 19)', () => {
+    const play = running();
+    const { body } = play.world.issue!;
+    expect(prompt(play)).toContain(body);
+    play.worked('c1', 'fail');
+    expect(play.run()).toMatchObject({ turn: 2, sessionId: 's1', prompt: 'continuation' });
+    expect(prompt(play)).toContain('expected 1 but got 2');
+    expect(prompt(play)).not.toContain(body);
+  });
+
+  test('fails once, then passes: two turns and no third (dispatch 23)', () => {
+    const play = running().worked('c1', 'fail').worked('c2');
+    expect(turns(play)).toHaveLength(2);
+    expect(play.task.state).toBe('awaiting_critic');
+  });
+
+  test('three reds with max_turns 3: three turns, then max_turns_reached (dispatch 22)', () => {
+    const play = running({ maxTurns: 3 }).worked('c1', 'fail').worked('c2', 'fail').worked('c3', 'fail');
+    expect(turns(play)).toHaveLength(3);
+    expect(ended(play)).toEqual(['abandoned', 'max_turns_reached']);
+    expect(play.world.issue?.labels).toEqual(['loop:needs-review']);
+    expect(play.of('worktree_preserved')).toHaveLength(1);
+  });
+
+  test('a pass on the last allowed turn goes on (dispatch 21)', () => {
+    const play = running({ maxTurns: 2 }).worked('c1', 'fail').worked('c2');
+    expect(play.task).toMatchObject({ turns: 2, state: 'awaiting_critic' });
+  });
+
+  test('closed between turns: no further turn, even though the gate is red (dispatch 21, 24)', () => {
+    const play = running().turn().checkpoint('c1');
+    play.world.issue = { ...play.world.issue!, state: 'closed' };
+    play.gate('fail');
+    expect(turns(play)).toHaveLength(1);
+    expect(ended(play)).toEqual(['abandoned', 'issue_closed']);
+  });
+
+  test('the tree that was already judged is not judged again', () => {
+    const play = running().worked('c1', 'fail').turn().checkpoint('c2', { tree: 'tree-c1' });
+    expect(play.actionsOf('gate')).toHaveLength(1);
+    expect(play.run()).toMatchObject({ turn: 3, prompt: 'continuation' });
+  });
+
+  test('a turn that changed nothing is told so, without asking the gate', () => {
+    const play = running().turn().checkpoint('base', { empty: true });
+    expect(play.actionsOf('gate')).toEqual([]);
+    expect(prompt(play)).toContain('Nothing was changed');
+  });
+
+  test('turns in a row without a change end in no_progress, the first turn counted', () => {
+    const play = running({ idleTurns: 2 }).turn().checkpoint('base', { empty: true });
+    expect(play.task.streaks.idle).toBe(1);
+    play.turn().checkpoint('base', { empty: true });
+    expect(ended(play)).toEqual(['abandoned', 'no_progress']);
+  });
+
+  test('a change ends the streak of idle turns', () => {
+    const play = running({ idleTurns: 2 }).worked('c1', 'fail').turn().checkpoint('c1');
+    expect(play.task.streaks.idle).toBe(1);
+    play.worked('c2', 'fail').turn().checkpoint('c2');
+    expect(play.task).toMatchObject({ state: 'running', streaks: { idle: 1 } });
+  });
+
+  test('a revision that leaves the reviewed head as it is gets another turn, not another review', () => {
+    const play = revising().turn().checkpoint('c1');
+    expect(play.task.state).toBe('revising');
+    expect(prompt(play)).toContain('Nothing was changed since the review');
+  });
+
+  test('`session: fresh` hands over to a new session on every turn', () => {
+    const play = running({ session: 'fresh' }).worked('c1', 'fail');
+    expect(play.run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
+    expect(play.task.sessionIds).toEqual(['s1', 's2']);
+  });
+});
+
+describe('a gate that gives no answer', () => {
+  test('could_not_run is never blamed on the agent: the task is held and keeps its turn (dispatch 49)', () => {
+    const play = running().worked('c1', 'could_not_run');
+    expect(play.task.hold).toMatchObject({ reason: 'gate_could_not_run', until: null });
+    expect(play.task.hold?.detail).toContain('`npm test` command not found');
+    expect(turns(play)).toHaveLength(1);
+    expect(play.actionsOf('push')).toEqual([]);
+  });
+
+  test('once a person says so, the gate runs again on the same tree', () => {
+    const play = running().worked('c1', 'could_not_run').ask('resume');
+    expect(play.run()).toMatchObject({ kind: 'gate', tree: 'tree-c1' });
+    expect(play.gate('pass').task.state).toBe('awaiting_critic');
+  });
+
+  test('an empty gate waits for a person; commands, once configured, let it go on by itself (dispatch 49)', () => {
+    const play = running({ gate: { commands: [] } })
+      .turn()
+      .checkpoint('c1');
+    expect(play.task.hold?.reason).toBe('gate_empty');
+    play.configure({ gate: { commands: ['npm test'] } });
+    expect(play.task.hold).toBeNull();
+    expect(play.run()).toMatchObject({ kind: 'gate', scope: 'work' });
+  });
+
+  test('a hold that a changed setting has ended still waits for a slot', () => {
+    const play = running({ gate: { commands: [] } })
+      .turn()
+      .checkpoint('c1');
+    play.world.slotsFull = true;
+    play.configure({ gate: { commands: ['npm test'] } });
+    expect(play.resting()).toBe('its hold is over; waiting for a slot');
+    expect(play.change({ slotsFull: false }).run()).toMatchObject({ kind: 'gate' });
+  });
+
+  test('`gate: none`, said explicitly, passes', () => {
+    const play = running({ gate: { commands: 'none' } }).worked('c1');
+    expect(play.task.state).toBe('awaiting_critic');
+  });
+});
+
+describe('a turn that broke', () => {
+  test('is retried after a backoff that is on record, on the same session (dispatch 27, 41)', () => {
+    const play = running().turn('failed', { code: 'overload', message: 'overloaded' }).checkpoint('c1');
+    expect(play.of('retry_scheduled')).toEqual([{ until: 10_000 }]);
+    expect(play.task.hold).toEqual({ reason: 'retry_backoff', detail: 'overloaded', until: 10_000 });
+    expect(play.wait(9_999).task.hold).not.toBeNull();
+    expect(play.wait(1).run()).toMatchObject({ turn: 2, sessionId: 's1' });
+  });
+
+  test('the backoff doubles, and too many failures in a row end the task', () => {
+    const play = running();
+    for (let n = 1; n < MAX_FAILED; n += 1) {
+      play.turn('failed', { message: 'overloaded' }).checkpoint(`c${n}`);
+      expect(play.task.hold?.until).toBe(play.now + 10_000 * 2 ** (n - 1));
+      play.wait(300_000);
+    }
+    play.turn('failed', { message: 'overloaded' }).checkpoint('c9');
+    expect(ended(play)).toEqual(['abandoned', 'error_max_retries']);
+    expect(play.task.why).toBe('overloaded');
+  });
+
+  test('a finished turn ends the streak of failures', () => {
+    const play = running().turn('failed').checkpoint('c1').wait(10_000).worked('c2', 'fail');
+    expect(play.task.streaks.failed).toBe(0);
+  });
+
+  test('a usage limit with a reset time is waited for; without one the task ends with provider_limit', () => {
+    const limited = { code: 'usage_limit', message: 'limit reached' };
+    const play = running()
+      .turn('failed', { ...limited, retryAt: 7_200_000 })
+      .checkpoint('c1');
+    expect(play.task.hold).toMatchObject({ reason: 'provider_limit', until: 7_200_000 });
+    const other = running();
+    for (let n = 0; n < MAX_FAILED; n += 1) other.turn('failed', limited).checkpoint('c1').wait(300_000);
+    expect(ended(other)).toEqual(['abandoned', 'provider_limit']);
+  });
+
+  test('what the coder was to be told is told again: the failed turn may never have read it', () => {
+    const play = revising();
+    expect(prompt(play)).toContain('the dialog has no role');
+    play.turn('failed', { code: 'overload' }).checkpoint('c1').wait(10_000);
+    expect(play.run()).toMatchObject({ prompt: 'revise' });
+    expect(prompt(play)).toContain('the dialog has no role');
+  });
+
+  test('a red gate is named again after a failed turn', () => {
+    const play = running().worked('c1', 'fail').turn('failed', { message: 'overloaded' }).checkpoint('c1');
+    expect(prompt(play.wait(10_000))).toContain('expected 1 but got 2');
+  });
+
+  test('a session that is gone ends the task by default (dispatch 38)', () => {
+    const play = running().worked('c1', 'fail').turn('failed', { code: 'session_lost' }).checkpoint('c1');
+    expect(ended(play)).toEqual(['abandoned', 'crash_recovery_failed']);
+  });
+
+  test('with `on_lost_session: fresh_session` the next one gets the hand-over with the issue', () => {
+    const play = running({ recovery: { onLostSession: 'fresh_session' } }).worked('c1', 'fail');
+    play.turn('failed', { code: 'session_lost' }).checkpoint('c1');
+    expect(play.run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
+    expect(prompt(play)).toContain(play.world.issue!.body);
+  });
+
+  test('a session that never began is not continued either', () => {
+    const play = running()
+      .turn('failed', { code: 'hook_failed', message: 'no' })
+      .checkpoint('base', { empty: true });
+    expect(play.wait(10_000).run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
+  });
+
+  test('timed out turns go on at once, and end the task after several', () => {
+    const play = running().turn('timed_out').checkpoint('c1');
+    expect(play.run()).toMatchObject({ turn: 2, prompt: 'continuation' });
+    play.turn('timed_out').checkpoint('c2').turn('timed_out').checkpoint('c3');
+    expect(ended(play)).toEqual(['abandoned', 'error_max_retries']);
+  });
+
+  test('stalled turns back off and end in stall_timeout', () => {
+    const play = running();
+    for (let n = 0; n < MAX_STALLED; n += 1) {
+      expect(play.task.state).toBe('running');
+      play.turn('stalled', { message: 'silent' }).checkpoint(`c${n}`).wait(300_000);
+    }
+    expect(ended(play)).toEqual(['abandoned', 'stall_timeout']);
+  });
+
+  test('an interrupted turn is not counted, is told so, and three in a row end the task (dispatch 38)', () => {
+    const play = running();
+    for (let n = 1; n < MAX_INTERRUPTED; n += 1) {
+      play.crash().checkpoint(`c${n}`);
+      expect(play.run()).toMatchObject({ turn: 1, sessionId: 's1', prompt: 'interrupted' });
+      expect(prompt(play)).toContain('You were interrupted');
+      expect(prompt(play)).not.toContain('still open before');
+    }
+    play.crash().checkpoint('c9');
+    expect(ended(play)).toEqual(['abandoned', 'crash_recovery_failed']);
+    expect(play.task.turns).toBe(0);
+  });
+
+  test('an interrupted continuation still names what the gate had found', () => {
+    const play = running().worked('c1', 'fail').crash().checkpoint('c1');
+    expect(prompt(play)).toContain('expected 1 but got 2');
+  });
+
+  test('a turn that ends by itself breaks the streak of interruptions', () => {
+    const play = running().crash().checkpoint('c1').crash().checkpoint('c2').worked('c3', 'fail');
+    expect(play.task.streaks.interrupted).toBe(0);
+  });
+
+  test.each([
+    ['workspace_refused', 'workspace_failed'],
+    ['sandbox_failed', 'sandbox_failed'],
+  ])('%s ends the task at once with %s', (code, reason) => {
+    expect(ended(running().turn('failed', { code }).checkpoint('c1'))).toEqual(['abandoned', reason]);
+  });
+});
+
+describe('a work tree that can’t be saved', () => {
+  test('is given back to the coder with the reason', () => {
+    const play = running().turn().answer({ kind: 'refused', problem: 'nested repository in lib/' });
+    expect(prompt(play)).toContain('nested repository in lib/');
+    expect(play.worked('c1').task.state).toBe('awaiting_critic');
+  });
+
+  test('again and again ends the task; once mended, it counts from the start', () => {
+    const refused = { kind: 'refused', problem: 'nested repository' } as const;
+    const play = running();
+    for (let n = 1; n < MAX_WORKSPACE_FAILURES; n += 1) play.turn().answer(refused);
+    play.worked('c1', 'fail').turn().answer(refused);
+    expect(play.task.state).toBe('running');
+    for (let n = 1; n < MAX_WORKSPACE_FAILURES; n += 1) play.turn().answer(refused);
+    expect(ended(play)).toEqual(['abandoned', 'workspace_failed']);
+  });
+
+  test('a workspace that can’t be made is tried again with backoff, then given up', () => {
+    const play = queued();
+    const failed = { kind: 'workspace_failed', problem: 'disk full' } as const;
+    play.failing.set('prepare_workspace', [failed, failed, failed]);
+    play.change({ slotsFull: false });
+    expect(play.task).toMatchObject({ state: 'queued', hold: { until: 10_000 } });
+    play.wait(10_000);
+    expect(play.task).toMatchObject({ state: 'queued', hold: { until: 30_000 } });
+    expect(ended(play.wait(20_000))).toEqual(['abandoned', 'workspace_failed']);
+  });
+});
+
+describe('a branch that moved under us', () => {
+  test('what somebody else pushed meanwhile is merged into the work, verified and pushed over it', () => {
+    const play = running();
+    play.failing.set('push', [{ kind: 'moved', sha: 'theirs' }]);
+    play.world.branch = { sha: 'theirs', tree: 'tree-theirs' };
+    play.worked('c1');
+    expect(play.pending[0]?.action).toEqual({ kind: 'merge_in', sha: 'theirs' });
+    play.answer({ kind: 'merged_in', conflicts: [] }).checkpoint('c2').gate('pass');
+    expect(play.actionsOf('push').at(-1)).toEqual({ kind: 'push', sha: 'c2', expected: 'theirs' });
+    expect(play.task.state).toBe('awaiting_critic');
+  });
+});
+
+describe('while a turn is in flight', () => {
+  const stopped = (play: Play) => play.of('turn_completed').at(-1);
+
+  test('it rests until the next limit', () => {
+    const play = running();
+    expect(play.decide()).toMatchObject({ kind: 'rest', until: 300_000, for: 'time' });
+  });
+
+  test('silence for stall_timeout_ms stops it; progress does not let it (dispatch 28)', () => {
+    const play = running().wait(299_999).progress().wait(299_999);
+    expect(play.run()).not.toBeNull();
+    expect(stopped(play.wait(1))).toMatchObject({ status: 'stalled' });
+  });
+
+  test('turn_timeout_ms stops it however busy it is (dispatch 28)', () => {
+    const play = running();
+    for (let n = 0; n < 12; n += 1) play.progress().wait(299_999).progress();
+    expect(stopped(play.wait(12))).toMatchObject({ status: 'timed_out' });
+  });
+
+  test('stall_timeout_ms 0 means silence is never a stall', () => {
+    const quiet = running();
+    const agents = { ...quiet.policy.agents, coder: { ...quiet.policy.agents.coder, stallTimeoutMs: 0 } };
+    expect(quiet.configure({ agents }).wait(3_599_999).run()).not.toBeNull();
+  });
+
+  test.each([
+    ['usd', { usd: 2 }, { costUsd: 2, tokens: 0 }],
+    ['tokens', { tokens: 100 }, { costUsd: 0, tokens: 100 }],
+  ])('a spent budget of %s stops it as soon as the usage is known (dispatch 28)', (_what, budget, spend) => {
+    const play = running({ budget }).change({ spend });
+    expect(stopped(play)).toMatchObject({ status: 'cancelled' });
+    expect(ended(play)).toEqual(['abandoned', 'budget_exhausted']);
+  });
+
+  test('the wall clock of the task stops it at its own moment, turns before it counted (dispatch 28)', () => {
+    const play = running({ budget: { wallMs: 5_000 } }).worked('c1', 'fail');
+    expect(play.decide()).toMatchObject({ kind: 'rest', until: 4_000 });
+    expect(ended(play.wait(3_999))).toEqual(['running', null]);
+    expect(ended(play.wait(1))).toEqual(['abandoned', 'budget_exhausted']);
+  });
+
+  test('loop:abandon stops it and the worktree is preserved (dispatch 24, 25)', () => {
+    const play = running().issue({ labels: ['loop:running', 'Loop:Abandon '] });
+    expect(stopped(play)).toMatchObject({ status: 'cancelled', message: 'labelled loop:abandon' });
+    expect(ended(play)).toEqual(['abandoned', 'operator_abandon']);
+    expect(play.of('worktree_preserved')).toEqual([{ path: 'ws' }]);
+  });
+
+  test('a pause waits for the turn to end', () => {
+    const play = running().ask('pause');
+    expect(play.run()).not.toBeNull();
+    expect(play.turn().task.hold?.reason).toBe('operator_pause');
+  });
+
+  test('nothing new is started while one runs', () => {
+    const before = running();
+    const decision = before.decide();
+    expect(decision.kind).toBe('rest');
+  });
+
+  test('a gate in flight is stopped by an ending too', () => {
+    const play = running().turn().checkpoint('c1').ask('cancel');
+    expect(ended(play)).toEqual(['abandoned', 'cancelled']);
+    expect(play.task.gate).toBeNull();
+  });
+});
+
+describe('slots', () => {
+  test('a task that waits for its critic has none, and takes one again to revise (dispatch 29, 34)', () => {
+    const play = awaiting();
+    expect(play.facts().slot).toBe(false);
+    play.critic(changes());
+    const entered = play.of('worker_state_transition').at(-1);
+    expect(entered).toMatchObject({ from: 'awaiting_critic', to: 'revising' });
+  });
+
+  test.each([
+    ['queued', () => queued(), 'waiting for a slot'],
+    [
+      'a hold that ran out',
+      () => running().turn('failed').checkpoint('c1'),
+      'its hold is over; waiting for a slot',
+    ],
+  ])('%s waits for a grant and says so', (_what, reach, why) => {
+    const play = reach();
+    play.world.slotsFull = true;
+    play.wait(10_000);
+    expect(play.decide()).toMatchObject({ kind: 'rest', for: 'grant', why });
+  });
+
+  test.each([
+    ['dispatch', () => queued()],
+    ['resume', () => running().turn('failed').checkpoint('c1')],
+  ])('taking one is guarded by the limit in the same commit: %s', (_what, reach) => {
+    const play = reach();
+    play.now += 10_000;
+    play.world.slotsFull = false;
+    expect(play.decide()).toMatchObject({ kind: 'act', limits: { slots: 3 } });
+  });
+});

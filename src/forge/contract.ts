@@ -1,0 +1,426 @@
+/**
+ * What every forge must do, whoever holds the issues: run against each implementation.
+ *
+ * `people` is the other side of the forge: what users do with it by hand, in whatever way it offers them.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Candidate } from '../core/event.ts';
+import type { Forge } from './forge.ts';
+
+export interface People {
+  createIssue(issue: {
+    title: string;
+    body: string;
+    labels?: string[];
+    priority?: number;
+    blockedBy?: number[];
+  }): Promise<number>;
+  makeReady(issue: number): Promise<void>;
+  editBody(issue: number, body: string): Promise<void>;
+  label(issue: number, change: { add?: string[]; remove?: string[] }): Promise<void>;
+  closeIssue(issue: number): Promise<void>;
+  /** The texts of an issue's comments, in order. */
+  comments(issue: number): Promise<string[]>;
+  comment(issue: number, text: string): Promise<void>;
+  /** A commit in the loop's own repository, on no branch yet; null deletes a file. */
+  commit(parent: string, files: Record<string, string | null>): Promise<string>;
+  /** A commit on a branch of the forge, trunk included. */
+  pushCommit(branch: string, files: Record<string, string | null>): Promise<string>;
+  mergeByHand(branch: string, how: 'merge' | 'squash' | 'fast_forward' | 'rebase'): Promise<void>;
+  deleteBranch(branch: string): Promise<void>;
+  closePull(pull: number): Promise<void>;
+  approve(pull: number): Promise<void>;
+  /** Everything that was said on a pull request. */
+  conversation(pull: number): Promise<string>;
+  readFile(branch: string, path: string): Promise<string | null>;
+}
+
+export interface ForgeUnderTest {
+  forge: Forge;
+  /** The same forge as another process sees it. */
+  reopen(): Promise<Forge>;
+  people: People;
+  readyLabel: string;
+  dispose(): Promise<void>;
+}
+
+/** `make` starts with a trunk whose only file is `README.md` with the line "hello". */
+export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>): void {
+  describe(`${name} forge`, () => {
+    let under: ForgeUnderTest;
+    let forge: Forge;
+    let people: People;
+    beforeEach(async () => {
+      under = await make();
+      ({ forge, people } = under);
+    });
+    afterEach(() => under.dispose());
+
+    /** A pushed branch with one commit and its pull request. */
+    async function openPull(
+      branch: string,
+      files: Record<string, string | null>,
+      issue: number | null = null,
+    ) {
+      const sha = await people.commit((await forge.trunk()).sha, files);
+      expect(await forge.push(branch, sha, null)).toBe('pushed');
+      const request = {
+        issue,
+        branch,
+        title: `Work on ${branch}`,
+        body: 'Please merge.',
+        marker: `pull:${branch}`,
+      };
+      return { sha, request, pull: await forge.ensurePull(request) };
+    }
+
+    async function candidateFor(headSha: string, method: 'squash' | 'merge' | 'rebase' = 'squash') {
+      const built = await forge.buildCandidate({ headSha, method, message: 'Add it (#1)', task: 't1' });
+      if (built.kind !== 'clean') throw new Error(`expected a candidate, got ${built.kind}`);
+      return built.candidate;
+    }
+
+    it('has nothing to complain about', async () => {
+      expect(await forge.check()).toEqual([]);
+    });
+
+    describe('issues', () => {
+      it('says of an issue what people said', async () => {
+        const first = await people.createIssue({ title: 'First', body: 'One\n\nmore' });
+        const second = await people.createIssue({
+          title: 'Zweites: "größer" 🚀',
+          body: 'Two',
+          labels: ['Bug', 'needs care'],
+          priority: 2,
+          blockedBy: [first],
+        });
+        expect(await forge.openIssues()).toMatchObject([{ number: first }, { number: second }]);
+        expect(await forge.issue(second)).toMatchObject({
+          title: 'Zweites: "größer" 🚀',
+          body: 'Two',
+          state: 'open',
+          labels: ['Bug', 'needs care'],
+          priority: 2,
+          blockedBy: [first],
+        });
+        expect((await forge.issue(first))?.body).toBe('One\n\nmore');
+        expect(await forge.issue(first + 1000)).toBeNull();
+      });
+
+      it('carries a body of 70,000 characters and a title written right to left', async () => {
+        const body = `${'line of text\n'.repeat(5400)}end`;
+        const number = await people.createIssue({ title: 'إضافة تسجيل الدخول', body });
+        const issue = await forge.issue(number);
+        expect(issue?.title).toBe('إضافة تسجيل الدخول');
+        expect(issue?.body).toBe(body);
+      });
+
+      it('does not offer a closed issue, but still answers for it (dispatch 44)', async () => {
+        const number = await people.createIssue({ title: 'One', body: 'x' });
+        await people.closeIssue(number);
+        expect(await forge.openIssues()).toEqual([]);
+        expect((await forge.issue(number))?.state).toBe('closed');
+      });
+
+      it('closes an issue, once or twice', async () => {
+        const number = await people.createIssue({ title: 'One', body: 'x' });
+        await forge.closeIssue(number);
+        await forge.closeIssue(number);
+        expect((await forge.issue(number))?.state).toBe('closed');
+      });
+
+      it('changes labels whatever their case and spacing, and repeats without effect (dispatch 8)', async () => {
+        const number = await people.createIssue({ title: 'One', body: 'x', labels: ['Loop:Ready', 'keep'] });
+        for (let round = 0; round < 2; round++) {
+          await forge.relabel(number, { add: ['loop:running', 'Keep'], remove: [' loop:ready '] });
+          expect((await forge.issue(number))?.labels.sort()).toEqual(['keep', 'loop:running']);
+        }
+      });
+
+      it('leaves the body alone when it relabels, comments and closes', async () => {
+        const number = await people.createIssue({ title: 'One', body: 'a  \n\n- b\n', labels: ['x'] });
+        const before = (await forge.issue(number))!;
+        await forge.relabel(number, { add: ['y'], remove: ['x'] });
+        await forge.ensureComment(number, 'm', 'hello');
+        await forge.closeIssue(number);
+        expect(await forge.issue(number)).toMatchObject({ body: before.body, bodyHash: before.bodyHash });
+      });
+
+      it('pins the body when an issue is made ready, and a later edit shows (dispatch 45)', async () => {
+        const number = await people.createIssue({ title: 'One', body: 'agreed' });
+        await people.makeReady(number);
+        const ready = (await forge.issue(number))!;
+        expect(ready.labels).toContain(under.readyLabel);
+        expect(ready.readyHash).toBe(ready.bodyHash);
+        expect(ready.readyAt).not.toBeNull();
+
+        await people.editBody(number, 'something else');
+        const edited = (await forge.issue(number))!;
+        expect(edited.bodyHash).not.toBe(ready.bodyHash);
+        expect(edited.readyHash).toBe(ready.readyHash);
+
+        await people.makeReady(number);
+        expect((await forge.issue(number))?.readyHash).toBe(edited.bodyHash);
+      });
+
+      it('says a comment once per marker, also when asked by another process', async () => {
+        const number = await people.createIssue({ title: 'One', body: 'x' });
+        await forge.ensureComment(number, 'task-1:ended', 'It ended.');
+        await forge.ensureComment(number, 'task-1:ended', 'It ended.');
+        await (await under.reopen()).ensureComment(number, 'task-1:ended', 'It ended.');
+        await forge.ensureComment(number, 'task-2:ended', 'It ended again.');
+        const said = await people.comments(number);
+        expect(said).toHaveLength(2);
+        expect(said[0]).toContain('It ended.');
+      });
+
+      it('does not take a marker in the words of a stranger for its own', async () => {
+        const number = await people.createIssue({ title: 'One', body: 'x' });
+        await people.comment(number, '<!-- forge-loop:task-1:ended -->\nnothing to see');
+        await forge.ensureComment(number, 'task-1:ended', 'It ended.');
+        expect((await people.comments(number)).filter((text) => text.includes('It ended.'))).toHaveLength(1);
+      });
+
+      it('has nothing to do for an issue that is gone', async () => {
+        await forge.relabel(4711, { add: ['a'], remove: [] });
+        await forge.ensureComment(4711, 'm', 'text');
+        await forge.closeIssue(4711);
+        expect(await forge.issue(4711)).toBeNull();
+      });
+    });
+
+    describe('branches', () => {
+      it('publishes a branch and its next head, and repeats without effect', async () => {
+        const { sha: trunk } = await forge.trunk();
+        const one = await people.commit(trunk, { 'a.txt': '1\n' });
+        const two = await people.commit(one, { 'a.txt': '2\n' });
+        expect(await forge.push('loop/1-a', one, null)).toBe('pushed');
+        expect(await forge.push('loop/1-a', one, null)).toBe('pushed');
+        expect(await forge.push('loop/1-a', two, one)).toBe('pushed');
+        expect((await forge.branchHead('loop/1-a'))?.sha).toBe(two);
+        expect(await forge.branchHead('loop/none')).toBeNull();
+      });
+
+      it('does not move a branch that somebody else moved', async () => {
+        const { sha: trunk } = await forge.trunk();
+        const one = await people.commit(trunk, { 'a.txt': '1\n' });
+        await forge.push('loop/1-a', one, null);
+        const theirs = await people.pushCommit('loop/1-a', { 'b.txt': 'b\n' });
+        const two = await people.commit(one, { 'a.txt': '2\n' });
+        expect(await forge.push('loop/1-a', two, one)).toBe('moved');
+        expect(await forge.push('loop/1-a', two, null)).toBe('moved');
+        expect((await forge.branchHead('loop/1-a'))?.sha).toBe(theirs);
+      });
+
+      it('deletes a branch that was merged, once or twice', async () => {
+        const { sha, pull } = await openPull('loop/1-a', { 'a.txt': 'a\n' });
+        await forge.land(pull.number, await candidateFor(sha));
+        await forge.deleteBranch('loop/1-a');
+        await forge.deleteBranch('loop/1-a');
+        expect(await forge.branchHead('loop/1-a')).toBeNull();
+        expect(await forge.pull(pull.number)).toMatchObject({ state: 'merged', headSha: null });
+      });
+
+      it('shows what a head changes since it left trunk, not what trunk did since', async () => {
+        const { sha } = await openPull('loop/1-a', { 'ä b.txt': 'neu\n', 'README.md': null });
+        await people.pushCommit((await forge.trunk()).branch, { 'other.txt': 'x\n' });
+        const diff = await forge.diff((await forge.trunk()).sha, sha);
+        expect(diff.files.sort()).toEqual(['README.md', 'ä b.txt']);
+        expect(diff.patch).toContain('+neu');
+        expect(diff.patch).not.toContain('other.txt');
+      });
+    });
+
+    describe('pull requests', () => {
+      it('opens one pull request for a branch, however often it is asked, also by another process', async () => {
+        const { sha, request, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        expect(pull).toMatchObject({
+          branch: 'loop/7-a',
+          state: 'open',
+          headSha: sha,
+          mergedSha: null,
+          approvals: [],
+        });
+        expect((await forge.ensurePull(request)).number).toBe(pull.number);
+        expect((await (await under.reopen()).ensurePull(request)).number).toBe(pull.number);
+        expect((await openPull('loop/8-b', { 'b.txt': 'b\n' })).pull.number).not.toBe(pull.number);
+        expect(await forge.pull(pull.number + 1000)).toBeNull();
+      });
+
+      it('always knows the head of the branch as it is now', async () => {
+        const { pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const theirs = await people.pushCommit('loop/7-a', { 'b.txt': 'b\n' });
+        expect((await forge.pull(pull.number))?.headSha).toBe(theirs);
+        await people.deleteBranch('loop/7-a');
+        expect(await forge.pull(pull.number)).toMatchObject({ state: 'open', headSha: null });
+      });
+
+      it('posts a review once per marker', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const review = {
+          marker: 'review:1',
+          headSha: sha,
+          verdict: 'REQUEST_CHANGES',
+          body: 'Not yet.',
+          comments: [{ file: 'a.txt', line: 1, body: 'Handle the empty case.' }],
+        };
+        await forge.postReview(pull.number, review);
+        await forge.postReview(pull.number, review);
+        const said = await people.conversation(pull.number);
+        expect(said.split('Not yet.')).toHaveLength(2);
+        expect(said).toContain('Handle the empty case.');
+        expect(said).toContain('REQUEST_CHANGES');
+      });
+
+      it('closes a pull request with a comment, once or twice', async () => {
+        const { request, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        await forge.closePull(pull.number, 'Superseded by a new attempt.');
+        await forge.closePull(pull.number, 'Superseded by a new attempt.');
+        expect((await forge.pull(pull.number))?.state).toBe('closed');
+        expect((await people.conversation(pull.number)).split('Superseded by')).toHaveLength(2);
+        expect(await forge.ensurePull(request)).toMatchObject({ number: pull.number, state: 'closed' });
+      });
+
+      it('sees that a person closed it', async () => {
+        const { pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        await people.closePull(pull.number);
+        expect((await forge.pull(pull.number))?.state).toBe('closed');
+      });
+
+      it('binds a person’s approval to the head they saw', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        await people.approve(pull.number);
+        await people.pushCommit('loop/7-a', { 'b.txt': 'b\n' });
+        expect((await forge.pull(pull.number))?.approvals.map((approval) => approval.headSha)).toEqual([sha]);
+      });
+
+      for (const how of ['merge', 'squash', 'fast_forward', 'rebase'] as const) {
+        it(`sees that a person merged it by ${how} (dispatch 44, 48)`, async () => {
+          const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+          if (how !== 'fast_forward')
+            await people.pushCommit((await forge.trunk()).branch, { 'x.txt': 'x\n' });
+          expect((await forge.pull(pull.number))?.state).toBe('open');
+          expect(await forge.onTrunk(sha)).toBe(false);
+          await people.mergeByHand('loop/7-a', how);
+          await people.pushCommit((await forge.trunk()).branch, { 'later.txt': 'x\n' });
+          expect((await forge.pull(pull.number))?.state).toBe('merged');
+          expect((await forge.pull(pull.number))?.mergedSha).not.toBeNull();
+          expect(await forge.onTrunk(sha)).toBe(true);
+        });
+      }
+
+      it('sees that a person merged it and deleted the branch', async () => {
+        const { pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        await people.pushCommit((await forge.trunk()).branch, { 'x.txt': 'x\n' });
+        await people.mergeByHand('loop/7-a', 'squash');
+        await people.deleteBranch('loop/7-a');
+        expect(await forge.pull(pull.number)).toMatchObject({ state: 'merged', headSha: null });
+      });
+    });
+
+    describe('merging', () => {
+      for (const method of ['squash', 'merge', 'rebase'] as const) {
+        it(`lands exactly the candidate that was built by ${method}, and says so again (dispatch 48)`, async () => {
+          const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+          const { branch } = await forge.trunk();
+          await people.pushCommit(branch, { 'x.txt': 'x\n' });
+          const candidate = await candidateFor(sha, method);
+          expect(candidate).toMatchObject({ headSha: sha, trunk: (await forge.trunk()).sha });
+          expect(await forge.mergeBlocker()).toBeNull();
+          expect(await forge.land(pull.number, candidate)).toEqual({ kind: 'landed', sha: candidate.sha });
+          expect((await forge.trunk()).sha).toBe(candidate.sha);
+          expect((await forge.branchHead(branch))?.tree).toBe(candidate.tree);
+          expect(await people.readFile(branch, 'a.txt')).toBe('a\n');
+          expect(await people.readFile(branch, 'x.txt')).toBe('x\n');
+          expect(await forge.onTrunk(candidate.sha)).toBe(true);
+          expect(await forge.onTrunk(sha)).toBe(true);
+          expect(await forge.pull(pull.number)).toMatchObject({ state: 'merged', mergedSha: candidate.sha });
+
+          await people.pushCommit(branch, { 'later.txt': 'x\n' });
+          const again = await (await under.reopen()).land(pull.number, candidate);
+          expect(again).toEqual({ kind: 'landed', sha: candidate.sha });
+        });
+      }
+
+      it('does not land a candidate of an older trunk, and builds a new one on today’s (dispatch 46)', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const stale = await candidateFor(sha);
+        const moved = await people.pushCommit((await forge.trunk()).branch, { 'x.txt': 'x\n' });
+        expect(await forge.land(pull.number, stale)).toEqual({ kind: 'trunk_moved' });
+        expect((await forge.trunk()).sha).toBe(moved);
+        const fresh = await candidateFor(sha);
+        expect(fresh.trunk).toBe(moved);
+        expect((await forge.land(pull.number, fresh)).kind).toBe('landed');
+      });
+
+      it('names the files of a conflict (dispatch 47)', async () => {
+        const { sha } = await openPull('loop/7-a', { 'README.md': 'mine\n', 'ok.txt': 'ok\n' });
+        const moved = await people.pushCommit((await forge.trunk()).branch, { 'README.md': 'theirs\n' });
+        const built = await forge.buildCandidate({
+          headSha: sha,
+          method: 'squash',
+          message: 'm',
+          task: 't1',
+        });
+        expect(built).toEqual({ kind: 'conflict', files: ['README.md'], trunk: moved });
+      });
+
+      it('says that nothing is left to merge when trunk has it all (dispatch 50)', async () => {
+        const { sha } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const moved = await people.pushCommit((await forge.trunk()).branch, {
+          'a.txt': 'a\n',
+          'b.txt': 'b\n',
+        });
+        const built = await forge.buildCandidate({
+          headSha: sha,
+          method: 'squash',
+          message: 'm',
+          task: 't1',
+        });
+        expect(built).toEqual({ kind: 'empty', trunk: moved });
+      });
+
+      it('does not call the second of two equal changes merged because the first was (dispatch 50)', async () => {
+        const first = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const second = await openPull('loop/8-b', { 'a.txt': 'a\n', 'README.md': 'hello\n' });
+        await forge.land(first.pull.number, await candidateFor(first.sha));
+        expect((await forge.pull(second.pull.number))?.state).toBe('open');
+      });
+
+      it('keeps the merge of one of two changes to a file, and the other conflicts or is built anew (dispatch 50)', async () => {
+        const first = await openPull('loop/7-a', { 'README.md': 'one\n' });
+        const second = await openPull('loop/8-b', { 'README.md': 'two\n' });
+        const rival = await candidateFor(second.sha);
+        await forge.land(first.pull.number, await candidateFor(first.sha));
+        expect(await forge.land(second.pull.number, rival)).toEqual({ kind: 'trunk_moved' });
+        const built = await forge.buildCandidate({
+          headSha: second.sha,
+          method: 'squash',
+          message: 'm',
+          task: 't2',
+        });
+        expect(built).toMatchObject({ kind: 'conflict', files: ['README.md'] });
+      });
+
+      it('does not land on a closed pull request', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const candidate = await candidateFor(sha);
+        await people.closePull(pull.number);
+        expect((await forge.land(pull.number, candidate)).kind).toBe('refused');
+        expect((await forge.trunk()).sha).toBe(candidate.trunk);
+      });
+
+      it('lets one of two rivals land when both try at once', async () => {
+        const one = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const two = await openPull('loop/8-b', { 'b.txt': 'b\n' });
+        const candidates: Candidate[] = [await candidateFor(one.sha), await candidateFor(two.sha)];
+        const other = await under.reopen();
+        const results = await Promise.all([
+          forge.land(one.pull.number, candidates[0]!),
+          other.land(two.pull.number, candidates[1]!),
+        ]);
+        expect(results.map((result) => result.kind).sort()).toEqual(['landed', 'trunk_moved']);
+      });
+    });
+  });
+}

@@ -1,0 +1,69 @@
+/**
+ * Comments as people read them: a heading with author and time, then the text.
+ *
+ * A comment of the loop carries a hidden marker in its second line, by which it is found again. It counts only there and
+ * only under the loop's own name; a line of a comment's text that looks like a heading or a marker is written with a
+ * backslash, so no text can pass for a comment of somebody else.
+ */
+
+export interface Comment {
+  by: string;
+  at: string;
+  marker: string | null;
+  text: string;
+}
+
+/** The name the loop writes under. */
+export const SELF = 'forge-loop';
+
+export function writeComment(comment: Comment): string {
+  const by = comment.by.replace(/\s+/g, ' ').trim() || 'unknown';
+  const lines = [`### ${by} · ${comment.at}`];
+  if (comment.marker !== null) lines.push(`<!-- forge-loop:${escapeMarker(comment.marker)} -->`);
+  const text = comment.text.replaceAll('\r\n', '\n').trim();
+  return `${lines.join('\n')}\n\n${text.replace(SPECIAL, '\\$&')}\n`;
+}
+
+/** What stands before the first heading belongs to nobody and is not a comment. */
+export function readComments(source: string): Comment[] {
+  const comments: Comment[] = [];
+  let lines: string[] = [];
+  const finish = () => {
+    const last = comments.at(-1);
+    if (last) last.text = lines.join('\n').trim();
+  };
+  for (const line of source.replaceAll('\r\n', '\n').split('\n')) {
+    const heading = HEADING.exec(line);
+    const marker = MARKER.exec(line);
+    const last = comments.at(-1);
+    if (heading) {
+      finish();
+      comments.push({ by: heading[1]!, at: heading[2]!, marker: null, text: '' });
+      lines = [];
+    } else if (marker && last && lines.length === 0 && last.marker === null) {
+      last.marker = marker[1]!;
+    } else {
+      lines.push(line.replace(ESCAPED, ''));
+    }
+  }
+  finish();
+  return comments;
+}
+
+export function isMarked(source: string, marker: string): boolean {
+  const wanted = escapeMarker(marker);
+  return readComments(source).some((comment) => comment.by === SELF && comment.marker === wanted);
+}
+
+/** A file that ends without a newline must not swallow the next heading. */
+export function appendComment(source: string, comment: Comment): string {
+  const before = source.trimEnd();
+  return before === '' ? writeComment(comment) : `${before}\n\n${writeComment(comment)}`;
+}
+
+const escapeMarker = (marker: string): string => marker.replace(/[^\w./:#@=+-]/gu, encodeURIComponent);
+
+const HEADING = /^### (.+) · (\d{4}-\d\d-\d\dT[\d:.]+Z)\s*$/;
+const MARKER = /^<!-- forge-loop:(\S+) -->\s*$/;
+const SPECIAL = /^\\*(?:### .+ · \d{4}-\d\d-\d\dT[\d:.]+Z\s*$|<!-- forge-loop:)/gm;
+const ESCAPED = /^\\(?=\\*(?:### .+ · \d{4}-\d\d-\d\dT|<!-- forge-loop:))/;

@@ -1,0 +1,158 @@
+/**
+ * Candidates, and the moment one becomes trunk.
+ *
+ * The commit point is a compare-and-swap of trunk's ref. Before it everything can still be refused and nothing has
+ * moved; after it the merge is a fact, and all that is left (checkouts, the pull request's file) is finished by whoever
+ * asks next.
+ */
+import type { Candidate } from '../../core/event.ts';
+import { ForgeUnavailable } from '../../errors.ts';
+import type { Git } from '../../git/git.ts';
+import {
+  isAncestor,
+  mergeCommit,
+  mergeTree,
+  rebaseCommits,
+  resolve,
+  squashCommit,
+  treeOf,
+} from '../../git/merge.ts';
+import type { Forge, LandResult } from '../forge.ts';
+import { catchUp, type Held, hold, isUnsettled, settle, whyLocked } from './advance.ts';
+import { type Checkout, checkoutsOf, isAnyLocked, whyBusy, whyTrunkIsTaken } from './checkout.ts';
+import type { Exclusively } from './lock.ts';
+import type { Pulls } from './pulls.ts';
+
+export interface Landing extends Pick<Forge, 'buildCandidate' | 'mergeBlocker' | 'land'> {
+  /** Checkouts that a landing which was cut short left behind. */
+  unsettled(): Promise<string[]>;
+}
+
+export function openLanding(options: {
+  git: Git;
+  exclusively: Exclusively;
+  workspaceRoot: string | null;
+  trunk: () => Promise<{ branch: string; sha: string }>;
+  trunkBranch: () => Promise<string>;
+  pulls: Pulls;
+}): Landing {
+  const { git, exclusively, workspaceRoot, trunk, trunkBranch, pulls } = options;
+
+  return {
+    unsettled: async () => (await checkouts()).filter(isUnsettled).map((checkout) => checkout.path),
+
+    buildCandidate: async ({ headSha, method, message, task }) => {
+      if (isAnyLocked(git)) await exclusively('land', async () => settleAll(await checkouts()));
+      const { sha: tip } = await trunk();
+      const merged = await mergeTree(git, tip, headSha);
+      if (!merged.clean) return { kind: 'conflict', files: merged.files, trunk: tip };
+      if (merged.tree === (await treeOf(git, tip))) return { kind: 'empty', trunk: tip };
+      const commit = { squash: squashCommit, merge: mergeCommit, rebase: rebaseCommits }[method];
+      const sha = await commit(git, { tree: merged.tree, trunk: tip, head: headSha, message });
+      await git(['update-ref', `refs/forge/${task}/candidate`, sha]);
+      return { kind: 'clean', candidate: { sha, tree: merged.tree, trunk: tip, headSha } };
+    },
+
+    mergeBlocker: async () => {
+      const taken = whyTrunkIsTaken(git, await trunkBranch(), workspaceRoot);
+      if (taken !== null) return taken;
+      for (const checkout of await checkouts()) {
+        // The next landing finishes what was cut short before it looks again.
+        if (isUnsettled(checkout)) continue;
+        const why = whyLocked(checkout) ?? (await whyBusy(checkout));
+        if (why !== null) return why;
+      }
+      return null;
+    },
+
+    land: (number, candidate) =>
+      exclusively('land', async () => {
+        const moving = await checkouts();
+        const notes = await settleAll(moving);
+        const { branch, sha: tip } = await trunk();
+        const tree = await treeIfThere(candidate.sha);
+        if (tip !== candidate.trunk) {
+          if (tree === null || !(await isAncestor(git, candidate.sha, tip))) return { kind: 'trunk_moved' };
+          if (tip === candidate.sha) {
+            for (const checkout of moving)
+              notes.push(await catchUp(checkout, candidate.trunk, candidate.sha));
+          }
+          return finish(number, candidate, notes);
+        }
+        const refusal = (await whyUnfit(candidate, tree)) ?? (await whyClosed(number));
+        if (refusal !== null) return { kind: 'refused', detail: refusal };
+        const taken = whyTrunkIsTaken(git, branch, workspaceRoot);
+        if (taken !== null) return { kind: 'dirty_checkout', detail: taken };
+
+        await pulls.recordCandidate(number, candidate);
+        const held: Extract<Held, { kind: 'held' }>[] = [];
+        let moved = false;
+        try {
+          for (const checkout of moving) {
+            const one = await hold(checkout, candidate.trunk, candidate.sha);
+            if (one.kind === 'busy') return { kind: 'dirty_checkout', detail: one.why };
+            held.push(one);
+          }
+          moved = await swap(`refs/heads/${branch}`, candidate);
+          if (!moved) return { kind: 'trunk_moved' };
+          for (const checkout of held) notes.push(await checkout.advance());
+        } finally {
+          // Once trunk has moved, a checkout that could not follow stays locked until it does.
+          if (!moved) for (const checkout of held) checkout.release();
+        }
+        return finish(number, candidate, notes);
+      }),
+  };
+
+  async function checkouts(): Promise<Checkout[]> {
+    return checkoutsOf(git, await trunkBranch(), workspaceRoot);
+  }
+
+  async function settleAll(checkouts: readonly Checkout[]): Promise<(string | null)[]> {
+    const notes: (string | null)[] = [];
+    for (const checkout of checkouts) notes.push(await settle(checkout));
+    return notes;
+  }
+
+  async function treeIfThere(commit: string): Promise<string | null> {
+    const answer = await git(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`], { allow: [1, 128] });
+    return answer.exitCode === 0 ? answer.stdout.trim() : null;
+  }
+
+  /** Only a commit that adds to the trunk it was built on, with the tree that was tested, may land. */
+  async function whyUnfit(candidate: Candidate, tree: string | null): Promise<string | null> {
+    if (tree === null) return `the candidate ${candidate.sha} is not in the repository.`;
+    if (tree !== candidate.tree) return `the candidate ${candidate.sha} has another tree.`;
+    if (await isAncestor(git, candidate.trunk, candidate.sha)) return null;
+    return `the candidate ${candidate.sha} does not build on trunk.`;
+  }
+
+  async function whyClosed(number: number): Promise<string | null> {
+    const pull = await pulls.pull(number);
+    if (pull?.state === 'open') return null;
+    return pull === null
+      ? `there is no pull request #${number}.`
+      : `pull request #${number} is ${pull.state}.`;
+  }
+
+  async function swap(ref: string, candidate: Candidate): Promise<boolean> {
+    const reason = ['-m', 'forge-loop: merge'];
+    const swapped = await git(['update-ref', ...reason, ref, candidate.sha, candidate.trunk], {
+      allow: [1, 128],
+    });
+    if (swapped.exitCode === 0) return true;
+    const tip = await resolve(git, ref);
+    if (tip !== candidate.trunk) return tip === candidate.sha;
+    throw new ForgeUnavailable(`git could not move ${ref}: ${swapped.stderr.trim()}`);
+  }
+
+  async function finish(
+    number: number,
+    candidate: Candidate,
+    notes: readonly (string | null)[],
+  ): Promise<LandResult> {
+    await pulls.recordMerge(number, candidate.sha);
+    const note = notes.filter((one) => one !== null).join(' ');
+    return { kind: 'landed', sha: candidate.sha, ...(note === '' ? {} : { note }) };
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * The embedded forge: issues and pull requests are Markdown files under .forge/ in the repository, everything else is
+ * git. Trunk is a local branch; a remote is neither needed nor pushed to.
+ */
+import { join } from 'node:path';
+import type { Labels } from '../../core/policy.ts';
+import { hasLabel } from '../../core/schedule.ts';
+import { ForgeUnavailable, UserError } from '../../errors.ts';
+import { type Git, identity, nulSeparated } from '../../git/git.ts';
+import { landedAs } from '../../git/landed.ts';
+import { mergeBase, resolve, treeOf } from '../../git/merge.ts';
+import type { Forge, ForgeProblem, Issue } from '../forge.ts';
+import type { Comment } from './comments.ts';
+import { ensureExcluded } from './exclude.ts';
+import { hashOf } from './issue-file.ts';
+import { type NewIssue, noSuchIssue, openIssues } from './issues.ts';
+import { type Landing, openLanding } from './landing.ts';
+import { type Exclusively, withLock } from './lock.ts';
+import { mapAt, setList } from './markdown.ts';
+import { openPulls } from './pulls.ts';
+import { trunkName } from './trunk.ts';
+
+export interface LocalForge extends Forge {
+  readonly kind: 'local';
+  /** What is wrong with files that people wrote; each is left alone until it is corrected. */
+  problems(): ForgeProblem[];
+  newIssue(issue: NewIssue & { ready?: boolean; by?: string }): Promise<Issue>;
+  /** Labels it, pins its body as it is now, and takes away what an earlier attempt left. A closed one is reopened. */
+  markReady(number: number, by: string): Promise<Issue>;
+  setState(number: number, state: 'open' | 'closed'): Promise<void>;
+  addComment(number: number, by: string, text: string): Promise<void>;
+  comments(number: number): Promise<Comment[]>;
+  listIssues(all: boolean): Promise<Issue[]>;
+  /** A person's approval of the head as it is now. */
+  approvePull(number: number, by: string): Promise<{ headSha: string }>;
+}
+
+export interface LocalOptions {
+  git: Git;
+  /** The repository's top level. */
+  root: string;
+  now: () => number;
+  labels: Labels;
+  trunk?: string;
+  /** Worktrees below it are tasks', never the operator's. */
+  workspaceRoot?: string;
+}
+
+export async function localForge(options: LocalOptions): Promise<LocalForge> {
+  const { git, root, now, labels } = options;
+  const forgeDir = join(root, '.forge');
+  /** The first write makes the folder; looking at a repository leaves no trace in it. */
+  const exclusively: Exclusively = (name, section) => {
+    ensureExcluded(git);
+    return withLock(join(forgeDir, `${name}.lock`), section);
+  };
+
+  let named: string | null = null;
+  const trunkBranch = async (): Promise<string> => {
+    // Found once: an operator who switches branches does not change where merges land.
+    named ??= await trunkName(git, options.trunk ?? null);
+    return named;
+  };
+  const trunk = async () => {
+    const branch = await trunkBranch();
+    const sha = await resolve(git, `refs/heads/${branch}`);
+    if (sha === null)
+      throw new UserError(`The branch ${branch} is gone.`, 'Restore it, or name another as trunk.');
+    return { branch, sha };
+  };
+  const issues = openIssues({ forgeDir, readyLabel: labels.ready, now, exclusively });
+  const pulls = openPulls({ git, forgeDir, now, exclusively, trunkBranch });
+  const landing = openLanding({
+    git,
+    exclusively,
+    workspaceRoot: options.workspaceRoot ?? null,
+    trunk,
+    trunkBranch,
+    pulls,
+  });
+
+  const existing = (number: number): Issue => {
+    const issue = issues.find(number);
+    if (!issue) throw noSuchIssue(number);
+    return issue;
+  };
+  const setState = (number: number, state: 'open' | 'closed') =>
+    issues.edit(number, (front, issue) => {
+      if (issue.state !== state) front.set('state', state);
+    });
+
+  const markReady: LocalForge['markReady'] = async (number, by) => {
+    const found = await issues.edit(number, (front, issue) => {
+      const stale = [labels.needsReview, labels.needsSpec, labels.abandon, labels.merged];
+      const kept = withoutLabels(issue.labels, [...stale, labels.ready]);
+      setList(front, 'labels', [...kept, labels.ready]);
+      front.set('state', 'open');
+      const ready = mapAt(front, 'ready');
+      ready.set('at', new Date(now()).toISOString());
+      ready.set('by', by);
+      ready.set('body_hash', hashOf(issue.body));
+      ready.delete('taken');
+    });
+    if (!found) throw noSuchIssue(number);
+    return existing(number);
+  };
+
+  return {
+    kind: 'local',
+    check: async () => [
+      ...issues.problems(),
+      ...pulls.problems(),
+      ...(await repositoryProblems(git, trunk, landing)),
+    ],
+    problems: () => [...issues.problems(), ...pulls.problems()],
+
+    openIssues: async () => issues.open(),
+    issue: async (number) => issues.find(number),
+    relabel: async (number, change) => {
+      await issues.relabel(number, change);
+    },
+    ensureComment: (number, marker, body) => issues.ensureComment(number, marker, body),
+    closeIssue: async (number) => {
+      await setState(number, 'closed');
+    },
+
+    trunk,
+    push: async (branch, sha, expected) => {
+      if (branch === (await trunkBranch())) throw new Error(`${branch} is trunk: only a merge moves it`);
+      const ref = `refs/heads/${branch}`;
+      if ((await resolve(git, ref)) !== sha) {
+        const swapped = await git(['update-ref', ref, sha, expected ?? ''], { allow: [1, 128] });
+        const at = swapped.exitCode === 0 ? sha : await resolve(git, ref);
+        if (at !== sha && at !== expected) return 'moved';
+        if (at !== sha) throw new ForgeUnavailable(`git could not move ${ref}: ${swapped.stderr.trim()}`);
+      }
+      await pulls.recordHead(branch, sha);
+      return 'pushed';
+    },
+    branchHead: async (branch) => {
+      const sha = await resolve(git, `refs/heads/${branch}`);
+      return sha === null ? null : { sha, tree: await treeOf(git, sha) };
+    },
+    deleteBranch: async (branch) => {
+      const ref = `refs/heads/${branch}`;
+      const sha = await resolve(git, ref);
+      if (sha === null || (await isCheckedOut(git, ref))) return;
+      const keepers = (await git(['for-each-ref', '--format=%(refname)', `--contains=${sha}`])).stdout.split(
+        '\n',
+      );
+      const isKept = keepers.some((name) => name !== '' && name !== ref);
+      if (isKept || (await landedAs(git, sha, (await trunk()).sha)) !== null) {
+        await git(['update-ref', '-d', ref, sha], { allow: [1, 128] });
+      }
+    },
+
+    ensurePull: pulls.ensurePull,
+    pull: pulls.pull,
+    postReview: pulls.postReview,
+    closePull: pulls.closePull,
+    buildCandidate: landing.buildCandidate,
+    mergeBlocker: landing.mergeBlocker,
+    land: landing.land,
+
+    onTrunk: async (sha) => (await landedAs(git, sha, (await trunk()).sha)) !== null,
+    diff: async (base, head) => {
+      const from = (await mergeBase(git, base, head)) ?? base;
+      const files = await git(['diff', '--name-only', '--no-renames', '-z', from, head]);
+      const shown = ['--no-color', '--find-renames', '--src-prefix=a/', '--dst-prefix=b/'];
+      const patch = await git(['-c', 'core.quotePath=false', 'diff', ...shown, from, head]);
+      return { files: nulSeparated(files.stdout), patch: patch.stdout };
+    },
+
+    newIssue: async ({ ready, by, ...issue }) => {
+      const made = await issues.create(issue);
+      return ready ? markReady(made.number, by ?? 'unknown') : made;
+    },
+    markReady,
+    setState: async (number, state) => {
+      if (!(await setState(number, state))) throw noSuchIssue(number);
+    },
+    addComment: (number, by, text) => issues.comment(number, by, text),
+    comments: async (number) => issues.comments(existing(number).number),
+    listIssues: async (all) => (all ? issues.all() : issues.open()),
+    approvePull: async (number, by) => ({ headSha: await pulls.approve(number, by) }),
+  };
+}
+
+function withoutLabels(all: readonly string[], removed: readonly string[]): string[] {
+  return all.filter((label) => !hasLabel(removed, label));
+}
+
+async function isCheckedOut(git: Git, ref: string): Promise<boolean> {
+  const listed = await git(['worktree', 'list', '--porcelain', '-z']);
+  return listed.stdout.split('\0').includes(`branch ${ref}`);
+}
+
+async function repositoryProblems(
+  git: Git,
+  trunk: Forge['trunk'],
+  landing: Landing,
+): Promise<ForgeProblem[]> {
+  const problems: ForgeProblem[] = [];
+  try {
+    await trunk();
+    for (const path of await landing.unsettled()) {
+      problems.push({
+        what: `A merge into ${path} was cut short.`,
+        fix: 'The next merge of `forge-loop run` finishes it.',
+      });
+    }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    problems.push({ what: error.message, fix: error.hint ?? '' });
+  }
+  if ((await identity(git)) === null) {
+    problems.push({
+      what: 'git does not know who you are, so no merge can be committed.',
+      fix: 'git config --global user.name "Your Name" && git config --global user.email you@example.com',
+    });
+  }
+  return problems;
+}

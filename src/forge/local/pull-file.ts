@@ -1,0 +1,53 @@
+/** One pull request as a Markdown file: a few facts in front, then title, text, reviews and comments for people. */
+import { z } from 'zod';
+import { BadMarkdown, lineOfKey, readMarkdown } from './markdown.ts';
+
+export interface PullFile {
+  number: number;
+  issue: number | null;
+  branch: string;
+  marker: string;
+  state: 'open' | 'closed' | 'merged';
+  /** Where the branch left trunk when the pull request was opened: a head that is no further has nothing to merge. */
+  base: string;
+  /** The last commit we tried to land for it, and the trunk it was built on; written before trunk moves. */
+  candidate: string | null;
+  onto: string | null;
+  merged: string | null;
+  approvals: { headSha: string; by: string }[];
+}
+
+export function parsePull(name: string, text: string): PullFile {
+  const read = frontMatter.safeParse(readMarkdown(text).values);
+  if (!read.success) {
+    const issue = read.error.issues[0]!;
+    const key = String(issue.path[0] ?? '');
+    throw new BadMarkdown(lineOfKey(text, key), `${key}: ${issue.message}`);
+  }
+  const { number, approvals, ...front } = read.data;
+  if (pullFileName(number) !== name) {
+    throw new BadMarkdown(lineOfKey(text, 'number'), `number: the name of the file says otherwise`);
+  }
+  return { ...front, number, approvals: approvals.map(({ head, by }) => ({ headSha: head, by })) };
+}
+
+export const pullFileName = (number: number): string => `${String(number).padStart(4, '0')}.md`;
+
+const sha = z.string().regex(/^[0-9a-f]{40,64}$/, 'not a full commit id');
+const optional = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
+
+const frontMatter = z.object({
+  number: z.int().positive(),
+  issue: optional(z.int().positive()),
+  branch: z.string().min(1),
+  marker: z.string().default(''),
+  state: z.enum(['open', 'closed', 'merged'], 'must be open, closed or merged'),
+  base: sha,
+  candidate: optional(sha),
+  onto: optional(sha),
+  merged: optional(sha),
+  approvals: z
+    .array(z.object({ head: sha, by: z.string() }))
+    .nullish()
+    .transform((value) => value ?? []),
+});

@@ -1,0 +1,139 @@
+/**
+ * Merging as arithmetic on commits: no work tree, no index, no ref is touched.
+ *
+ * Whatever the method, the tree that lands is the tree `git merge` would give; squash, merge and rebase differ only in
+ * the history they tell.
+ */
+import { UserError } from '../errors.ts';
+import { type Git, identity, nulSeparated } from './git.ts';
+
+export type MergedTree = { clean: true; tree: string } | { clean: false; files: string[] };
+
+export async function mergeTree(git: Git, ours: string, theirs: string): Promise<MergedTree> {
+  const args = [
+    'merge-tree',
+    '--write-tree',
+    '-z',
+    '--name-only',
+    '--no-messages',
+    '--allow-unrelated-histories',
+  ];
+  const merged = await git([...args, ours, theirs], { allow: [1] });
+  const [tree, ...files] = nulSeparated(merged.stdout);
+  if (tree === undefined) throw new Error(`git merge-tree ${ours} ${theirs} named no tree`);
+  return merged.exitCode === 0 ? { clean: true, tree } : { clean: false, files: [...new Set(files)] };
+}
+
+/** One commit with this tree on trunk. */
+export function squashCommit(
+  git: Git,
+  input: { tree: string; trunk: string; message: string },
+): Promise<string> {
+  return commitTree(git, input.tree, [input.trunk], input.message);
+}
+
+export function mergeCommit(
+  git: Git,
+  input: { tree: string; trunk: string; head: string; message: string },
+): Promise<string> {
+  return commitTree(git, input.tree, [input.trunk, input.head], input.message);
+}
+
+/**
+ * The commits of `head` replayed on trunk one by one, their authors kept; the last has `tree`. A history that can't be
+ * replayed to that tree (merges with resolutions in it) becomes one commit with `message` instead.
+ */
+export async function rebaseCommits(
+  git: Git,
+  input: { tree: string; trunk: string; head: string; message: string },
+): Promise<string> {
+  const { tree, trunk, head, message } = input;
+  const range = await git(['rev-list', '--reverse', '--topo-order', '--no-merges', `${trunk}..${head}`]);
+  let tip = trunk;
+  let tipTree = await treeOf(git, trunk);
+  for (const commit of lines(range.stdout)) {
+    const replayed = await replay(git, commit, tip);
+    if (!replayed.clean) return squashCommit(git, { tree, trunk, message });
+    if (replayed.tree === tipTree) continue;
+    tipTree = replayed.tree;
+    tip = await commitTree(git, tipTree, [tip], await messageOf(git, commit), await authorOf(git, commit));
+  }
+  return tipTree === tree ? tip : squashCommit(git, { tree, trunk, message });
+}
+
+export async function treeOf(git: Git, commit: string): Promise<string> {
+  return (await git(['rev-parse', '--verify', `${commit}^{tree}`])).stdout.trim();
+}
+
+/** The commit a name stands for; null when there is none. */
+export async function resolve(git: Git, name: string): Promise<string | null> {
+  const answer = await git(['rev-parse', '--verify', '--quiet', `${name}^{commit}`], { allow: [1, 128] });
+  return answer.exitCode === 0 ? answer.stdout.trim() : null;
+}
+
+/** Where each of these refs is; those that do not exist are absent. */
+export async function readRefs(git: Git, refs: readonly string[]): Promise<Map<string, string>> {
+  const listed = await git(['for-each-ref', '--format=%(refname) %(objectname)', ...refs]);
+  return new Map(lines(listed.stdout).map((line) => line.split(' ') as [string, string]));
+}
+
+export async function isAncestor(git: Git, ancestor: string, of: string): Promise<boolean> {
+  return (await git(['merge-base', '--is-ancestor', ancestor, of], { allow: [1] })).exitCode === 0;
+}
+
+export async function mergeBase(git: Git, one: string, other: string): Promise<string | null> {
+  const answer = await git(['merge-base', one, other], { allow: [1] });
+  return answer.exitCode === 0 ? answer.stdout.trim() : null;
+}
+
+/**
+ * What one commit changes, on top of `onto`. Its parent has to be the merge base; `onto` gets a stand-in that says so,
+ * because the option that names a base is younger than the git we ask for.
+ */
+async function replay(git: Git, commit: string, onto: string): Promise<MergedTree> {
+  const parent = await resolve(git, `${commit}^`);
+  if (parent === null) return mergeTree(git, onto, commit);
+  const standIn = await commitTree(git, await treeOf(git, onto), [parent], 'stand-in');
+  return mergeTree(git, standIn, commit);
+}
+
+async function commitTree(
+  git: Git,
+  tree: string,
+  parents: readonly string[],
+  message: string,
+  author: Record<string, string> = {},
+): Promise<string> {
+  const who = await identity(git);
+  if (!who) {
+    throw new UserError(
+      'git does not know who you are, so nothing can be committed.',
+      'Run: git config --global user.name "Your Name" && git config --global user.email you@example.com',
+    );
+  }
+  const env = {
+    GIT_AUTHOR_NAME: who.name,
+    GIT_AUTHOR_EMAIL: who.email,
+    GIT_COMMITTER_NAME: who.name,
+    GIT_COMMITTER_EMAIL: who.email,
+    ...author,
+  };
+  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-F', '-'];
+  return (await git(args, { env, input: `${message.trimEnd()}\n` })).stdout.trim();
+}
+
+async function messageOf(git: Git, commit: string): Promise<string> {
+  return (await git(['log', '-1', '--format=%B', commit])).stdout;
+}
+
+async function authorOf(git: Git, commit: string): Promise<Record<string, string>> {
+  const said = (
+    await git(['log', '-1', '--format=%an%x00%ae%x00%ad', '--date=raw', commit])
+  ).stdout.trimEnd();
+  const [name = '', email = '', date = ''] = said.split('\0');
+  return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: `@${date}` };
+}
+
+function lines(output: string): string[] {
+  return output.split('\n').filter((line) => line !== '');
+}

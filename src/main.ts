@@ -1,0 +1,270 @@
+/**
+ * Composes the product: config → implementations → loop → surfaces. Only this file names concrete implementations.
+ *
+ * Each is imported when it is first needed: a command that looks at one thing does not wait for the rest to load.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Settings } from './config/load.ts';
+import type { SettingsWatch } from './config/reload.ts';
+import type { Context, IssueDesk, Tools } from './context.ts';
+import { ConfigError, UserError } from './errors.ts';
+import type { Forge } from './forge/forge.ts';
+import type { Git } from './git/git.ts';
+import type { Clock, Log, Places, Ports, SettingsSource } from './loop/ports.ts';
+import type { Store } from './store/store.ts';
+
+export async function main(argv: readonly string[]): Promise<number> {
+  const { runCli } = await import('./cli/program.ts');
+  return runCli(argv, { version: version(), open: openContext });
+}
+
+export function version(): string {
+  const file = new URL('../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** The repository around `cwd`, from any of its subdirectories. */
+export async function openContext(cwd: string, given: { config?: string | null } = {}): Promise<Context> {
+  const { openGit, identity } = await import('./git/git.ts');
+  const { isOwnerDead } = await import('./process/owner.ts');
+  const git = await openGit(cwd);
+  const root = git.worktree;
+  if (root === null) {
+    throw new UserError(
+      `${git.gitDir} is a bare repository; forge-loop works beside a checkout.`,
+      'Clone it, or add a worktree, and run forge-loop there.',
+    );
+  }
+  const forgeDir = join(root, '.forge');
+  const databasePath = join(forgeDir, 'forge.db');
+  const configPath = given.config ? resolve(cwd, given.config) : join(root, 'WORKFLOW.md');
+
+  const settings = once(() => readSettings(configPath));
+  const forge = once(async () => {
+    const { settings: current, problem } = await settings();
+    if (problem && problem.kind !== 'missing') throw problem;
+    return openForge(git, root, current);
+  });
+  let reader: Store | null = null;
+  const excludeForge = async (): Promise<void> => {
+    const { ensureExcluded } = await import('./forge/local/exclude.ts');
+    ensureExcluded(git);
+  };
+  const writing = once(async () => {
+    const { openSqliteStore } = await import('./store/sqlite.ts');
+    await excludeForge();
+    return openSqliteStore(databasePath);
+  });
+  const places = once(() => openPlaces(root));
+  const tools = once(async () => openTools(git, root, (await settings()).settings, await forge()));
+  const ports = once(async () =>
+    composePorts(configPath, forgeDir, {
+      ...(await tools()),
+      places: await places(),
+      forge: await forge(),
+      store: await writing(),
+    }),
+  );
+
+  return {
+    root,
+    git,
+    configPath,
+    databasePath,
+    forgeDir,
+    now: () => Date.now(),
+    isOwnerDead,
+    operator: once(async () => (await identity(git))?.name ?? userInfo().username),
+    settings,
+    forge,
+    async reading() {
+      if (writing.started()) return writing();
+      if (!reader && existsSync(databasePath)) {
+        const { openSqliteStore } = await import('./store/sqlite.ts');
+        reader = await openSqliteStore(databasePath, { readOnly: true });
+      }
+      return reader;
+    },
+    writing,
+    excludeForge,
+    places,
+    tools,
+    ports,
+    runner: once(async () => {
+      const { createRunner } = await import('./loop/runner.ts');
+      return createRunner(await ports(), version());
+    }),
+    async close() {
+      await reader?.close();
+      if (writing.started()) await (await writing()).close();
+    },
+  };
+}
+
+async function readSettings(path: string): Promise<{ settings: Settings; problem: ConfigError | null }> {
+  const { loadSettings } = await import('./config/load.ts');
+  try {
+    return { settings: loadSettings(path, process.env), problem: null };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { defaultSettings } = await import('./config/defaults.ts');
+    return { settings: defaultSettings(path), problem: error };
+  }
+}
+
+async function openForge(git: Git, root: string, settings: Settings): Promise<Forge & IssueDesk> {
+  const { localForge } = await import('./forge/local/local.ts');
+  const { defaultRoot } = await import('./workspace/paths.ts');
+  const { trunk } = settings.tracker;
+  return localForge({
+    git,
+    root,
+    now: () => Date.now(),
+    labels: settings.policy.labels,
+    workspaceRoot: settings.workspace.root ?? defaultRoot(),
+    ...(trunk === null ? {} : { trunk }),
+  });
+}
+
+async function openTools(git: Git, root: string, settings: Settings, forge: Forge): Promise<Tools> {
+  const { identity } = await import('./git/git.ts');
+  const { defaultRoot, repositoryKey } = await import('./workspace/paths.ts');
+  const { removeTree } = await import('./workspace/plain-files.ts');
+  const { cloneWorkspaces } = await import('./workspace/clone.ts');
+  const { worktreeWorkspaces } = await import('./workspace/worktree.ts');
+  const { hostProcesses } = await import('./process/host.ts');
+  const { noSandbox } = await import('./sandbox/none.ts');
+  const { renderPrompt } = await import('./config/prompt.ts');
+  const { commandAgent } = await import('./agent/command.ts');
+  const { scriptedAgent } = await import('./agent/scripted.ts');
+
+  const workspaceRoot = settings.workspace.root ?? defaultRoot();
+  const makeWorkspaces = settings.workspace.kind === 'worktree' ? worktreeWorkspaces : cloneWorkspaces;
+  const processes = hostProcesses();
+  const agents = [commandAgent(processes), scriptedAgent(processes)];
+  return {
+    workspaceRoot,
+    workspaces: makeWorkspaces({
+      git,
+      root: workspaceRoot,
+      repositoryKey: await repositoryKey(root),
+      trunk: async () => (await forge.trunk()).sha,
+    }),
+    processes,
+    sandbox: noSandbox(),
+    agent(kind) {
+      const found = agents.find((agent) => agent.kind === kind);
+      if (!found) throw new UserError(`There is no agent of kind ${kind}.`, 'Set agent.kind in WORKFLOW.md.');
+      return found;
+    },
+    render: renderPrompt,
+    identity: async () => {
+      const known = await identity(git);
+      if (known) return known;
+      throw new UserError(
+        'git does not know who you are, so nothing can be committed in your name.',
+        'git config --global user.name "Your Name" && git config --global user.email you@example.com',
+      );
+    },
+    discard: removeTree,
+  };
+}
+
+/** What a task keeps outside its workspace, in the user's state directory: it has to survive a reboot. */
+async function openPlaces(root: string): Promise<Places> {
+  const { defaultRoot, repositoryKey } = await import('./workspace/paths.ts');
+  const tasks = join(dirname(defaultRoot()), await repositoryKey(root), 'tasks');
+  return {
+    home: (task) => join(tasks, task, 'home'),
+    session: (task, sessionId) => join(tasks, task, 'sessions', sessionId),
+    log: (task, name) => join(tasks, task, 'logs', name),
+  };
+}
+
+async function composePorts(
+  configPath: string,
+  forgeDir: string,
+  parts: Tools & Pick<Ports, 'places' | 'forge' | 'store'>,
+): Promise<Ports> {
+  const { watchSettings } = await import('./config/reload.ts');
+  const { ownerIdentity, isOwnerDead } = await import('./process/owner.ts');
+  const { childEnvironment } = await import('./process/environment.ts');
+  const { TIMING } = await import('./loop/ports.ts');
+  const settings = settingsSource(watchSettings(configPath, process.env), configPath);
+  return {
+    ...parts,
+    settings,
+    agentFor(role) {
+      const { agents, sandbox } = settings.policy();
+      if (sandbox === 'required') throw new UserError(NO_SANDBOX, 'Set `sandbox: auto` or `sandbox: none`.');
+      return parts.agent(agents[role].kind);
+    },
+    childEnvironment: async (task) => {
+      const home = parts.places.home(task);
+      await mkdir(home, { recursive: true, mode: 0o700 });
+      return childEnvironment({ home, mark: task, identity: await parts.identity() });
+    },
+    writeText: async (path, text) => {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, text, { mode: 0o600 });
+    },
+    clock: systemClock(),
+    timing: TIMING,
+    random: Math.random,
+    newId: randomUUID,
+    owner: ownerIdentity(),
+    isOwnerDead,
+    log: fileLog(join(forgeDir, 'logs', 'runner.log')),
+  };
+}
+
+const NO_SANDBOX = 'WORKFLOW.md says `sandbox: required`, and no sandbox can confine agents here.';
+
+function settingsSource(watch: SettingsWatch, path: string): SettingsSource {
+  return {
+    path,
+    policy: () => watch.current().policy,
+    template: (kind) => watch.current().prompts[kind],
+    check: watch.check,
+    problem: watch.problem,
+  };
+}
+
+function systemClock(): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    after(ms, wake) {
+      const timer = setTimeout(wake, Math.min(ms, LONGEST_TIMER_MS));
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Opened by the first line that is written. */
+function fileLog(path: string): Log {
+  const opened = once(async () => {
+    const { pino } = await import('pino');
+    const destination = pino.destination({ dest: path, mkdir: true });
+    return { logger: pino({ level: 'debug', base: { pid: process.pid } }, destination) };
+  });
+  return (level, message, fields = {}) => {
+    void opened().then(({ logger }) => logger[level](fields, message));
+  };
+}
+
+/** One attempt, shared by everybody who asks. */
+function once<T>(make: () => Promise<T>): (() => Promise<T>) & { started(): boolean } {
+  let made: Promise<T> | null = null;
+  const get = (): Promise<T> => {
+    made ??= make();
+    return made;
+  };
+  return Object.assign(get, { started: () => made !== null });
+}

@@ -1,0 +1,38 @@
+/** The coder's prompt for an issue, as it would be rendered now. */
+import type { Context } from '../context.ts';
+import { event } from '../core/event.ts';
+import { promptContext } from '../core/prompts.ts';
+import { fold, isEnded, type Task } from '../core/task.ts';
+import { UserError } from '../errors.ts';
+import { nextAttempt } from '../loop/intake.ts';
+import { attemptHistory } from '../loop/turn.ts';
+
+export interface Brief {
+  issue: number;
+  attempt: number;
+  branch: string;
+  prompt: string;
+}
+
+export async function brief(context: Context, input: { issue: number }): Promise<Brief> {
+  const { settings, problem } = await context.settings();
+  if (problem && problem.kind !== 'missing') throw problem;
+  const issue = await (await context.forge()).issue(input.issue);
+  if (!issue)
+    throw new UserError(`There is no issue #${input.issue}.`, '`forge-loop issue list` shows the open ones.');
+  const store = await context.reading();
+  const tasks = store ? (await store.tasks({ issue: issue.number })).map((stored) => stored.task) : [];
+  const live = tasks.find((task) => !isEnded(task));
+  const task = live ?? unborn(nextAttempt(issue, tasks), issue.number, context.now());
+  const history = store ? await attemptHistory({ store }, task) : '';
+  const inputs = { history, diff: '', findings: [], transcript: '' };
+  const values = promptContext('task', task, task.turns + 1, settings.policy, inputs, null);
+  const { render } = await context.tools();
+  const prompt = render('task', settings.prompts.task, values);
+  return { issue: issue.number, attempt: task.attempt, branch: task.branch, prompt };
+}
+
+function unborn(birth: ReturnType<typeof nextAttempt>, issue: number, at: number): Task {
+  const created = event('task_created', { kind: 'issue', issue, ...birth });
+  return fold('unborn', [{ ...created, seq: 0, at, task: 'unborn' }]);
+}

@@ -1,0 +1,255 @@
+/** What would keep the loop from working, one line each: ok, warn or fail, and how to mend it. It changes nothing. */
+import { constants } from 'node:fs';
+import { access, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Context } from '../context.ts';
+import { ConfigError, GitFailed, UserError } from '../errors.ts';
+import { taskLease } from '../store/store.ts';
+import { isStale } from '../view.ts';
+import { staleLeases } from './boot.ts';
+
+export interface Check {
+  name: string;
+  level: 'ok' | 'warn' | 'fail';
+  what: string;
+  fix: string | null;
+}
+
+export interface Diagnosis {
+  checks: Check[];
+  failed: number;
+  warned: number;
+}
+
+export async function doctor(context: Context): Promise<Diagnosis> {
+  return diagnosis([
+    ...(await Promise.all([node(), git(context), identity(context)])),
+    ...(await repository(context)),
+    ...(await configuration(context)),
+    ...(await agents(context)),
+    ...(await sandbox(context)),
+    ...(await database(context)),
+    ...(await leftovers(context)),
+    ...(await disk(context)),
+    ...(await forge(context)),
+  ]);
+}
+
+/** The parts of doctor without which `run` could only fail later, in the middle of somebody's issue. */
+export async function preflight(context: Context): Promise<Check[]> {
+  const { problem } = await context.settings();
+  if (problem) throw problem;
+  const checks = [
+    ...(await Promise.all([git(context), identity(context)])),
+    ...(await repository(context)),
+    ...(await agents(context)),
+    ...(await sandbox(context)),
+  ];
+  return checks.filter((check) => check.level === 'fail');
+}
+
+function diagnosis(checks: Check[]): Diagnosis {
+  const count = (level: Check['level']) => checks.filter((check) => check.level === level).length;
+  return { checks, failed: count('fail'), warned: count('warn') };
+}
+
+const ok = (name: string, what: string): Check => ({ name, level: 'ok', what, fix: null });
+const warn = (name: string, what: string, fix: string | null): Check => ({ name, level: 'warn', what, fix });
+const fail = (name: string, what: string, fix: string | null): Check => ({ name, level: 'fail', what, fix });
+
+async function node(): Promise<Check> {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const recent = major > 20 || (major === 20 && minor >= 19);
+  const what = `node ${process.versions.node}`;
+  return recent ? ok('node', what) : fail('node', `${what} is too old`, 'Install Node 20.19 or newer.');
+}
+
+async function git(context: Context): Promise<Check> {
+  const said = (await context.git(['version'])).stdout.trim();
+  const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(said)?.slice(1) ?? []).map(Number);
+  if (major > 2 || (major === 2 && minor >= 38)) return ok('git', said);
+  return fail('git', `${said} is too old to compute merges`, 'Install git 2.38 or newer.');
+}
+
+async function identity(context: Context): Promise<Check> {
+  const { identity: find } = await import('../git/git.ts');
+  const known = await find(context.git);
+  if (known) return ok('identity', `${known.name} <${known.email}>`);
+  return fail(
+    'identity',
+    'git does not know who you are, so nothing can be committed',
+    'git config --global user.name "Your Name" && git config --global user.email you@example.com',
+  );
+}
+
+async function repository(context: Context): Promise<Check[]> {
+  try {
+    const { branch, sha } = await (await context.forge()).trunk();
+    const head = await context.git(['symbolic-ref', '--quiet', '--short', 'HEAD'], { allow: [1] });
+    const trunk = ok('repository', `${context.root}, trunk ${branch} at ${sha.slice(0, 10)}`);
+    if (head.exitCode === 0) return [trunk];
+    return [
+      trunk,
+      warn('checkout', 'HEAD is detached: merges move the branch, not your checkout', `git switch ${branch}`),
+    ];
+  } catch (error) {
+    // A broken WORKFLOW.md has a line of its own.
+    if (error instanceof ConfigError) return [];
+    if (error instanceof UserError) return [fail('repository', error.message, error.hint)];
+    if (error instanceof GitFailed) return [fail('repository', error.message, null)];
+    throw error;
+  }
+}
+
+async function configuration(context: Context): Promise<Check[]> {
+  const { settings, problem } = await context.settings();
+  if (problem) return [fail('config', problem.message, problem.hint)];
+  const warnings = settings.warnings.map(({ message }) => warn('config', message, 'Correct the key.'));
+  const { gate, critic, merge } = settings.policy;
+  const commands = gate.commands === 'none' ? [] : gate.commands;
+  const checks = [ok('config', context.configPath), ...warnings];
+  if (gate.commands === 'none') checks.push(warn('gate', '`gate: none`: nothing verifies the work', null));
+  else if (commands.length === 0)
+    checks.push(
+      warn(
+        'gate',
+        'no gate.commands: finished work waits for you',
+        'Set gate.commands, or say `gate: none`.',
+      ),
+    );
+  else checks.push(ok('gate', commands.join('; ')));
+  if (!critic.enabled)
+    checks.push(warn('critic', 'disabled: every change waits for `forge-loop task approve`', null));
+  if (!merge.enabled) checks.push(warn('merge', 'disabled: every change waits for your merge', null));
+  return checks;
+}
+
+async function agents(context: Context): Promise<Check[]> {
+  const { settings, problem } = await context.settings();
+  if (problem) return [];
+  const tools = await context.tools();
+  const checks: Check[] = [];
+  for (const role of ['coder', 'critic'] as const) {
+    if (role === 'critic' && !settings.policy.critic.enabled) continue;
+    const policy = settings.policy.agents[role];
+    const missing = await tools.agent(policy.kind).unavailable(policy);
+    const what = `${policy.kind}: ${policy.command ?? policy.script ?? ''}`;
+    checks.push(missing ? fail(role, missing, `Edit ${context.configPath}.`) : ok(role, what));
+  }
+  return checks;
+}
+
+async function sandbox(context: Context): Promise<Check[]> {
+  const { settings, problem } = await context.settings();
+  if (problem) return [];
+  if (settings.policy.sandbox === 'required')
+    return [
+      fail(
+        'sandbox',
+        '`sandbox: required`, and no sandbox is available here',
+        'Set `sandbox: auto` or `sandbox: none`.',
+      ),
+    ];
+  const open =
+    'agents and gate commands run with your rights: they can read your files, use the network, and reach anything your user can';
+  return [
+    warn(
+      'sandbox',
+      `none: ${open}`,
+      'Run the loop as a user of its own, in a container or a virtual machine.',
+    ),
+  ];
+}
+
+async function database(context: Context): Promise<Check[]> {
+  try {
+    const store = await context.reading();
+    if (!store) return [ok('database', 'none yet; the first run makes it')];
+    await access(context.databasePath, constants.W_OK);
+    await access(dirname(context.databasePath), constants.W_OK);
+    return [ok('database', `${context.databasePath}, integrity checked, writable`)];
+  } catch (error) {
+    const hint =
+      error instanceof UserError ? error.hint : 'Make the file and its folder writable for this user.';
+    return [fail('database', (error as Error).message, hint)];
+  }
+}
+
+async function leftovers(context: Context): Promise<Check[]> {
+  const store = await context.reading().catch(() => null);
+  const { problem } = await context.settings();
+  if (!store || (problem && problem.kind !== 'missing')) return [];
+  const tools = await context.tools();
+  const fix = 'forge-loop recover';
+  const checks: Check[] = [];
+  const stale = await staleLeases(context);
+  checks.push(
+    stale.length === 0
+      ? ok('leases', 'none is stale')
+      : warn('leases', `${stale.length} of dead runners: ${stale.map(({ key }) => key).join(', ')}`, fix),
+  );
+  const owned = new Set(
+    (await store.leases()).filter((lease) => !isStale(lease, context)).map(({ key }) => key),
+  );
+  const lost: number[] = [];
+  for (const record of await store.processes())
+    if (!owned.has(taskLease(record.task)) && (await tools.processes.isAlive(record))) lost.push(record.pid);
+  checks.push(
+    lost.length === 0
+      ? ok('processes', 'no orphans')
+      : warn('processes', `of dead runners, still alive: ${lost.join(', ')}`, fix),
+  );
+  const kept = (await store.tasks()).filter(({ task }) => task.state !== 'merged');
+  const orphans = await tools.workspaces.orphans(kept.map(({ task }) => task.id));
+  const unsaved = orphans.filter((orphan) => orphan.unsaved).length;
+  checks.push(
+    orphans.length === 0
+      ? ok('worktrees', 'no orphans')
+      : warn(
+          'worktrees',
+          `${orphans.length} belong to no task (${unsaved} with unsaved work): ${orphans[0]!.path}`,
+          fix,
+        ),
+  );
+  return checks;
+}
+
+const LITTLE_BYTES = 1024 ** 3;
+
+async function disk(context: Context): Promise<Check[]> {
+  const { problem } = await context.settings();
+  const places = [context.root];
+  if (!problem || problem.kind === 'missing') places.push((await context.tools()).workspaceRoot);
+  const checks: Check[] = [];
+  for (const place of places) {
+    const { bavail, bsize } = await statOf(place);
+    const free = `${((bavail * bsize) / LITTLE_BYTES).toFixed(1)} GiB free at ${place}`;
+    checks.push(
+      bavail * bsize < LITTLE_BYTES ? warn('disk', `only ${free}`, 'Free some space.') : ok('disk', free),
+    );
+  }
+  return checks;
+}
+
+/** The root may not be there yet: then the nearest folder above it tells. */
+async function statOf(path: string): Promise<{ bavail: number; bsize: number }> {
+  return statfs(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' || dirname(path) === path) throw error;
+    return statOf(dirname(path));
+  });
+}
+
+/** Identity and trunk have lines of their own. */
+async function forge(context: Context): Promise<Check[]> {
+  const { problem } = await context.settings();
+  if (problem && problem.kind !== 'missing') return [];
+  const found = await context.forge();
+  const said = new Set([
+    (await identity(context)).fix,
+    ...(await repository(context)).map((check) => check.what),
+  ]);
+  const problems = (await found.check()).filter(({ what, fix }) => !said.has(what) && !said.has(fix));
+  if (problems.length === 0)
+    return [ok('forge', `${found.kind}, ${(await found.openIssues()).length} open issues`)];
+  return problems.map(({ what, fix }) => warn('forge', what, fix));
+}

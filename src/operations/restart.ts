@@ -1,0 +1,156 @@
+/**
+ * The same task goes on: abandoned → queued on the same row, with its workspace, branch, findings and money spent.
+ *
+ * Done here and not by a runner, under a lease of this process, so that the answer is there when the command returns.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Context } from '../context.ts';
+import { transition } from '../core/decide.ts';
+import { event, type NewEvent } from '../core/event.ts';
+import { isEnded, type StoredTask, type Task } from '../core/task.ts';
+import { UserError } from '../errors.ts';
+import type { Ports } from '../loop/ports.ts';
+import { workspaceSpec } from '../loop/spec.ts';
+import { type Lease, type Store, taskLease } from '../store/store.ts';
+import { isRunnerAlive, isStale } from '../view.ts';
+import { findTask } from './reference.ts';
+
+export interface Restarted {
+  task: string;
+  issue: number | null;
+  from: string;
+  runnerAlive: boolean;
+}
+
+export async function restartTask(
+  context: Context,
+  input: { task: string; force: boolean },
+): Promise<Restarted> {
+  const found = (await findTask(await context.reading(), input.task)).task;
+  refuse(found, input.force);
+  const ports = await context.ports();
+  const { store } = ports;
+  await refuseSecond(store, found);
+  await refuseClosed(ports, found);
+  if (!isEnded(found) && (await isOwnedByOther(context, store, found)))
+    await cancelAndWait(context, store, found);
+  await refuseLostWork(ports, found);
+
+  const lease = await ownLease(ports, found);
+  try {
+    const { takeOver } = await import('../loop/recovery.ts');
+    await takeOver(ports, found.id, lease);
+    const stored = (await store.task(found.id))!;
+    await requeue(ports, lease, stored, await context.operator());
+  } finally {
+    await store.releaseLease(lease);
+  }
+  return {
+    task: found.id,
+    issue: found.issue,
+    from: found.reason ?? found.state,
+    runnerAlive: await isRunnerAlive(store, context),
+  };
+}
+
+function refuse(task: Task, force: boolean): void {
+  if (task.state === 'merged' || task.state === 'completed')
+    throw new UserError(`Task ${task.id} is ${task.state}: there is nothing left to do.`);
+  if (isEnded(task) || force) return;
+  throw new UserError(
+    `Task ${task.id} (#${task.issue}) is ${task.state}, not ended.`,
+    '`--force` cancels it first; `forge-loop resume` releases one that is held.',
+  );
+}
+
+async function refuseSecond(store: Store, task: Task): Promise<void> {
+  if (task.issue === null) return;
+  const others = (await store.tasks({ issue: task.issue })).map((stored) => stored.task);
+  const live = others.find((other) => other.id !== task.id && !isEnded(other));
+  if (!live) return;
+  throw new UserError(
+    `Issue #${task.issue} already has the task ${live.id}, which is ${live.state}.`,
+    `Cancel it first: forge-loop task cancel ${live.id}`,
+  );
+}
+
+async function refuseClosed(ports: Ports, task: Task): Promise<void> {
+  if (task.issue === null) return;
+  const issue = await ports.forge.issue(task.issue);
+  if (issue?.state === 'open') return;
+  throw new UserError(
+    `Issue #${task.issue} is ${issue ? 'closed' : 'gone'}, so task ${task.id} would end at once.`,
+    `Reopen it with: forge-loop issue ready ${task.issue}. That starts a new attempt.`,
+  );
+}
+
+/** Only what was prepared can be missing: a task that never got so far starts from the beginning. */
+async function refuseLostWork(ports: Ports, task: Task): Promise<void> {
+  if (task.workspace === null) return;
+  const probe = await ports.workspaces.probe(workspaceSpec(task));
+  if (probe.exists && probe.intact) return;
+  throw new UserError(
+    `The worktree of task ${task.id} can't be used: ${probe.problem ?? `${task.workspace} is missing.`}`,
+    `Its commits are on ${task.branch}. Start a new attempt instead: forge-loop task retry ${task.issue ?? task.id}`,
+  );
+}
+
+async function isOwnedByOther(context: Context, store: Store, task: Task): Promise<boolean> {
+  const lease = (await store.leases()).find((one) => one.key === taskLease(task.id));
+  return lease !== undefined && !isStale(lease, context);
+}
+
+async function cancelAndWait(context: Context, store: Store, task: Task): Promise<void> {
+  await store.request({ task: task.id, kind: 'cancel', by: await context.operator(), at: context.now() });
+  const giveUpAt = context.now() + CANCEL_WAIT_MS;
+  while (await isOwnedByOther(context, store, task)) {
+    if (context.now() > giveUpAt) {
+      throw new UserError(
+        `The runner did not let go of task ${task.id} within ${CANCEL_WAIT_MS / 1000} s; it was asked to cancel it.`,
+        'See `forge-loop status`, then restart it.',
+      );
+    }
+    await wait(100);
+  }
+}
+
+const CANCEL_WAIT_MS = 60_000;
+
+async function ownLease(ports: Ports, task: Task): Promise<Lease> {
+  const { store, owner, clock, timing } = ports;
+  const lease = await store.acquireLease(
+    taskLease(task.id),
+    owner,
+    clock.now(),
+    timing.leaseTtlMs,
+    ports.isOwnerDead,
+  );
+  if (lease) return lease;
+  throw new UserError(`Another runner owns task ${task.id} now.`, 'See `forge-loop status`.');
+}
+
+/** The request event wakes a runner that is already at work. */
+async function requeue(ports: Ports, lease: Lease, stored: StoredTask, by: string): Promise<void> {
+  const { task, version } = stored;
+  const why = `restart asked by ${by}`;
+  const ended: NewEvent[] = isEnded(task) ? [] : [transition(task, 'abandoned', why, 'cancelled')];
+  const again = transition({ ...task, state: 'abandoned' }, 'queued', why);
+  const { labels } = ports.settings.policy();
+  const relabel = {
+    kind: 'label' as const,
+    issue: task.issue!,
+    add: [labels.running],
+    remove: [labels.ready, labels.needsReview, labels.needsSpec, labels.abandon],
+  };
+  const pending = (await ports.store.requests(task.id)).map((request) => request.id);
+  await ports.store.commit({
+    lease,
+    taskId: task.id,
+    expectedVersion: version,
+    events: [...ended, again, event('request_made', { kind: 'restart', by })],
+    at: ports.clock.now(),
+    dropActions: 'all',
+    addActions: task.issue === null ? [] : [relabel],
+    consumeRequests: pending,
+  });
+}

@@ -1,0 +1,136 @@
+/** Looking at tasks, and asking something of one. What is asked is a fact for the runner that owns the task. */
+import type { Context } from '../context.ts';
+import type { Finding } from '../core/findings.ts';
+import { REASONS } from '../core/machine.ts';
+import { isEnded, type Task } from '../core/task.ts';
+import { UserError } from '../errors.ts';
+import type { RequestKind, TurnRow } from '../store/store.ts';
+import { iso, isRunnerAlive, type TaskView, taskView } from '../view.ts';
+import { findTask } from './reference.ts';
+
+export async function listTasks(context: Context, input: { all: boolean }): Promise<TaskView[]> {
+  const store = await context.reading();
+  if (!store) return [];
+  const { maxTurns } = (await context.settings()).settings.policy;
+  const tasks = await store.tasks(input.all ? {} : { live: true });
+  return Promise.all(tasks.map(async ({ task }) => taskView(task, await store.spend(task.id), maxTurns)));
+}
+
+export interface TaskDetail extends TaskView {
+  advice: string | null;
+  turnsTaken: (Omit<TurnRow, 'startedAt' | 'endedAt'> & { startedAt: string; endedAt: string | null })[];
+  findings: Finding[];
+  pending: { action: string; attempts: number; notBefore: string | null }[];
+  requests: { kind: string; by: string; at: string }[];
+  logs: string;
+}
+
+export async function showTask(context: Context, input: { task: string }): Promise<TaskDetail> {
+  const store = await context.reading();
+  const { task } = await findTask(store, input.task);
+  const { maxTurns } = (await context.settings()).settings.policy;
+  const places = await context.places();
+  return {
+    ...taskView(task, await store!.spend(task.id), maxTurns),
+    advice: task.reason ? REASONS[task.reason].advice : null,
+    turnsTaken: (await store!.turns(task.id)).map((turn) => ({
+      ...turn,
+      startedAt: iso(turn.startedAt)!,
+      endedAt: iso(turn.endedAt),
+    })),
+    findings: await store!.findings(task.id),
+    pending: (await store!.pendingActions(task.id)).map(({ action, attempts, notBefore }) => ({
+      action: action.kind,
+      attempts,
+      notBefore: notBefore > 0 ? iso(notBefore) : null,
+    })),
+    requests: (await store!.requests(task.id)).map(({ kind, by, at }) => ({ kind, by, at: iso(at)! })),
+    logs: places.log(task.id, ''),
+  };
+}
+
+export interface Asked {
+  task: string;
+  issue: number | null;
+  asked: RequestKind;
+  /** Whether a runner is there to apply it now; else the next one does. */
+  runnerAlive: boolean;
+}
+
+export async function ask(context: Context, reference: string, kind: RequestKind): Promise<Asked> {
+  const { task } = await findTask(await context.reading(), reference);
+  refuse(task, kind);
+  if (kind === 'approve') await approveHead(context, task);
+  const store = await context.writing();
+  await store.request({ task: task.id, kind, by: await context.operator(), at: context.now() });
+  return { task: task.id, issue: task.issue, asked: kind, runnerAlive: await isRunnerAlive(store, context) };
+}
+
+function refuse(task: Task, kind: RequestKind): void {
+  const name = `Task ${task.id} (#${task.issue})`;
+  if (isEnded(task)) {
+    const advice =
+      task.state === 'abandoned'
+        ? `\`forge-loop task restart ${task.id}\` goes on with it, \`forge-loop task retry ${task.issue}\` starts a new attempt.`
+        : null;
+    throw new UserError(`${name} has ended: ${task.state}.`, advice);
+  }
+  if (kind === 'approve' && (task.state !== 'awaiting_critic' || task.pull === null)) {
+    throw new UserError(
+      `${name} has nothing to approve: it is ${task.state}.`,
+      'A task is approved while it waits for its critic.',
+    );
+  }
+  if (kind === 'resume' && !task.hold)
+    throw new UserError(
+      `${name} is not held: it is ${task.state}.`,
+      '`forge-loop why` says what it rests on.',
+    );
+}
+
+/** An approval is for one head: the one the task was verified at, or none. */
+async function approveHead(context: Context, task: Task): Promise<void> {
+  const forge = await context.forge();
+  const head = await forge.branchHead(task.branch);
+  if (head?.sha !== task.headSha) {
+    throw new UserError(
+      `${task.branch} is at ${head?.sha.slice(0, 10) ?? 'no commit'}, and task ${task.id} was verified at ${task.headSha?.slice(0, 10)}.`,
+      'Let a runner verify the new head first, then approve it.',
+    );
+  }
+  await forge.approvePull(task.pull!, await context.operator());
+}
+
+export interface Retried {
+  issue: number;
+  previous: string;
+  attempt: number;
+  runnerAlive: boolean;
+}
+
+/** A new attempt: the issue is made ready again, and the request on its last task skips the cooldown. */
+export async function retryTask(context: Context, input: { task: string }): Promise<Retried> {
+  const { task } = await findTask(await context.reading(), input.task);
+  if (task.issue === null)
+    throw new UserError(`Task ${task.id} belongs to no issue.`, `\`forge-loop task restart ${task.id}\``);
+  const store = await context.writing();
+  const attempts = (await store.tasks({ issue: task.issue })).map((stored) => stored.task);
+  const last = attempts.reduce((a, b) => (b.attempt > a.attempt ? b : a));
+  if (!isEnded(last)) {
+    throw new UserError(
+      `Issue #${task.issue} is being worked on: task ${last.id} is ${last.state}.`,
+      `\`forge-loop task cancel ${last.id}\` ends it first.`,
+    );
+  }
+  if (last.state !== 'abandoned')
+    throw new UserError(`Issue #${task.issue} needs no new attempt: task ${last.id} is ${last.state}.`);
+  const by = await context.operator();
+  await store.request({ task: last.id, kind: 'retry', by, at: context.now() });
+  await (await context.forge()).markReady(task.issue, by);
+  return {
+    issue: task.issue,
+    previous: last.id,
+    attempt: last.attempt + 1,
+    runnerAlive: await isRunnerAlive(store, context),
+  };
+}

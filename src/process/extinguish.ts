@@ -1,0 +1,63 @@
+/**
+ * Ends processes for good: asks, waits, kills, and looks again until nobody is left.
+ *
+ * Looking again is the point: between a look and a signal a process may fork, and its child carries the same mark.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type LiveProcess, liveProcesses, markOf } from './table.ts';
+
+export interface Lineage {
+  /** Process groups that are ours; a session of that number counts too, so that a shell's job control hides nobody. */
+  groups: readonly number[];
+  /** Whoever carries this mark is ours as well, wherever it went. */
+  mark: string | null;
+  /** Start time of the eldest: whoever is older can't be a descendant. */
+  since: string | null;
+}
+
+export interface Extinguished {
+  stopped: number[];
+  /** Still there after the last attempt: in the kernel's hands, or another user's. */
+  survivors: number[];
+}
+
+export const GRACE_MS = 2_000;
+const GIVE_UP_MS = 30_000;
+
+export async function extinguish(lineage: Lineage): Promise<Extinguished> {
+  const begun = performance.now();
+  const asked = new Set<number>();
+  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 100)) {
+    const found = membersOf(lineage);
+    const survivors = found.map((live) => live.pid);
+    const elapsedMs = performance.now() - begun;
+    if (found.length === 0 || elapsedMs > GIVE_UP_MS) {
+      return { stopped: [...asked].filter((pid) => !survivors.includes(pid)), survivors };
+    }
+    if (elapsedMs >= GRACE_MS) kill(found, lineage.groups);
+    else for (const pid of survivors) if (!asked.has(pid)) send(pid, 'SIGTERM');
+    for (const pid of survivors) asked.add(pid);
+    await delay(pauseMs);
+  }
+}
+
+function membersOf({ groups, mark, since }: Lineage): LiveProcess[] {
+  const inGroup = (live: LiveProcess) =>
+    groups.includes(live.group) || (live.session !== null && groups.includes(live.session));
+  const marked = (live: LiveProcess) =>
+    mark !== null && (since === null || Number(live.startTime) >= Number(since)) && markOf(live.pid) === mark;
+  return liveProcesses().filter((live) => live.pid !== process.pid && (inGroup(live) || marked(live)));
+}
+
+/** A group is killed as one, so that it can't outrun us by forking. */
+function kill(found: LiveProcess[], groups: readonly number[]): void {
+  for (const group of groups) if (found.some((live) => live.group === group)) send(-group, 'SIGKILL');
+  for (const live of found) send(live.pid, 'SIGKILL');
+}
+
+/** Gone already, or another user's: the next look tells. */
+function send(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal);
+  } catch {}
+}

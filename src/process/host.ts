@@ -1,0 +1,169 @@
+/**
+ * Children as processes of this machine.
+ *
+ * The held child is a shell that waits for the word `go` on its fourth file and then becomes the program, keeping its
+ * pid. When the runner dies first, the shell reads the end of the file instead and exits: nothing ran.
+ *
+ * A launch leaves nothing behind. When the child has ended, for whatever reason, so does everything it started: its
+ * process group, and whoever left the group but still carries its mark. A process that left the group *and* cleared
+ * its environment escapes; only a sandbox holds that one.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import type { ProcessRecord } from '../store/store.ts';
+import { extinguish } from './extinguish.ts';
+import { collectOutput } from './output.ts';
+import { type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
+import { openStreams, type Streams } from './streams.ts';
+import { bootId, processAt } from './table.ts';
+
+const HELD = 'read -r go <&3 && [ "$go" = go ] && exec 3<&- && exec "$@"';
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export function hostProcesses(): Processes {
+  return { launch, isAlive, stop };
+}
+
+async function launch(request: LaunchRequest): Promise<LaunchResult> {
+  const begun = performance.now();
+  const ended = (part: Partial<LaunchResult>): LaunchResult => ({
+    code: null,
+    signal: null,
+    timedOut: false,
+    cancelled: false,
+    spawnError: null,
+    tail: '',
+    ...part,
+    durationMs: Math.round(performance.now() - begun),
+  });
+  try {
+    return ended(await live(request));
+  } catch (error) {
+    return ended({ spawnError: (error as Error).message });
+  }
+}
+
+async function live(request: LaunchRequest): Promise<Partial<LaunchResult>> {
+  if (request.signal.aborted) return { cancelled: true };
+  await mustBeDirectory(request.cwd);
+  const streams = await openStreams(request.stdin);
+  const output = await collectOutput(streams.output, request.logPath, () => request.onOutput?.()).catch(
+    (error) => {
+      streams.handOver();
+      streams.output.destroy();
+      throw error;
+    },
+  );
+  try {
+    const held = await hold(request, streams);
+    const refused = await refusal(request, held);
+    if (refused) {
+      held.child.kill('SIGKILL');
+      await held.exited;
+      return { ...refused, tail: await output.finish() };
+    }
+    held.gate.end('go\n');
+    const end = await firstEnd(held, request);
+    const { survivors } = await extinguish({
+      groups: [held.pid],
+      mark: request.env[MARK] ?? null,
+      since: held.startTime,
+    });
+    if (survivors.length > 0) await output.note(`still running after SIGKILL: ${survivors.join(', ')}`);
+    const { code, signal } = await held.exited;
+    return {
+      code,
+      signal,
+      timedOut: end === 'timed_out',
+      cancelled: end === 'cancelled',
+      tail: await output.finish(),
+    };
+  } catch (error) {
+    await output.finish();
+    throw error;
+  }
+}
+
+interface Held {
+  child: ChildProcess;
+  pid: number;
+  startTime: string;
+  /** Writing `go` here lets the child run; closing it ends the child. */
+  gate: Writable;
+  exited: Promise<{ code: number | null; signal: string | null }>;
+}
+
+async function hold(request: LaunchRequest, streams: Streams): Promise<Held> {
+  try {
+    const child = spawn('/bin/sh', ['-c', HELD, 'sh', ...request.argv], {
+      cwd: request.cwd,
+      env: request.env,
+      detached: true,
+      stdio: [streams.stdinFd, streams.outputFd, streams.outputFd, 'pipe'],
+    });
+    const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    const gate = child.stdio[3] as Writable;
+    // A child that was killed while held has nobody to read the word.
+    gate?.on('error', () => {});
+    await once(child, 'spawn');
+    const pid = child.pid as number;
+    const startTime = processAt(pid)?.startTime;
+    if (startTime === undefined) throw new Error(`the child ${pid} ended while it was held`);
+    return { child, pid, startTime, gate, exited };
+  } finally {
+    streams.handOver();
+  }
+}
+
+/** Why the child may not run; null when its record is durable and nobody has cancelled. */
+async function refusal(request: LaunchRequest, held: Held): Promise<Partial<LaunchResult> | null> {
+  try {
+    await request.onHeld({ pid: held.pid, startTime: held.startTime, bootId: bootId() });
+  } catch (error) {
+    return { spawnError: `not started, because it could not be recorded: ${(error as Error).message}` };
+  }
+  return request.signal.aborted ? { cancelled: true } : null;
+}
+
+async function firstEnd(held: Held, request: LaunchRequest): Promise<'exited' | 'timed_out' | 'cancelled'> {
+  const { signal, timeoutMs } = request;
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
+  const interrupted = new Promise<'timed_out' | 'cancelled'>((resolve) => {
+    if (timeoutMs !== null)
+      timer = setTimeout(() => resolve('timed_out'), Math.min(timeoutMs, LONGEST_TIMER_MS));
+    onAbort = () => resolve('cancelled');
+    signal.addEventListener('abort', onAbort);
+  });
+  try {
+    return await Promise.race([held.exited.then(() => 'exited' as const), interrupted]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function mustBeDirectory(cwd: string): Promise<void> {
+  const found = await stat(cwd).catch(() => null);
+  if (!found?.isDirectory()) throw new Error(`the working directory ${cwd} does not exist`);
+}
+
+async function isAlive(record: ProcessRecord): Promise<boolean> {
+  return record.bootId === bootId() && processAt(record.pid)?.startTime === record.startTime;
+}
+
+async function stop(task: string, records: readonly ProcessRecord[]): Promise<number[]> {
+  const groups: number[] = [];
+  for (const record of records) if (await isAlive(record)) groups.push(record.pid);
+  const { stopped, survivors } = await extinguish({ groups, mark: task, since: null });
+  if (survivors.length > 0) {
+    throw new Error(
+      `task ${task}: processes ${survivors.join(', ')} could not be killed; end them and try again`,
+    );
+  }
+  return stopped;
+}

@@ -1,0 +1,81 @@
+/**
+ * A child's output on its way to the log.
+ *
+ * The next chunk is read when the last one is written, so a flood waits in the pipe and not in our memory. Past its
+ * limit the log says that it was cut; the tail goes on. A log that can't be written (a full disk) costs the log, never
+ * the child.
+ */
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface Output {
+  /** Drains what is left, but does not wait for a stranger that keeps the pipe open. Returns the tail. */
+  finish(): Promise<string>;
+  /** A line of ours, in the log and in the tail. */
+  note(text: string): Promise<void>;
+}
+
+const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
+const TAIL_BYTES = 16 * 1024;
+const DRAIN_MS = 2_000;
+
+export async function collectOutput(
+  stream: Readable,
+  logPath: string,
+  onOutput: () => void,
+): Promise<Output> {
+  await mkdir(dirname(logPath), { recursive: true });
+  const log = await open(logPath, 'a', 0o600);
+  let room = LOG_LIMIT_BYTES;
+  let broken = false;
+  let tail: Buffer = Buffer.alloc(0);
+
+  const keep = (chunk: Buffer) => {
+    tail = Buffer.from(Buffer.concat([tail, chunk.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES));
+  };
+  const write = async (chunk: Buffer) => {
+    if (broken) return;
+    try {
+      await log.appendFile(chunk);
+    } catch (error) {
+      broken = true;
+      keep(ours(`the log ${logPath} could not be written: ${(error as Error).message}`));
+    }
+  };
+  const take = async (chunk: Buffer) => {
+    keep(chunk);
+    if (room <= 0) return;
+    await write(chunk.subarray(0, room));
+    room -= chunk.length;
+    if (room <= 0) await write(ours(`the log was cut here, after ${LOG_LIMIT_BYTES} bytes`));
+  };
+
+  const drained = (async () => {
+    for await (const chunk of stream) {
+      onOutput();
+      await take(chunk as Buffer);
+    }
+  })().catch(() => {
+    // Destroyed by finish: what a stranger writes from now on is not ours.
+  });
+
+  return {
+    async note(text) {
+      keep(ours(text));
+      await write(ours(text));
+    },
+    async finish() {
+      const patience = new AbortController();
+      await Promise.race([drained, delay(DRAIN_MS, null, patience).catch(() => {})]);
+      patience.abort();
+      stream.destroy();
+      await drained;
+      await log.close();
+      return tail.toString('utf8').replace(/^\uFFFD+/, '');
+    },
+  };
+}
+
+const ours = (text: string): Buffer => Buffer.from(`\n[forge-loop] ${text}\n`);

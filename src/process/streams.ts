@@ -1,0 +1,55 @@
+/**
+ * A child's stdin, stdout and stderr as a file and a pipe of the kernel.
+ *
+ * Node's own pipes are sockets, and a socket can't be opened by name: under them `cat /dev/stdin` and
+ * `echo > /dev/stderr`, common in agents' and gates' scripts, fail. One pipe for both outputs also keeps them in the
+ * order in which they were written.
+ */
+import { execFile } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+
+export interface Streams {
+  stdinFd: number;
+  outputFd: number;
+  /** Ends when the last process that can write to `outputFd` is gone. */
+  output: Readable;
+  /** Closes our copies of the child's ends, once the child has its own or will never be. */
+  handOver(): void;
+}
+
+const run = promisify(execFile);
+
+export async function openStreams(stdin: string): Promise<Streams> {
+  const dir = await mkdtemp(join(tmpdir(), 'forge-child-'));
+  const opened: number[] = [];
+  const hold = (fd: number) => {
+    opened.push(fd);
+    return fd;
+  };
+  try {
+    const inputPath = join(dir, 'stdin');
+    const pipePath = join(dir, 'output');
+    await Promise.all([writeFile(inputPath, stdin, { mode: 0o600 }), run('mkfifo', ['-m', '600', pipePath])]);
+    const stdinFd = hold(openSync(inputPath, 'r'));
+    // The reader first and without waiting: opening either end alone would block until the other is open.
+    const readerFd = hold(openSync(pipePath, constants.O_RDONLY | constants.O_NONBLOCK));
+    const outputFd = hold(openSync(pipePath, 'w'));
+    const output = new Socket({ fd: readerFd, readable: true, writable: false });
+    const handOver = () => {
+      closeSync(stdinFd);
+      closeSync(outputFd);
+    };
+    return { stdinFd, outputFd, output, handOver };
+  } catch (error) {
+    for (const fd of opened) closeSync(fd);
+    throw error;
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What the kernel says about processes: who lives, since when, in which group.
+ *
+ * A pid alone names nobody, because pids are used again; pid, start time and boot id together do. Zombies count as
+ * dead: nothing of them runs, and whoever should reap them may never do so.
+ *
+ * Linux answers from /proc. Elsewhere `ps` does, and marks can't be read, so only process groups are found there.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { MARK } from './process.ts';
+
+export interface LiveProcess {
+  pid: number;
+  group: number;
+  session: number | null;
+  startTime: string;
+}
+
+const onLinux = process.platform === 'linux';
+
+export function liveProcesses(): LiveProcess[] {
+  if (!onLinux) return ps('-axo', 'pid=,pgid=,stat=,lstart=');
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => fromProc(Number(name)))
+    .filter((live) => live !== null);
+}
+
+/** Null when there is no such process, or only what is left of one. */
+export function processAt(pid: number): LiveProcess | null {
+  return onLinux ? fromProc(pid) : (ps('-o', 'pid=,pgid=,stat=,lstart=', '-p', String(pid))[0] ?? null);
+}
+
+/** The value of FORGE_MARK a process was started with; null when it has none or belongs to somebody else. */
+export function markOf(pid: number): string | null {
+  const environ = onLinux ? read(`/proc/${pid}/environ`) : null;
+  const marked = environ?.split('\0').find((entry) => entry.startsWith(`${MARK}=`));
+  return marked?.slice(MARK.length + 1) ?? null;
+}
+
+/** Changes with every start of the machine. */
+export function bootId(): string {
+  if (onLinux) return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  const said = execFileSync('sysctl', ['-n', 'kern.boottime'], { encoding: 'utf8' });
+  return /sec = (\d+)/.exec(said)?.[1] ?? said.trim();
+}
+
+function fromProc(pid: number): LiveProcess | null {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  // The command's name stands in parentheses and may hold anything, also spaces and parentheses.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, , group, session] = fields;
+  if (state === 'Z' || state === 'X') return null;
+  return { pid, group: Number(group), session: Number(session), startTime: fields[19] ?? '' };
+}
+
+function ps(...args: string[]): LiveProcess[] {
+  const lines = listing(args).split('\n');
+  return lines.flatMap((line) => {
+    const [, pid, group, state, startTime] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line) ?? [];
+    if (!pid || !startTime || state?.startsWith('Z')) return [];
+    return [{ pid: Number(pid), group: Number(group), session: null, startTime }];
+  });
+}
+
+/** `ps` exits with 1 when it found nobody. */
+function listing(args: string[]): string {
+  try {
+    return execFileSync('ps', args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } });
+  } catch {
+    return '';
+  }
+}
+
+/** Null when the process went away meanwhile or is not ours to look at. */
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

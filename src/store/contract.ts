@@ -1,0 +1,608 @@
+/** What every store must do. A new implementation's test calls `storeContract` and adds only what is its own. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  alive,
+  anyEvent,
+  claim,
+  claimed,
+  cleared,
+  commit,
+  completed,
+  everything,
+  finding,
+  held,
+  kinds,
+  LABEL,
+  lease,
+  mulberry32,
+  reach,
+  started,
+  TTL,
+  to,
+  used,
+} from '../../test/support/store-steps.ts';
+import { event } from '../core/event.ts';
+import type { Finding } from '../core/findings.ts';
+import { fold } from '../core/task.ts';
+import { LeaseLost, LimitReached, UserError, VersionConflict } from '../errors.ts';
+import { INTAKE_LEASE, type Store, taskLease } from './store.ts';
+
+export interface StoreUnderTest {
+  store: Store;
+  /** The same data, as another process would find it. */
+  reopen(): Promise<Store>;
+  cleanup(): Promise<void>;
+}
+
+export function storeContract(name: string, make: () => Promise<StoreUnderTest>): void {
+  describe(`${name} as a store`, () => {
+    let made: StoreUnderTest;
+    let store: Store;
+    beforeEach(async () => {
+      made = await make();
+      store = made.store;
+    });
+    afterEach(() => made.cleanup());
+
+    describe('claiming', () => {
+      test('gives an issue one task, although two ask at once (dispatch 13)', async () => {
+        const intake = await lease(store, INTAKE_LEASE);
+        const claims = await Promise.all([claim(store, intake, 'a', 7), claim(store, intake, 'b', 7)]);
+        expect(claims.map((claimed) => claimed?.task.id)).toEqual(['a', undefined]);
+        expect((await store.tasks()).map(({ task }) => task.id)).toEqual(['a']);
+        expect(await store.events({ task: 'b' })).toEqual([]);
+      });
+
+      test('writes the row, its events and its actions together', async () => {
+        const claimed = await claim(store, await lease(store, INTAKE_LEASE), 'a', 7, [LABEL]);
+        expect(claimed).toMatchObject({
+          version: 1,
+          task: { id: 'a', issue: 7, state: 'queued', createdAt: 10 },
+        });
+        expect((await store.events()).map((e) => [e.seq, e.task, e.type])).toEqual([
+          [1, 'a', 'task_created'],
+          [2, 'a', 'worker_state_transition'],
+        ]);
+        expect(await store.pendingActions('a')).toEqual([
+          { id: expect.any(Number), task: 'a', action: LABEL, startedAt: null, attempts: 0, notBefore: 0 },
+        ]);
+      });
+
+      test('gives the issue a new task once the earlier one has ended', async () => {
+        const a = await claimed(store, 'a', 7);
+        await commit(store, a, [to(a.task, 'abandoned')]);
+        expect(await claim(store, await lease(store, INTAKE_LEASE), 'b', 7)).toMatchObject({
+          task: { id: 'b' },
+        });
+        expect((await store.tasks({ issue: 7 })).map(({ task }) => task.id)).toEqual(['a', 'b']);
+      });
+
+      test('lets tasks without an issue be many', async () => {
+        const intake = await lease(store, INTAKE_LEASE);
+        expect(await claim(store, intake, 'a', null)).not.toBeNull();
+        expect(await claim(store, intake, 'b', null)).not.toBeNull();
+      });
+
+      test('needs the intake lease, valid at that time', async () => {
+        const task = await lease(store, taskLease('a'));
+        await expect(claim(store, task, 'a', 7)).rejects.toThrow(LeaseLost);
+        const expired = await lease(store, INTAKE_LEASE, 'me', -TTL);
+        await expect(claim(store, expired, 'a', 7)).rejects.toThrow(LeaseLost);
+        expect(await store.tasks()).toEqual([]);
+      });
+
+      test('does not let a restart stand beside the task that replaced it', async () => {
+        const a = await claimed(store, 'a', 7);
+        const ended = await commit(store, a, [to(a.task, 'abandoned')]);
+        await claimed(store, 'b', 7);
+        await expect(commit(store, ended, [to(ended.task, 'queued')])).rejects.toThrow(UserError);
+        expect((await store.task('a'))?.task.state).toBe('abandoned');
+      });
+    });
+
+    describe('committing', () => {
+      test('returns what is stored, one version further', async () => {
+        const a = await claimed(store, 'a', 7);
+        const after = await commit(store, a, [to(a.task, 'dispatched')]);
+        expect(after).toMatchObject({ version: 2, task: { state: 'dispatched', startedAt: 20 } });
+        expect(await store.task('a')).toEqual(after);
+      });
+
+      test('refuses an older version, whole', async () => {
+        const a = await claimed(store, 'a', 7);
+        await commit(store, a, [to(a.task, 'dispatched')]);
+        const before = await everything(store, 'a');
+        const stale = commit(store, a, [to(a.task, 'abandoned')], {
+          addActions: [LABEL],
+          findings: [finding('f')],
+        });
+        await expect(stale).rejects.toThrow(VersionConflict);
+        expect(await everything(store, 'a')).toEqual(before);
+      });
+
+      test('lets only one of two commits at the same version happen', async () => {
+        const a = await claimed(store, 'a', 7);
+        const mine = await lease(store, taskLease('a'));
+        const commits = [1, 2].map(() => commit(store, a, [cleared('operator_pause')], { lease: mine }));
+        const settled = await Promise.allSettled(commits);
+        expect(settled.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected']);
+        expect((await store.task('a'))?.version).toBe(2);
+      });
+
+      test('refuses an edge the machine does not have, whole', async () => {
+        const a = await claimed(store, 'a', 7);
+        const before = await everything(store, 'a');
+        const illegal = commit(store, a, [held('operator_pause'), to(a.task, 'merging')], {
+          addActions: [LABEL],
+        });
+        await expect(illegal).rejects.toThrow('no edge');
+        expect(await everything(store, 'a')).toEqual(before);
+      });
+
+      test('needs the lease of that very task', async () => {
+        const a = await claimed(store, 'a', 7);
+        const other = await lease(store, taskLease('b'));
+        await expect(commit(store, a, [], { lease: other })).rejects.toThrow(LeaseLost);
+      });
+
+      test('is refused for a runner whose lease was taken over (dispatch 39)', async () => {
+        const old = await lease(store, taskLease('a'));
+        const a = await claimed(store, 'a', 7);
+        const taken = await store.acquireLease(taskLease('a'), 'new', TTL, TTL, alive);
+        expect(taken?.fencing).toBe(old.fencing + 1);
+        await expect(commit(store, a, [], { lease: old, at: TTL + 1 })).rejects.toThrow(LeaseLost);
+        await expect(commit(store, a, [], { lease: old, at: 1 })).rejects.toThrow(LeaseLost);
+        expect(await commit(store, a, [], { lease: taken!, at: TTL + 1 })).toMatchObject({ version: 2 });
+      });
+
+      test('is refused once the lease expired, taken over or not (dispatch 39)', async () => {
+        const a = await claimed(store, 'a', 7);
+        const mine = await lease(store, taskLease('a'), 'me', 0);
+        await expect(commit(store, a, [], { lease: mine, at: TTL })).rejects.toThrow(LeaseLost);
+        expect(await commit(store, a, [], { lease: mine, at: TTL - 1 })).toMatchObject({ version: 2 });
+      });
+
+      test('stamps events without gaps, whoever commits in between', async () => {
+        const tasks = await Promise.all([1, 2, 3].map((issue) => claimed(store, `t${issue}`, issue)));
+        await Promise.all(
+          tasks.map(async (task) => {
+            let current = task;
+            for (let round = 0; round < 10; round++) {
+              current = await commit(store, current, [held('operator_pause'), cleared('operator_pause')]);
+              await store.record({ events: [event('loop_paused', { by: 'me' })], at: 1 });
+            }
+          }),
+        );
+        const events = await store.events();
+        expect(events).toHaveLength(3 * 2 + 3 * 10 * 3);
+        expect(events.map((e) => e.seq)).toEqual(events.map((_, index) => index + 1));
+      });
+
+      test('leaves no gap when a commit in between was refused', async () => {
+        const a = await claimed(store, 'a', 7);
+        await expect(commit(store, a, [to(a.task, 'merged'), to(a.task, 'merging')])).rejects.toThrow();
+        await commit(store, a, [to(a.task, 'dispatched')]);
+        expect((await store.events()).map((e) => e.seq)).toEqual([1, 2, 3]);
+      });
+
+      test('keeps row and events the same story over random legal walks', async () => {
+        for (let seed = 1; seed <= 10; seed++) {
+          const random = mulberry32(seed);
+          let current = await claimed(store, `walk-${seed}`, 1000 + seed);
+          for (let step = 0; step < 40; step++) {
+            current = await commit(store, current, [anyEvent(current.task, random)], { at: 100 + step });
+          }
+          const again = await store.task(current.task.id);
+          expect(again).toEqual(current);
+          expect(
+            fold(current.task.id, await store.events({ task: current.task.id })),
+            `seed ${seed}`,
+          ).toEqual(again?.task);
+        }
+      });
+
+      test('gives values that are nobody else’s', async () => {
+        const a = await claimed(store, 'a', 7);
+        a.task.state = 'merged';
+        a.task.contract.title = 'changed';
+        (await store.events())[0]!.at = 0;
+        expect(await store.task('a')).toMatchObject({
+          task: { state: 'queued', contract: { title: 'Title' } },
+        });
+        expect((await store.events())[0]?.at).toBe(10);
+      });
+    });
+
+    describe('limits', () => {
+      test('are about the others, and count what holds a slot', async () => {
+        const [a, b] = [await claimed(store, 'a', 1), await claimed(store, 'b', 2)];
+        const dispatched = await commit(store, a, [to(a.task, 'dispatched')], { limits: { slots: 1 } });
+        const before = await everything(store, 'b');
+        const refused = commit(store, b, [to(b.task, 'dispatched')], {
+          limits: { slots: 1 },
+          addActions: [LABEL],
+        });
+        await expect(refused).rejects.toThrow(LimitReached);
+        expect(await everything(store, 'b')).toEqual(before);
+
+        await commit(store, dispatched, [held('retry_backoff')]);
+        await commit(store, b, [to(b.task, 'dispatched')], { limits: { slots: 1 } });
+      });
+
+      test('refuse nothing to a task that takes nothing, or has it already', async () => {
+        const [a, b] = [await claimed(store, 'a', 1), await claimed(store, 'b', 2)];
+        const running = await commit(store, a, [to(a.task, 'dispatched')]);
+        await commit(store, b, [cleared('operator_pause')], { limits: { slots: 0, critics: 0, merging: 0 } });
+        await commit(store, running, [to(running.task, 'running')], { limits: { slots: 0 } });
+      });
+
+      test('count critics at work', async () => {
+        const [a, b] = [await claimed(store, 'a', 1), await claimed(store, 'b', 2)];
+        const judging = await commit(store, a, [started('critic', 1)], { limits: { critics: 1 } });
+        await expect(commit(store, b, [started('critic', 1)], { limits: { critics: 1 } })).rejects.toThrow(
+          LimitReached,
+        );
+        await commit(store, b, [started('coder', 1)], { limits: { critics: 1 } });
+        await commit(store, judging, [completed('critic', 1)]);
+        const free = await store.task('b');
+        await commit(store, free!, [completed('coder', 1), started('critic', 2)], { limits: { critics: 1 } });
+      });
+
+      test('count tasks that are merging', async () => {
+        const [a, b] = [await reach(store, 'a', 1), await reach(store, 'b', 2)];
+        const merging = await commit(store, a, [to(a.task, 'merging')], { limits: { merging: 1 } });
+        const second = commit(store, b, [to(b.task, 'merging')], { limits: { merging: 1 } });
+        await expect(second).rejects.toThrow(LimitReached);
+        await commit(store, merging, [to(merging.task, 'merged')]);
+        await commit(store, b, [to(b.task, 'merging')], { limits: { merging: 1 } });
+      });
+    });
+
+    describe('actions', () => {
+      test('come in the order they were decided, per task', async () => {
+        const a = await claimed(store, 'a', 1, [LABEL]);
+        await commit(store, a, [], { addActions: [{ kind: 'prepare_workspace' }, { kind: 'checkpoint' }] });
+        await claimed(store, 'b', 2, [{ kind: 'reap_workspace' }]);
+        expect(await kinds(store, 'a')).toEqual(['label', 'prepare_workspace', 'checkpoint']);
+        expect(await kinds(store, 'b')).toEqual(['reap_workspace']);
+      });
+
+      test('are marked as started and counted', async () => {
+        await claimed(store, 'a', 1, [LABEL]);
+        const mine = await lease(store, taskLease('a'));
+        const [action] = await store.pendingActions('a');
+        await store.startAction(mine, action!.id, 30);
+        await store.startAction(mine, action!.id, 31);
+        expect(await store.pendingActions('a')).toMatchObject([{ startedAt: 31, attempts: 2 }]);
+      });
+
+      test('are finished with the commit that has their outcome, and only once', async () => {
+        const a = await claimed(store, 'a', 1, [LABEL, { kind: 'checkpoint' }]);
+        const [first] = await store.pendingActions('a');
+        const next = await commit(store, a, [cleared('operator_pause')], { finishAction: first!.id });
+        expect(await kinds(store, 'a')).toEqual(['checkpoint']);
+        const before = await everything(store, 'a');
+        const twice = commit(store, next, [cleared('operator_pause')], { finishAction: first!.id });
+        await expect(twice).rejects.toThrow(VersionConflict);
+        expect(await everything(store, 'a')).toEqual(before);
+      });
+
+      test('of another task are not finished', async () => {
+        const a = await claimed(store, 'a', 1);
+        await claimed(store, 'b', 2, [LABEL]);
+        const [others] = await store.pendingActions('b');
+        await expect(commit(store, a, [], { finishAction: others!.id })).rejects.toThrow(VersionConflict);
+        expect(await kinds(store, 'b')).toEqual(['label']);
+      });
+
+      test('are dropped all together, but not those of the same commit', async () => {
+        const a = await claimed(store, 'a', 1, [LABEL, { kind: 'checkpoint' }]);
+        await commit(store, a, [], { dropActions: 'all', addActions: [{ kind: 'preserve_workspace' }] });
+        expect(await kinds(store, 'a')).toEqual(['preserve_workspace']);
+      });
+
+      test('never get the number of an earlier one', async () => {
+        const a = await claimed(store, 'a', 1, [LABEL]);
+        const [first] = await store.pendingActions('a');
+        await commit(store, a, [], { finishAction: first!.id, addActions: [LABEL] });
+        expect((await store.pendingActions('a'))[0]!.id).toBeGreaterThan(first!.id);
+      });
+
+      test('are put off with their event', async () => {
+        const a = await claimed(store, 'a', 1, [LABEL]);
+        const mine = await lease(store, taskLease('a'));
+        const [action] = await store.pendingActions('a');
+        await store.startAction(mine, action!.id, 30);
+        const failed = event('effect_failed', { action: 'label', problem: 'no answer', attempt: 1 });
+        await store.deferAction(mine, action!.id, 99, [failed], 31);
+        expect(await store.pendingActions('a')).toMatchObject([
+          { startedAt: null, attempts: 1, notBefore: 99 },
+        ]);
+        expect(await store.events({ last: 1 })).toMatchObject([
+          { seq: 3, task: 'a', type: 'effect_failed', at: 31 },
+        ]);
+        expect(await store.task('a')).toEqual(a);
+      });
+
+      test('put off with an event about the task change its row as well', async () => {
+        const a = await claimed(store, 'a', 1, [LABEL]);
+        const [action] = await store.pendingActions('a');
+        await store.deferAction(
+          await lease(store, taskLease('a')),
+          action!.id,
+          99,
+          [held('retry_backoff')],
+          31,
+        );
+        const after = await store.task('a');
+        expect(after).toMatchObject({ version: a.version + 1, task: { hold: { reason: 'retry_backoff' } } });
+        expect(fold('a', await store.events({ task: 'a' }))).toEqual(after?.task);
+      });
+
+      test('are started and put off only by the owner of their task', async () => {
+        await claimed(store, 'a', 1, [LABEL]);
+        const [action] = await store.pendingActions('a');
+        const other = await lease(store, taskLease('b'));
+        const mine = await lease(store, taskLease('a'), 'me', 0);
+        await expect(store.startAction(other, action!.id, 1)).rejects.toThrow(LeaseLost);
+        await expect(store.startAction(mine, action!.id, TTL)).rejects.toThrow(LeaseLost);
+        await expect(store.deferAction(mine, action!.id, 99, [], TTL)).rejects.toThrow(LeaseLost);
+        expect(await store.pendingActions('a')).toMatchObject([
+          { startedAt: null, attempts: 0, notBefore: 0 },
+        ]);
+      });
+
+      test('that are gone can’t be started', async () => {
+        const mine = await lease(store, taskLease('a'));
+        await expect(store.startAction(mine, 12, 1)).rejects.toThrow(VersionConflict);
+      });
+
+      test('of the loop itself are recorded, performed and finished without a task', async () => {
+        const intake = await lease(store, INTAKE_LEASE);
+        const declined = event('issue_declined', { issue: 3, bodyHash: 'h', questions: ['why?'] });
+        await store.record({ lease: intake, events: [declined], at: 5, addActions: [LABEL] });
+        expect(await store.events()).toEqual([{ seq: 1, at: 5, task: null, ...declined }]);
+        const [action] = await store.pendingActions(null);
+        await store.startAction(intake, action!.id, 6);
+        await store.deferAction(intake, action!.id, 50, [], 7);
+        expect(await store.pendingActions(null)).toMatchObject([{ task: null, attempts: 1, notBefore: 50 }]);
+        await store.record({ lease: intake, events: [], at: 8, finishAction: action!.id });
+        expect(await store.pendingActions(null)).toEqual([]);
+        await expect(store.record({ events: [], at: 9, finishAction: action!.id })).rejects.toThrow(
+          VersionConflict,
+        );
+      });
+
+      test('of the loop are not recorded under a lost lease', async () => {
+        const intake = await lease(store, INTAKE_LEASE, 'me', 0);
+        const late = store.record({ lease: intake, events: [event('loop_paused', { by: 'me' })], at: TTL });
+        await expect(late).rejects.toThrow(LeaseLost);
+        expect(await store.events()).toEqual([]);
+      });
+    });
+
+    describe('leases', () => {
+      test('belong to one owner until they lapse', async () => {
+        const mine = await store.acquireLease('k', 'me', 0, 100, alive);
+        expect(mine).toEqual({ key: 'k', owner: 'me', fencing: 1, expiresAt: 100 });
+        expect(await store.acquireLease('k', 'you', 99, 100, alive)).toBeNull();
+        expect(await store.acquireLease('k', 'me', 50, 100, alive)).toEqual({ ...mine, expiresAt: 150 });
+        expect(await store.acquireLease('k', 'you', 150, 100, alive)).toMatchObject({
+          owner: 'you',
+          fencing: 2,
+        });
+        expect(await store.acquireLease('k', 'me', 151, 100, alive)).toBeNull();
+      });
+
+      test('of an owner that is dead lapse at once (dispatch 39)', async () => {
+        await store.acquireLease('k', 'dead', 0, 100, alive);
+        const taken = await store.acquireLease('k', 'me', 1, 100, (owner) => owner === 'dead');
+        expect(taken).toMatchObject({ owner: 'me', fencing: 2 });
+      });
+
+      test('go to one of two that ask at once', async () => {
+        const asked = await Promise.all(
+          ['me', 'you'].map((owner) => store.acquireLease('k', owner, 0, 100, alive)),
+        );
+        expect(asked.filter((granted) => granted !== null)).toHaveLength(1);
+      });
+
+      test('are renewed together, except those taken over', async () => {
+        await store.acquireLease('a', 'me', 0, 100, alive);
+        await store.acquireLease('b', 'me', 0, 100, alive);
+        await store.acquireLease('b', 'you', 100, 100, alive);
+        expect(await store.renewLeases('me', 101, 100)).toEqual([
+          { key: 'a', owner: 'me', fencing: 1, expiresAt: 201 },
+        ]);
+        expect(await store.leases()).toEqual([
+          { key: 'a', owner: 'me', fencing: 1, expiresAt: 201 },
+          { key: 'b', owner: 'you', fencing: 2, expiresAt: 200 },
+        ]);
+      });
+
+      test('are free after release, with a number that was never used', async () => {
+        const mine = await lease(store, taskLease('a'), 'me', 0);
+        const a = await claimed(store, 'a', 1);
+        await store.releaseLease(mine);
+        expect((await store.leases()).map(({ key }) => key)).not.toContain(mine.key);
+        await expect(commit(store, a, [], { lease: mine, at: 1 })).rejects.toThrow(LeaseLost);
+        const again = await store.acquireLease(taskLease('a'), 'me', 1, TTL, alive);
+        expect(again?.fencing).toBe(mine.fencing + 1);
+        await expect(commit(store, a, [], { lease: mine, at: 2 })).rejects.toThrow(LeaseLost);
+      });
+
+      test('are not released by somebody who lost them', async () => {
+        const old = await lease(store, 'k', 'old', 0);
+        await store.acquireLease('k', 'new', TTL, TTL, alive);
+        await store.releaseLease(old);
+        expect(await store.leases()).toMatchObject([{ owner: 'new' }]);
+      });
+    });
+
+    describe('tasks', () => {
+      test('are listed oldest first', async () => {
+        await claimed(store, 'z', 1, [], 30);
+        await claimed(store, 'm', 2, [], 20);
+        await claimed(store, 'a', 3, [], 30);
+        expect((await store.tasks()).map(({ task }) => task.id)).toEqual(['m', 'z', 'a']);
+      });
+
+      test('are live until they have ended and nothing is left to do', async () => {
+        const a = await claimed(store, 'a', 1, [LABEL]);
+        const b = await claimed(store, 'b', 2);
+        await commit(store, a, [to(a.task, 'abandoned')]);
+        await commit(store, b, [to(b.task, 'abandoned')]);
+        await claimed(store, 'c', 3);
+        expect((await store.tasks({ live: true })).map(({ task }) => task.id)).toEqual(['a', 'c']);
+        expect((await store.tasks({ live: true, issue: 2 })).map(({ task }) => task.id)).toEqual([]);
+      });
+
+      test('nobody has heard of are null', async () => {
+        expect(await store.task('nobody')).toBeNull();
+      });
+    });
+
+    describe('beside the tasks', () => {
+      test('turns are kept from their events, an interrupted one too', async () => {
+        const a = await claimed(store, 'a', 1);
+        const b = await commit(store, a, [started('coder', 1)], { at: 30 });
+        const c = await commit(store, b, [completed('coder', 1, 'interrupted')], { at: 40 });
+        const d = await commit(store, c, [started('coder', 1)], { at: 50 });
+        await commit(store, d, [completed('coder', 1), started('critic', 1)], { at: 60 });
+        const coder = { task: 'a', turn: 1, role: 'coder', sessionId: 's-coder', prompt: 'task' };
+        expect(await store.turns('a')).toEqual([
+          { ...coder, status: 'interrupted', startedAt: 30, endedAt: 40 },
+          { ...coder, status: 'finished', startedAt: 50, endedAt: 60 },
+          { ...coder, role: 'critic', sessionId: 's-critic', status: null, startedAt: 60, endedAt: null },
+        ]);
+      });
+
+      test('usage counts each key once', async () => {
+        await store.addUsage([used({ key: 'k1' }), used({ key: 'k2' })]);
+        await store.addUsage([
+          used({ key: 'k1', input: 999 }),
+          used({ key: 'k1', turn: 2 }),
+          used({ task: 'b', key: 'k1' }),
+        ]);
+        expect(await store.usage('a')).toEqual([
+          used({ key: 'k1' }),
+          used({ key: 'k2' }),
+          used({ key: 'k1', turn: 2 }),
+        ]);
+        expect(await store.usage()).toHaveLength(4);
+        expect(await store.spend('a')).toEqual({ tokens: 3 * 31, costUsd: 0.75, complete: true });
+      });
+
+      test('spend is a lower bound when a cost is unknown', async () => {
+        await store.addUsage([used({ key: 'k1' }), used({ key: 'k2', costUsd: null })]);
+        expect(await store.spend('a')).toEqual({ tokens: 62, costUsd: 0.25, complete: false });
+      });
+
+      test('spend is a lower bound when a turn ended with unknown usage', async () => {
+        const a = await claimed(store, 'a', 1);
+        const b = await claimed(store, 'b', 2);
+        const next = await commit(store, a, [started('coder', 1)]);
+        await commit(store, next, [completed('coder', 1, 'interrupted', 'unknown')]);
+        await commit(store, b, [completed('coder', 1)]);
+        expect(await store.spend('a')).toEqual({ tokens: 0, costUsd: 0, complete: false });
+        expect(await store.spend('b')).toEqual({ tokens: 0, costUsd: 0, complete: true });
+      });
+
+      test('findings are updated in their place, and none is lost', async () => {
+        const a = await claimed(store, 'a', 1);
+        const b = await commit(store, a, [], { findings: [finding('f1'), finding('f2')] });
+        const resolved: Finding = {
+          ...finding('f1'),
+          status: 'resolved',
+          closedAtSha: 'abc',
+          closedBy: 'critic',
+        };
+        await commit(store, b, [], { findings: [resolved, finding('f3')] });
+        expect(await store.findings('a')).toEqual([resolved, finding('f2'), finding('f3')]);
+        expect(await store.findings('b')).toEqual([]);
+      });
+
+      test('requests wait until a commit consumes them', async () => {
+        const a = await claimed(store, 'a', 1);
+        await claimed(store, 'b', 2);
+        await store.request({ task: 'a', kind: 'pause', by: 'eva', at: 1 });
+        await store.request({ task: 'a', kind: 'cancel', by: 'eva', at: 2 });
+        await store.request({ task: 'b', kind: 'approve', by: 'eva', at: 3 });
+        const [first, second] = await store.requests('a');
+        const [others] = await store.requests('b');
+        expect(first).toEqual({ id: expect.any(Number), task: 'a', kind: 'pause', by: 'eva', at: 1 });
+        expect(await store.events({ type: 'request_made', task: 'a' })).toMatchObject([
+          { at: 1, data: { kind: 'pause', by: 'eva' } },
+          { at: 2, data: { kind: 'cancel', by: 'eva' } },
+        ]);
+        await commit(store, a, [], { consumeRequests: [first!.id, others!.id] });
+        expect(await store.requests('a')).toEqual([second]);
+        expect(await store.requests('b')).toEqual([others]);
+      });
+
+      test('a request for a task nobody knows is an error', async () => {
+        await expect(store.request({ task: 'nobody', kind: 'pause', by: 'eva', at: 1 })).rejects.toThrow();
+      });
+
+      test('children are found again until they are forgotten', async () => {
+        const mine = await lease(store, taskLease('a'));
+        const child = { task: 'a', pid: 5, startTime: '77', bootId: 'boot', purpose: 'turn' };
+        await store.recordProcess(mine, child);
+        await store.recordProcess(mine, child);
+        await store.recordProcess(mine, { ...child, startTime: '78', task: 'b' });
+        expect(await store.processes('a')).toEqual([child]);
+        await store.forgetProcess(child);
+        expect(await store.processes()).toEqual([{ ...child, startTime: '78', task: 'b' }]);
+      });
+
+      test('no child is recorded under a lease that was taken over (dispatch 39)', async () => {
+        const old = await lease(store, taskLease('a'), 'old', 0);
+        await store.acquireLease(taskLease('a'), 'new', TTL, TTL, alive);
+        const child = { task: 'a', pid: 5, startTime: '77', bootId: 'boot', purpose: 'turn' };
+        await expect(store.recordProcess(old, child)).rejects.toThrow(LeaseLost);
+        expect(await store.processes()).toEqual([]);
+      });
+
+      test('the loop has one row of its own', async () => {
+        expect(await store.loop()).toEqual({ pausedBy: null, stop: 'no', configProblem: null });
+        const paused = await store.updateLoop({ pausedBy: 'eva' }, [event('loop_paused', { by: 'eva' })], 3);
+        expect(paused).toEqual({ pausedBy: 'eva', stop: 'no', configProblem: null });
+        await store.updateLoop({ stop: 'drain', configProblem: 'line 3' }, [], 4);
+        expect(await store.loop()).toEqual({ pausedBy: 'eva', stop: 'drain', configProblem: 'line 3' });
+        expect(await store.events()).toMatchObject([{ task: null, type: 'loop_paused', at: 3 }]);
+      });
+
+      test('events are asked for by place, task, type and number', async () => {
+        const a = await claimed(store, 'a', 1);
+        await commit(store, a, [held('operator_pause'), cleared('operator_pause')]);
+        await store.record({ events: [event('loop_paused', { by: 'me' })], at: 1 });
+        const seqs = async (wanted?: Parameters<Store['events']>[0]) =>
+          (await store.events(wanted)).map((e) => e.seq);
+        expect(await seqs()).toEqual([1, 2, 3, 4, 5]);
+        expect(await seqs({ after: 3 })).toEqual([4, 5]);
+        expect(await seqs({ after: 1, limit: 2 })).toEqual([2, 3]);
+        expect(await seqs({ last: 2 })).toEqual([4, 5]);
+        expect(await seqs({ last: 0 })).toEqual([]);
+        expect(await seqs({ task: 'a', last: 1 })).toEqual([4]);
+        expect(await seqs({ type: 'hold_set' })).toEqual([3]);
+        expect(await seqs({ after: 5 })).toEqual([]);
+        expect(await seqs({ after: 99 })).toEqual([]);
+      });
+    });
+
+    test('everything is there for the next process', async () => {
+      const a = await claimed(store, 'a', 1, [LABEL]);
+      const b = await commit(store, a, [to(a.task, 'dispatched'), started('coder', 1)], {
+        findings: [finding('f')],
+      });
+      await store.request({ task: 'a', kind: 'pause', by: 'eva', at: 1 });
+      await store.addUsage([used({ key: 'k1' })]);
+      await store.updateLoop({ pausedBy: 'eva' }, [], 3);
+      const before = await everything(store, 'a');
+      const again = await made.reopen();
+      expect(await everything(again, 'a')).toEqual(before);
+      await commit(again, b, [to(b.task, 'running')]);
+      expect((await again.events({ last: 1 }))[0]).toMatchObject({ seq: 6, type: 'worker_state_transition' });
+    });
+  });
+}

@@ -1,0 +1,112 @@
+/**
+ * What every store decides in the same way, whatever holds its rows: who owns a lease, what an event's place is, and
+ * when a limit is full. Pure, so that two implementations can't drift apart.
+ */
+import type { LoopEvent, NewEvent } from '../core/event.ts';
+import { apply, isEnded, occupiesSlot, type Task } from '../core/task.ts';
+import { LeaseLost, LimitReached, UserError } from '../errors.ts';
+import type { Commit, Lease, Spend, UsageDelta } from './store.ts';
+
+/** A lease as kept. It outlives its release (`owner` null), because its fencing number must never start again. */
+export interface LeaseRow extends Omit<Lease, 'owner'> {
+  owner: string | null;
+}
+
+/** The lease as it stands when `owner` gets it, or null when somebody alive has it. */
+export function grantLease(
+  row: LeaseRow | undefined,
+  wanted: { key: string; owner: string; now: number; ttlMs: number },
+  dead: (owner: string) => boolean,
+): Lease | null {
+  const { key, owner, now, ttlMs } = wanted;
+  const expiresAt = now + ttlMs;
+  if (row?.owner === owner) return { key, owner, fencing: row.fencing, expiresAt };
+  const free = !row || row.owner === null || row.expiresAt <= now || dead(row.owner);
+  return free ? { key, owner, fencing: (row?.fencing ?? 0) + 1, expiresAt } : null;
+}
+
+/** Throws unless `row` is still the lease the caller shows; `at` is null where a verb is told no time. */
+export function requireLease(row: LeaseRow | undefined, lease: Lease, at: number | null): void {
+  if (row?.owner !== lease.owner || row.fencing !== lease.fencing) {
+    throw new LeaseLost(`the lease ${lease.key} #${lease.fencing} is held by ${row?.owner ?? 'nobody'} now`);
+  }
+  if (at !== null && row.expiresAt <= at) {
+    throw new LeaseLost(`the lease ${lease.key} #${lease.fencing} expired ${at - row.expiresAt} ms ago`);
+  }
+}
+
+/** The key a write needs; another lease, however valid, proves nothing about this thing. */
+export function requireKey(lease: Lease, key: string): void {
+  if (lease.key !== key) throw new LeaseLost(`the lease ${lease.key} does not cover ${key}`);
+}
+
+export function stamp(
+  events: readonly NewEvent[],
+  firstSeq: number,
+  task: string | null,
+  at: number,
+): LoopEvent[] {
+  return events.map((event, index) => ({ ...event, seq: firstSeq + index, at, task }));
+}
+
+export function applyAll(task: Task, events: readonly LoopEvent[]): Task {
+  return events.reduce<Task>(apply, task);
+}
+
+export function bear(id: string, events: readonly LoopEvent[]): Task {
+  const task = events.reduce<Task | null>(apply, null);
+  if (!task) throw new Error(`the claim of ${id} carries no task_created`);
+  return task;
+}
+
+export type Limited = keyof NonNullable<Commit['limits']>;
+
+export const LIMITED: Record<Limited, { says: string; takes: (task: Task) => boolean }> = {
+  slots: { says: 'slots are taken', takes: occupiesSlot },
+  critics: { says: 'critics are at work', takes: isJudging },
+  merging: { says: 'tasks are merging', takes: (task) => task.state === 'merging' },
+};
+
+export function isJudging(task: Task): boolean {
+  return task.turn?.role === 'critic';
+}
+
+/** A limit is about granting: what a task already has is not taken away when the limit was lowered meanwhile. */
+export function requireRoom(
+  before: Task,
+  after: Task,
+  limits: Commit['limits'],
+  countOthers: (what: Limited) => number,
+): void {
+  for (const what of Object.keys(limits ?? {}) as Limited[]) {
+    const limit = limits?.[what];
+    const { says, takes } = LIMITED[what];
+    if (limit === undefined || takes(before) || !takes(after)) continue;
+    const others = countOthers(what);
+    if (others >= limit) throw new LimitReached(`${others} of ${limit} ${says}; ${after.id} has to wait`);
+  }
+}
+
+/** A restart must not give an issue a second task beside the one that replaced it. */
+export function requireOnlyTask(
+  before: Task,
+  after: Task,
+  otherLive: (issue: number) => string | undefined,
+): void {
+  if (after.issue === null || !isEnded(before) || isEnded(after)) return;
+  const other = otherLive(after.issue);
+  if (other === undefined) return;
+  throw new UserError(
+    `issue #${after.issue} already has the task ${other}, which has not ended`,
+    `Cancel ${other} first, or let it finish.`,
+  );
+}
+
+/** Null costs add nothing and make the sums lower bounds; so does a turn whose usage nobody knows. */
+export function sumSpend(usage: readonly UsageDelta[], unknownTurn: boolean): Spend {
+  return {
+    tokens: usage.reduce((sum, u) => sum + u.input + u.output + u.cacheRead + u.cacheWrite + u.reasoning, 0),
+    costUsd: usage.reduce((sum, u) => sum + (u.costUsd ?? 0), 0),
+    complete: !unknownTurn && usage.every((u) => u.costUsd !== null),
+  };
+}

@@ -1,0 +1,97 @@
+/** The outbox. Ids are never used twice, so an outcome can't be taken for that of a later action. */
+import type { Action, PendingAction } from '../../core/action.ts';
+import type { NewEvent } from '../../core/event.ts';
+import { VersionConflict } from '../../errors.ts';
+import { applyAll, requireKey } from '../rules.ts';
+import { type Lease, taskLease } from '../store.ts';
+import { type Connection, query } from './connection.ts';
+import { append, stampNext } from './journal.ts';
+import { checkLease } from './leases.ts';
+import { loadTask, updateTask } from './task-row.ts';
+
+export function pendingActions(connection: Connection, taskId: string | null): PendingAction[] {
+  const rows = connection.all(
+    query.selectFrom('actions').selectAll().where('task', 'is', taskId).orderBy('id'),
+  );
+  return rows.map(({ id, task, action, started_at, attempts, not_before }) => ({
+    id,
+    task,
+    action: JSON.parse(action) as Action,
+    startedAt: started_at,
+    attempts,
+    notBefore: not_before,
+  }));
+}
+
+export function addActions(
+  connection: Connection,
+  task: string | null,
+  actions: readonly Action[] = [],
+): void {
+  for (const action of actions) {
+    connection.run(
+      query
+        .insertInto('actions')
+        .values({ task, action: JSON.stringify(action), started_at: null, attempts: 0, not_before: 0 }),
+    );
+  }
+}
+
+/** Refused when it is not there: its outcome was recorded before, or it was dropped. */
+export function finishAction(connection: Connection, task: string | null, id: number | undefined): void {
+  if (id === undefined) return;
+  const gone = connection.run(query.deleteFrom('actions').where('id', '=', id).where('task', 'is', task));
+  if (gone === 0) throw noSuchAction(id);
+}
+
+export function dropActions(connection: Connection, task: string): void {
+  connection.run(query.deleteFrom('actions').where('task', '=', task));
+}
+
+export function startAction(connection: Connection, lease: Lease, id: number, at: number): void {
+  connection.immediate(() => {
+    ownAction(connection, lease, id, at);
+    connection.run(
+      query
+        .updateTable('actions')
+        .set((old) => ({ started_at: at, attempts: old('attempts', '+', 1) }))
+        .where('id', '=', id),
+    );
+  });
+}
+
+export function deferAction(
+  connection: Connection,
+  lease: Lease,
+  id: number,
+  notBefore: number,
+  events: readonly NewEvent[],
+  at: number,
+): void {
+  connection.immediate(() => {
+    const task = ownAction(connection, lease, id, at);
+    connection.run(
+      query.updateTable('actions').set({ started_at: null, not_before: notBefore }).where('id', '=', id),
+    );
+    const stamped = stampNext(connection, events, task, at);
+    append(connection, stamped);
+    const stored = task === null ? null : loadTask(connection, task);
+    if (!stored) return;
+    const after = applyAll(stored.task, stamped);
+    // Most such events say nothing about the row, and then its version stays what the caller knows.
+    if (after !== stored.task) updateTask(connection, { task: after, version: stored.version + 1 });
+  });
+}
+
+/** The task it belongs to, once the lease is proved to cover it. */
+function ownAction(connection: Connection, lease: Lease, id: number, at: number): string | null {
+  const action = connection.one(query.selectFrom('actions').select('task').where('id', '=', id));
+  if (!action) throw noSuchAction(id);
+  if (action.task !== null) requireKey(lease, taskLease(action.task));
+  checkLease(connection, lease, at);
+  return action.task;
+}
+
+function noSuchAction(id: number): VersionConflict {
+  return new VersionConflict(`action ${id} is not pending any more: it was finished or dropped meanwhile`);
+}

@@ -1,0 +1,148 @@
+/**
+ * One SQLite file. Queries are built and typed with kysely and run synchronously on libsql: nothing of this process
+ * can come between the statements of a transaction, and `BEGIN IMMEDIATE` takes the write lock before the first read,
+ * so nothing of another process can either.
+ */
+import { pathToFileURL } from 'node:url';
+import {
+  type Compilable,
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import Database from 'libsql';
+import { StoreUnavailable } from '../../errors.ts';
+import type { Schema } from './schema.ts';
+
+/** Builds queries; it has no connection of its own. */
+export const query = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+});
+
+export interface Connection {
+  readonly path: string;
+  all<Row>(select: Compilable<Row>): Row[];
+  one<Row>(select: Compilable<Row>): Row | undefined;
+  /** How many rows it changed. */
+  run(change: Compilable<unknown>): number;
+  /** All of `work` or nothing of it. */
+  immediate<T>(work: () => T): T;
+  exec(sql: string): void;
+  /** The first column of the first row. */
+  pragma(source: string): unknown;
+  close(): void;
+}
+
+const BUSY_TIMEOUT_MS = 5_000;
+
+export function openConnection(path: string, options: { readOnly: boolean }): Connection {
+  const db = attempt(
+    path,
+    () => new Database(options.readOnly ? `${pathToFileURL(path).href}?mode=ro` : path),
+  );
+  const statements = new Map<string, Database.Statement>();
+
+  const execute = (compilable: Compilable<unknown>) => {
+    const { sql, parameters } = compilable.compile();
+    parameters.forEach(requireBindable);
+    let statement = statements.get(sql);
+    if (!statement) {
+      statement = db.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return { statement, parameters };
+  };
+
+  // Always to the last row: a statement that was left half-read keeps its snapshot, and later reads see the past.
+  function all<Row>(select: Compilable<Row>): Row[] {
+    return attempt(path, () => {
+      const { statement, parameters } = execute(select);
+      return statement.all(parameters) as Row[];
+    });
+  }
+
+  function exec(sql: string): void {
+    attempt(path, () => db.exec(sql));
+  }
+
+  exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  exec('PRAGMA foreign_keys = ON');
+
+  return {
+    path,
+    all,
+    one: (select) => all(select)[0],
+    run: (change) =>
+      attempt(path, () => {
+        const { statement, parameters } = execute(change);
+        return statement.run(parameters).changes;
+      }),
+    immediate(work) {
+      exec('BEGIN IMMEDIATE');
+      try {
+        const result = work();
+        exec('COMMIT');
+        return result;
+      } catch (error) {
+        // A full disk may have rolled back already.
+        if (db.inTransaction) db.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    exec,
+    pragma: (source) =>
+      attempt(path, () => {
+        const [row] = db.prepare(`PRAGMA ${source}`).all() as Record<string, unknown>[];
+        return row && Object.values(row)[0];
+      }),
+    close() {
+      statements.clear();
+      db.close();
+    },
+  };
+}
+
+/** libsql aborts the whole process on a value it can't bind; a thrown error only fails the verb. */
+function requireBindable(value: unknown): void {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return;
+  throw new TypeError(`a ${typeof value} can't be stored in a column`);
+}
+
+const ADVICE: Record<string, string> = {
+  SQLITE_FULL: 'the disk is full; free some space, then run again',
+  SQLITE_READONLY: 'it is read-only; make the file and its folder writable for this user',
+  SQLITE_BUSY: `another process has kept it locked for ${BUSY_TIMEOUT_MS / 1000} s; see which one has it open, then run again`,
+  SQLITE_IOERR: 'reading or writing it failed; check the disk, then run again',
+  SQLITE_CANTOPEN:
+    'it cannot be opened; check that its folder exists and that this user may read and write there',
+  SQLITE_CORRUPT: 'it is damaged; stop every runner and run again: it will be checked and moved aside',
+  SQLITE_NOTADB: 'it is not a database; stop every runner and run again: it will be checked and moved aside',
+};
+
+/** What is wrong with the file itself, and not with a query; null for the latter. */
+export function fileProblem(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  // Opening reports its code only inside the message.
+  if (error.message.startsWith('ConnectionFailed')) return 'SQLITE_CANTOPEN';
+  const code = 'code' in error ? /^SQLITE_[A-Z]+/.exec(String(error.code))?.[0] : undefined;
+  return code !== undefined && code in ADVICE ? code : null;
+}
+
+function attempt<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const problem = fileProblem(error);
+    if (!problem) throw error;
+    throw new StoreUnavailable(`The database ${path} is unavailable: ${ADVICE[problem]} (${problem}).`, {
+      cause: error,
+    });
+  }
+}

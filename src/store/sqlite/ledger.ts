@@ -1,0 +1,126 @@
+/** What is kept beside the tasks: money, findings, people's requests, children, and the loop's own row. */
+
+import { event, type NewEvent } from '../../core/event.ts';
+import type { Finding } from '../../core/findings.ts';
+import { sumSpend } from '../rules.ts';
+import type { Lease, LoopRow, ProcessRecord, Request, Spend, UsageDelta } from '../store.ts';
+import { type Connection, query } from './connection.ts';
+import { append, hasUnknownUsage, stampNext } from './journal.ts';
+import { checkLease } from './leases.ts';
+
+export function addUsage(connection: Connection, deltas: readonly UsageDelta[]): void {
+  connection.immediate(() => {
+    for (const { sessionId, cacheRead, cacheWrite, costUsd, ...same } of deltas) {
+      connection.run(
+        query
+          .insertInto('usage')
+          .values({
+            ...same,
+            session: sessionId,
+            cache_read: cacheRead,
+            cache_write: cacheWrite,
+            cost_usd: costUsd,
+          })
+          .onConflict((conflict) => conflict.columns(['task', 'turn', 'role', 'session', 'key']).doNothing()),
+      );
+    }
+  });
+}
+
+export function readUsage(connection: Connection, taskId: string | undefined): UsageDelta[] {
+  let select = query.selectFrom('usage').selectAll();
+  if (taskId !== undefined) select = select.where('task', '=', taskId);
+  const rows = connection.all(select.orderBy('rowid' as 'at'));
+  return rows.map(({ session, cache_read, cache_write, cost_usd, ...same }) => ({
+    ...same,
+    sessionId: session,
+    cacheRead: cache_read,
+    cacheWrite: cache_write,
+    costUsd: cost_usd,
+  }));
+}
+
+export function spend(connection: Connection, taskId: string): Spend {
+  return sumSpend(readUsage(connection, taskId), hasUnknownUsage(connection, taskId));
+}
+
+export function readFindings(connection: Connection, taskId: string): Finding[] {
+  const select = query.selectFrom('findings').select('data').where('task', '=', taskId);
+  return connection.all(select.orderBy('rowid' as 'id')).map((row) => JSON.parse(row.data) as Finding);
+}
+
+/** Its event goes with it: that is what wakes the runner that owns the task. */
+export function addRequest(connection: Connection, { task, kind, by, at }: Omit<Request, 'id'>): void {
+  connection.immediate(() => {
+    connection.run(query.insertInto('requests').values({ task, kind, by, at }));
+    append(connection, stampNext(connection, [event('request_made', { kind, by })], task, at));
+  });
+}
+
+export function readRequests(connection: Connection, taskId: string): Request[] {
+  return connection.all(query.selectFrom('requests').selectAll().where('task', '=', taskId).orderBy('id'));
+}
+
+export function recordProcess(connection: Connection, lease: Lease, process: ProcessRecord): void {
+  const { task, purpose, pid, startTime, bootId } = process;
+  connection.immediate(() => {
+    checkLease(connection, lease, null);
+    connection.run(
+      query
+        .insertInto('processes')
+        .values({ boot_id: bootId, pid, start_time: startTime, task, purpose })
+        .onConflict((conflict) =>
+          conflict.columns(['boot_id', 'pid', 'start_time']).doUpdateSet({ task, purpose }),
+        ),
+    );
+  });
+}
+
+export function forgetProcess(connection: Connection, { pid, startTime, bootId }: ProcessRecord): void {
+  connection.immediate(() =>
+    connection.run(
+      query
+        .deleteFrom('processes')
+        .where('boot_id', '=', bootId)
+        .where('pid', '=', pid)
+        .where('start_time', '=', startTime),
+    ),
+  );
+}
+
+export function readProcesses(connection: Connection, taskId: string | undefined): ProcessRecord[] {
+  let select = query.selectFrom('processes').selectAll();
+  if (taskId !== undefined) select = select.where('task', '=', taskId);
+  const rows = connection.all(select.orderBy('rowid' as 'pid'));
+  return rows.map(({ task, pid, start_time, boot_id, purpose }) => ({
+    task,
+    pid,
+    startTime: start_time,
+    bootId: boot_id,
+    purpose,
+  }));
+}
+
+export function readLoop(connection: Connection): LoopRow {
+  const row = connection.one(query.selectFrom('loop').selectAll());
+  if (!row) throw new Error(`${connection.path} has lost the row of its loop`);
+  return { pausedBy: row.paused_by, stop: row.stop, configProblem: row.config_problem };
+}
+
+export function updateLoop(
+  connection: Connection,
+  change: Partial<LoopRow>,
+  events: readonly NewEvent[],
+  at: number,
+): LoopRow {
+  return connection.immediate(() => {
+    const row = { ...readLoop(connection), ...change };
+    connection.run(
+      query
+        .updateTable('loop')
+        .set({ paused_by: row.pausedBy, stop: row.stop, config_problem: row.configProblem }),
+    );
+    append(connection, stampNext(connection, events, null, at));
+    return row;
+  });
+}

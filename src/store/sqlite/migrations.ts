@@ -1,0 +1,166 @@
+/**
+ * Forward-only migrations. A database's version (`user_version`) is how many of them it has had; one that was released
+ * is never edited, a change is a new one at the end.
+ */
+import { UserError } from '../../errors.ts';
+import type { Connection } from './connection.ts';
+
+/** Brings the database to the newest version, in one transaction; two processes may try at once. */
+export function migrate(connection: Connection, list: readonly string[] = migrations): void {
+  if (version(connection) === list.length) return;
+  connection.immediate(() => {
+    requireKnownVersion(connection, list);
+    for (const migration of list.slice(version(connection))) connection.exec(migration);
+    connection.exec(`PRAGMA user_version = ${list.length}`);
+  });
+}
+
+export function requireKnownVersion(connection: Connection, list: readonly string[] = migrations): void {
+  const found = version(connection);
+  if (found <= list.length) return;
+  throw new UserError(
+    `The database ${connection.path} was made by a newer forge-loop (its version is ${found}, this one knows ${list.length}).`,
+    'Update forge-loop. The database was not changed.',
+  );
+}
+
+/** What a reader can't put right itself. */
+export function requireCurrentVersion(connection: Connection, list: readonly string[] = migrations): void {
+  requireKnownVersion(connection, list);
+  const found = version(connection);
+  if (found === list.length) return;
+  throw new UserError(
+    `The database ${connection.path} was made by an older forge-loop (its version is ${found}, this one reads ${list.length}).`,
+    'Run `forge-loop run` once: it brings the database up to date and keeps everything in it.',
+  );
+}
+
+function version(connection: Connection): number {
+  return Number(connection.pragma('user_version'));
+}
+
+/*
+ * Usage and processes name a task without a foreign key: money is spent and children are started on behalf of the
+ * loop too, and neither may ever be refused for want of a row.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE tasks (
+    id            TEXT PRIMARY KEY,
+    issue         INTEGER,
+    attempt       INTEGER NOT NULL,
+    state         TEXT NOT NULL,
+    reason        TEXT,
+    turns         INTEGER NOT NULL,
+    critic_rounds INTEGER NOT NULL,
+    session_id    TEXT,
+    pull          INTEGER,
+    head_sha      TEXT,
+    slot          INTEGER NOT NULL,
+    judging       INTEGER NOT NULL,
+    ended         INTEGER NOT NULL,
+    version       INTEGER NOT NULL,
+    created_at    INTEGER NOT NULL,
+    data          TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX tasks_one_live_per_issue ON tasks (issue) WHERE ended = 0;
+  CREATE INDEX tasks_by_issue ON tasks (issue);
+  CREATE INDEX tasks_by_state ON tasks (state);
+  CREATE INDEX tasks_with_slot ON tasks (slot) WHERE slot = 1;
+  CREATE INDEX tasks_judging ON tasks (judging) WHERE judging = 1;
+
+  CREATE TABLE events (
+    seq  INTEGER PRIMARY KEY,
+    at   INTEGER NOT NULL,
+    task TEXT REFERENCES tasks (id),
+    type TEXT NOT NULL,
+    data TEXT NOT NULL
+  );
+  CREATE INDEX events_by_task ON events (task, seq);
+  CREATE INDEX events_by_type ON events (type, seq);
+
+  CREATE TABLE actions (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    task       TEXT REFERENCES tasks (id),
+    action     TEXT NOT NULL,
+    started_at INTEGER,
+    attempts   INTEGER NOT NULL,
+    not_before INTEGER NOT NULL
+  );
+  CREATE INDEX actions_by_task ON actions (task, id);
+
+  CREATE TABLE leases (
+    key        TEXT PRIMARY KEY,
+    owner      TEXT,
+    fencing    INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+  );
+  CREATE INDEX leases_by_owner ON leases (owner);
+
+  CREATE TABLE turns (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    task       TEXT NOT NULL REFERENCES tasks (id),
+    turn       INTEGER NOT NULL,
+    role       TEXT NOT NULL,
+    session    TEXT NOT NULL,
+    prompt     TEXT NOT NULL,
+    status     TEXT,
+    started_at INTEGER NOT NULL,
+    ended_at   INTEGER
+  );
+  CREATE INDEX turns_by_task ON turns (task, id);
+
+  CREATE TABLE usage (
+    task        TEXT NOT NULL,
+    turn        INTEGER NOT NULL,
+    role        TEXT NOT NULL,
+    session     TEXT NOT NULL,
+    key         TEXT NOT NULL,
+    model       TEXT NOT NULL,
+    input       INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    reasoning   INTEGER NOT NULL,
+    cost_usd    REAL,
+    at          INTEGER NOT NULL,
+    PRIMARY KEY (task, turn, role, session, key)
+  );
+
+  CREATE TABLE findings (
+    task     TEXT NOT NULL REFERENCES tasks (id),
+    id       TEXT NOT NULL,
+    severity TEXT NOT NULL,
+    status   TEXT NOT NULL,
+    data     TEXT NOT NULL,
+    PRIMARY KEY (task, id)
+  );
+
+  CREATE TABLE requests (
+    id   INTEGER PRIMARY KEY AUTOINCREMENT,
+    task TEXT NOT NULL REFERENCES tasks (id),
+    kind TEXT NOT NULL,
+    by   TEXT NOT NULL,
+    at   INTEGER NOT NULL
+  );
+  CREATE INDEX requests_by_task ON requests (task, id);
+
+  CREATE TABLE processes (
+    boot_id    TEXT NOT NULL,
+    pid        INTEGER NOT NULL,
+    start_time TEXT NOT NULL,
+    task       TEXT NOT NULL,
+    purpose    TEXT NOT NULL,
+    PRIMARY KEY (boot_id, pid, start_time)
+  );
+  CREATE INDEX processes_by_task ON processes (task);
+
+  CREATE TABLE loop (
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    paused_by      TEXT,
+    stop           TEXT NOT NULL,
+    config_problem TEXT
+  );
+  INSERT INTO loop (id, paused_by, stop, config_problem) VALUES (1, NULL, 'no', NULL);
+  `,
+];

@@ -1,0 +1,123 @@
+/** The tables as kysely sees them; migrations.ts makes them. Booleans are 0 and 1. */
+import type { Generated } from 'kysely';
+import type { PromptKind, TurnStatus } from '../../core/event.ts';
+import type { Finding, Severity } from '../../core/findings.ts';
+import type { Reason, State } from '../../core/machine.ts';
+import type { Role } from '../../core/policy.ts';
+import type { LoopRow, RequestKind } from '../store.ts';
+
+export interface Schema {
+  tasks: TasksTable;
+  events: EventsTable;
+  actions: ActionsTable;
+  leases: LeasesTable;
+  turns: TurnsTable;
+  usage: UsageTable;
+  findings: FindingsTable;
+  requests: RequestsTable;
+  processes: ProcessesTable;
+  loop: LoopTable;
+}
+
+/** `data` is the whole task as JSON; the other columns are what queries, limits and people look for. */
+export interface TasksTable {
+  id: string;
+  issue: number | null;
+  attempt: number;
+  state: State;
+  reason: Reason | null;
+  turns: number;
+  critic_rounds: number;
+  session_id: string | null;
+  pull: number | null;
+  head_sha: string | null;
+  slot: number;
+  judging: number;
+  ended: number;
+  version: number;
+  created_at: number;
+  data: string;
+}
+
+export interface EventsTable {
+  seq: number;
+  at: number;
+  task: string | null;
+  type: string;
+  data: string;
+}
+
+export interface ActionsTable {
+  id: Generated<number>;
+  task: string | null;
+  action: string;
+  started_at: number | null;
+  attempts: number;
+  not_before: number;
+}
+
+export interface LeasesTable {
+  key: string;
+  owner: string | null;
+  fencing: number;
+  expires_at: number;
+}
+
+export interface TurnsTable {
+  id: Generated<number>;
+  task: string;
+  turn: number;
+  role: Role;
+  session: string;
+  prompt: PromptKind;
+  status: TurnStatus | null;
+  started_at: number;
+  ended_at: number | null;
+}
+
+export interface UsageTable {
+  task: string;
+  turn: number;
+  role: Role;
+  session: string;
+  key: string;
+  model: string;
+  input: number;
+  output: number;
+  cache_read: number;
+  cache_write: number;
+  reasoning: number;
+  cost_usd: number | null;
+  at: number;
+}
+
+export interface FindingsTable {
+  task: string;
+  id: string;
+  severity: Severity;
+  status: Finding['status'];
+  data: string;
+}
+
+export interface RequestsTable {
+  id: Generated<number>;
+  task: string;
+  kind: RequestKind;
+  by: string;
+  at: number;
+}
+
+export interface ProcessesTable {
+  boot_id: string;
+  pid: number;
+  start_time: string;
+  task: string;
+  purpose: string;
+}
+
+export interface LoopTable {
+  id: number;
+  paused_by: string | null;
+  stop: LoopRow['stop'];
+  config_problem: string | null;
+}

@@ -1,0 +1,64 @@
+/** A task's row: the whole task as JSON, and beside it the columns that are queried, always written together. */
+import { isEnded, occupiesSlot, type StoredTask, type Task } from '../../core/task.ts';
+import { isJudging } from '../rules.ts';
+import type { TaskFilter } from '../store.ts';
+import { type Connection, query } from './connection.ts';
+import type { TasksTable } from './schema.ts';
+
+export function loadTask(connection: Connection, id: string): StoredTask | null {
+  const row = connection.one(query.selectFrom('tasks').select(['version', 'data']).where('id', '=', id));
+  return row ? stored(row) : null;
+}
+
+export function listTasks(connection: Connection, filter: TaskFilter): StoredTask[] {
+  let select = query.selectFrom('tasks').select(['version', 'data']);
+  if (filter.issue !== undefined) select = select.where('issue', '=', filter.issue);
+  if (filter.live) {
+    const acting = query.selectFrom('actions').select('task').where('task', 'is not', null);
+    select = select.where((where) => where.or([where('ended', '=', 0), where('id', 'in', acting)]));
+  }
+  return connection.all(select.orderBy('created_at').orderBy('rowid' as 'id')).map(stored);
+}
+
+export function insertTask(connection: Connection, { task, version }: StoredTask): void {
+  connection.run(query.insertInto('tasks').values({ id: task.id, ...columns(task), version }));
+}
+
+export function updateTask(connection: Connection, { task, version }: StoredTask): void {
+  connection.run(
+    query
+      .updateTable('tasks')
+      .set({ ...columns(task), version })
+      .where('id', '=', task.id),
+  );
+}
+
+/** The task that stands in the way of another one for the same issue. */
+export function liveTaskOf(connection: Connection, issue: number): string | undefined {
+  return connection.one(
+    query.selectFrom('tasks').select('id').where('issue', '=', issue).where('ended', '=', 0),
+  )?.id;
+}
+
+function stored(row: Pick<TasksTable, 'version' | 'data'>): StoredTask {
+  return { task: JSON.parse(row.data) as Task, version: row.version };
+}
+
+function columns(task: Task): Omit<TasksTable, 'id' | 'version'> {
+  return {
+    issue: task.issue,
+    attempt: task.attempt,
+    state: task.state,
+    reason: task.reason,
+    turns: task.turns,
+    critic_rounds: task.criticRounds,
+    session_id: task.sessionId,
+    pull: task.pull,
+    head_sha: task.headSha,
+    slot: occupiesSlot(task) ? 1 : 0,
+    judging: isJudging(task) ? 1 : 0,
+    ended: isEnded(task) ? 1 : 0,
+    created_at: task.createdAt,
+    data: JSON.stringify(task),
+  };
+}

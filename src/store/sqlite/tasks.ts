@@ -1,0 +1,84 @@
+/** Claiming a task and committing to it: check everything, then write everything, in one transaction. */
+import type { Finding } from '../../core/findings.ts';
+import type { StoredTask } from '../../core/task.ts';
+import { VersionConflict } from '../../errors.ts';
+import { applyAll, bear, type Limited, requireKey, requireOnlyTask, requireRoom } from '../rules.ts';
+import { type Claim, type Commit, INTAKE_LEASE, taskLease } from '../store.ts';
+import { addActions, dropActions, finishAction } from './actions.ts';
+import { type Connection, query } from './connection.ts';
+import { append, stampNext } from './journal.ts';
+import { checkLease } from './leases.ts';
+import { insertTask, liveTaskOf, loadTask, updateTask } from './task-row.ts';
+
+export function claimTask(connection: Connection, claim: Claim): StoredTask | null {
+  const { lease, taskId, issue, at } = claim;
+  return connection.immediate(() => {
+    requireKey(lease, INTAKE_LEASE);
+    checkLease(connection, lease, at);
+    if (issue !== null && liveTaskOf(connection, issue) !== undefined) return null;
+
+    const events = stampNext(connection, claim.events, taskId, at);
+    const born = { task: bear(taskId, events), version: 1 };
+    insertTask(connection, born);
+    append(connection, events);
+    addActions(connection, taskId, claim.actions);
+    return born;
+  });
+}
+
+export function commitTask(connection: Connection, commit: Commit): StoredTask {
+  const { lease, taskId, at } = commit;
+  return connection.immediate(() => {
+    requireKey(lease, taskLease(taskId));
+    checkLease(connection, lease, at);
+    const before = loadTask(connection, taskId);
+    if (before?.version !== commit.expectedVersion) {
+      throw new VersionConflict(
+        `task ${taskId} is at version ${before?.version ?? 'none'}, not ${commit.expectedVersion}`,
+      );
+    }
+    const events = stampNext(connection, commit.events, taskId, at);
+    const after = { task: applyAll(before.task, events), version: before.version + 1 };
+    requireRoom(before.task, after.task, commit.limits, (what) => countOthers(connection, taskId, what));
+    requireOnlyTask(before.task, after.task, (issue) => liveTaskOf(connection, issue));
+
+    append(connection, events);
+    updateTask(connection, after);
+    finishAction(connection, taskId, commit.finishAction);
+    if (commit.dropActions === 'all') dropActions(connection, taskId);
+    addActions(connection, taskId, commit.addActions);
+    keepFindings(connection, taskId, commit.findings);
+    consumeRequests(connection, taskId, commit.consumeRequests);
+    return after;
+  });
+}
+
+function countOthers(connection: Connection, taskId: string, what: Limited): number {
+  const others = query
+    .selectFrom('tasks')
+    .select((count) => count.fn.countAll<number>().as('n'))
+    .where('id', '<>', taskId);
+  const counted = {
+    slots: others.where('slot', '=', 1),
+    critics: others.where('judging', '=', 1),
+    merging: others.where('state', '=', 'merging'),
+  };
+  return connection.one(counted[what])?.n ?? 0;
+}
+
+function keepFindings(connection: Connection, task: string, findings: readonly Finding[] = []): void {
+  for (const finding of findings) {
+    const row = { severity: finding.severity, status: finding.status, data: JSON.stringify(finding) };
+    connection.run(
+      query
+        .insertInto('findings')
+        .values({ task, id: finding.id, ...row })
+        .onConflict((conflict) => conflict.columns(['task', 'id']).doUpdateSet(row)),
+    );
+  }
+}
+
+function consumeRequests(connection: Connection, task: string, ids: readonly number[] = []): void {
+  for (const id of ids)
+    connection.run(query.deleteFrom('requests').where('id', '=', id).where('task', '=', task));
+}

@@ -1,0 +1,55 @@
+/** The store's verbs on one connection. Each that writes is one immediate transaction. */
+import type { Store } from '../store.ts';
+import { addActions, deferAction, finishAction, pendingActions, startAction } from './actions.ts';
+import type { Connection } from './connection.ts';
+import { append, readEvents, readTurns, stampNext } from './journal.ts';
+import { acquireLease, checkLease, leases, releaseLease, renewLeases } from './leases.ts';
+import * as ledger from './ledger.ts';
+import { listTasks, loadTask } from './task-row.ts';
+import { claimTask, commitTask } from './tasks.ts';
+
+export function sqliteStore(connection: Connection): Store {
+  return {
+    claim: async (claim) => claimTask(connection, claim),
+    task: async (id) => loadTask(connection, id),
+    tasks: async (filter = {}) => listTasks(connection, filter),
+    commit: async (commit) => commitTask(connection, commit),
+
+    pendingActions: async (taskId) => pendingActions(connection, taskId),
+    startAction: async (lease, id, at) => startAction(connection, lease, id, at),
+    deferAction: async (lease, id, notBefore, events, at) =>
+      deferAction(connection, lease, id, notBefore, events, at),
+    record: async (record) =>
+      connection.immediate(() => {
+        if (record.lease) checkLease(connection, record.lease, record.at);
+        append(connection, stampNext(connection, record.events, null, record.at));
+        finishAction(connection, null, record.finishAction);
+        addActions(connection, null, record.addActions);
+      }),
+
+    acquireLease: async (key, owner, now, ttlMs, dead) =>
+      acquireLease(connection, { key, owner, now, ttlMs }, dead),
+    renewLeases: async (owner, now, ttlMs) => renewLeases(connection, owner, now, ttlMs),
+    releaseLease: async (lease) => releaseLease(connection, lease),
+    leases: async () => leases(connection),
+
+    recordProcess: async (lease, process) => ledger.recordProcess(connection, lease, process),
+    forgetProcess: async (process) => ledger.forgetProcess(connection, process),
+    processes: async (taskId) => ledger.readProcesses(connection, taskId),
+
+    turns: async (taskId) => readTurns(connection, taskId),
+    addUsage: async (deltas) => ledger.addUsage(connection, deltas),
+    usage: async (taskId) => ledger.readUsage(connection, taskId),
+    spend: async (taskId) => ledger.spend(connection, taskId),
+    findings: async (taskId) => ledger.readFindings(connection, taskId),
+
+    request: async (request) => ledger.addRequest(connection, request),
+    requests: async (taskId) => ledger.readRequests(connection, taskId),
+
+    loop: async () => ledger.readLoop(connection),
+    updateLoop: async (change, events, at) => ledger.updateLoop(connection, change, events, at),
+
+    events: async (wanted = {}) => readEvents(connection, wanted),
+    close: async () => connection.close(),
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * One snapshot of the loop, as every surface shows it. Derived from facts when asked, never stored; looking at it
+ * changes nothing. Times are ISO 8601; what nobody knows is null.
+ */
+import type { Context } from './context.ts';
+import type { HoldReason } from './core/event.ts';
+import type { Reason, State } from './core/machine.ts';
+import { isEnded, occupiesSlot, type Task } from './core/task.ts';
+import { holdText } from './core/words.ts';
+import type { Lease, Spend, Store } from './store/store.ts';
+
+export interface TaskView {
+  id: string;
+  issue: number | null;
+  title: string;
+  attempt: number;
+  state: State;
+  reason: Reason | null;
+  why: string;
+  hold: { reason: HoldReason; detail: string; until: string | null; text: string } | null;
+  turns: number;
+  maxTurns: number;
+  criticRounds: number;
+  sessionId: string | null;
+  sessionIds: string[];
+  /** The turn in progress. */
+  turn: { role: string; turn: number; startedAt: string } | null;
+  workspace: string | null;
+  branch: string;
+  pull: number | null;
+  headSha: string | null;
+  mergedSha: string | null;
+  /** Null when unknown; a lower bound when `spendComplete` is false. */
+  costUsd: number | null;
+  tokens: number | null;
+  spendComplete: boolean;
+  startedAt: string | null;
+  endedAt: string | null;
+}
+
+export interface RunnerView {
+  owner: string;
+  pid: number | null;
+  alive: boolean;
+}
+
+export interface Snapshot {
+  tasks: TaskView[];
+  slots: { used: number; max: number };
+  paused: string | null;
+  stopRequested: 'drain' | 'now' | null;
+  configProblem: string | null;
+  runners: RunnerView[];
+}
+
+export async function snapshot(context: Context): Promise<Snapshot> {
+  const { settings, problem } = await context.settings();
+  const { policy } = settings;
+  const store = await context.reading();
+  const configProblem = problem?.message ?? null;
+  if (!store) {
+    return {
+      tasks: [],
+      slots: { used: 0, max: policy.maxConcurrent },
+      paused: null,
+      stopRequested: null,
+      configProblem,
+      runners: [],
+    };
+  }
+  const tasks = (await store.tasks()).map(({ task }) => task);
+  const loop = await store.loop();
+  return {
+    tasks: await Promise.all(
+      tasks.map(async (task) => taskView(task, await store.spend(task.id), policy.maxTurns)),
+    ),
+    slots: { used: tasks.filter(occupiesSlot).length, max: policy.maxConcurrent },
+    paused: loop.pausedBy,
+    stopRequested: loop.stop === 'no' ? null : loop.stop,
+    configProblem: configProblem ?? loop.configProblem,
+    runners: runners(await store.leases(), context),
+  };
+}
+
+export function taskView(task: Task, spend: Spend, maxTurns: number): TaskView {
+  const { hold, turn } = task;
+  return {
+    id: task.id,
+    issue: task.issue,
+    title: task.contract.title,
+    attempt: task.attempt,
+    state: task.state,
+    reason: task.reason,
+    why: task.why,
+    hold:
+      hold && !isEnded(task) ? { ...hold, until: iso(hold.until), text: holdText(hold, task.issue) } : null,
+    turns: task.turns,
+    maxTurns,
+    criticRounds: task.criticRounds,
+    sessionId: task.sessionId,
+    sessionIds: task.sessionIds,
+    turn: turn && { role: turn.role, turn: turn.turn, startedAt: iso(turn.startedAt)! },
+    workspace: task.workspace,
+    branch: task.branch,
+    pull: task.pull,
+    headSha: task.headSha,
+    mergedSha: task.mergedSha,
+    costUsd: spend.complete || spend.costUsd > 0 ? spend.costUsd : null,
+    tokens: spend.complete || spend.tokens > 0 ? spend.tokens : null,
+    spendComplete: spend.complete,
+    startedAt: iso(task.startedAt),
+    endedAt: iso(task.endedAt),
+  };
+}
+
+/** Whoever holds a lease; one with nothing to do holds none and is not seen. */
+export function runners(
+  leases: readonly Lease[],
+  context: Pick<Context, 'now' | 'isOwnerDead'>,
+): RunnerView[] {
+  const owners = new Map<string, boolean>();
+  for (const lease of leases) {
+    owners.set(lease.owner, (owners.get(lease.owner) ?? false) || !isStale(lease, context));
+  }
+  return [...owners].map(([owner, alive]) => {
+    const pid = Number.parseInt(owner, 10);
+    return { owner, pid: Number.isNaN(pid) ? null : pid, alive };
+  });
+}
+
+/** Nobody alive holds it: its owner is provably dead, or let it lapse. */
+export function isStale(lease: Lease, context: Pick<Context, 'now' | 'isOwnerDead'>): boolean {
+  return lease.expiresAt <= context.now() || context.isOwnerDead(lease.owner);
+}
+
+export async function isRunnerAlive(store: Store, context: Context): Promise<boolean> {
+  return runners(await store.leases(), context).some((runner) => runner.alive);
+}
+
+export const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());

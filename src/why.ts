@@ -1,0 +1,214 @@
+/**
+ * Why is nothing happening? One line for the loop where something holds all of it, and one for each open issue saying
+ * what it rests on. Derived from the same schedule the loop itself follows.
+ */
+import type { Context } from './context.ts';
+import type { Action, PendingAction } from './core/action.ts';
+import { REASONS } from './core/machine.ts';
+import type { Policy } from './core/policy.ts';
+import { grants, isHeld, type Standing, schedule } from './core/schedule.ts';
+import { isEnded, occupiesSlot, type Task } from './core/task.ts';
+import { holdText } from './core/words.ts';
+import { ConfigError } from './errors.ts';
+import type { Issue } from './forge/forge.ts';
+import type { Store } from './store/store.ts';
+import { iso, runners } from './view.ts';
+
+export interface WhyLine {
+  issue: number | null;
+  title: string;
+  task: string | null;
+  why: string;
+  /** When it goes on by itself, if that is known. */
+  until: string | null;
+}
+
+export interface Why {
+  loop: string[];
+  issues: WhyLine[];
+}
+
+export async function why(context: Context, only: number | null): Promise<Why> {
+  const { settings, problem } = await context.settings();
+  const { policy } = settings;
+  const store = await context.reading();
+  const tasks = store ? (await store.tasks()).map(({ task }) => task) : [];
+  const issues = await openIssues(context);
+  const forced = new Set<number>();
+  for (const task of tasks) {
+    if (!store || task.issue === null || !isEnded(task)) continue;
+    const asked = await store.requests(task.id);
+    if (asked.some((request) => request.kind === 'retry')) forced.add(task.issue);
+  }
+  const { standings } = schedule({ issues, tasks, policy, now: context.now(), forced });
+  const lines: WhyLine[] = [];
+  for (const issue of issues) {
+    const standing = standings.get(issue.number)!;
+    const last = latest(tasks, issue.number);
+    lines.push(
+      standing.kind === 'in_hand' && store
+        ? await taskLine(store, last!, tasks, policy, context.now())
+        : issueLine(issue, standing, last, policy),
+    );
+  }
+  const shown = new Set(issues.map((issue) => issue.number));
+  for (const task of tasks) {
+    if (store && !isEnded(task) && (task.issue === null || !shown.has(task.issue)))
+      lines.push(await taskLine(store, task, tasks, policy, context.now()));
+  }
+  return {
+    loop: await loopReasons(context, store, problem, lines.length > 0),
+    issues: only === null ? lines : await onlyLine(context, lines, only, tasks),
+  };
+}
+
+async function openIssues(context: Context): Promise<Issue[]> {
+  try {
+    return await (await context.forge()).openIssues();
+  } catch (error) {
+    // Already said about the loop; what is known of the tasks is still worth saying.
+    if (error instanceof ConfigError) return [];
+    throw error;
+  }
+}
+
+async function loopReasons(
+  context: Context,
+  store: Store | null,
+  problem: ConfigError | null,
+  hasWork: boolean,
+): Promise<string[]> {
+  const reasons: string[] = [];
+  const loop = await store?.loop();
+  const alive = store ? runners(await store.leases(), context).some((runner) => runner.alive) : false;
+  const config = problem ? [problem.message, problem.hint].filter(Boolean).join(' ') : loop?.configProblem;
+  if (config) reasons.push(`WORKFLOW.md can't be used: ${config}`);
+  if (loop?.pausedBy) reasons.push(`the loop is paused by ${loop.pausedBy} — \`forge-loop resume\``);
+  if (alive && loop && loop.stop !== 'no')
+    reasons.push('the runner is stopping: `forge-loop stop` was asked');
+  if (!alive) reasons.push('no runner is running — `forge-loop run`');
+  if (!hasWork) reasons.push('there is no open issue — `forge-loop issue new --title … --ready`');
+  return reasons;
+}
+
+async function onlyLine(
+  context: Context,
+  lines: WhyLine[],
+  issue: number,
+  tasks: readonly Task[],
+): Promise<WhyLine[]> {
+  const found = lines.filter((line) => line.issue === issue);
+  if (found.length > 0) return found;
+  const last = latest(tasks, issue);
+  const closed = await (await context.forge()).issue(issue);
+  const title = closed?.title ?? last?.contract.title ?? '';
+  if (!closed && !last) return [{ issue, title, task: null, why: 'there is no such issue', until: null }];
+  const why = last ? `closed; ${ending(last)}` : 'closed';
+  return [{ issue, title, task: last?.id ?? null, why, until: null }];
+}
+
+function issueLine(issue: Issue, standing: Standing, last: Task | null, policy: Policy): WhyLine {
+  const line = (why: string, until: number | null = null): WhyLine => ({
+    issue: issue.number,
+    title: issue.title,
+    task: last?.id ?? null,
+    why,
+    until: iso(until),
+  });
+  switch (standing.kind) {
+    case 'eligible':
+      return line('ready: taken up when a slot is free');
+    case 'declined':
+      return line(`asks for taste: it will be declined with ${standing.questions.length} questions`);
+    case 'waiting':
+      return line(standing.why, standing.until);
+    case 'not_ready': {
+      const isUnlabelled = standing.why.startsWith('not labelled');
+      if (isUnlabelled && last && isEnded(last)) return line(ending(last));
+      return line(
+        isUnlabelled
+          ? `not labelled ${policy.labels.ready} — \`forge-loop issue ready ${issue.number}\``
+          : standing.why,
+      );
+    }
+    case 'in_hand':
+      return line('in hand');
+    default:
+      return standing satisfies never;
+  }
+}
+
+function ending(task: Task): string {
+  if (task.state !== 'abandoned' || !task.reason)
+    return `attempt ${task.attempt} was ${task.state}: ${task.why}`;
+  const { advice } = REASONS[task.reason];
+  return `attempt ${task.attempt} ended (${task.reason}): ${firstLine(task.why)} — ${advice}`;
+}
+
+async function taskLine(
+  store: Store,
+  task: Task,
+  all: readonly Task[],
+  policy: Policy,
+  now: number,
+): Promise<WhyLine> {
+  const [pending] = await store.pendingActions(task.id);
+  const line = (why: string, until: number | null = null): WhyLine => ({
+    issue: task.issue,
+    title: task.contract.title,
+    task: task.id,
+    why,
+    until: iso(until),
+  });
+  if (task.hold && isHeld(task, now)) return line(holdText(task.hold, task.issue), task.hold.until);
+  if (pending && pending.notBefore > now) {
+    return line(`${pending.action.kind} failed ${pending.attempts}×; tried again`, pending.notBefore);
+  }
+  return line(`${task.state}: ${restsOn(task, pending ?? null, all, policy, now)}`);
+}
+
+function restsOn(
+  task: Task,
+  pending: PendingAction | null,
+  all: readonly Task[],
+  policy: Policy,
+  now: number,
+): string {
+  if (pending)
+    return pending.startedAt === null
+      ? `${doing(pending.action)} is next`
+      : `${doing(pending.action)} at work`;
+  const live = all.filter((other) => !isEnded(other));
+  const { slots, critics } = grants(live, 0, policy, now);
+  const used = `${live.filter(occupiesSlot).length} of ${policy.maxConcurrent} in use`;
+  const needsSlot = task.state === 'queued' || task.hold !== null || task.feedback.length > 0;
+  if (needsSlot && !slots.includes(task.id)) return `waiting for a slot (${used})`;
+  if (
+    task.state === 'awaiting_critic' &&
+    task.verdict?.headSha !== task.head?.sha &&
+    !critics.includes(task.id)
+  )
+    return `waiting for a critic (${policy.critic.parallel} may judge at once)`;
+  const merging = live.find((other) => other.id !== task.id && other.state === 'merging');
+  if (task.state === 'awaiting_critic' && task.verdict?.verdict === 'APPROVE' && merging)
+    return `approved; waiting for the merge of #${merging.issue}`;
+  return 'goes on with the next step of its runner';
+}
+
+function doing(action: Action): string {
+  switch (action.kind) {
+    case 'turn':
+      return `turn ${action.turn} of the ${action.role}`;
+    case 'gate':
+      return action.scope === 'work' ? 'the gate' : 'the gate on the merged tree';
+    default:
+      return action.kind.replaceAll('_', ' ');
+  }
+}
+
+function latest(tasks: readonly Task[], issue: number): Task | null {
+  const own = tasks.filter((task) => task.issue === issue);
+  return own.sort((a, b) => b.attempt - a.attempt)[0] ?? null;
+}
+
+const firstLine = (text: string): string => text.split('\n', 1)[0]!;

@@ -1,0 +1,47 @@
+/** Moves a workspace to a head that somebody else gave its branch. What was only in the workspace is kept under a pin. */
+import type { Checkpoint } from '../core/event.ts';
+import { WorkspaceRefused } from '../errors.ts';
+import { type Bench, seedOf } from './bench.ts';
+import { commitTree, findWork, snapshotWork } from './checkpoint.ts';
+import { isAncestor, mergeBase, notContained, treeOf } from './history.ts';
+import { branchMoved, updatePins } from './pins.ts';
+import { settle } from './place.ts';
+import { fillWorktree, withIndex } from './snapshot.ts';
+import type { WorkspaceSpec } from './workspace.ts';
+
+export async function adopt(bench: Bench, spec: WorkspaceSpec, sha: string): Promise<Checkpoint> {
+  const { git } = bench;
+  const work = await findWork(bench, spec);
+  const { pins, place } = work;
+  if (pins.branch !== sha && pins.branch !== pins.head) throw branchMoved(spec, pins.branch);
+  const base = await baseFor(bench, work.base, sha);
+
+  return withIndex(git, place.worktree, seedOf(bench, spec.task), async (index) => {
+    const tree = await snapshotWork(bench, work, index);
+    const saved = await Promise.all([work.head, sha, pins.head ?? sha].map((commit) => treeOf(git, commit)));
+    const stash = saved.includes(tree)
+      ? null
+      : await commitTree(git, tree, [work.head], `Unsaved work when ${sha} was adopted\n`);
+    const keep = await notContained(git, [pins.head, pins.branch, work.head, work.tips.branch, stash], sha);
+    await updatePins(git, spec, { keep, base });
+    await fillWorktree(index, sha);
+    await settle(place, { branch: spec.branch, sha, index: index.path, merging: null });
+    // Last: until then the branch is not where the loop left it, and a checkpoint after a crash refuses to go back.
+    await updatePins(git, spec, {
+      head: sha,
+      ...(pins.merging === null ? {} : { merging: null }),
+      ...(pins.branch === sha ? {} : { branch: { from: pins.branch, to: sha } }),
+    });
+    await index.save();
+    return { sha, tree: await treeOf(git, sha) };
+  });
+}
+
+/** A person may have rebased the branch onto a newer trunk: then the work starts there. */
+async function baseFor(bench: Bench, base: string, sha: string): Promise<string> {
+  if (await isAncestor(bench.git, base, sha)) return base;
+  const shared = await mergeBase(bench.git, sha, await bench.trunk());
+  if (shared === null)
+    throw new WorkspaceRefused(`${sha} has no history in common with trunk, so it can't be the task's work.`);
+  return shared;
+}

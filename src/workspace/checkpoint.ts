@@ -1,0 +1,185 @@
+/**
+ * Saves a task's work in the repository and leaves the workspace clean at it.
+ *
+ * Each step can be repeated: what was done before a crash is found done. No commit is dropped: one that the branch
+ * does not contain any more (the agent amended, reset, or left its branch) stays reachable under a pin.
+ */
+import type { Checkpoint } from '../core/event.ts';
+import { UserError, WorkspaceRefused } from '../errors.ts';
+import { type Git, identity, nulSeparated } from '../git/git.ts';
+import { type Bench, pathOf, seedOf } from './bench.ts';
+import { isAncestor, measuredFrom, notContained, treeOf } from './history.ts';
+import { takeIn } from './intake.ts';
+import { branchMoved, type Pins, readPins, updatePins } from './pins.ts';
+import { movedHere, type Place, readTips, settle, type Tips } from './place.ts';
+import { fillWorktree, findChanges, type PrivateIndex, withIndex, writeSnapshot } from './snapshot.ts';
+import { surveyWorktree } from './survey.ts';
+import type { CheckpointResult, WorkspaceSpec } from './workspace.ts';
+
+export async function checkpoint(
+  bench: Bench,
+  spec: WorkspaceSpec,
+  message: string,
+): Promise<CheckpointResult> {
+  const { git } = bench;
+  const work = await findWork(bench, spec);
+  const { place, pins, head, base } = work;
+
+  return withIndex(git, place.worktree, seedOf(bench, spec.task), async (index) => {
+    const tree = await snapshotWork(bench, work, index);
+    const next = await nextHead(git, spec, work, tree, message);
+    await refuseNewRepositories(git, tree, [base, pins.head, work.merging]);
+
+    const lost = await notContained(git, [pins.head, pins.branch, head, work.tips.branch], next);
+    const deleted = pins.branch === null && next === pins.head;
+    await updatePins(git, spec, {
+      keep: lost,
+      head: next,
+      ...(next === pins.branch || deleted ? {} : { branch: { from: pins.branch, to: next } }),
+    });
+    await settle(place, { branch: spec.branch, sha: next, index: index.path, merging: null });
+    // Only now: until the workspace is settled, a repeated checkpoint needs to know of the merge.
+    if (pins.merging !== null) await updatePins(git, spec, { merging: null });
+    await index.save();
+    return measure(bench, base, { sha: next, tree });
+  });
+}
+
+/** A task's work as it lies in the workspace, its commits already taken in. */
+export interface Work {
+  place: Place;
+  pins: Pins;
+  tips: Tips;
+  /** Somebody else has put the branch elsewhere since the loop left it. */
+  moved: boolean;
+  /** The agent's commit. On a branch without one, the last we saved. */
+  head: string;
+  base: string;
+  /** The commit of trunk that the agent was asked to merge and has not given up on. */
+  merging: string | null;
+}
+
+export async function findWork(bench: Bench, spec: WorkspaceSpec): Promise<Work> {
+  const { git } = bench;
+  const place = await bench.layout.inspect(bench, pathOf(bench, spec));
+  const pins = await readPins(git, spec);
+  if (pins.laying !== null && pins.head !== null) await undoHalfLaidMerge(bench, spec, place, pins.head);
+  const tips = await readTips(git, place, spec.branch);
+  const base = pins.base ?? spec.baseSha;
+  const moved =
+    pins.branch !== null && pins.branch !== pins.head && !(await movedHere(place, tips, pins.branch));
+  const own = moved && tips.head === pins.branch ? null : tips.head;
+  const head = own ?? pins.head ?? pins.branch ?? base;
+  await takeIn(git, place, [head, tips.branch], [base, pins.head, pins.branch, pins.merging]);
+  const merging = pins.merging === tips.merging ? pins.merging : null;
+  return { place, pins, tips, moved, head, base, merging };
+}
+
+/** The runner died while it wrote a merge of trunk into the workspace. No agent has run since: start it over. */
+async function undoHalfLaidMerge(
+  bench: Bench,
+  spec: WorkspaceSpec,
+  place: Place,
+  head: string,
+): Promise<void> {
+  await withIndex(bench.git, place.worktree, seedOf(bench, spec.task), async (index) => {
+    await writeSnapshot(index, await findChanges(index, head), head);
+    await fillWorktree(index, head);
+    await settle(place, { branch: spec.branch, sha: head, index: index.path, merging: null });
+    await index.save();
+  });
+  await updatePins(bench.git, spec, { laying: null });
+}
+
+/** The tree of everything in the workspace, committed or not. */
+export async function snapshotWork(bench: Bench, work: Work, index: PrivateIndex): Promise<string> {
+  const { git } = bench;
+  await surveyWorktree(git, work.place.worktree, work.head);
+  const changes = await findChanges(index, work.head);
+  return writeSnapshot(index, changes, work.merging ?? (await loopStateSource(bench, work)));
+}
+
+export async function commitTree(
+  git: Git,
+  tree: string,
+  parents: readonly string[],
+  message: string,
+): Promise<string> {
+  const who = await identity(git);
+  if (who === null) {
+    throw new UserError(
+      'Git does not know who commits here, so the work in a workspace could not be saved; it is still there.',
+      'Set it with: git config user.name "Your Name" && git config user.email you@example.com',
+    );
+  }
+  const env = {
+    GIT_AUTHOR_NAME: who.name,
+    GIT_AUTHOR_EMAIL: who.email,
+    GIT_COMMITTER_NAME: who.name,
+    GIT_COMMITTER_EMAIL: who.email,
+  };
+  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-F', '-'];
+  return (await git(args, { env, input: message })).stdout.trim();
+}
+
+/** A commit with exactly this tree that contains the agent's. */
+async function nextHead(
+  git: Git,
+  spec: WorkspaceSpec,
+  work: Work,
+  tree: string,
+  message: string,
+): Promise<string> {
+  const { pins, head, base } = work;
+  const merge = work.merging !== null && !(await isAncestor(git, work.merging, head)) ? work.merging : null;
+
+  // A checkpoint that died before it settled the workspace, or an agent that only stepped back: saved already.
+  const saved = pins.branch ?? pins.head;
+  if (saved !== null && tree === (await treeOf(git, saved)) && (await isAncestor(git, head, saved))) {
+    if (merge === null || (await isAncestor(git, merge, saved))) return saved;
+  }
+  if (work.moved) throw branchMoved(spec, pins.branch);
+  if (!(await isAncestor(git, base, head))) {
+    throw new WorkspaceRefused(
+      `The history in ${work.place.worktree} no longer contains ${base}, the commit the task started from. Its head is ${head}.`,
+    );
+  }
+  if (merge === null && tree === (await treeOf(git, head))) return head;
+  return commitTree(git, tree, merge === null ? [head] : [head, merge], message);
+}
+
+/** The loop's own files are as in the last saved head, or as in trunk where the agent has taken in a newer one. */
+async function loopStateSource(bench: Bench, work: Work): Promise<string> {
+  const saved = work.pins.head ?? work.base;
+  const from = await measuredFrom(bench.git, work.base, work.head, await bench.trunk());
+  return (await isAncestor(bench.git, from, saved)) ? saved : from;
+}
+
+/** A link to another repository's commit that no trusted tree has is a nested repository somebody committed. */
+async function refuseNewRepositories(
+  git: Git,
+  tree: string,
+  trusted: readonly (string | null)[],
+): Promise<void> {
+  let suspects: string[] | null = null;
+  for (const commit of trusted) {
+    if (commit === null || suspects?.length === 0) continue;
+    const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--ignore-submodules=none', commit, tree];
+    const fields = nulSeparated((await git(args)).stdout);
+    const added = fields.flatMap((field, at) =>
+      /^:(?!160000)\d+ 160000 /.test(field) ? [fields[at + 1]!] : [],
+    );
+    suspects = suspects === null ? added : suspects.filter((path) => added.includes(path));
+  }
+  const first = suspects?.[0];
+  if (first !== undefined) {
+    throw new WorkspaceRefused(
+      `${first} was committed as a git repository of its own, so its files are not in the branch. Remove it from the commit, and remove ${first}/.git.`,
+    );
+  }
+}
+
+async function measure(bench: Bench, start: string, head: Checkpoint): Promise<CheckpointResult> {
+  const baseSha = await measuredFrom(bench.git, start, head.sha, await bench.trunk());
+  return { head, baseSha, empty: head.tree === (await treeOf(bench.git, baseSha)) };
+}

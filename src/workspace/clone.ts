@@ -1,0 +1,97 @@
+/**
+ * A workspace with a git directory of its own that borrows the repository's objects, as `git clone --shared` makes.
+ *
+ * It has no remote and shares no ref, hook or configuration with the operator, so nothing done inside moves anything
+ * outside. It is written file by file: no template of the operator's ends up in it.
+ */
+import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { WorkspaceRefused } from '../errors.ts';
+import { nulSeparated } from '../git/git.ts';
+import type { Bench, Layout, WorkspacesOptions } from './bench.ts';
+import { workspacesOf } from './lifecycle.ts';
+import { transientPath } from './paths.ts';
+import { type Place, settle } from './place.ts';
+import { lstatOrNull, plainDirectories, readPlain, refuseOddFiles, removeTree } from './plain-files.ts';
+import { fillWorktree, withIndex } from './snapshot.ts';
+import type { WorkspaceSpec, Workspaces } from './workspace.ts';
+
+export function cloneWorkspaces(options: WorkspacesOptions): Workspaces {
+  return workspacesOf(CLONE, options);
+}
+
+const CLONE: Layout = {
+  kind: 'clone',
+
+  async make(bench: Bench, spec: WorkspaceSpec, path: string, start: string): Promise<void> {
+    const building = transientPath(path, 'making');
+    await removeTree(building);
+    await mkdir(building, { mode: 0o700 });
+    await layGitDirectory(bench, join(building, '.git'));
+    await withIndex(bench.git, building, null, async (index) => {
+      await fillWorktree(index, start);
+      await settle(placeAt(building), { branch: spec.branch, sha: start, index: index.path, merging: null });
+    });
+    await rename(building, path);
+  },
+
+  async inspect(bench: Bench, path: string): Promise<Place> {
+    const place = placeAt(path);
+    const objects = await plainDirectories(path, ['.git', 'objects']);
+    const info = await plainDirectories(path, ['.git', 'objects', 'info']);
+    if (objects === null || info === null)
+      throw new WorkspaceRefused(`${place.dir} is not the git directory we made.`);
+    if ((await lstatOrNull(join(place.dir, 'commondir'))) !== null) {
+      throw new WorkspaceRefused(`${place.dir} was redirected to another repository (commondir).`);
+    }
+    if ((await readPlain(join(info, 'alternates'), ALTERNATES_LIMIT)) !== alternates(bench)) {
+      throw new WorkspaceRefused(`${join(info, 'alternates')} is not as we wrote it.`);
+    }
+    await refuseOddFiles(objects);
+    return place;
+  },
+
+  async forget(): Promise<void> {},
+};
+
+function placeAt(path: string): Place {
+  const dir = join(path, '.git');
+  return { worktree: path, dir, objects: join(dir, 'objects'), ownRefs: true };
+}
+
+async function layGitDirectory(bench: Bench, dir: string): Promise<void> {
+  for (const folder of ['hooks', 'info', 'objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {
+    await mkdir(join(dir, folder), { recursive: true });
+  }
+  await writeFile(join(dir, 'config'), await config(bench));
+  await writeFile(join(dir, 'info', 'exclude'), '.forge/\n');
+  await writeFile(join(dir, 'objects', 'info', 'alternates'), alternates(bench));
+  const shallow = join(bench.git.gitDir, 'shallow');
+  if (await lstatOrNull(shallow)) await copyFile(shallow, join(dir, 'shallow'));
+}
+
+async function config(bench: Bench): Promise<string> {
+  const format = (await bench.git(['rev-parse', '--show-object-format'])).stdout.trim();
+  const lines = [
+    '[core]',
+    `\trepositoryformatversion = ${format === 'sha1' ? 0 : 1}`,
+    '\tbare = false',
+    '\tlogallrefupdates = true',
+  ];
+  // These describe the file system, which is the same kind for both.
+  const described = await bench.git(['config', '-z', '--get-regexp', FILE_SYSTEM], { allow: [1] });
+  for (const entry of nulSeparated(described.stdout)) {
+    const [key, value] = entry.split('\n');
+    if (value === 'true' || value === 'false') lines.push(`\t${key!.slice('core.'.length)} = ${value}`);
+  }
+  if (format !== 'sha1') lines.push('[extensions]', `\tobjectformat = ${format}`);
+  return `${[...lines, '[gc]', '\tauto = 0'].join('\n')}\n`;
+}
+
+const FILE_SYSTEM = '^core\\.(filemode|ignorecase|precomposeunicode)$';
+
+const ALTERNATES_LIMIT = 16 * 1024;
+
+function alternates(bench: Bench): string {
+  return `${join(bench.git.gitDir, 'objects')}\n`;
+}

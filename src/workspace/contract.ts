@@ -1,0 +1,735 @@
+/** What every kind of workspace does, on a real repository with real commits. */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import {
+  chmod,
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { UserError, WorkspaceRefused } from '../errors.ts';
+import { openGit } from '../git/git.ts';
+import type { WorkspacesOptions } from './bench.ts';
+import { repositoryKey } from './paths.ts';
+import type { WorkspaceSpec, Workspaces } from './workspace.ts';
+
+export interface Scene {
+  dir: string;
+  /** The operator's checkout. */
+  repo: string;
+  root: string;
+  workspaces: Workspaces;
+  spec: WorkspaceSpec;
+  /** git as the operator or the agent would run it, in a folder. */
+  run(args: readonly string[], cwd?: string): string;
+  /** Another runner on the same repository: nothing kept in memory. */
+  reopen(): Promise<Workspaces>;
+  dispose(): Promise<void>;
+}
+
+export type MakeWorkspaces = (options: WorkspacesOptions) => Workspaces;
+
+/** A repository with spaces and unicode in its path, two commits, and a task on the second. */
+export async function makeScene(make: MakeWorkspaces): Promise<Scene> {
+  template ??= makeTemplate();
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'forge ws ü-')));
+  const repo = join(dir, 'my repo ñ');
+  await cp(await template, repo, { recursive: true });
+  const run = (args: readonly string[], cwd = repo) => runGit(args, cwd);
+  const root = join(dir, 'work spaces');
+  const reopen = async () =>
+    make({
+      git: await openGit(repo),
+      root,
+      repositoryKey: await repositoryKey(repo),
+      trunk: async () => run(['rev-parse', 'main']).trim(),
+    });
+  const baseSha = run(['rev-parse', 'main']).trim();
+  const spec = { task: 't1', issue: 7, slug: 'add-thing', branch: 'loop/7-add-thing', baseSha };
+  return {
+    dir,
+    repo,
+    root,
+    workspaces: await reopen(),
+    spec,
+    run,
+    reopen,
+    dispose: () => rm(dir, { recursive: true, force: true }),
+  };
+}
+
+/** Made once and copied: most of a test's time would go into it. */
+let template: Promise<string> | undefined;
+
+async function makeTemplate(): Promise<string> {
+  const repo = await mkdtemp(join(tmpdir(), 'forge-template-'));
+  const run = (args: readonly string[]) => runGit(args, repo);
+  run(['init', '-q', '-b', 'main', '--template=']);
+  run(['config', 'user.name', 'Ada']);
+  run(['config', 'user.email', 'ada@example.com']);
+  await writeFile(join(repo, 'readme.md'), 'one\n');
+  await mkdir(join(repo, 'src'));
+  await writeFile(join(repo, 'src', 'a.txt'), 'a\n');
+  await writeFile(join(repo, '.gitignore'), 'ignored/\n*.log\n');
+  run(['add', '.']);
+  run(['commit', '-q', '-m', 'one']);
+  await writeFile(join(repo, 'readme.md'), 'one\ntwo\nthree\nfour\nfive\n');
+  run(['commit', '-q', '-am', 'two']);
+  return repo;
+}
+
+function runGit(args: readonly string[], cwd: string): string {
+  return execFileSync('git', args, {
+    cwd,
+    encoding: 'utf8',
+    env: AGENT_ENV,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** As an agent has it: a private home, no configuration of the operator's, an identity of its own. */
+const AGENT_ENV = {
+  PATH: process.env.PATH,
+  HOME: tmpdir(),
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_AUTHOR_NAME: 'Agent',
+  GIT_AUTHOR_EMAIL: 'agent@example.com',
+  GIT_COMMITTER_NAME: 'Agent',
+  GIT_COMMITTER_EMAIL: 'agent@example.com',
+};
+
+export async function removeTemplate(): Promise<void> {
+  if (template) await rm(await template, { recursive: true, force: true });
+}
+
+export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces): void {
+  let scene: Scene;
+  let path: string;
+  const { run, put, kept, branchHead } = {
+    run: (args: readonly string[], cwd?: string) => scene.run(args, cwd).trim(),
+    put: (name: string, content: string) => writeFile(join(path, name), content),
+    kept: () =>
+      scene.run(['for-each-ref', '--format=%(objectname)', 'refs/forge/t1/kept']).split('\n').filter(Boolean),
+    branchHead: () => scene.run(['rev-parse', '--verify', scene.spec.branch]).trim(),
+  };
+
+  beforeEach(async () => {
+    scene = await makeScene(make);
+    path = scene.workspaces.path(scene.spec);
+  });
+  afterEach(() => scene.dispose());
+  afterAll(removeTemplate);
+
+  describe(`${kind} workspaces: making one`, () => {
+    it('makes it at a path that follows from root, repository, issue, slug and task (dispatch 14)', async () => {
+      const prepared = await scene.workspaces.prepare(scene.spec);
+      expect(prepared).toEqual({ path, baseSha: scene.spec.baseSha, created: true });
+      expect(dirname(dirname(path))).toBe(scene.root);
+      expect(basename(path)).toBe('7-add-thing-t1');
+      expect(await readFile(join(path, 'src', 'a.txt'), 'utf8')).toBe('a\n');
+      expect(run(['status', '--porcelain'], path)).toBe('');
+      expect(run(['symbolic-ref', 'HEAD'], path)).toBe('refs/heads/loop/7-add-thing');
+      expect(branchHead()).toBe(scene.spec.baseSha);
+      expect(run(['rev-parse', 'refs/forge/t1/base'])).toBe(scene.spec.baseSha);
+      await scene.workspaces.verify(scene.spec);
+    });
+
+    it('leaves a workspace that is there as it is', async () => {
+      await scene.workspaces.prepare(scene.spec);
+      await put('new.txt', 'unsaved');
+      const again = await (await scene.reopen()).prepare(scene.spec);
+      expect(again.created).toBe(false);
+      expect(await readFile(join(path, 'new.txt'), 'utf8')).toBe('unsaved');
+    });
+
+    it('starts from an existing branch and keeps its commits (dispatch 16)', async () => {
+      run(['checkout', '-q', '-b', scene.spec.branch]);
+      await writeFile(join(scene.repo, 'earlier.txt'), 'earlier');
+      run(['add', '.']);
+      run(['commit', '-q', '-m', 'earlier']);
+      run(['checkout', '-q', 'main']);
+      const earlier = branchHead();
+      await writeFile(join(scene.repo, 'trunk.txt'), 'trunk');
+      run(['add', '.']);
+      run(['commit', '-q', '-m', 'trunk went on']);
+      const prepared = await scene.workspaces.prepare({ ...scene.spec, baseSha: run(['rev-parse', 'main']) });
+      expect(prepared.baseSha).toBe(scene.spec.baseSha);
+      expect(branchHead()).toBe(earlier);
+      expect(existsSync(join(path, 'earlier.txt'))).toBe(true);
+    });
+
+    it('names a file in its place and leaves it alone (dispatch 16)', async () => {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, 'mine');
+      await expect(scene.workspaces.prepare(scene.spec)).rejects.toThrow(WorkspaceRefused);
+      await expect(scene.workspaces.prepare(scene.spec)).rejects.toThrow(path);
+      expect(await readFile(path, 'utf8')).toBe('mine');
+      await expect(scene.workspaces.reap(scene.spec)).rejects.toThrow(path);
+    });
+
+    it('refuses a directory in its place that holds something else (dispatch 16)', async () => {
+      await mkdir(path, { recursive: true });
+      await put('precious', 'mine');
+      await expect(scene.workspaces.prepare(scene.spec)).rejects.toThrow(WorkspaceRefused);
+      expect(await readFile(join(path, 'precious'), 'utf8')).toBe('mine');
+    });
+
+    it('uses an empty directory, and starts a half-made workspace over (dispatch 16)', async () => {
+      await mkdir(path, { recursive: true });
+      const halfMade = join(dirname(path), `.making-${basename(path)}`);
+      await mkdir(halfMade, { recursive: true });
+      await writeFile(join(halfMade, '.git'), 'half');
+      await scene.workspaces.prepare(scene.spec);
+      expect(existsSync(halfMade)).toBe(false);
+      expect(run(['status', '--porcelain'], path)).toBe('');
+    });
+
+    it('makes a lost workspace again from what was saved (dispatch 16)', async () => {
+      await scene.workspaces.prepare(scene.spec);
+      await put('new.txt', 'new');
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'work');
+      await rm(path, { recursive: true });
+      expect(await scene.workspaces.probe(scene.spec)).toMatchObject({ exists: false, intact: false });
+      const again = await scene.workspaces.prepare(scene.spec);
+      expect(again).toMatchObject({ created: true, baseSha: scene.spec.baseSha });
+      expect(run(['rev-parse', 'HEAD'], path)).toBe(head.sha);
+      expect(run(['status', '--porcelain'], path)).toBe('');
+    });
+
+    it('refuses a branch that is not of the loop (dispatch 14)', async () => {
+      for (const branch of [
+        'main',
+        'loop/../main',
+        'loop/x.lock',
+        'loop/-x',
+        'loop/a b',
+        'loop/',
+        'loop/x\nmain',
+      ]) {
+        await expect(scene.workspaces.prepare({ ...scene.spec, branch })).rejects.toThrow(WorkspaceRefused);
+      }
+      expect(run(['rev-parse', 'main'])).toBe(scene.spec.baseSha);
+    });
+
+    it('works while the operator has a detached HEAD and changes of their own', async () => {
+      run(['checkout', '-q', '--detach', 'HEAD~1']);
+      await writeFile(join(scene.repo, 'readme.md'), 'half an edit');
+      await scene.workspaces.prepare(scene.spec);
+      await put('new.txt', 'new');
+      await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(await readFile(join(scene.repo, 'readme.md'), 'utf8')).toBe('half an edit');
+      expect(run(['status', '--porcelain'])).toBe('M readme.md');
+    });
+  });
+
+  describe(`${kind} workspaces: saving`, () => {
+    beforeEach(async () => {
+      await scene.workspaces.prepare(scene.spec);
+    });
+
+    it('saves nothing when nothing changed', async () => {
+      const result = await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(result).toMatchObject({
+        head: { sha: scene.spec.baseSha },
+        baseSha: scene.spec.baseSha,
+        empty: true,
+      });
+    });
+
+    it('commits what was left uncommitted, as the operator, and leaves the workspace clean', async () => {
+      await put('new ä\nfile.txt', 'new');
+      await put('readme.md', 'changed');
+      await rm(join(path, 'src', 'a.txt'));
+      await symlink('readme.md', join(path, 'link'));
+      await put('run.sh', '#!/bin/sh\n');
+      await chmod(join(path, 'run.sh'), 0o755);
+      await mkdir(join(path, 'ignored'));
+      await put('ignored/x', 'x');
+      const { head, empty } = await scene.workspaces.checkpoint(scene.spec, 'The work\n\nand why');
+
+      expect(empty).toBe(false);
+      expect(branchHead()).toBe(head.sha);
+      expect(run(['log', '-1', '--format=%an <%ae> %cn: %B', head.sha])).toBe(
+        'Ada <ada@example.com> Ada: The work\n\nand why',
+      );
+      expect(run(['rev-parse', `${head.sha}^`])).toBe(scene.spec.baseSha);
+      const listed = run(['ls-tree', '-r', '-z', head.sha])
+        .split('\0')
+        .filter(Boolean)
+        .map((line) => line.replace(/ blob [0-9a-f]+\t/, ' '));
+      expect(listed).toEqual([
+        '100644 .gitignore',
+        '120000 link',
+        '100644 new ä\nfile.txt',
+        '100644 readme.md',
+        '100755 run.sh',
+      ]);
+      expect(run(['status', '--porcelain'], path)).toBe('');
+      expect(run(['rev-parse', 'HEAD'], path)).toBe(head.sha);
+      expect(run(['symbolic-ref', 'HEAD'], path)).toBe('refs/heads/loop/7-add-thing');
+      expect(await readFile(join(path, 'ignored', 'x'), 'utf8')).toBe('x');
+    });
+
+    it('takes the agent’s own commits, and commits the rest on top', async () => {
+      await put('one.txt', '1');
+      run(['add', '.'], path);
+      run(['commit', '-q', '-m', 'mine'], path);
+      const own = run(['rev-parse', 'HEAD'], path);
+      expect((await scene.workspaces.checkpoint(scene.spec, 'work')).head.sha).toBe(own);
+      await put('two.txt', '2');
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'rest');
+      expect(run(['rev-parse', `${head.sha}^`])).toBe(own);
+      run(['fsck', '--strict', '--connectivity-only', head.sha]);
+    });
+
+    it('takes in many commits and files at once', async () => {
+      for (let i = 0; i < 60; i++) await put(`f${i}.txt`, `${i}`);
+      run(['add', '.'], path);
+      run(['commit', '-q', '-m', 'first'], path);
+      for (let i = 0; i < 60; i++) await put(`f${i}.txt`, `${i} again`);
+      run(['commit', '-q', '-am', 'second'], path);
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(run(['rev-list', '--count', `main..${head.sha}`])).toBe('2');
+      expect(run(['show', `${head.sha}:f59.txt`])).toBe('59 again');
+    });
+
+    it('answers the same when it is repeated, also by another runner', async () => {
+      await put('new.txt', 'new');
+      const first = await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(await scene.workspaces.checkpoint(scene.spec, 'work')).toEqual(first);
+      expect(await (await scene.reopen()).checkpoint(scene.spec, 'work')).toEqual(first);
+    });
+
+    it('finds a checkpoint that died before the workspace was settled', async () => {
+      await put('one.txt', '1');
+      await scene.workspaces.checkpoint(scene.spec, 'first');
+      const git = run(['rev-parse', '--absolute-git-dir'], path);
+      for (const name of ['HEAD', 'index'])
+        await writeFile(join(scene.dir, name), await readFile(join(git, name)));
+      const before = branchHead();
+      await put('two.txt', '2');
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'second');
+      for (const name of ['HEAD', 'index'])
+        await writeFile(join(git, name), await readFile(join(scene.dir, name)));
+      if (kind === 'clone') await writeFile(join(git, 'refs', 'heads', 'loop', '7-add-thing'), `${before}\n`);
+
+      expect((await scene.workspaces.checkpoint(scene.spec, 'second')).head).toEqual(head);
+      expect(branchHead()).toBe(head.sha);
+      expect(kept()).toEqual([]);
+      expect(run(['status', '--porcelain'], path)).toBe('');
+    });
+
+    it('sees an edit that leaves size and time of a file as they were', async () => {
+      await put('same.txt', 'aaaa');
+      await scene.workspaces.checkpoint(scene.spec, 'first');
+      await put('same.txt', 'bbbb');
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'second');
+      expect(run(['show', `${head.sha}:same.txt`])).toBe('bbbb');
+    });
+
+    it('accepts amended history above the base and keeps the former head', async () => {
+      await put('one.txt', '1');
+      const { head: former } = await scene.workspaces.checkpoint(scene.spec, 'first');
+      await put('one.txt', 'better');
+      run(['commit', '-q', '-a', '--amend', '-m', 'amended'], path);
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'second');
+      expect(run(['rev-parse', `${head.sha}^`])).toBe(scene.spec.baseSha);
+      expect(branchHead()).toBe(head.sha);
+      if (kind === 'clone') expect(kept()).toEqual([former.sha]);
+      expect(run(['for-each-ref', '--contains', former.sha])).not.toBe('');
+    });
+
+    it('refuses history that lacks the commit the task started from', async () => {
+      run(['checkout', '-q', '--orphan', 'fresh'], path);
+      run(['commit', '-q', '-m', 'unrelated'], path);
+      const failure = await scene.workspaces.checkpoint(scene.spec, 'work').catch((error) => error);
+      expect(failure).toBeInstanceOf(WorkspaceRefused);
+      expect(failure.message).toContain(scene.spec.baseSha);
+      expect(branchHead()).toBe(scene.spec.baseSha);
+    });
+
+    it('brings an agent that left its branch back to it, with all of its commits', async () => {
+      await put('on-branch.txt', '1');
+      run(['add', '.'], path);
+      run(['commit', '-q', '-m', 'on the branch'], path);
+      const left = run(['rev-parse', 'HEAD'], path);
+      run(['checkout', '-q', '-b', 'own-idea', scene.spec.baseSha], path);
+      await put('elsewhere.txt', '2');
+      run(['add', '.'], path);
+      run(['commit', '-q', '-m', 'elsewhere'], path);
+      await expect(scene.workspaces.verify(scene.spec)).rejects.toThrow(/not on its branch/);
+      expect(await scene.workspaces.probe(scene.spec)).toMatchObject({ intact: true, dirty: true });
+
+      await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(run(['symbolic-ref', 'HEAD'], path)).toBe('refs/heads/loop/7-add-thing');
+      expect(run(['log', '-1', '--format=%s', scene.spec.branch])).toBe('elsewhere');
+      expect(kept()).toEqual([left]);
+      await scene.workspaces.verify(scene.spec);
+    });
+
+    it('takes a detached HEAD and an unborn branch as work on the last saved head', async () => {
+      run(['checkout', '-q', '--detach'], path);
+      await put('one.txt', '1');
+      const { head: first } = await scene.workspaces.checkpoint(scene.spec, 'first');
+      run(['checkout', '-q', '--orphan', 'nothing-yet'], path);
+      await put('two.txt', '2');
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'second');
+      expect(run(['rev-parse', `${head.sha}^`])).toBe(first.sha);
+      expect(run(['ls-tree', '--name-only', head.sha]).split('\n')).toContain('one.txt');
+    });
+
+    it('refuses to write over a branch that somebody else moved', async () => {
+      const theirs = run([
+        'commit-tree',
+        '-p',
+        scene.spec.baseSha,
+        '-m',
+        'theirs',
+        `${scene.spec.baseSha}^{tree}`,
+      ]);
+      await put('mine.txt', 'mine');
+      run(['update-ref', `refs/heads/${scene.spec.branch}`, theirs]);
+      await expect(scene.workspaces.checkpoint(scene.spec, 'work')).rejects.toThrow(/Branch moved/);
+      expect(branchHead()).toBe(theirs);
+      expect(await readFile(join(path, 'mine.txt'), 'utf8')).toBe('mine');
+    });
+
+    it('does not bring back a branch somebody deleted, unless there is work to save', async () => {
+      if (kind === 'worktree') return;
+      run(['update-ref', '-d', `refs/heads/${scene.spec.branch}`]);
+      await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(run(['for-each-ref', `refs/heads/${scene.spec.branch}`])).toBe('');
+      await put('mine.txt', 'mine');
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(branchHead()).toBe(head.sha);
+    });
+
+    it('says how to set an identity when there is none, and loses nothing', async () => {
+      run(['config', '--unset', 'user.name']);
+      await put('new.txt', 'new');
+      const before = process.env.GIT_CONFIG_GLOBAL;
+      process.env.GIT_CONFIG_GLOBAL = '/dev/null';
+      try {
+        const failure = await scene.workspaces.checkpoint(scene.spec, 'work').catch((error) => error);
+        expect(failure).toBeInstanceOf(UserError);
+        expect(failure.hint).toContain('git config user.name');
+      } finally {
+        if (before === undefined) delete process.env.GIT_CONFIG_GLOBAL;
+        else process.env.GIT_CONFIG_GLOBAL = before;
+      }
+      run(['config', 'user.name', 'Ada']);
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(run(['show', `${head.sha}:new.txt`])).toBe('new');
+    });
+
+    it('never commits what the loop keeps under .forge, committed by the agent or not', async () => {
+      await mkdir(join(path, '.forge'));
+      await put('.forge/forge.db', 'state');
+      await put('.forge/more', 'state');
+      run(['add', '-f', '.forge/forge.db'], path);
+      run(['commit', '-q', '-m', 'state'], path);
+      await put('real.txt', 'real');
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(run(['diff', '--name-only', scene.spec.baseSha, head.sha])).toBe('real.txt');
+    });
+
+    it('measures the work against the newest trunk it contains', async () => {
+      await put('mine.txt', 'mine');
+      await scene.workspaces.checkpoint(scene.spec, 'work');
+      await writeFile(join(scene.repo, 'trunk.txt'), 'trunk');
+      run(['add', '.']);
+      run(['commit', '-q', '-m', 'trunk']);
+      const trunk = run(['rev-parse', 'main']);
+      expect((await scene.workspaces.checkpoint(scene.spec, 'work')).baseSha).toBe(scene.spec.baseSha);
+      run(['merge', '-q', '-m', 'merge', trunk], path);
+      expect((await scene.workspaces.checkpoint(scene.spec, 'work')).baseSha).toBe(trunk);
+    });
+
+    it('saves two workspaces at the same time', async () => {
+      const second = { ...scene.spec, task: 't2', issue: 8, slug: 'other', branch: 'loop/8-other' };
+      await scene.workspaces.prepare(second);
+      await put('one.txt', '1');
+      await writeFile(join(scene.workspaces.path(second), 'two.txt'), '2');
+      const [a, b] = await Promise.all([
+        scene.workspaces.checkpoint(scene.spec, 'one'),
+        scene.workspaces.checkpoint(second, 'two'),
+      ]);
+      expect(run(['diff', '--name-only', 'main', a.head.sha])).toBe('one.txt');
+      expect(run(['diff', '--name-only', 'main', b.head.sha])).toBe('two.txt');
+    });
+
+    it('stores a directory that became a link, and a link that became a directory, as what they are', async () => {
+      await mkdir(join(scene.dir, 'outside'));
+      await writeFile(join(scene.dir, 'outside', 'a.txt'), 'secret');
+      await rename(join(path, 'src'), join(path, 'moved'));
+      await symlink(join(scene.dir, 'outside'), join(path, 'src'));
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'link');
+      expect(run(['ls-tree', head.sha, 'src'])).toContain('120000 blob');
+      expect(run(['ls-tree', '-r', '--name-only', head.sha])).not.toContain('src/');
+      await rm(join(path, 'src'));
+      await mkdir(join(path, 'src'));
+      await put('src/b.txt', 'b');
+      const { head: next } = await scene.workspaces.checkpoint(scene.spec, 'directory');
+      expect(run(['ls-tree', '-r', '--name-only', next.sha]).split('\n')).toContain('src/b.txt');
+      expect(await readFile(join(scene.dir, 'outside', 'a.txt'), 'utf8')).toBe('secret');
+    });
+  });
+
+  describe(`${kind} workspaces: trunk and people`, () => {
+    let trunk: string;
+
+    beforeEach(async () => {
+      await scene.workspaces.prepare(scene.spec);
+      await put('readme.md', 'one\nMINE\nthree\nfour\nfive\n');
+      await put('mine.txt', 'mine');
+      await scene.workspaces.checkpoint(scene.spec, 'work');
+      await writeFile(join(scene.repo, 'readme.md'), 'one\nTHEIRS\nthree\nfour\nfive\n');
+      await writeFile(join(scene.repo, 'theirs.txt'), 'theirs');
+      await rm(join(scene.repo, 'src', 'a.txt'));
+      run(['add', '-A']);
+      run(['commit', '-q', '-m', 'trunk']);
+      trunk = run(['rev-parse', 'main']);
+    });
+
+    it('lays a merge out with its conflicts, and the next checkpoint is the merge commit', async () => {
+      const before = branchHead();
+      expect(await scene.workspaces.mergeTrunk(scene.spec, trunk)).toEqual({ conflicts: ['readme.md'] });
+      expect(await readFile(join(path, 'readme.md'), 'utf8')).toMatch(
+        /<{7}[\s\S]*MINE[\s\S]*={7}[\s\S]*THEIRS[\s\S]*>{7}/,
+      );
+      expect(await readFile(join(path, 'theirs.txt'), 'utf8')).toBe('theirs');
+      expect(existsSync(join(path, 'src', 'a.txt'))).toBe(false);
+      expect(run(['status', '--porcelain'], path)).toContain('UU readme.md');
+      expect(await scene.workspaces.probe(scene.spec)).toMatchObject({ intact: true, dirty: true });
+      await scene.workspaces.verify(scene.spec);
+
+      await put('readme.md', 'one\nBOTH\nthree\nfour\nfive\n');
+      const result = await scene.workspaces.checkpoint(scene.spec, 'merge');
+      expect(run(['log', '-1', '--format=%P', result.head.sha])).toBe(`${before} ${trunk}`);
+      expect(result.baseSha).toBe(trunk);
+      expect(run(['diff', '--name-only', trunk, result.head.sha]).split('\n')).toEqual([
+        'mine.txt',
+        'readme.md',
+      ]);
+      expect(run(['status'], path)).not.toMatch(/merging|MERGE/i);
+      expect(await scene.workspaces.mergeTrunk(scene.spec, trunk)).toEqual({ conflicts: [] });
+    });
+
+    it('takes the agent’s own merge commit', async () => {
+      await scene.workspaces.mergeTrunk(scene.spec, trunk);
+      await put('readme.md', 'one\nBOTH\nthree\nfour\nfive\n');
+      run(['commit', '-q', '-a', '-m', 'resolved'], path);
+      const own = run(['rev-parse', 'HEAD'], path);
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'merge');
+      expect(head.sha).toBe(own);
+      expect(run(['log', '-1', '--format=%P', head.sha]).split(' ')).toContain(trunk);
+    });
+
+    it('does not pretend that a merge the agent gave up was made', async () => {
+      await scene.workspaces.mergeTrunk(scene.spec, trunk);
+      run(['merge', '--abort'], path);
+      const before = branchHead();
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'merge');
+      expect(head.sha).toBe(before);
+      expect((await scene.workspaces.mergeTrunk(scene.spec, trunk)).conflicts).toEqual(['readme.md']);
+    });
+
+    it('saves unsaved work before it merges, and answers the same when repeated', async () => {
+      await put('unsaved.txt', 'unsaved');
+      const first = await scene.workspaces.mergeTrunk(scene.spec, trunk);
+      const before = branchHead();
+      expect(run(['show', `${before}:unsaved.txt`])).toBe('unsaved');
+      expect(await (await scene.reopen()).mergeTrunk(scene.spec, trunk)).toEqual(first);
+      expect(branchHead()).toBe(before);
+    });
+
+    it('undoes a merge it died writing, and starts it over', async () => {
+      const before = branchHead();
+      await scene.workspaces.mergeTrunk(scene.spec, trunk);
+      const git = run(['rev-parse', '--absolute-git-dir'], path);
+      await rm(join(git, 'MERGE_HEAD'));
+      run(['update-ref', 'refs/forge/t1/laying', trunk]);
+      run(['update-ref', '-d', 'refs/forge/t1/merging']);
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'interrupted');
+      expect(head.sha).toBe(before);
+      expect(existsSync(join(path, 'theirs.txt'))).toBe(false);
+      expect(run(['status', '--porcelain'], path)).toBe('');
+      expect((await scene.workspaces.mergeTrunk(scene.spec, trunk)).conflicts).toEqual(['readme.md']);
+    });
+
+    it('moves to a head a person pushed and keeps what was unsaved', async () => {
+      const person = join(scene.dir, 'person');
+      run(['clone', '-q', '-b', scene.spec.branch, scene.repo, person]);
+      await writeFile(join(person, 'theirs-too.txt'), 'person');
+      await rm(join(person, 'mine.txt'));
+      run(['add', '-A'], person);
+      run(['commit', '-q', '-m', 'by hand'], person);
+      const sha = run(['rev-parse', 'HEAD'], person);
+      run(['fetch', '-q', person, 'HEAD']);
+      run(['update-ref', `refs/heads/${scene.spec.branch}`, sha]);
+      await put('unsaved.txt', 'unsaved');
+
+      const adopted = await scene.workspaces.adopt(scene.spec, sha);
+      expect(adopted).toEqual({ sha, tree: run(['rev-parse', `${sha}^{tree}`]) });
+      expect(branchHead()).toBe(sha);
+      expect(existsSync(join(path, 'theirs-too.txt'))).toBe(true);
+      expect(existsSync(join(path, 'mine.txt'))).toBe(false);
+      expect(existsSync(join(path, 'unsaved.txt'))).toBe(false);
+      expect(run(['status', '--porcelain'], path)).toBe('');
+      expect(kept().map((commit) => run(['show', `${commit}:unsaved.txt`]))).toEqual(['unsaved']);
+      expect(await scene.workspaces.adopt(scene.spec, sha)).toEqual(adopted);
+      await put('next.txt', 'next');
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'next');
+      expect(run(['rev-parse', `${head.sha}^`])).toBe(sha);
+    });
+
+    it('moves to a branch a person rebased onto trunk', async () => {
+      const former = branchHead();
+      const tree = run(['rev-parse', 'main^{tree}']);
+      const sha = run(['commit-tree', '-p', trunk, '-m', 'rebased', tree]);
+      run(['update-ref', `refs/heads/${scene.spec.branch}`, sha]);
+      await scene.workspaces.adopt(scene.spec, sha);
+      expect(kept()).toContain(former);
+      expect(await scene.workspaces.checkpoint(scene.spec, 'work')).toMatchObject({
+        head: { sha },
+        baseSha: trunk,
+        empty: true,
+      });
+    });
+  });
+
+  describe(`${kind} workspaces: looking and removing`, () => {
+    it('tells missing, clean and dirty apart without changing anything', async () => {
+      expect(await scene.workspaces.probe(scene.spec)).toMatchObject({
+        exists: false,
+        intact: false,
+        dirty: false,
+      });
+      await scene.workspaces.prepare(scene.spec);
+      expect(await scene.workspaces.probe(scene.spec)).toEqual({
+        exists: true,
+        intact: true,
+        dirty: false,
+        problem: null,
+      });
+      await put('new.txt', 'new');
+      const refs = run(['for-each-ref']);
+      expect(await scene.workspaces.probe(scene.spec)).toMatchObject({ intact: true, dirty: true });
+      run(['add', '.'], path);
+      run(['commit', '-q', '-m', 'mine'], path);
+      expect(await scene.workspaces.probe(scene.spec)).toMatchObject({ intact: true, dirty: true });
+      if (kind === 'clone') expect(run(['for-each-ref'])).toBe(refs);
+      await scene.workspaces.checkpoint(scene.spec, 'work');
+      expect(await scene.workspaces.probe(scene.spec)).toMatchObject({ intact: true, dirty: false });
+      await rm(join(path, '.git'), { recursive: true });
+      const broken = await scene.workspaces.probe(scene.spec);
+      expect(broken).toMatchObject({ exists: true, intact: false });
+      expect(broken.problem).toContain('.git');
+    });
+
+    it('refuses to verify a workspace that a link has taken the place of (dispatch 18)', async () => {
+      await expect(scene.workspaces.verify(scene.spec)).rejects.toThrow(/missing/);
+      await scene.workspaces.prepare(scene.spec);
+      await rename(path, join(scene.dir, 'elsewhere'));
+      await symlink(join(scene.dir, 'elsewhere'), path);
+      await expect(scene.workspaces.verify(scene.spec)).rejects.toThrow(WorkspaceRefused);
+    });
+
+    it('refuses to verify when the folder above is a link out of the root (dispatch 18)', async () => {
+      await scene.workspaces.prepare(scene.spec);
+      await rename(dirname(path), join(scene.dir, 'elsewhere'));
+      await symlink(join(scene.dir, 'elsewhere'), dirname(path));
+      await expect(scene.workspaces.verify(scene.spec)).rejects.toThrow(/leads to/);
+      await expect(scene.workspaces.reap(scene.spec)).rejects.toThrow(/leads to/);
+    });
+
+    it('saves what is pending before it removes a workspace, and removes its pins', async () => {
+      await scene.workspaces.prepare(scene.spec);
+      await put('last.txt', 'last');
+      await mkdir(join(path, 'ignored'));
+      await put('ignored/x', 'x');
+      await chmod(join(path, 'ignored'), 0o500);
+      await scene.workspaces.reap(scene.spec);
+      expect(existsSync(path)).toBe(false);
+      expect(run(['show', `${scene.spec.branch}:last.txt`])).toBe('last');
+      expect(run(['for-each-ref', 'refs/forge'])).toBe('');
+      expect(run(['worktree', 'list']).split('\n')).toHaveLength(1);
+      await scene.workspaces.reap(scene.spec);
+      expect(run(['for-each-ref', '--format=%(refname)']).split('\n').sort()).toEqual([
+        'refs/heads/loop/7-add-thing',
+        'refs/heads/main',
+      ]);
+    });
+
+    it('finishes a removal that died halfway', async () => {
+      await scene.workspaces.prepare(scene.spec);
+      await rename(path, join(dirname(path), `.removing-${basename(path)}`));
+      await scene.workspaces.reap(scene.spec);
+      expect(existsSync(join(dirname(path), `.removing-${basename(path)}`))).toBe(false);
+      expect(run(['for-each-ref', 'refs/forge'])).toBe('');
+    });
+
+    it('keeps a workspace whose work it can’t save', async () => {
+      await scene.workspaces.prepare(scene.spec);
+      run(['init', '-q', 'nested'], path);
+      await put('nested/work.txt', 'work');
+      await expect(scene.workspaces.reap(scene.spec)).rejects.toThrow(/nested/);
+      expect(await readFile(join(path, 'nested', 'work.txt'), 'utf8')).toBe('work');
+      expect(run(['rev-parse', 'refs/forge/t1/base'])).toBe(scene.spec.baseSha);
+    });
+
+    it('exports a commit without a way back, and cleans up after dead runners', async () => {
+      const { path: exported, dispose } = await scene.workspaces.export('HEAD~1', 'critic t1');
+      expect(await readFile(join(exported, 'readme.md'), 'utf8')).toBe('one\n');
+      expect(existsSync(join(exported, '.git'))).toBe(false);
+      const [purpose, commit, host] = basename(exported).split('.');
+      const dead = join(dirname(exported), `${purpose}.${commit}.${host}.999999999.abc`);
+      const foreign = join(dirname(exported), `${purpose}.${commit}.elsewhere.999999999.abc`);
+      await mkdir(dead);
+      await mkdir(foreign);
+      const second = await scene.workspaces.export(scene.spec.baseSha, 'critic t1');
+      expect(existsSync(dead)).toBe(false);
+      expect(existsSync(foreign)).toBe(true);
+      expect((await lstat(exported)).isDirectory()).toBe(true);
+      await dispose();
+      await second.dispose();
+      expect(existsSync(exported)).toBe(false);
+      await expect(scene.workspaces.export('0'.repeat(40), 'critic')).rejects.toThrow();
+    });
+
+    it('lists workspaces no task owns, and says which hold unsaved work', async () => {
+      expect(await scene.workspaces.orphans([])).toEqual([]);
+      const specs = ['t1', 't2', 't3', 't4'].map((task) => ({
+        ...scene.spec,
+        task,
+        branch: `loop/7-${task}`,
+      }));
+      const paths = specs.map((spec) => scene.workspaces.path(spec));
+      for (const spec of specs) await scene.workspaces.prepare(spec);
+      await writeFile(join(paths[2]!, 'unsaved.txt'), 'unsaved');
+      await writeFile(join(paths[3]!, 'own.txt'), 'own');
+      run(['add', '.'], paths[3]!);
+      run(['commit', '-q', '-m', 'own'], paths[3]!);
+      const made = await scene.workspaces.export(scene.spec.baseSha, 'gate');
+      expect(await scene.workspaces.orphans(['t1'])).toEqual([
+        { path: paths[1], unsaved: false },
+        { path: paths[2], unsaved: true },
+        // A linked worktree's commits are the repository's from the start.
+        { path: paths[3], unsaved: kind === 'clone' },
+      ]);
+      await made.dispose();
+      expect(await readlink(paths[0]!).catch(() => 'no link')).toBe('no link');
+    });
+  });
+}

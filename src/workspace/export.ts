@@ -1,0 +1,56 @@
+/**
+ * A throwaway tree of exactly one commit, with no git directory in it.
+ *
+ * Its name says which process of which host made it, so that what a killed runner left is known to be nobody's.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Git } from '../git/git.ts';
+import { ensureHome, type Site, safeName } from './paths.ts';
+import { list, removeTree } from './plain-files.ts';
+import { fillWorktree, withIndex } from './snapshot.ts';
+
+export async function exportCommit(
+  git: Git,
+  site: Site,
+  commit: string,
+  purpose: string,
+): Promise<{ path: string; dispose(): Promise<void> }> {
+  const folder = join(await ensureHome(site), EXPORTS);
+  await mkdir(folder, { recursive: true });
+  await removeAbandoned(folder);
+  const path = await mkdtemp(
+    join(folder, `${safeName(purpose)}.${commit.slice(0, 12)}.${host()}.${process.pid}.`),
+  );
+  try {
+    await withIndex(git, path, null, (index) => fillWorktree(index, commit));
+  } catch (error) {
+    await rm(path, { recursive: true, force: true });
+    throw error;
+  }
+  return { path, dispose: () => removeTree(path) };
+}
+
+export const EXPORTS = 'exports';
+
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const entry of await list(folder)) {
+    const [, , madeOn, pid] = entry.name.split('.');
+    if (madeOn === host() && !isAlive(Number(pid))) await removeTree(join(folder, entry.name));
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function host(): string {
+  return createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+}

@@ -1,0 +1,69 @@
+/**
+ * Brings commits made in a workspace into the repository.
+ *
+ * The workspace's object directory is only ever the source of a pack. What arrives is hashed again and checked by
+ * git's own strict rules, and every question about it is asked afterwards, of the repository alone: a forged pack
+ * index or commit graph beside the agent's objects can say what it likes.
+ */
+import { GitFailed, WorkspaceRefused } from '../errors.ts';
+import type { Git } from '../git/git.ts';
+import type { Place } from './place.ts';
+
+export async function takeIn(
+  git: Git,
+  place: Place,
+  wanted: readonly (string | null)[],
+  known: readonly (string | null)[],
+): Promise<void> {
+  const have = new Set(known.filter((sha) => sha !== null));
+  const missing = [...new Set(wanted)].filter((sha) => sha !== null && !have.has(sha)) as string[];
+  if (missing.length === 0) return;
+  const range = `${[...missing, ...[...have].map((sha) => `^${sha}`)].join('\n')}\n`;
+  try {
+    if (place.objects !== null) await transfer(git, place.objects, range);
+    await git(['rev-list', '--objects', '--quiet', '--stdin'], { input: range });
+    for (const sha of missing)
+      await git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${sha}^{commit}`]);
+  } catch (error) {
+    if (!(error instanceof GitFailed) || /No space left|Read-only file system/.test(error.stderr))
+      throw error;
+    throw new WorkspaceRefused(
+      `${missing.join(' and ')} in ${place.worktree} is not a commit with its whole history: ${error.stderr.trim().split('\n')[0] ?? ''}`,
+      { cause: error },
+    );
+  }
+}
+
+const DISTRUST = [
+  '-c',
+  'core.commitGraph=false',
+  '-c',
+  'core.multiPackIndex=false',
+  '-c',
+  'pack.useBitmaps=false',
+];
+
+/** Few objects are better loose than as one more pack file per turn. */
+const UNPACK_LIMIT = 100;
+
+async function transfer(git: Git, objects: string, range: string): Promise<void> {
+  const env = { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(objects) };
+  const counted = await git([...DISTRUST, 'rev-list', '--objects', '--count', '--stdin'], {
+    env,
+    input: range,
+  });
+  const count = Number(counted.stdout.trim());
+  if (count === 0) return;
+  await git.pipe(
+    { args: [...DISTRUST, 'pack-objects', '--revs', '--stdout', '-q'], options: { env, input: range } },
+    {
+      args:
+        count < UNPACK_LIMIT ? ['unpack-objects', '-q', '--strict'] : ['index-pack', '--stdin', '--strict'],
+    },
+  );
+}
+
+/** The variable is a list: a path with a colon would be taken for two. */
+function quoted(path: string): string {
+  return `"${path.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"`;
+}

@@ -1,0 +1,57 @@
+/**
+ * Lays a merge of trunk out in the workspace, for the agent to resolve.
+ *
+ * The merge is computed in the repository. The agent finds the merged files, conflict markers included, and a git that
+ * says a merge is under way; the next checkpoint becomes the merge commit unless the agent gave the merge up.
+ */
+import type { Git } from '../git/git.ts';
+import { nulSeparated } from '../git/git.ts';
+import { type Bench, pathOf, seedOf } from './bench.ts';
+import { checkpoint } from './checkpoint.ts';
+import { isAncestor } from './history.ts';
+import { readPins, updatePins } from './pins.ts';
+import { settle } from './place.ts';
+import { fillWorktree, findChanges, indexWithConflicts, withIndex } from './snapshot.ts';
+import type { WorkspaceSpec } from './workspace.ts';
+
+export async function mergeTrunk(
+  bench: Bench,
+  spec: WorkspaceSpec,
+  trunkSha: string,
+): Promise<{ conflicts: string[] }> {
+  const { git } = bench;
+  const pins = await readPins(git, spec);
+  if (pins.merging === trunkSha && pins.head !== null)
+    return { conflicts: (await merge(git, pins.head, trunkSha)).conflicts };
+
+  const { head } = await checkpoint(bench, spec, 'Save the work before merging trunk\n');
+  if (await isAncestor(git, trunkSha, head.sha)) return { conflicts: [] };
+  const merged = await merge(git, head.sha, trunkSha);
+  const place = await bench.layout.inspect(bench, pathOf(bench, spec));
+  await updatePins(git, spec, { laying: trunkSha });
+  await withIndex(git, place.worktree, seedOf(bench, spec.task), async (index) => {
+    await findChanges(index, head.sha);
+    await fillWorktree(index, merged.tree);
+    await index.save();
+    const shown = await indexWithConflicts(index, merged.stages);
+    await settle(place, { branch: spec.branch, sha: head.sha, index: shown, merging: trunkSha });
+  });
+  await updatePins(git, spec, { laying: null, merging: trunkSha });
+  return { conflicts: merged.conflicts };
+}
+
+interface Merged {
+  tree: string;
+  /** `<mode> <object> <stage>\t<path>`, as an index takes them. */
+  stages: string[];
+  conflicts: string[];
+}
+
+async function merge(git: Git, head: string, trunkSha: string): Promise<Merged> {
+  const answer = await git(['merge-tree', '--write-tree', '-z', '--no-messages', head, trunkSha], {
+    allow: [1],
+  });
+  const [tree, ...stages] = nulSeparated(answer.stdout);
+  const paths = stages.map((line) => line.slice(line.indexOf('\t') + 1));
+  return { tree: tree!, stages, conflicts: [...new Set(paths)].sort() };
+}

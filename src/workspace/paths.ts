@@ -1,0 +1,116 @@
+/**
+ * Where a workspace is: `<root>/<repository key>/<issue>-<slug>-<task>`.
+ *
+ * The same task always gets the same path, and no two tasks or repositories share one: a name that had to be changed
+ * to be safe carries a hash of what it was.
+ */
+import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { lstat, mkdir, realpath } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { UserError, WorkspaceRefused } from '../errors.ts';
+import type { WorkspaceSpec } from './workspace.ts';
+
+export interface Site {
+  root: string;
+  repositoryKey: string;
+}
+
+export function workspacePath(site: Site, spec: Pick<WorkspaceSpec, 'task' | 'issue' | 'slug'>): string {
+  const parts = [spec.issue === null ? null : String(spec.issue), safeName(spec.slug), safeName(spec.task)];
+  return join(site.root, site.repositoryKey, parts.filter((part) => part !== null).join('-'));
+}
+
+/** In the user's state directory: a temp directory loses work at the next reboot. */
+export function defaultRoot(env: NodeJS.ProcessEnv = process.env): string {
+  const state = env.XDG_STATE_HOME;
+  const base = state && isAbsolute(state) ? state : join(homedir(), '.local', 'state');
+  return join(base, 'forge-loop', 'workspaces');
+}
+
+/** Readable, and different for two checkouts of the same name. */
+export async function repositoryKey(topLevel: string): Promise<string> {
+  const real = await realpath(topLevel);
+  const name = real.endsWith('.git') ? basename(real, '.git') || basename(dirname(real)) : basename(real);
+  return `${plain(name)}-${shortHash(real)}`;
+}
+
+/** A single path component that is also a legal part of a ref. */
+export function safeName(text: string): string {
+  const safe = plain(text);
+  return safe === text ? safe : `${safe}-${shortHash(text)}`;
+}
+
+/** The folder of this repository's workspaces, made when missing; never a link that leads out of the root. */
+export async function ensureHome(site: Site): Promise<string> {
+  const home = join(site.root, site.repositoryKey);
+  try {
+    await mkdir(home, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new UserError(
+      `The workspace folder ${home} can't be made: ${(error as Error).message}`,
+      'Free that path or set workspace.root in WORKFLOW.md to a folder you can write to.',
+      { cause: error },
+    );
+  }
+  await refuseDetour(site, home);
+  return home;
+}
+
+/** Resolves every link and insists that a path is what it says, inside the root. */
+export async function refuseDetour(site: Site, path: string): Promise<void> {
+  const actual = await realpath(path);
+  if (actual !== path) {
+    throw new WorkspaceRefused(
+      `${path} leads to ${actual} through a link; a workspace stays inside ${site.root}.`,
+    );
+  }
+}
+
+/** The root with its own links resolved, as far as it exists: the operator may well keep it behind one. */
+export function realRoot(root: string): string {
+  const absolute = resolve(root);
+  try {
+    return realpathSync(absolute);
+  } catch (error) {
+    const parent = dirname(absolute);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === absolute) return absolute;
+    return join(realRoot(parent), basename(absolute));
+  }
+}
+
+/** A workspace being made or removed: nothing in it that the repository does not have. */
+export function transientPath(path: string, what: 'making' | 'removing'): string {
+  return join(dirname(path), `.${what}-${basename(path)}`);
+}
+
+export function isTransient(name: string): boolean {
+  return name.startsWith('.making-') || name.startsWith('.removing-');
+}
+
+/** What is in the way of making a workspace. A file or link is somebody's: it is named, never removed. */
+export async function occupancy(path: string): Promise<'free' | 'directory'> {
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (found === null) return 'free';
+  if (found.isDirectory()) return 'directory';
+  throw new WorkspaceRefused(
+    `${path} should be the task's workspace but is ${found.isSymbolicLink() ? 'a link' : 'a file'}. Move it away and try again.`,
+  );
+}
+
+function plain(text: string): string {
+  const safe = text
+    .normalize('NFKD')
+    .replace(/[^A-Za-z0-9_-]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 60);
+  return safe || 'x';
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}

@@ -1,0 +1,104 @@
+/**
+ * What the repository remembers about a task's work, as refs.
+ *
+ *   refs/heads/<branch>            the work itself, as a person or a pull request sees it
+ *   refs/forge/<task>/base         the commit it started from, so that no clean-up drops it
+ *   refs/forge/<task>/head         the branch as the loop left it: where it differs, somebody else moved it
+ *   refs/forge/<task>/laying       a commit of trunk whose merge is being written into the workspace
+ *   refs/forge/<task>/merging      a commit of trunk whose merge the agent was given to finish
+ *   refs/forge/<task>/kept/<sha>   former work that the branch does not contain any more
+ */
+import { GitFailed, WorkspaceRefused } from '../errors.ts';
+import type { Git } from '../git/git.ts';
+import { safeName } from './paths.ts';
+import type { WorkspaceSpec } from './workspace.ts';
+
+export interface Pins {
+  branch: string | null;
+  base: string | null;
+  head: string | null;
+  laying: string | null;
+  merging: string | null;
+}
+
+export async function readPins(git: Git, spec: Pick<WorkspaceSpec, 'task' | 'branch'>): Promise<Pins> {
+  const listed = await git([
+    'for-each-ref',
+    '--format=%(refname) %(objectname)',
+    branchRef(spec),
+    pinRef(spec.task),
+  ]);
+  const refs = new Map(listed.stdout.split('\n').map((line) => line.split(' ') as [string, string]));
+  return {
+    branch: refs.get(branchRef(spec)) ?? null,
+    base: refs.get(pinRef(spec.task, 'base')) ?? null,
+    head: refs.get(pinRef(spec.task, 'head')) ?? null,
+    laying: refs.get(pinRef(spec.task, 'laying')) ?? null,
+    merging: refs.get(pinRef(spec.task, 'merging')) ?? null,
+  };
+}
+
+export interface PinUpdate {
+  /** Moves the branch from exactly `from` (null: it must not exist). */
+  branch?: { from: string | null; to: string };
+  base?: string;
+  head?: string;
+  laying?: string | null;
+  merging?: string | null;
+  keep?: readonly string[];
+}
+
+/** All or nothing. Throws WorkspaceRefused when the branch is not where it was. */
+export async function updatePins(
+  git: Git,
+  spec: Pick<WorkspaceSpec, 'task' | 'branch'>,
+  update: PinUpdate,
+): Promise<void> {
+  const lines: string[] = [];
+  for (const sha of update.keep ?? []) lines.push(`update ${pinRef(spec.task, `kept/${sha}`)} ${sha}`);
+  for (const name of ['base', 'head', 'laying', 'merging'] as const) {
+    const sha = update[name];
+    if (sha === null) lines.push(`delete ${pinRef(spec.task, name)}`);
+    else if (sha !== undefined) lines.push(`update ${pinRef(spec.task, name)} ${sha}`);
+  }
+  const move = update.branch;
+  if (move) lines.push(`update ${branchRef(spec)} ${move.to} ${move.from ?? '0'.repeat(move.to.length)}`);
+  if (lines.length === 0) return;
+  try {
+    await git(['update-ref', '--no-deref', '--stdin'], { input: `${lines.join('\n')}\n` });
+  } catch (error) {
+    const now = move ? (await readPins(git, spec)).branch : null;
+    if (error instanceof GitFailed && move && now !== move.from) throw branchMoved(spec, now);
+    throw error;
+  }
+}
+
+export function branchMoved(spec: Pick<WorkspaceSpec, 'branch'>, to: string | null): WorkspaceRefused {
+  return new WorkspaceRefused(
+    `Branch moved: ${spec.branch} is now at ${to ?? 'no commit'}, which is not where the loop left it. Adopt it first.`,
+  );
+}
+
+export async function dropPins(git: Git, task: string): Promise<void> {
+  const listed = await git(['for-each-ref', '--format=delete %(refname)', pinRef(task)]);
+  if (listed.stdout !== '') await git(['update-ref', '--no-deref', '--stdin'], { input: listed.stdout });
+}
+
+/** The loop moves branches of its own only, and only ones git itself would accept. */
+export function refuseForeignBranch(branch: string): void {
+  const legal =
+    /^loop(\/[\p{L}\p{N}_][\p{L}\p{N}_.-]*)+$/u.test(branch) && !/\.\.|\.(lock)?(\/|$)/.test(branch);
+  if (!legal) {
+    throw new WorkspaceRefused(
+      `${JSON.stringify(branch)} is not a branch of the loop's: those are named loop/<issue>-<slug>.`,
+    );
+  }
+}
+
+function branchRef(spec: Pick<WorkspaceSpec, 'branch'>): string {
+  return `refs/heads/${spec.branch}`;
+}
+
+function pinRef(task: string, name?: string): string {
+  return name === undefined ? `refs/forge/${safeName(task)}` : `refs/forge/${safeName(task)}/${name}`;
+}

@@ -1,0 +1,7 @@
+import { storeContract } from '../src/store/contract.ts';
+import { memoryStore } from './support/memory-store.ts';
+
+storeContract('memory', async () => {
+  const store = memoryStore();
+  return { store, reopen: async () => store, cleanup: () => store.close() };
+});

@@ -1,0 +1,176 @@
+/**
+ * The agents of the simulated world. An agent lives in the world: when its runner dies it goes on working, until
+ * somebody stops it. It may do good work, bad work, nothing, fail, hang, or answer nonsense.
+ */
+import type { Agent, TurnHooks, TurnRequest, TurnResult } from '../../src/agent/agent.ts';
+import type { World } from './world.ts';
+
+export interface Temper {
+  /** Probabilities of a coder turn's work being good, bad or nothing at all. */
+  good: number;
+  idle: number;
+  fails: number;
+  hangs: number;
+  /** Probabilities of the critic's answers. */
+  approves: number;
+  blocks: number;
+  garbage: number;
+  tokensPerStep: number;
+}
+
+export function simAgent(world: World, temper: Temper): Agent {
+  return {
+    kind: 'simulated',
+    unavailable: async () => null,
+    async probeSession({ sessionId }) {
+      const session = world.sessions.get(sessionId);
+      if (!session) return 'lost';
+      return session.messages > 0 ? 'resumable' : 'empty';
+    },
+    run: (turn, hooks) => new Promise((resolve) => live(turn, hooks, resolve)),
+  };
+
+  function live(turn: TurnRequest, hooks: TurnHooks, resolve: (result: TurnResult) => void): void {
+    let over = false;
+    const process = { alive: false, pid: 0 };
+    const end = (result: TurnResult): void => {
+      if (over) return;
+      over = true;
+      world.processes.delete(process.pid);
+      resolve(result);
+    };
+    const cancelled: TurnResult = { status: 'cancelled', usageKnown: true };
+    if (hooks.signal.aborted) {
+      end(cancelled);
+      return;
+    }
+    hooks.signal.addEventListener('abort', () => end(cancelled));
+
+    const started = world.startProcess({
+      task: turn.task,
+      purpose: `held ${turn.role} ${turn.turn}`,
+      cwd: turn.cwd,
+      kill: () =>
+        end({ status: 'failed', code: 'crashed', message: 'killed', retryAt: null, usageKnown: true }),
+    });
+    process.pid = started.pid;
+    hooks.onHeld({ pid: started.pid, startTime: '1', bootId: 'b' }).then(
+      () => {
+        if (over) return;
+        world.processes.delete(started.pid);
+        process.pid = world.startProcess({ ...started, purpose: `agent ${turn.role} ${turn.turn}` }).pid;
+        if (process.pid !== started.pid) renumber(started.pid, process);
+        void work(turn, hooks, () => over, end);
+      },
+      () => end(cancelled),
+    );
+  }
+
+  /** The released child is the held one: same pid. */
+  function renumber(pid: number, process: { pid: number }): void {
+    const moved = world.processes.get(process.pid)!;
+    world.processes.delete(process.pid);
+    world.processes.set(pid, { ...moved, pid });
+    process.pid = pid;
+  }
+
+  async function work(
+    turn: TurnRequest,
+    hooks: TurnHooks,
+    isOver: () => boolean,
+    end: (result: TurnResult) => void,
+  ): Promise<void> {
+    const { random, time } = world;
+    const session = world.sessions.get(turn.sessionId);
+    if (turn.resume && !session) {
+      end({
+        status: 'failed',
+        code: 'session_lost',
+        message: 'no such session',
+        retryAt: null,
+        usageKnown: true,
+      });
+      return;
+    }
+    if (!turn.resume && session && session.messages > 0)
+      world.violate(`started the session ${turn.sessionId} twice`);
+    if (turn.role === 'coder' && !world.workspaces.has(turn.cwd))
+      world.violate(`an agent was started outside a workspace: ${turn.cwd}`);
+    const current = session ?? { messages: 0 };
+    world.sessions.set(turn.sessionId, current);
+    await time.sleep(200 + random.int(500));
+    if (isOver()) return;
+    current.messages += 1;
+
+    const steps = 1 + random.int(3);
+    for (let step = 1; step <= steps; step++) {
+      await time.sleep(1000 + random.int(8000));
+      if (isOver()) return;
+      hooks.onProgress();
+      hooks.onUsage({
+        key: `${step}`,
+        model: 'sim',
+        input: temper.tokensPerStep,
+        output: 0,
+        cacheRead: 0,
+        cacheWrite: 0,
+        reasoning: 0,
+        costUsd: temper.tokensPerStep / 1000,
+      });
+      if (turn.role === 'coder') edit(turn);
+    }
+    if (random.chance(temper.hangs)) return;
+    if (random.chance(temper.fails))
+      return end({
+        status: 'failed',
+        code: 'overload',
+        message: 'overloaded',
+        retryAt: null,
+        usageKnown: true,
+      });
+    end({
+      status: 'finished',
+      text: '',
+      structured: turn.role === 'critic' ? report(turn) : null,
+      usageKnown: true,
+    });
+  }
+
+  function edit(turn: TurnRequest): void {
+    const { random } = world;
+    const workspace = world.workspaces.get(turn.cwd);
+    if (!workspace) return;
+    for (const [path, content] of Object.entries(workspace.files)) {
+      if (content.startsWith('conflict<')) workspace.files[path] = `good ${random.hex(4)}`;
+    }
+    if (random.chance(temper.idle)) return;
+    const path = random.chance(0.3) ? 'shared.txt' : `issue-${turn.issue}.txt`;
+    workspace.files[path] = `${random.chance(temper.good) ? 'good' : 'bad'} ${random.hex(6)}`;
+    if (workspace.files[path]!.startsWith('good')) {
+      for (const [other, content] of Object.entries(workspace.files))
+        if (content.startsWith('bad')) workspace.files[other] = `good ${random.hex(4)}`;
+    }
+  }
+
+  function report(turn: TurnRequest): unknown {
+    const { random } = world;
+    if (random.chance(temper.garbage)) return { verdict: 'LGTM' };
+    if (random.chance(temper.blocks))
+      return { verdict: random.pick(['BLOCK', 'BLOCK_ON_SPEC']), findings: [] };
+    const head = turn.prompt.match(/head ([0-9a-f]{40})/)?.[1];
+    if (random.chance(temper.approves)) {
+      const contradicts = random.chance(0.1);
+      if (!contradicts && head) world.approvedHeads.add(head);
+      return {
+        verdict: 'APPROVE',
+        findings: contradicts ? [{ severity: 'sev1', message: 'broken', category: 'x' }] : [],
+      };
+    }
+    return {
+      verdict: 'REQUEST_CHANGES',
+      findings: [
+        { severity: 'sev2', message: `wrong ${random.hex(3)}`, category: 'x', file: 'a.txt', line: 1 },
+      ],
+    };
+  }
+}

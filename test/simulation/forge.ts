@@ -1,0 +1,135 @@
+/** The forge of the simulated world. Honest: heads, merges and conflicts come from its repository. */
+import { createHash } from 'node:crypto';
+import type { Forge, Pull } from '../../src/forge/forge.ts';
+import type { SimPull, World } from './world.ts';
+
+export function simForge(world: World): Forge {
+  const { repository, issues } = world;
+  const { refs } = repository;
+  const find = (number: number) => {
+    const issue = issues.get(number);
+    if (!issue) throw new Error(`no issue ${number}`);
+    return issue;
+  };
+  const seen = (pull: SimPull): Pull => {
+    const headSha = refs.get(pull.branch) ?? null;
+    const merged = pull.mergedSha ?? byHand(headSha, pull);
+    return { ...pull, headSha, state: merged ? 'merged' : pull.state, mergedSha: merged };
+  };
+  const byHand = (head: string | null, pull: SimPull): string | null =>
+    head && head !== pull.baseSha && repository.isAncestor(head, world.trunk()) ? world.trunk() : null;
+
+  return {
+    kind: 'simulated',
+    check: async () => [],
+    openIssues: async () =>
+      [...issues.values()].filter((issue) => issue.state === 'open').map((issue) => structuredClone(issue)),
+    issue: async (number) => structuredClone(issues.get(number) ?? null),
+    async relabel(number, { add, remove }) {
+      const issue = find(number);
+      issue.labels = [...new Set([...issue.labels.filter((label) => !remove.includes(label)), ...add])];
+    },
+    async ensureComment(issue, marker, body) {
+      if (!world.comments.some((one) => one.issue === issue && one.marker === marker))
+        world.comments.push({ issue, marker, body });
+    },
+    async closeIssue(number) {
+      find(number).state = 'closed';
+    },
+    trunk: async () => ({ branch: 'main', sha: world.trunk() }),
+    async push(branch, sha, expected) {
+      const now = refs.get(branch) ?? null;
+      if (now === sha) return 'pushed';
+      if (now !== expected) return 'moved';
+      refs.set(branch, sha);
+      return 'pushed';
+    },
+    async branchHead(branch) {
+      const sha = refs.get(branch);
+      return sha ? { sha, tree: repository.get(sha).tree } : null;
+    },
+    async deleteBranch(branch) {
+      refs.delete(branch);
+    },
+    async ensurePull({ issue, branch, marker }) {
+      const found = world.pulls.find((pull) => pull.branch === branch && pull.marker === marker);
+      if (found) return seen(found);
+      const open = world.pulls.filter((pull) => pull.issue === issue && seen(pull).state === 'open');
+      if (open.length > 0) world.violate(`a second open pull request for issue ${issue}`);
+      const made: SimPull = {
+        number: world.pulls.length + 1,
+        issue,
+        branch,
+        marker,
+        state: 'open',
+        headSha: null,
+        mergedSha: null,
+        approvals: [],
+        baseSha: repository.mergeBase(refs.get(branch)!, world.trunk()),
+      };
+      world.pulls.push(made);
+      return seen(made);
+    },
+    async pull(number) {
+      const found = world.pulls.find((pull) => pull.number === number);
+      return found ? seen(found) : null;
+    },
+    async postReview() {},
+    async closePull(number) {
+      const found = world.pulls.find((pull) => pull.number === number);
+      if (found && seen(found).state === 'open') found.state = 'closed';
+    },
+    async buildCandidate({ headSha, message, task }) {
+      const trunk = world.trunk();
+      const { files, conflicts } = repository.merge(trunk, headSha);
+      if (conflicts.length > 0) return { kind: 'conflict', files: conflicts, trunk };
+      const made = repository.commit(files, [trunk], `${message}\n${task}`);
+      if (made.tree === repository.get(trunk).tree) return { kind: 'empty', trunk };
+      return { kind: 'clean', candidate: { sha: made.sha, tree: made.tree, trunk, headSha } };
+    },
+    mergeBlocker: async () => (world.dirtyCheckout ? 'README.md is modified' : null),
+    async land(number, candidate) {
+      const pull = world.pulls.find((one) => one.number === number)!;
+      if (repository.isAncestor(candidate.sha, world.trunk())) return { kind: 'landed', sha: candidate.sha };
+      if (world.dirtyCheckout) return { kind: 'dirty_checkout', detail: 'README.md is modified' };
+      if (world.trunk() !== candidate.trunk) return { kind: 'trunk_moved' };
+      judgeLanding(pull, candidate);
+      refs.set('main', candidate.sha);
+      pull.mergedSha = candidate.sha;
+      pull.state = 'merged';
+      world.landings.push({
+        pull: number,
+        issue: pull.issue,
+        at: world.time.now(),
+        candidate: candidate.sha,
+      });
+      return { kind: 'landed', sha: candidate.sha };
+    },
+    onTrunk: async (sha) => repository.isAncestor(sha, world.trunk()),
+    diff: async (base, head) => ({
+      files: [],
+      patch: createHash('sha1')
+        .update(base + head)
+        .digest('hex'),
+    }),
+  };
+
+  /** The invariants of merging, checked by the world at the moment trunk moves. */
+  function judgeLanding(pull: SimPull, candidate: { sha: string; tree: string; headSha: string }): void {
+    const head = refs.get(pull.branch);
+    if (head !== candidate.headSha)
+      world.violate(`landed ${candidate.headSha}, but the branch is at ${head}`);
+    if (!world.approvedHeads.has(candidate.headSha))
+      world.violate(`landed ${candidate.headSha} without an approval of it`);
+    if (!world.passedTrees.has(candidate.tree))
+      world.violate(`landed tree ${candidate.tree} without a passing gate on it`);
+    const closed = pull.issue === null ? undefined : world.closedAt.get(pull.issue);
+    if (closed !== undefined && world.time.now() - closed > GRACE_MS)
+      world.violate(`landed the closed issue ${pull.issue}`);
+    if (world.landings.some((one) => one.pull === pull.number))
+      world.violate(`landed pull ${pull.number} twice`);
+  }
+}
+
+/** A person may close an issue while the decision to land it is already on its way. */
+const GRACE_MS = 3000;

@@ -1,0 +1,81 @@
+/** What must be true whatever happened; checked after every commit and at the end of every story. */
+import { REASONS } from '../../src/core/machine.ts';
+import type { Policy } from '../../src/core/policy.ts';
+import { fold, isEnded, occupiesSlot } from '../../src/core/task.ts';
+import type { World } from './world.ts';
+
+/** Looks at the slots after every commit, from outside. */
+export function watchStore(world: World, policy: Policy): void {
+  const { store } = world;
+  const commit = store.commit.bind(store);
+  store.commit = async (change) => {
+    const result = await commit(change);
+    const tasks = (await store.tasks({ live: true })).map((stored) => stored.task);
+    const used = tasks.filter(occupiesSlot).length;
+    if (used > policy.maxConcurrent) world.violate(`${used} slots used of ${policy.maxConcurrent}`);
+    const merging = tasks.filter((task) => task.state === 'merging').length;
+    if (merging > 1) world.violate(`${merging} tasks are merging at once`);
+    return result;
+  };
+}
+
+export async function checkInvariants(world: World, policy: Policy): Promise<void> {
+  const { store } = world;
+  const events = await store.events();
+  events.forEach((event, index) => {
+    if (event.seq !== index + 1) world.violate(`the event sequence has a gap at ${index + 1}`);
+  });
+
+  const tasks = (await store.tasks()).map((stored) => stored.task);
+  for (const task of tasks) {
+    const folded = fold(task.id, events);
+    if (JSON.stringify(folded) !== JSON.stringify(task))
+      world.violate(`fold(events) differs from the row of ${task.id}`);
+    if (!isEnded(task) && !(task.hold && task.hold.until === null)) {
+      world.violate(`${task.id} is ${task.state} (${task.why}) without a reason to wait`);
+    }
+    if (task.state === 'abandoned' && !(task.reason && REASONS[task.reason]))
+      world.violate(`${task.id} was abandoned without a reason`);
+    if ((await store.pendingActions(task.id)).length > 0) world.violate(`${task.id} has actions left`);
+
+    const mine = events.filter((event) => event.task === task.id);
+    const started = mine.filter(
+      (event) => event.type === 'turn_started' && event.data.role === 'coder',
+    ).length;
+    const interrupted = mine.filter(
+      (event) =>
+        event.type === 'turn_completed' && event.data.role === 'coder' && event.data.status === 'interrupted',
+    ).length;
+    if (started - interrupted !== task.turns)
+      world.violate(`${task.id} counts ${task.turns} turns, events say ${started - interrupted}`);
+    if (task.turns > policy.maxTurns)
+      world.violate(`${task.id} took ${task.turns} turns of ${policy.maxTurns}`);
+    const spend = await store.spend(task.id);
+    if (policy.budget.tokens !== null && spend.tokens > policy.budget.tokens + 200)
+      world.violate(`${task.id} spent ${spend.tokens} tokens`);
+  }
+
+  if (world.processes.size > 0) {
+    world.violate(
+      `processes left behind: ${[...world.processes.values()].map((process) => process.purpose).join(', ')}`,
+    );
+  }
+  const liveByIssue = new Map<number, number>();
+  for (const task of tasks)
+    if (!isEnded(task) && task.issue !== null)
+      liveByIssue.set(task.issue, (liveByIssue.get(task.issue) ?? 0) + 1);
+  for (const [issue, live] of liveByIssue)
+    if (live > 1) world.violate(`issue ${issue} has ${live} live tasks`);
+  for (const issue of world.issues.values()) {
+    const markers = world.comments
+      .filter((comment) => comment.issue === issue.number)
+      .map((comment) => comment.marker);
+    if (new Set(markers).size !== markers.length)
+      world.violate(`issue ${issue.number} was told the same thing twice`);
+    const task = tasks.filter((one) => one.issue === issue.number).at(-1);
+    if (task && isEnded(task) && issue.labels.includes('loop:running'))
+      world.violate(`issue ${issue.number} still says it is running`);
+    if (task?.state === 'merged' && issue.state !== 'closed')
+      world.violate(`issue ${issue.number} is merged but open`);
+  }
+}

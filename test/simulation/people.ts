@@ -1,0 +1,105 @@
+/** People who meddle while the loop works: they close, edit, relabel, push, merge, ask, and send signals. */
+import type { SimRunner } from './runner.ts';
+import { hashOf, type World } from './world.ts';
+
+export function meddle(world: World, runners: readonly SimRunner[]): void {
+  const { random, time } = world;
+  const events = random.int(8);
+  for (let index = 0; index < events; index++)
+    time.after(random.int(300_000), () => void act(world, runners));
+}
+
+async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
+  const { random, repository, time, store } = world;
+  const issue = random.pick([...world.issues.values()]);
+  const tasks = (await store.tasks({ issue: issue.number })).map((stored) => stored.task);
+  const task = tasks.at(-1);
+  switch (random.int(12)) {
+    case 0:
+      issue.state = 'closed';
+      world.closedAt.set(issue.number, time.now());
+      return;
+    case 1:
+      issue.body = `${issue.body} And \`${random.hex(3)}\`.`;
+      issue.bodyHash = hashOf(issue.body);
+      if (random.chance(0.5)) time.after(random.int(60_000), () => makeReady(world, issue.number));
+      return;
+    case 2:
+      issue.labels.push('loop:abandon');
+      return;
+    case 3: {
+      const trunk = repository.get(world.trunk());
+      const files = { ...trunk.files, [random.pick(['shared.txt', 'other.txt'])]: `good ${random.hex(4)}` };
+      repository.refs.set('main', repository.commit(files, [trunk.sha], `by hand ${random.hex(6)}`).sha);
+      return;
+    }
+    case 4: {
+      const head = task && repository.refs.get(task.branch);
+      if (!head) return;
+      const commit = repository.get(head);
+      const files = { ...commit.files, 'person.txt': `good ${random.hex(4)}` };
+      repository.refs.set(task.branch, repository.commit(files, [head], `person ${random.hex(6)}`).sha);
+      return;
+    }
+    case 5: {
+      const head = task && repository.refs.get(task.branch);
+      if (!head) return;
+      const { files, conflicts } = repository.merge(world.trunk(), head);
+      if (conflicts.length > 0) return;
+      repository.refs.set(
+        'main',
+        repository.commit(files, [world.trunk(), head], `merged by hand ${random.hex(6)}`).sha,
+      );
+      issue.state = 'closed';
+      world.closedAt.set(issue.number, time.now());
+      return;
+    }
+    case 6:
+      world.dirtyCheckout = true;
+      time.after(random.int(200_000), () => {
+        world.dirtyCheckout = false;
+      });
+      return;
+    case 7: {
+      if (!task) return;
+      const kind = random.pick(['cancel', 'abandon', 'pause', 'resume'] as const);
+      await store.request({ task: task.id, kind, by: 'person', at: time.now() });
+      if (kind === 'pause') {
+        time.after(
+          random.int(100_000),
+          () => void store.request({ task: task.id, kind: 'resume', by: 'person', at: time.now() }),
+        );
+      }
+      return;
+    }
+    case 8: {
+      const runner = random.pick(runners);
+      runner.suspend();
+      time.after(random.int(700_000), () => runner.resume());
+      return;
+    }
+    case 9:
+      for (const workspace of world.workspaces.keys())
+        if (random.chance(0.3)) world.workspaces.delete(workspace);
+      return;
+    case 10: {
+      const pull = task && world.pulls.find((one) => one.issue === issue.number && one.state === 'open');
+      const head = task && repository.refs.get(task.branch);
+      if (!pull || !head) return;
+      pull.approvals.push({ headSha: head, by: 'person' });
+      world.approvedHeads.add(head);
+      return;
+    }
+    default: {
+      const session = random.pick([...world.sessions.keys(), '']);
+      world.sessions.delete(session);
+    }
+  }
+}
+
+function makeReady(world: World, number: number): void {
+  const issue = world.issues.get(number)!;
+  issue.readyHash = issue.bodyHash;
+  issue.readyAt = world.time.now();
+  if (!issue.labels.includes('loop:ready')) issue.labels.push('loop:ready');
+}

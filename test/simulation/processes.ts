@@ -1,0 +1,61 @@
+/** Commands of the simulated world: a gate passes unless the tree it runs on has something bad in it. */
+import type { LaunchResult, Processes } from '../../src/process/process.ts';
+import { treeHash } from './repository.ts';
+import type { World } from './world.ts';
+
+export function simProcesses(world: World, couldNotRun: number): Processes {
+  return {
+    launch: (request) =>
+      new Promise((resolve) => {
+        let over = false;
+        const end = (result: Partial<LaunchResult>): void => {
+          if (over) return;
+          over = true;
+          world.processes.delete(process.pid);
+          resolve({
+            code: null,
+            signal: null,
+            timedOut: false,
+            cancelled: false,
+            spawnError: null,
+            tail: '',
+            durationMs: 1,
+            ...result,
+          });
+        };
+        const task = request.env.FORGE_MARK ?? '';
+        const process = world.startProcess({
+          task,
+          purpose: 'command',
+          cwd: request.cwd,
+          kill: () => end({ signal: 'SIGKILL' }),
+        });
+        if (request.signal.aborted) return end({ cancelled: true });
+        request.signal.addEventListener('abort', () => end({ cancelled: true, signal: 'SIGTERM' }));
+        request.onHeld({ pid: process.pid, startTime: '1', bootId: 'b' }).then(
+          async () => {
+            await world.time.sleep(500 + world.random.int(3000));
+            if (over) return;
+            const files = world.exports.get(request.cwd) ?? world.workspaces.get(request.cwd)?.files;
+            if (!files) return end({ spawnError: `no directory ${request.cwd}` });
+            if (world.random.chance(couldNotRun)) return end({ code: 127 });
+            const red = Object.values(files).some(
+              (content) => !content.startsWith('good') && content !== 'hello',
+            );
+            if (!red && world.exports.has(request.cwd)) world.passedTrees.add(treeHash(files));
+            end({ code: red ? 1 : 0, tail: red ? 'a test failed' : '' });
+          },
+          () => end({ cancelled: true }),
+        );
+      }),
+    isAlive: async ({ pid }) => world.processes.has(pid),
+    async stop(task) {
+      const mine = [...world.processes.values()].filter((process) => process.task === task);
+      for (const process of mine) {
+        world.processes.delete(process.pid);
+        process.kill();
+      }
+      return mine.map((process) => process.pid);
+    },
+  };
+}

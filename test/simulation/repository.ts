@@ -1,0 +1,84 @@
+/** A git repository as far as the loop cares: commits with trees, branches moved by compare-and-swap, three-way merges. */
+import { createHash } from 'node:crypto';
+
+export type Tree = Record<string, string>;
+
+export interface SimCommit {
+  sha: string;
+  tree: string;
+  files: Tree;
+  parents: string[];
+  message: string;
+}
+
+export interface Repository {
+  commit(files: Tree, parents: string[], message: string): SimCommit;
+  get(sha: string): SimCommit;
+  refs: Map<string, string>;
+  isAncestor(old: string, young: string): boolean;
+  mergeBase(a: string, b: string): string;
+  merge(ours: string, theirs: string): { files: Tree; conflicts: string[] };
+}
+
+export const treeHash = (files: Tree): string =>
+  digest(JSON.stringify(Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))));
+
+const digest = (text: string): string => createHash('sha1').update(text).digest('hex');
+
+export function createRepository(): Repository {
+  const commits = new Map<string, SimCommit>();
+  const refs = new Map<string, string>();
+  const get = (sha: string): SimCommit => {
+    const found = commits.get(sha);
+    if (!found) throw new Error(`no commit ${sha}`);
+    return found;
+  };
+  const ancestors = (sha: string): Set<string> => {
+    const seen = new Set<string>();
+    const todo = [sha];
+    for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      todo.push(...get(next).parents);
+    }
+    return seen;
+  };
+  const repository: Repository = {
+    refs,
+    get,
+    commit(files, parents, message) {
+      const tree = treeHash(files);
+      const sha = digest(`${tree}\n${parents.join()}\n${message}`);
+      const made = { sha, tree, files: { ...files }, parents, message };
+      commits.set(sha, made);
+      return made;
+    },
+    isAncestor: (old, young) => ancestors(young).has(old),
+    mergeBase(a, b) {
+      const of = ancestors(a);
+      const todo = [b];
+      const seen = new Set<string>();
+      for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
+        if (of.has(next)) return next;
+        if (seen.has(next)) continue;
+        seen.add(next);
+        todo.push(...get(next).parents);
+      }
+      throw new Error('no merge base');
+    },
+    merge(ours, theirs) {
+      const base = get(repository.mergeBase(ours, theirs)).files;
+      const [left, right] = [get(ours).files, get(theirs).files];
+      const files: Tree = {};
+      const conflicts: string[] = [];
+      for (const path of new Set([...Object.keys(left), ...Object.keys(right)])) {
+        const [b, l, r] = [base[path], left[path], right[path]];
+        const merged = l === r || r === b ? l : l === b ? r : `conflict<${l}|${r}>`;
+        if (l !== r && r !== b && l !== b) conflicts.push(path);
+        if (merged !== undefined) files[path] = merged;
+      }
+      return { files, conflicts };
+    },
+  };
+  return repository;
+}

@@ -1,0 +1,196 @@
+/**
+ * A runner in the simulated world, with everything it touches wrapped: it may crash after any call, be stopped for a
+ * while, see a call fail, or lose the answer of a call that succeeded.
+ */
+
+import type { Policy } from '../../src/core/policy.ts';
+import { DEFAULT_PROMPTS } from '../../src/core/prompts.ts';
+import { ForgeUnavailable } from '../../src/errors.ts';
+import type { Ports } from '../../src/loop/ports.ts';
+import { createRunner, type RunEnd, type Runner } from '../../src/loop/runner.ts';
+import type { Store } from '../../src/store/store.ts';
+import { simAgent, type Temper } from './agent.ts';
+import { simForge } from './forge.ts';
+import { simProcesses } from './processes.ts';
+import { simWorkspaces } from './workspaces.ts';
+import type { World } from './world.ts';
+
+export interface Faults {
+  /** Crash after the n-th call that changes something. */
+  crashAtCall: number | null;
+  crashChance: number;
+  failChance: number;
+  loseAnswerChance: number;
+  couldNotRun: number;
+}
+
+export interface SimRunner {
+  owner: string;
+  runner: Runner;
+  done: Promise<RunEnd | null>;
+  calls(): number;
+  isDead(): boolean;
+  /** SIGSTOP: nothing of it runs until `resume`. */
+  suspend(): void;
+  resume(): void;
+  kill(): void;
+}
+
+export function startRunner(
+  world: World,
+  policy: Policy,
+  temper: Temper,
+  faults: Faults,
+  owner: string,
+  mode: 'until_idle' | 'forever',
+): SimRunner {
+  const { time, random } = world;
+  let calls = 0;
+  let dead = false;
+  let suspended: (() => void)[] | null = null;
+
+  const die = (): void => {
+    dead = true;
+    world.deadOwners.add(owner);
+  };
+  const never = new Promise<never>(() => {});
+  const unlessSuspended = (): Promise<void> | null =>
+    suspended ? new Promise((resolve) => suspended!.push(resolve)) : null;
+
+  /** Every call of a port passes here. */
+  function wrap<T extends object>(name: string, port: T, faulty: boolean): T {
+    return new Proxy(port, {
+      get(target, key, receiver) {
+        const value = Reflect.get(target, key, receiver);
+        if (typeof value !== 'function' || SYNCHRONOUS.has(String(key))) return value;
+        return async (...args: unknown[]) => {
+          if (dead) return never;
+          await unlessSuspended();
+          if (dead) return never;
+          if (faulty && random.chance(faults.failChance))
+            throw new ForgeUnavailable(`${name}.${String(key)} is out of reach`);
+          const answer = await value.apply(target, args);
+          await unlessSuspended();
+          if (dead) return never;
+          if (WRITES.has(String(key))) calls += 1;
+          if (
+            (WRITES.has(String(key)) && calls === faults.crashAtCall) ||
+            random.chance(faults.crashChance)
+          ) {
+            die();
+            return never;
+          }
+          if (faulty && random.chance(faults.loseAnswerChance))
+            throw new ForgeUnavailable(`the answer of ${name}.${String(key)} was lost`);
+          return answer;
+        };
+      },
+    });
+  }
+
+  const ports: Ports = {
+    store: wrap<Store>('store', world.store, false),
+    forge: wrap('forge', simForge(world), true),
+    workspaces: wrap('workspaces', simWorkspaces(world), false),
+    processes: wrap('processes', simProcesses(world, faults.couldNotRun), false),
+    sandbox: {
+      kind: 'none',
+      unavailable: async () => null,
+      confine: async (argv, env) => ({ argv, env, dispose: async () => {} }),
+    },
+    agentFor: () => wrap('agent', simAgent(world, temper), false),
+    settings: {
+      path: 'WORKFLOW.md',
+      policy: () => policy,
+      template: (kind) => DEFAULT_PROMPTS[kind],
+      check: async () => 'same',
+      problem: () => null,
+    },
+    render: (kind, _template, context) => `${kind} head ${context.head_sha ?? ''}`,
+    places: {
+      home: (task) => `/h/${task}`,
+      session: (task, id) => `/s/${task}/${id}`,
+      log: (task, name) => `/l/${task}/${name}`,
+    },
+    identity: async () => ({ name: 'n', email: 'e' }),
+    childEnvironment: async (task) => ({ FORGE_MARK: task }),
+    writeText: async () => {},
+    clock: {
+      now: time.now,
+      monotonic: time.now,
+      after: (ms, wake) =>
+        time.after(ms, () => {
+          if (dead) return;
+          if (suspended) suspended.push(wake);
+          else wake();
+        }),
+    },
+    timing: { leaseTtlMs: 300_000, renewMs: 60_000, pulseMs: 10_000 },
+    random: () => random(),
+    newId: () => random.hex(32),
+    owner,
+    isOwnerDead: (other) => world.deadOwners.has(other),
+    log: (level, message, fields) => {
+      if (level === 'error') world.violate(`error logged: ${message} ${String(fields?.stack ?? '')}`);
+    },
+  };
+  const runner = createRunner(ports, '0');
+  const done = runner.run(mode).catch((problem) => {
+    if (!dead) world.violate(`the runner threw: ${String(problem?.stack ?? problem)}`);
+    return null;
+  });
+  return {
+    owner,
+    runner,
+    done,
+    calls: () => calls,
+    isDead: () => dead,
+    suspend: () => {
+      suspended ??= [];
+    },
+    resume: () => {
+      const waiting = suspended ?? [];
+      suspended = null;
+      for (const wake of waiting) wake();
+    },
+    kill: die,
+  };
+}
+
+const SYNCHRONOUS = new Set(['path']);
+
+/** The calls that change something: a crash after a mere look is a crash after the change before it. */
+const WRITES = new Set([
+  ...[
+    'claim',
+    'commit',
+    'startAction',
+    'deferAction',
+    'record',
+    'acquireLease',
+    'releaseLease',
+    'renewLeases',
+  ],
+  ...[
+    'recordProcess',
+    'forgetProcess',
+    'addUsage',
+    'updateLoop',
+    'relabel',
+    'ensureComment',
+    'closeIssue',
+    'push',
+  ],
+  ...[
+    'deleteBranch',
+    'ensurePull',
+    'postReview',
+    'closePull',
+    'buildCandidate',
+    'land',
+    'prepare',
+    'checkpoint',
+    'adopt',
+  ],
+  ...['mergeTrunk', 'reap', 'export', 'launch', 'stop', 'run'],
+]);

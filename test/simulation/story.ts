@@ -1,0 +1,160 @@
+/** One seed, one story: issues, agents of some temper, people who meddle, runners that die, and then peace. */
+import type { Policy } from '../../src/core/policy.ts';
+import type { Temper } from './agent.ts';
+import { checkInvariants, watchStore } from './invariants.ts';
+import { meddle } from './people.ts';
+import { type Random, seeded } from './random.ts';
+import { type Faults, type SimRunner, startRunner } from './runner.ts';
+import { createTimeline } from './time.ts';
+import { addIssue, createWorld, type World } from './world.ts';
+
+export interface StoryOptions {
+  seed: number;
+  /** Crash the first runner after exactly this call, and do nothing else harmful. */
+  crashAtCall?: number;
+  calm?: boolean;
+}
+
+export interface StoryResult {
+  violations: string[];
+  calls: number;
+  states: string[];
+  world: World;
+}
+
+const NO_FAULTS: Faults = {
+  crashAtCall: null,
+  crashChance: 0,
+  failChance: 0,
+  loseAnswerChance: 0,
+  couldNotRun: 0,
+};
+const HOUR = 3_600_000;
+
+export async function playStory(options: StoryOptions): Promise<StoryResult> {
+  const random = seeded(options.seed);
+  const time = createTimeline(1_000_000);
+  const world = createWorld(time, random);
+  const policy = somePolicy(random);
+  const temper = someTemper(random);
+  watchStore(world, policy);
+  const issues = 1 + random.int(4);
+  for (let number = 1; number <= issues; number++)
+    addIssue(world, number, `Issue ${number}`, `It returns \`${number}\`.`);
+
+  const quiet = options.calm || options.crashAtCall !== undefined;
+  const faults: Faults = quiet
+    ? { ...NO_FAULTS, crashAtCall: options.crashAtCall ?? null }
+    : {
+        crashAtCall: null,
+        crashChance: random.pick([0, 0.002, 0.01, 0.03]),
+        failChance: random.pick([0, 0.01, 0.05]),
+        loseAnswerChance: random.pick([0, 0.01, 0.05]),
+        couldNotRun: random.pick([0, 0, 0.02]),
+      };
+
+  const runners: SimRunner[] = [];
+  let born = 0;
+  const start = (some: Faults): SimRunner => {
+    const runner = startRunner(world, policy, temper, some, `owner-${++born}`, 'until_idle');
+    runners.push(runner);
+    return runner;
+  };
+  const first = start(faults);
+  if (!quiet && random.chance(0.4)) start(faults);
+  if (!quiet) meddle(world, runners);
+
+  const finished = new Set<string>();
+  const track = (runner: SimRunner): void => void runner.done.then(() => finished.add(runner.owner));
+  for (const runner of runners) track(runner);
+
+  const stormEnds = time.now() + (quiet ? HOUR : 600_000 + random.int(600_000));
+  for (;;) {
+    await time.play(
+      () => runners.every((runner) => runner.isDead() || finished.has(runner.owner)),
+      stormEnds,
+    );
+    if (runners.every((runner) => runner.isDead() || finished.has(runner.owner))) {
+      if (!runners.some((runner) => runner.isDead()) || time.now() >= stormEnds || born > 40) break;
+      if (runners.some((runner) => finished.has(runner.owner) && !runner.isDead()) && random.chance(0.5))
+        break;
+      await time.play(() => false, time.now() + random.int(20_000));
+      track(start(quiet ? NO_FAULTS : faults));
+      if (quiet) break;
+    } else break;
+  }
+
+  for (const runner of runners) {
+    runner.resume();
+    if (!finished.has(runner.owner)) runner.kill();
+  }
+  world.dirtyCheckout = false;
+  const last = start(NO_FAULTS);
+  track(last);
+  await time.play(() => finished.has(last.owner), time.now() + 48 * HOUR);
+  if (!finished.has(last.owner)) world.violate('the last runner never became idle');
+  await checkInvariants(world, policy);
+  const states = (await world.store.tasks()).map(
+    ({ task }) =>
+      `#${task.issue}.${task.attempt} ${task.state} ${task.reason ?? ''} ${task.hold?.reason ?? ''}`,
+  );
+  return { violations: world.violations, calls: first.calls(), states, world };
+}
+
+function somePolicy(random: Random): Policy {
+  const agent = {
+    kind: 'simulated',
+    command: null,
+    script: null,
+    model: null,
+    turnTimeoutMs: 60_000,
+    stallTimeoutMs: random.pick([0, 20_000]),
+  };
+  return {
+    requiredLabels: [],
+    labels: {
+      ready: 'loop:ready',
+      running: 'loop:running',
+      needsReview: 'loop:needs-review',
+      needsSpec: 'loop:needs-spec',
+      blocked: 'loop:blocked',
+      abandon: 'loop:abandon',
+      merged: 'loop:merged',
+    },
+    pollIntervalMs: 60_000,
+    maxConcurrent: 1 + random.int(3),
+    maxTurns: random.pick([2, 5, 20]),
+    perState: {},
+    agents: { coder: agent, critic: agent, auditor: agent, specifier: agent, planner: agent, groomer: agent },
+    critic: {
+      enabled: random.chance(0.9),
+      maxRounds: 3,
+      parallel: 1 + random.int(2),
+      blockOn: ['sev1', 'sev2'],
+    },
+    gate: { setup: [], commands: ['test'], timeoutMs: 60_000 },
+    session: random.pick(['persist', 'persist', 'persist', 'fresh']),
+    sandbox: 'none',
+    merge: { enabled: random.chance(0.95), method: 'squash' },
+    budget: { usd: null, tokens: random.pick([null, null, 3000]), wallMs: null },
+    recovery: { mode: 'auto', onLostSession: random.pick(['abandon', 'fresh_session']) },
+    hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 1000 },
+    cooldownMs: HOUR,
+    idleTurns: 3,
+    protectedPaths: [],
+    coAuthor: null,
+  };
+}
+
+function someTemper(random: Random): Temper {
+  return {
+    good: random.pick([0.5, 0.8, 1]),
+    idle: random.pick([0, 0.1]),
+    fails: random.pick([0, 0.1]),
+    hangs: random.pick([0, 0.05]),
+    approves: random.pick([0.4, 0.7, 1]),
+    blocks: random.pick([0, 0.05]),
+    garbage: random.pick([0, 0.1]),
+    tokensPerStep: 100,
+  };
+}

@@ -1,0 +1,88 @@
+/** Workspaces of the simulated world: a work tree, a head, and what happens to them when a runner dies between. */
+import { WorkspaceRefused } from '../../src/errors.ts';
+import type { WorkspaceSpec, Workspaces } from '../../src/workspace/workspace.ts';
+import { treeHash } from './repository.ts';
+import type { World } from './world.ts';
+
+export function simWorkspaces(world: World): Workspaces {
+  const { repository, workspaces } = world;
+  const { refs } = repository;
+  const path = (spec: Pick<WorkspaceSpec, 'task' | 'issue' | 'slug'>): string =>
+    `/w/${spec.issue}-${spec.slug}-${spec.task}`;
+  const of = (spec: WorkspaceSpec) => {
+    const found = workspaces.get(path(spec));
+    if (!found) throw new WorkspaceRefused(`${path(spec)} is gone`);
+    return found;
+  };
+  return {
+    kind: 'clone',
+    path,
+    async prepare(spec) {
+      const at = path(spec);
+      const existing = workspaces.get(at);
+      if (existing) return { path: at, baseSha: existing.base, created: false };
+      const head = refs.get(`forge/${spec.task}`) ?? refs.get(spec.branch) ?? spec.baseSha;
+      workspaces.set(at, {
+        task: spec.task,
+        branch: spec.branch,
+        base: spec.baseSha,
+        head,
+        files: { ...repository.get(head).files },
+        mergeParent: null,
+      });
+      return { path: at, baseSha: spec.baseSha, created: true };
+    },
+    async verify(spec) {
+      of(spec);
+    },
+    async checkpoint(spec, message) {
+      const workspace = of(spec);
+      const unchanged =
+        treeHash(workspace.files) === repository.get(workspace.head).tree && !workspace.mergeParent;
+      if (!unchanged) {
+        const parents = [workspace.head, ...(workspace.mergeParent ? [workspace.mergeParent] : [])];
+        workspace.head = repository.commit(workspace.files, parents, message).sha;
+        workspace.mergeParent = null;
+      }
+      refs.set(`forge/${spec.task}`, workspace.head);
+      const { sha, tree } = repository.get(workspace.head);
+      const baseSha = repository.mergeBase(workspace.head, world.trunk());
+      return { head: { sha, tree }, baseSha, empty: tree === repository.get(baseSha).tree };
+    },
+    async adopt(spec, sha) {
+      const workspace = of(spec);
+      workspace.head = sha;
+      workspace.files = { ...repository.get(sha).files };
+      return { sha, tree: repository.get(sha).tree };
+    },
+    async mergeTrunk(spec, sha) {
+      const workspace = of(spec);
+      if (workspace.mergeParent === sha || repository.isAncestor(sha, workspace.head))
+        return { conflicts: [] };
+      const { files, conflicts } = repository.merge(workspace.head, sha);
+      workspace.files = files;
+      workspace.mergeParent = sha;
+      return { conflicts };
+    },
+    async probe(spec) {
+      const workspace = workspaces.get(path(spec));
+      if (!workspace) return { exists: false, intact: false, dirty: false, problem: 'gone' };
+      const dirty = treeHash(workspace.files) !== repository.get(workspace.head).tree;
+      return { exists: true, intact: true, dirty, problem: null };
+    },
+    async reap(spec) {
+      workspaces.delete(path(spec));
+    },
+    async export(commit, purpose) {
+      const at = `/x/${purpose}-${world.random.hex(6)}`;
+      world.exports.set(at, repository.get(commit).files);
+      return {
+        path: at,
+        dispose: async () => {
+          world.exports.delete(at);
+        },
+      };
+    },
+    orphans: async () => [],
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * The world outside the runners: repository, issues, pull requests, workspaces, sessions, processes. It outlives every
+ * crash, and it watches: what must never happen is noticed here, independently of what the loop believes.
+ */
+import { createHash } from 'node:crypto';
+import type { Issue, Pull } from '../../src/forge/forge.ts';
+import type { Store } from '../../src/store/store.ts';
+import { memoryStore } from '../support/memory-store.ts';
+import type { Random } from './random.ts';
+import { createRepository, type Repository, type Tree } from './repository.ts';
+import type { Timeline } from './time.ts';
+
+export interface SimPull extends Pull {
+  marker: string;
+  baseSha: string;
+}
+
+export interface SimWorkspace {
+  task: string;
+  branch: string;
+  base: string;
+  head: string;
+  files: Tree;
+  mergeParent: string | null;
+}
+
+export interface SimProcess {
+  pid: number;
+  task: string;
+  purpose: string;
+  cwd: string;
+  kill(): void;
+}
+
+export interface World {
+  time: Timeline;
+  random: Random;
+  store: Store;
+  repository: Repository;
+  issues: Map<number, Issue>;
+  comments: { issue: number; marker: string; body: string }[];
+  pulls: SimPull[];
+  workspaces: Map<string, SimWorkspace>;
+  exports: Map<string, Tree>;
+  sessions: Map<string, { messages: number }>;
+  processes: Map<number, SimProcess>;
+  deadOwners: Set<string>;
+  /** Told by the world itself, not by the loop's records. */
+  approvedHeads: Set<string>;
+  passedTrees: Set<string>;
+  landings: { pull: number; issue: number | null; at: number; candidate: string }[];
+  closedAt: Map<number, number>;
+  dirtyCheckout: boolean;
+  violations: string[];
+  violate(what: string): void;
+  trunk(): string;
+  startProcess(process: Omit<SimProcess, 'pid'>): SimProcess;
+}
+
+export function createWorld(time: Timeline, random: Random): World {
+  const repository = createRepository();
+  const root = repository.commit({ 'README.md': 'hello' }, [], 'root');
+  repository.refs.set('main', root.sha);
+  const violations: string[] = [];
+  let nextPid = 100;
+  const world: World = {
+    time,
+    random,
+    store: memoryStore(),
+    repository,
+    issues: new Map(),
+    comments: [],
+    pulls: [],
+    workspaces: new Map(),
+    exports: new Map(),
+    sessions: new Map(),
+    processes: new Map(),
+    deadOwners: new Set(),
+    approvedHeads: new Set(),
+    passedTrees: new Set(),
+    landings: [],
+    closedAt: new Map(),
+    dirtyCheckout: false,
+    violations,
+    violate: (what) => violations.push(`${time.now()}: ${what}`),
+    trunk: () => repository.refs.get('main')!,
+    startProcess(process) {
+      const started = { ...process, pid: nextPid++ };
+      const rival = [...world.processes.values()].find(
+        (other) => other.cwd === process.cwd && isAgent(other) && isAgent(started),
+      );
+      if (rival)
+        world.violate(`two agents at once in ${process.cwd}: ${rival.purpose} and ${process.purpose}`);
+      world.processes.set(started.pid, started);
+      return started;
+    },
+  };
+  return world;
+}
+
+const isAgent = (process: SimProcess | Omit<SimProcess, 'pid'>): boolean =>
+  process.purpose.startsWith('agent');
+
+export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
+
+export function addIssue(world: World, number: number, title: string, body: string): void {
+  const bodyHash = hashOf(body);
+  world.issues.set(number, {
+    number,
+    title,
+    body,
+    bodyHash,
+    state: 'open',
+    labels: ['loop:ready'],
+    priority: number % 3 === 0 ? 1 : null,
+    blockedBy: [],
+    readyHash: bodyHash,
+    readyAt: world.time.now(),
+    createdAt: number,
+    updatedAt: number,
+  });
+}

@@ -1,0 +1,25 @@
+/**
+ * A runner in a process of its own, so that a test can kill it: starts one child, says who it is on stdout once it is
+ * held, and then lets it go or holds it for ever.
+ */
+import { commandAgent } from '../../src/agent/command.ts';
+import { scriptedAgent } from '../../src/agent/scripted.ts';
+import { hostProcesses } from '../../src/process/host.ts';
+import type { RunnerJob } from './start-runner.ts';
+
+const job = JSON.parse(process.argv[2] ?? '') as RunnerJob;
+const { signal } = new AbortController();
+const onHeld = (child: object) => {
+  process.stdout.write(`${JSON.stringify(child)}\n`);
+  return job.release ? Promise.resolve() : new Promise<void>(() => {});
+};
+
+setInterval(() => {}, 60_000);
+if ('launch' in job) {
+  await hostProcesses().launch({ ...job.launch, signal, onHeld });
+} else {
+  const agent = [commandAgent, scriptedAgent]
+    .map((make) => make(hostProcesses()))
+    .find(({ kind }) => kind === job.agent);
+  await agent?.run(job.turn, { signal, onHeld, onUsage() {}, onProgress() {} });
+}

@@ -1,0 +1,302 @@
+/**
+ * The store in memory, for the simulation: the same contract as the SQLite one, thousands of whole loops in a minute.
+ *
+ * Every verb runs without a pause and checks everything before it writes anything, so each happens completely or not
+ * at all. Values go in and out as copies by way of JSON, as they do with a real database.
+ */
+import type { Action, PendingAction } from '../../src/core/action.ts';
+import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
+import type { Finding } from '../../src/core/findings.ts';
+import { isEnded, type StoredTask } from '../../src/core/task.ts';
+import { VersionConflict } from '../../src/errors.ts';
+import {
+  applyAll,
+  bear,
+  grantLease,
+  type LeaseRow,
+  LIMITED,
+  type Limited,
+  requireKey,
+  requireLease,
+  requireOnlyTask,
+  requireRoom,
+  stamp,
+  sumSpend,
+} from '../../src/store/rules.ts';
+import {
+  INTAKE_LEASE,
+  type Lease,
+  type LoopRow,
+  type ProcessRecord,
+  type Request,
+  type Store,
+  type TurnRow,
+  taskLease,
+  type UsageDelta,
+} from '../../src/store/store.ts';
+
+export function memoryStore(): Store {
+  const tasks = new Map<string, StoredTask>();
+  const events: LoopEvent[] = [];
+  const actions = new Map<number, PendingAction>();
+  const leases = new Map<string, LeaseRow>();
+  const turns: TurnRow[] = [];
+  const usage = new Map<string, UsageDelta>();
+  const findings = new Map<string, Map<string, Finding>>();
+  const requests = new Map<number, Request>();
+  const processes = new Map<string, ProcessRecord>();
+  let loop: LoopRow = { pausedBy: null, stop: 'no', configProblem: null };
+  let lastAction = 0;
+  let lastRequest = 0;
+
+  const checkLease = (lease: Lease, at: number | null) => requireLease(leases.get(lease.key), lease, at);
+
+  const stampNext = (added: readonly NewEvent[], task: string | null, at: number) =>
+    stamp(copy(added), events.length + 1, task, at);
+
+  function append(added: readonly LoopEvent[]): void {
+    for (const event of added) {
+      events.push(event);
+      if (event.task === null) continue;
+      if (event.type === 'turn_started') {
+        const { turn, role, sessionId, prompt } = event.data;
+        turns.push({
+          task: event.task,
+          turn,
+          role,
+          sessionId,
+          prompt,
+          status: null,
+          startedAt: event.at,
+          endedAt: null,
+        });
+      }
+      if (event.type === 'turn_completed') {
+        const { turn, role, sessionId, status } = event.data;
+        for (const row of turns) {
+          const same = row.task === event.task && row.turn === turn && row.role === role;
+          if (!same || row.sessionId !== sessionId || row.endedAt !== null) continue;
+          row.status = status;
+          row.endedAt = event.at;
+        }
+      }
+    }
+  }
+
+  function addActions(task: string | null, added: readonly Action[] = []): void {
+    for (const action of copy(added)) {
+      lastAction += 1;
+      actions.set(lastAction, { id: lastAction, task, action, startedAt: null, attempts: 0, notBefore: 0 });
+    }
+  }
+
+  function requireAction(id: number): PendingAction {
+    const action = actions.get(id);
+    if (!action)
+      throw new VersionConflict(`action ${id} is not pending any more: it was finished or dropped meanwhile`);
+    return action;
+  }
+
+  function requireFinishable(task: string | null, id: number | undefined): void {
+    if (id !== undefined && requireAction(id).task !== task) {
+      throw new VersionConflict(`action ${id} does not belong to ${task ?? 'the loop'}`);
+    }
+  }
+
+  function ownAction(lease: Lease, id: number, at: number): PendingAction {
+    const action = requireAction(id);
+    if (action.task !== null) requireKey(lease, taskLease(action.task));
+    checkLease(lease, at);
+    return action;
+  }
+
+  function liveTaskOf(issue: number): string | undefined {
+    for (const { task } of tasks.values()) if (task.issue === issue && !isEnded(task)) return task.id;
+    return undefined;
+  }
+
+  function countOthers(taskId: string, what: Limited): number {
+    const { takes } = LIMITED[what];
+    return [...tasks.values()].filter(({ task }) => task.id !== taskId && takes(task)).length;
+  }
+
+  function requireTask(id: string): void {
+    if (!tasks.has(id)) throw new Error(`there is no task ${id}`);
+  }
+
+  return {
+    async claim({ lease, taskId, issue, events: added, actions: todo, at }) {
+      requireKey(lease, INTAKE_LEASE);
+      checkLease(lease, at);
+      if (issue !== null && liveTaskOf(issue) !== undefined) return null;
+      if (tasks.has(taskId)) throw new Error(`there is a task ${taskId} already`);
+      const stamped = stampNext(added, taskId, at);
+      const born = { task: bear(taskId, stamped), version: 1 };
+      tasks.set(taskId, born);
+      append(stamped);
+      addActions(taskId, todo);
+      return copy(born);
+    },
+    async task(id) {
+      return copy(tasks.get(id) ?? null);
+    },
+    async tasks(filter = {}) {
+      const acting = new Set([...actions.values()].map((action) => action.task));
+      const wanted = [...tasks.values()].filter(
+        ({ task }) =>
+          (filter.issue === undefined || task.issue === filter.issue) &&
+          (!filter.live || !isEnded(task) || acting.has(task.id)),
+      );
+      return copy(wanted.sort((a, b) => a.task.createdAt - b.task.createdAt));
+    },
+    async commit(commit) {
+      const { lease, taskId, at } = commit;
+      requireKey(lease, taskLease(taskId));
+      checkLease(lease, at);
+      const before = tasks.get(taskId);
+      if (before?.version !== commit.expectedVersion) {
+        throw new VersionConflict(
+          `task ${taskId} is at version ${before?.version ?? 'none'}, not ${commit.expectedVersion}`,
+        );
+      }
+      const stamped = stampNext(commit.events, taskId, at);
+      const after = { task: applyAll(before.task, stamped), version: before.version + 1 };
+      requireRoom(before.task, after.task, commit.limits, (what) => countOthers(taskId, what));
+      requireOnlyTask(before.task, after.task, liveTaskOf);
+      requireFinishable(taskId, commit.finishAction);
+
+      append(stamped);
+      tasks.set(taskId, after);
+      if (commit.finishAction !== undefined) actions.delete(commit.finishAction);
+      if (commit.dropActions === 'all') {
+        for (const action of actions.values()) if (action.task === taskId) actions.delete(action.id);
+      }
+      addActions(taskId, commit.addActions);
+      const ledger = findings.get(taskId) ?? new Map<string, Finding>();
+      for (const finding of copy(commit.findings ?? [])) ledger.set(finding.id, finding);
+      findings.set(taskId, ledger);
+      for (const id of commit.consumeRequests ?? [])
+        if (requests.get(id)?.task === taskId) requests.delete(id);
+      return copy(after);
+    },
+
+    async pendingActions(taskId) {
+      return copy([...actions.values()].filter((action) => action.task === taskId));
+    },
+    async startAction(lease, id, at) {
+      const action = ownAction(lease, id, at);
+      actions.set(id, { ...action, startedAt: at, attempts: action.attempts + 1 });
+    },
+    async deferAction(lease, id, notBefore, added, at) {
+      const action = ownAction(lease, id, at);
+      const stamped = stampNext(added, action.task, at);
+      const stored = action.task === null ? undefined : tasks.get(action.task);
+      const after = stored && applyAll(stored.task, stamped);
+      actions.set(id, { ...action, startedAt: null, notBefore });
+      append(stamped);
+      if (after && after !== stored.task) tasks.set(after.id, { task: after, version: stored.version + 1 });
+    },
+    async record({ lease, events: added, at, addActions: todo, finishAction }) {
+      if (lease) checkLease(lease, at);
+      requireFinishable(null, finishAction);
+      append(stampNext(added, null, at));
+      if (finishAction !== undefined) actions.delete(finishAction);
+      addActions(null, todo);
+    },
+
+    async acquireLease(key, owner, now, ttlMs, dead) {
+      const lease = grantLease(leases.get(key), { key, owner, now, ttlMs }, dead);
+      if (lease) leases.set(key, copy(lease));
+      return lease;
+    },
+    async renewLeases(owner, now, ttlMs) {
+      for (const row of leases.values()) if (row.owner === owner) row.expiresAt = now + ttlMs;
+      return held(leases).filter((lease) => lease.owner === owner);
+    },
+    async releaseLease({ key, owner, fencing }) {
+      const row = leases.get(key);
+      if (row?.owner === owner && row.fencing === fencing)
+        leases.set(key, { ...row, owner: null, expiresAt: 0 });
+    },
+    async leases() {
+      return held(leases);
+    },
+
+    async recordProcess(lease, process) {
+      checkLease(lease, null);
+      processes.set(nameOf(process), copy(process));
+    },
+    async forgetProcess(process) {
+      processes.delete(nameOf(process));
+    },
+    async processes(taskId) {
+      return copy([...processes.values()].filter(({ task }) => taskId === undefined || task === taskId));
+    },
+
+    async turns(taskId) {
+      return copy(turns.filter((turn) => turn.task === taskId));
+    },
+    async addUsage(deltas) {
+      for (const delta of copy(deltas)) {
+        const key = JSON.stringify([delta.task, delta.turn, delta.role, delta.sessionId, delta.key]);
+        if (!usage.has(key)) usage.set(key, delta);
+      }
+    },
+    async usage(taskId) {
+      return copy([...usage.values()].filter(({ task }) => taskId === undefined || task === taskId));
+    },
+    async spend(taskId) {
+      const spent = [...usage.values()].filter(({ task }) => task === taskId);
+      const unknown = events.some(
+        (event) => event.task === taskId && event.type === 'turn_completed' && event.data.usage === 'unknown',
+      );
+      return sumSpend(spent, unknown);
+    },
+    async findings(taskId) {
+      return copy([...(findings.get(taskId)?.values() ?? [])]);
+    },
+
+    async request(request) {
+      requireTask(request.task);
+      lastRequest += 1;
+      requests.set(lastRequest, { ...copy(request), id: lastRequest });
+      const { kind, by, task, at } = request;
+      append(stampNext([event('request_made', { kind, by })], task, at));
+    },
+    async requests(taskId) {
+      return copy([...requests.values()].filter(({ task }) => task === taskId));
+    },
+
+    async loop() {
+      return copy(loop);
+    },
+    async updateLoop(change, added, at) {
+      loop = { ...loop, ...copy(change) };
+      append(stampNext(added, null, at));
+      return copy(loop);
+    },
+
+    async events({ after, task, limit, last, type } = {}) {
+      let wanted = after === undefined ? events : events.slice(Math.max(0, after));
+      if (task !== undefined) wanted = wanted.filter((event) => event.task === task);
+      if (type !== undefined) wanted = wanted.filter((event) => event.type === type);
+      if (last !== undefined) wanted = wanted.slice(Math.max(0, wanted.length - last));
+      return copy(limit === undefined ? wanted : wanted.slice(0, limit));
+    },
+    async close() {},
+  };
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+function held(rows: Map<string, LeaseRow>): Lease[] {
+  const taken: Lease[] = [];
+  for (const { owner, ...row } of rows.values()) if (owner !== null) taken.push({ ...row, owner });
+  return taken.sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function nameOf(process: ProcessRecord): string {
+  return JSON.stringify([process.bootId, process.pid, process.startTime]);
+}

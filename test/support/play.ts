@@ -1,0 +1,456 @@
+/**
+ * One task played through the pure core: facts that a test sets, decisions folded into the row as the store would, and
+ * outcomes recorded as the loop would. No ports, no clock: what a test says happened is what happened.
+ *
+ * Effects that can hardly go wrong in an interesting way (labels, comments, push, pull request, workspace) succeed by
+ * themselves and change the facts as they would; a test that wants another outcome says so with `failing`.
+ */
+import { type Action, isRun, type PendingAction, type Run } from '../../src/core/action.ts';
+import { claimed, type Decision, decide, type Facts, transition } from '../../src/core/decide.ts';
+import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
+import type { Finding } from '../../src/core/findings.ts';
+import type { Evidence, GateOutcome } from '../../src/core/gate.ts';
+import type { Outcome } from '../../src/core/outcome.ts';
+import type { Policy } from '../../src/core/policy.ts';
+import { record } from '../../src/core/record.ts';
+import { type Probes, recover } from '../../src/core/recover.ts';
+import { grants } from '../../src/core/schedule.ts';
+import { apply, fold, isEnded, type Task } from '../../src/core/task.ts';
+import { merged, type PolicyChange, testPolicy } from './policy.ts';
+
+export type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
+
+export interface World {
+  issue: Facts['issue'];
+  pull: Facts['pull'];
+  branch: Facts['branch'];
+  spend: Facts['spend'];
+  requests: { id: number; kind: string; by: string }[];
+  slotsFull: boolean;
+  criticsBusy: boolean;
+  mergeFree: boolean;
+  mergeBlocker: string | null;
+  paused: string | null;
+  stuck: string | null;
+  jitter: number;
+}
+
+export class Play {
+  task!: Task;
+  policy: Policy;
+  now = 0;
+  world: World;
+  findings: Finding[] = [];
+  events: LoopEvent[] = [];
+  pending: PendingAction[] = [];
+  /** Every event, action and rest in order, for whoever wants to print or search them. */
+  story: Step[] = [];
+  /** Outcomes of the next effects of a kind, instead of success. */
+  failing = new Map<Action['kind'], Outcome[]>();
+  private sessions = 0;
+  private actions = 0;
+  private asked = 0;
+  private started: { startedAt: number; lastProgressAt: number } | null = null;
+
+  constructor(change: PolicyChange = {}) {
+    this.policy = testPolicy(change);
+    this.world = {
+      issue: {
+        state: 'open',
+        title: 'Add a revoke button',
+        body: 'Clicking Revoke POSTs /tokens/1/revoke.',
+        bodyHash: 'body-1',
+        labels: ['loop:ready'],
+        readyHash: 'body-1',
+      },
+      pull: null,
+      branch: null,
+      spend: { costUsd: 0, tokens: 0 },
+      requests: [],
+      slotsFull: false,
+      criticsBusy: false,
+      mergeFree: true,
+      mergeBlocker: null,
+      paused: null,
+      stuck: null,
+      jitter: 0,
+    };
+  }
+
+  /** Creates the row, as intake does, and looks. */
+  claim(issue = 7): this {
+    const { title, body, bodyHash: hash } = this.world.issue!;
+    const slug = 'revoke';
+    const contract = { title, body, hash };
+    const created = event('task_created', {
+      kind: 'issue',
+      issue,
+      attempt: 1,
+      slug,
+      branch: `loop/${issue}-${slug}`,
+      contract,
+    });
+    const queued = event('worker_state_transition', {
+      from: 'none',
+      to: 'queued',
+      reason: null,
+      why: 'claimed',
+      sessionId: null,
+      turn: 0,
+      headSha: null,
+    });
+    this.commit([created, queued], []);
+    this.commit([], claimed(this.task, this.policy));
+    return this.look();
+  }
+
+  facts(): Facts {
+    const { slotsFull, criticsBusy, ...world } = this.world;
+    const granted = isEnded(this.task) ? null : grants([this.task], 0, this.policy, this.now);
+    const run = this.run();
+    return {
+      ...world,
+      openFindings: this.findings.filter((finding) => finding.status === 'open'),
+      slot: !slotsFull && (granted?.slots.includes(this.task.id) ?? false),
+      criticSlot: !criticsBusy && (granted?.critics.includes(this.task.id) ?? false),
+      inFlight: run && this.started ? { action: run, ...this.started } : null,
+      newSessionId: `s${this.sessions + 1}`,
+    };
+  }
+
+  decide(): Decision {
+    return decide(this.task, this.facts(), this.policy, this.now);
+  }
+
+  /** Decides and performs until there is an outcome to wait for, or a rest. */
+  look(): this {
+    for (let steps = 0; ; steps += 1) {
+      if (steps > 60) throw new Error(`no rest after 60 steps: ${JSON.stringify(this.story.at(-1))}`);
+      const pending = this.pending[0];
+      if (pending && !isRun(pending.action)) {
+        const outcome = this.failing.get(pending.action.kind)?.shift() ?? this.success(pending.action);
+        if (!outcome) return this;
+        this.record(outcome);
+        continue;
+      }
+      if (isEnded(this.task)) return this;
+      if (pending) {
+        this.started ??= { startedAt: this.now, lastProgressAt: this.now };
+        pending.startedAt ??= this.now;
+      }
+      const decision = this.decide();
+      if (decision.kind === 'rest') {
+        this.story.push({ rest: decision });
+        return this;
+      }
+      if (decision.kind === 'stop') {
+        this.story.push({ stop: decision });
+        this.record(
+          this.run()!.kind === 'turn'
+            ? turnOutcome(decision.status, {
+                message: decision.why,
+                durationMs: this.now - this.started!.startedAt,
+              })
+            : { kind: 'done' },
+        );
+        continue;
+      }
+      this.world.requests = this.world.requests.filter(({ id }) => !decision.consume?.includes(id));
+      this.commit(decision.events, decision.actions);
+    }
+  }
+
+  /** Writes down what came of the first pending action, then looks. */
+  answer(outcome: Outcome): this {
+    if (!this.pending[0])
+      throw new Error(`nothing is pending in ${this.task.state}; last: ${this.said().at(-1)}`);
+    this.record(outcome);
+    return this.look();
+  }
+
+  turn(status: TurnOutcome['status'] = 'finished', more: Partial<TurnOutcome> = {}): this {
+    this.expectPending('turn');
+    return this.answer(turnOutcome(status, more));
+  }
+
+  checkpoint(sha: string, more: { tree?: string; empty?: boolean; baseSha?: string } = {}): this {
+    this.expectPending('checkpoint');
+    const head = { sha, tree: more.tree ?? `tree-${sha}` };
+    return this.answer({
+      kind: 'checkpoint',
+      head,
+      baseSha: more.baseSha ?? 'base',
+      empty: more.empty ?? false,
+    });
+  }
+
+  gate(outcome: GateOutcome, problem?: string): this {
+    const action = this.expectPending('gate');
+    return this.answer({ kind: 'gate', evidence: evidence(action.tree, outcome, this.policy, problem) });
+  }
+
+  /** A coder's turn from its end to the gate's verdict on a new head. */
+  worked(sha: string, outcome: GateOutcome = 'pass'): this {
+    return this.turn().checkpoint(sha).gate(outcome);
+  }
+
+  critic(report: unknown): this {
+    const action = this.expectPending('turn');
+    if (action.role !== 'critic') throw new Error(`the ${action.role} is at work, not the critic`);
+    return this.answer(turnOutcome('finished', { structured: report }));
+  }
+
+  candidate(sha = 'candidate', trunk = 'trunk'): this {
+    this.expectPending('build_candidate');
+    const candidate = { sha, tree: `tree-${sha}`, trunk, headSha: this.task.head!.sha };
+    return this.answer({ kind: 'candidate', candidate });
+  }
+
+  landed(sha = 'merged'): this {
+    this.expectPending('land');
+    return this.answer({ kind: 'landed', sha });
+  }
+
+  ask(kind: string, by = 'ann'): this {
+    this.asked += 1;
+    this.world.requests.push({ id: this.asked, kind, by });
+    return this.look();
+  }
+
+  wait(ms: number): this {
+    this.now += ms;
+    return this.look();
+  }
+
+  change(world: Partial<World>): this {
+    Object.assign(this.world, world);
+    return this.look();
+  }
+
+  issue(change: Partial<NonNullable<Facts['issue']>>): this {
+    return this.change({ issue: { ...this.world.issue!, ...change } });
+  }
+
+  configure(change: PolicyChange): this {
+    this.policy = merged(this.policy, change);
+    return this.look();
+  }
+
+  /** The agent said something. */
+  progress(): this {
+    if (this.started) this.started.lastProgressAt = this.now;
+    return this;
+  }
+
+  /** The runner dies and another takes over. */
+  crash(
+    probes: Probes = { workspace: { exists: true, intact: true, problem: null }, session: 'resumable' },
+  ): this {
+    const begun = this.pending.find(({ action, startedAt }) => isRun(action) && startedAt !== null) ?? null;
+    const recovery = recover(this.task, begun, probes, this.policy);
+    this.started = null;
+    if (recovery.finishAction !== null)
+      this.pending = this.pending.filter(({ id }) => id !== recovery.finishAction);
+    if (recovery.plan !== 'nothing') this.commit(recovery.events, []);
+    return this.look();
+  }
+
+  /** A person restarts an abandoned task; its label goes back on. */
+  restart(): this {
+    const issue = { ...this.world.issue!, labels: [this.policy.labels.running] };
+    this.commit([transition(this.task, 'queued', 'restarted by ann')], []);
+    return this.change({ issue });
+  }
+
+  run(): Run | null {
+    const action = this.pending[0]?.action;
+    return action && isRun(action) ? action : null;
+  }
+
+  fold(): Task {
+    return fold(this.task.id, this.events);
+  }
+
+  /** Types of the events so far. */
+  types(): string[] {
+    return this.events.map(({ type }) => type);
+  }
+
+  of<T extends LoopEvent['type']>(type: T): Extract<LoopEvent, { type: T }>['data'][] {
+    return this.events.flatMap((one) => (one.type === type ? [one.data as never] : []));
+  }
+
+  actionsOf<K extends Action['kind']>(kind: K): Extract<Action, { kind: K }>[] {
+    return this.story.flatMap((step) =>
+      'action' in step && step.action.kind === kind ? [step.action as Extract<Action, { kind: K }>] : [],
+    );
+  }
+
+  /** The lifecycle: each state entered, in order. */
+  states(): string[] {
+    return this.of('worker_state_transition').map(({ to }) => to);
+  }
+
+  resting(): string | null {
+    const last = this.story.at(-1);
+    return last && 'rest' in last ? last.rest.why : null;
+  }
+
+  said(): string[] {
+    return this.story.map((step) => JSON.stringify(step));
+  }
+
+  commit(events: readonly NewEvent[], actions: readonly Action[]): void {
+    for (const one of events) {
+      const happened = { ...one, seq: this.events.length + 1, at: this.now, task: 't1' } as LoopEvent;
+      this.task = apply(this.task ?? null, happened);
+      this.events.push(happened);
+      this.story.push({ event: happened });
+      if (happened.type === 'turn_started')
+        this.sessions += happened.data.sessionId === `s${this.sessions + 1}` ? 1 : 0;
+    }
+    for (const action of actions) {
+      this.actions += 1;
+      this.pending.push({
+        id: this.actions,
+        task: 't1',
+        action,
+        startedAt: null,
+        attempts: 0,
+        notBefore: 0,
+      });
+      this.story.push({ action });
+    }
+  }
+
+  private record(outcome: Outcome): void {
+    const done = this.pending.shift()!;
+    this.started = null;
+    const recorded = record(this.task, done.action, outcome, this.findings, this.policy);
+    if (recorded.findings.length > 0) this.findings = recorded.findings;
+    this.commit(recorded.events, recorded.actions);
+  }
+
+  private expectPending<K extends Action['kind']>(kind: K): Extract<Action, { kind: K }> {
+    const action = this.pending[0]?.action;
+    if (action?.kind !== kind) {
+      throw new Error(
+        `${kind} is not pending but ${action?.kind ?? 'nothing'} (${this.task.state}; ${this.resting()})`,
+      );
+    }
+    return action as Extract<Action, { kind: K }>;
+  }
+
+  /** Null when the test has to say what comes of it. */
+  private success(action: Action): Outcome | null {
+    const { world } = this;
+    switch (action.kind) {
+      case 'label': {
+        const { add, remove } = action;
+        const labels = [...world.issue!.labels.filter((label) => !remove.includes(label)), ...add];
+        world.issue = { ...world.issue!, labels };
+        return { kind: 'done' };
+      }
+      case 'prepare_workspace':
+        return { kind: 'workspace', path: 'ws', baseSha: 'base' };
+      case 'push':
+        world.branch = { sha: action.sha, tree: this.task.head!.tree };
+        return { kind: 'pushed' };
+      case 'ensure_pull':
+        world.pull = { state: 'open', mergedSha: null, approvals: [] };
+        return { kind: 'pull', pull: 1 };
+      case 'close_issue':
+        world.issue = { ...world.issue!, state: 'closed' };
+        return { kind: 'done' };
+      case 'reap_workspace':
+        return this.task.workspace ? { kind: 'reaped', path: this.task.workspace } : { kind: 'done' };
+      case 'preserve_workspace':
+        return { kind: 'preserved', path: this.task.workspace! };
+      case 'comment':
+      case 'post_review':
+      case 'close_pull':
+      case 'adopt_head':
+      case 'delete_branch':
+        return { kind: 'done' };
+      default:
+        return null;
+    }
+  }
+}
+
+export type Step =
+  | { event: LoopEvent }
+  | { action: Action }
+  | { rest: Extract<Decision, { kind: 'rest' }> }
+  | { stop: Extract<Decision, { kind: 'stop' }> };
+
+export function turnOutcome(
+  status: TurnOutcome['status'],
+  more: Partial<Omit<TurnOutcome, 'kind' | 'status'>> = {},
+): TurnOutcome {
+  return {
+    kind: 'turn',
+    status,
+    code: null,
+    message: '',
+    text: '',
+    structured: null,
+    retryAt: null,
+    durationMs: 1000,
+    usageKnown: true,
+    ...more,
+  };
+}
+
+export function evidence(tree: string, outcome: GateOutcome, policy: Policy, problem?: string): Evidence {
+  const commands = policy.gate.commands === 'none' ? [] : policy.gate.commands;
+  const said = { pass: null, fail: 'exit 1', could_not_run: 'command not found (exit 127)' }[outcome];
+  return {
+    tree,
+    outcome,
+    at: 0,
+    results: commands.map((command) => ({
+      command,
+      outcome,
+      exitCode: outcome === 'pass' ? 0 : 1,
+      problem: outcome === 'pass' ? null : (problem ?? said),
+      tail: outcome === 'fail' ? 'expected 1 but got 2' : '',
+      logPath: null,
+      durationMs: 10,
+    })),
+  };
+}
+
+export const APPROVE = { verdict: 'APPROVE' };
+export const BLOCK = { verdict: 'BLOCK', findings: [problem('sev1', 'the approach leaks tokens')] };
+
+export function changes(message = 'the dialog has no role', severity = 'sev2') {
+  return { verdict: 'REQUEST_CHANGES', findings: [problem(severity, message)] };
+}
+
+export function problem(severity: string, message: string) {
+  return { severity, category: 'correctness', file: 'a.ts', line: 3, message };
+}
+
+// --- plays that have come some way ----------------------------------------------------------------------------------
+
+export const queued = (change: PolicyChange = {}): Play => {
+  const play = new Play(change);
+  play.world.slotsFull = true;
+  return play.claim();
+};
+
+/** The first turn is at work. */
+export const running = (change: PolicyChange = {}): Play => new Play(change).claim();
+
+/** Verified and published as c1; the critic is at work unless it is disabled. */
+export const awaiting = (change: PolicyChange = {}): Play => running(change).worked('c1');
+
+/** Changes were asked for and the same session is at work on them. */
+export const revising = (change: PolicyChange = {}): Play => awaiting(change).critic(changes());
+
+/** Approved; the candidate is about to be built. */
+export const merging = (change: PolicyChange = {}): Play => awaiting(change).critic(APPROVE);
+
+/** Every condition of the merge gate holds; the candidate is about to land. */
+export const landing = (change: PolicyChange = {}): Play => merging(change).candidate().gate('pass');

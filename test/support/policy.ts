@@ -1,0 +1,62 @@
+/** A policy as the defaults of WORKFLOW.md give it, with whatever a test wants otherwise. */
+import { type AgentPolicy, type Policy, ROLES, type Role } from '../../src/core/policy.ts';
+
+const AGENT: AgentPolicy = {
+  kind: 'scripted',
+  command: null,
+  script: null,
+  model: null,
+  turnTimeoutMs: 3_600_000,
+  stallTimeoutMs: 300_000,
+};
+
+const POLICY: Policy = {
+  requiredLabels: [],
+  labels: {
+    ready: 'loop:ready',
+    running: 'loop:running',
+    needsReview: 'loop:needs-review',
+    needsSpec: 'loop:needs-spec',
+    blocked: 'loop:blocked',
+    abandon: 'loop:abandon',
+    merged: 'loop:merged',
+  },
+  pollIntervalMs: 60_000,
+  maxConcurrent: 3,
+  perState: {},
+  maxTurns: 20,
+  agents: Object.fromEntries(ROLES.map((role) => [role, AGENT])) as Record<Role, AgentPolicy>,
+  critic: { enabled: true, maxRounds: 3, parallel: 2, blockOn: ['sev1', 'sev2'] },
+  gate: { setup: [], commands: ['npm test'], timeoutMs: 600_000 },
+  session: 'persist',
+  sandbox: 'auto',
+  merge: { enabled: true, method: 'squash' },
+  budget: { usd: null, tokens: null, wallMs: null },
+  recovery: { mode: 'auto', onLostSession: 'abandon' },
+  hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 60_000 },
+  cooldownMs: 3_600_000,
+  idleTurns: 3,
+  protectedPaths: [],
+  coAuthor: null,
+};
+
+export type PolicyChange = {
+  [K in keyof Policy]?: Policy[K] extends object
+    ? Policy[K] extends unknown[]
+      ? Policy[K]
+      : Partial<Policy[K]>
+    : Policy[K];
+};
+
+export function testPolicy(change: PolicyChange = {}): Policy {
+  return merged(structuredClone(POLICY), change);
+}
+
+export function merged(policy: Policy, change: PolicyChange): Policy {
+  const next: Record<string, unknown> = { ...policy };
+  for (const [key, value] of Object.entries(change)) {
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+    next[key] = isMap ? { ...(next[key] as object), ...value } : value;
+  }
+  return next as unknown as Policy;
+}
