@@ -7,7 +7,7 @@ import type { HoldReason } from './core/event.ts';
 import type { Reason, State } from './core/machine.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
 import { holdText } from './core/words.ts';
-import type { Lease, Spend, Store } from './store/store.ts';
+import { type Lease, type Spend, type Store, taskLease } from './store/store.ts';
 
 export interface TaskView {
   id: string;
@@ -25,6 +25,8 @@ export interface TaskView {
   sessionIds: string[];
   /** The turn in progress. */
   turn: { role: string; turn: number; startedAt: string } | null;
+  /** Its runner is gone in the middle of that turn; recovery takes it up again. */
+  interrupted: boolean;
   workspace: string | null;
   branch: string;
   pull: number | null;
@@ -68,13 +70,11 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       runners: [],
     };
   }
-  const tasks = (await store.tasks()).map(({ task }) => task);
+  const stored = (await store.tasks()).map(({ task }) => task);
   const loop = await store.loop();
   return {
-    tasks: await Promise.all(
-      tasks.map(async (task) => taskView(task, await store.spend(task.id), policy.maxTurns)),
-    ),
-    slots: { used: tasks.filter(occupiesSlot).length, max: policy.maxConcurrent },
+    tasks: await taskViews(context, store, stored),
+    slots: { used: stored.filter(occupiesSlot).length, max: policy.maxConcurrent },
     paused: loop.pausedBy,
     stopRequested: loop.stop === 'no' ? null : loop.stop,
     configProblem: configProblem ?? loop.configProblem,
@@ -82,7 +82,23 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   };
 }
 
-export function taskView(task: Task, spend: Spend, maxTurns: number): TaskView {
+export async function taskViews(context: Context, store: Store, tasks: readonly Task[]): Promise<TaskView[]> {
+  const { maxTurns } = (await context.settings()).settings.policy;
+  const owned = await ownedKeys(context, store);
+  const view = async (task: Task): Promise<TaskView> => ({
+    ...taskView(task, await store.spend(task.id), maxTurns),
+    interrupted: task.turn !== null && !isEnded(task) && !owned.has(taskLease(task.id)),
+  });
+  return Promise.all(tasks.map(view));
+}
+
+/** What somebody alive holds a lease of. */
+export async function ownedKeys(context: Context, store: Store): Promise<Set<string>> {
+  const held = (await store.leases()).filter((lease) => !isStale(lease, context));
+  return new Set(held.map((lease) => lease.key));
+}
+
+function taskView(task: Task, spend: Spend, maxTurns: number): Omit<TaskView, 'interrupted'> {
   const { hold, turn } = task;
   return {
     id: task.id,

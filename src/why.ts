@@ -11,8 +11,8 @@ import { isEnded, occupiesSlot, type Task } from './core/task.ts';
 import { holdText } from './core/words.ts';
 import { ConfigError } from './errors.ts';
 import type { Issue } from './forge/forge.ts';
-import type { Store } from './store/store.ts';
-import { iso, runners } from './view.ts';
+import { type Store, taskLease } from './store/store.ts';
+import { iso, ownedKeys, runners } from './view.ts';
 
 export interface WhyLine {
   issue: number | null;
@@ -47,14 +47,14 @@ export async function why(context: Context, only: number | null): Promise<Why> {
     const last = latest(tasks, issue.number);
     lines.push(
       standing.kind === 'in_hand' && store
-        ? await taskLine(store, last!, tasks, policy, context.now())
+        ? await taskLine(context, store, last!, tasks, policy)
         : issueLine(issue, standing, last, policy),
     );
   }
   const shown = new Set(issues.map((issue) => issue.number));
   for (const task of tasks) {
     if (store && !isEnded(task) && (task.issue === null || !shown.has(task.issue)))
-      lines.push(await taskLine(store, task, tasks, policy, context.now()));
+      lines.push(await taskLine(context, store, task, tasks, policy));
   }
   return {
     loop: await loopReasons(context, store, problem, lines.length > 0),
@@ -146,12 +146,13 @@ function ending(task: Task): string {
 }
 
 async function taskLine(
+  context: Context,
   store: Store,
   task: Task,
   all: readonly Task[],
   policy: Policy,
-  now: number,
 ): Promise<WhyLine> {
+  const now = context.now();
   const [pending] = await store.pendingActions(task.id);
   const line = (why: string, until: number | null = null): WhyLine => ({
     issue: task.issue,
@@ -161,6 +162,10 @@ async function taskLine(
     until: iso(until),
   });
   if (task.hold && isHeld(task, now)) return line(holdText(task.hold, task.issue), task.hold.until);
+  if (task.turn && !(await ownedKeys(context, store)).has(taskLease(task.id)))
+    return line(
+      `${task.state}: interrupted in turn ${task.turn.turn} of the ${task.turn.role}; the next run takes it up`,
+    );
   if (pending && pending.notBefore > now) {
     return line(`${pending.action.kind} failed ${pending.attempts}×; tried again`, pending.notBefore);
   }

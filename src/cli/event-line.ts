@@ -113,7 +113,7 @@ function gateEnded({ scope, evidence }: Data<'gate_completed'>, paint: Paint): s
   const where = scope === 'work' ? 'gate' : 'gate on the merged tree';
   if (evidence.outcome === 'pass') return `${where} ${paint.green('passed')}`;
   const red = evidence.results.find((result) => result.outcome !== 'pass');
-  return `${where} ${paint.yellow(evidence.outcome.replaceAll('_', ' '))}: \`${red?.command}\` ${red?.problem}`;
+  return `${where} ${paint.yellow(evidence.outcome === 'fail' ? 'failed' : 'could not run')}: \`${red?.command}\` ${red?.problem}`;
 }
 
 function transitioned(
@@ -122,9 +122,7 @@ function transitioned(
 ): string | null {
   if (to === 'merged') return paint.green(`merged: ${why}`);
   if (to === 'abandoned' && reason) {
-    return (
-      paint.red(`abandoned (${reason}): ${firstLine(why)}`) + `\n${' '.repeat(10)}${REASONS[reason].advice}`
-    );
+    return `${paint.red(`abandoned (${reason}): ${firstLine(why)}`)}\n${' '.repeat(10)}${REASONS[reason].advice}`;
   }
   if (to === 'revising') return `revising: ${why}`;
   if (to === 'merging') return `merging: ${why}`;

@@ -87,6 +87,7 @@ function taskRow(task: TaskView, paint: Paint): string[] {
 function stateText(task: TaskView, paint: Paint): string {
   if (task.state === 'merged' || task.state === 'completed') return paint.green(task.state);
   if (task.state === 'abandoned') return paint.red(task.reason ?? task.state);
+  if (task.interrupted) return paint.yellow(`${task.state}, interrupted`);
   return task.hold ? paint.yellow(`${task.state}, held`) : paint.cyan(task.state);
 }
 

@@ -73,7 +73,8 @@ export function table(rows: readonly (readonly string[])[], columns: number | nu
     .join('\n');
 }
 
-const ANSI = /(\u{1b}\[[0-9;]*m)/u;
+/** A colour, as its sequence of control characters. */
+const ANSI = new RegExp(`(${'\u001b'}\\[[0-9;]*m)`, 'u');
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const NARROW = /[\p{Mark}\u200b-\u200f]/u;

@@ -6,6 +6,7 @@
  */
 import type { Action, Run } from './action.ts';
 import { exhausted, spent } from './budget.ts';
+import { protectedAmong } from './danger.ts';
 import {
   type Checkpoint,
   event,
@@ -48,6 +49,8 @@ export interface Facts {
   slot: boolean;
   criticSlot: boolean;
   mergeFree: boolean;
+  /** What the candidate would bring to trunk; empty until one is built. */
+  change: { files: readonly string[]; secrets: readonly string[] };
   /** Why a merge could not land now, such as a dirty checkout. */
   mergeBlocker: string | null;
   /** No new run may start: the loop is paused or draining. */
@@ -275,6 +278,8 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
   if (held.reason === 'operator_pause') return false;
   if (held.until === null && personPushed(task, facts)) return true;
   switch (held.reason) {
+    case 'protected_paths':
+      return approvedAtHead(task) && task.verdict?.by !== 'critic';
     case 'gate_empty':
       return policy.gate.commands === 'none' || policy.gate.commands.length > 0;
     case 'critic_unusable':
@@ -721,6 +726,19 @@ function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
     };
   }
 
+  const byPerson = task.verdict !== null && task.verdict.by !== 'critic';
+  if (facts.change.secrets.length > 0 && !byPerson) {
+    const text = `Take these out of the change and of its history:\n${facts.change.secrets.join('\n')}`;
+    return {
+      kind: 'act',
+      events: [event('feedback_added', { feedback: { kind: 'gate', text } })],
+      actions: [],
+    };
+  }
+  const touched = protectedAmong(facts.change.files, policy.protectedPaths);
+  if (touched.length > 0 && !byPerson) {
+    return back('it touches protected paths', hold('protected_paths', touched.slice(0, 5).join(', ')));
+  }
   const decision = mergeGate(
     task,
     {
@@ -728,6 +746,7 @@ function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
       bodyHash: facts.issue?.bodyHash ?? null,
       branchSha: facts.branch?.sha ?? null,
       openFindings: facts.openFindings,
+      change: facts.change,
     },
     policy,
   );

@@ -21,6 +21,7 @@ export type HoldReason =
   | 'dirty_checkout'
   | 'body_edited'
   | 'operator_pause'
+  | 'protected_paths'
   | 'merge_refused';
 
 /** Why a task waits. Without `until` only a person or a changed fact ends it. */

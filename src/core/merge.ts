@@ -3,6 +3,7 @@
  * its value, so a person can read why a merge was or was not permitted; the permit is the proof `land` asks for.
  */
 import type { MergePermit } from './action.ts';
+import { protectedAmong } from './danger.ts';
 import type { Finding } from './findings.ts';
 import type { Evidence } from './gate.ts';
 import type { Policy } from './policy.ts';
@@ -14,6 +15,7 @@ export interface MergeFacts {
   bodyHash: string | null;
   branchSha: string | null;
   openFindings: readonly Finding[];
+  change: { files: readonly string[]; secrets: readonly string[] };
 }
 
 export interface Condition {
@@ -28,6 +30,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
   const { verdict, candidate, candidateGate: gate, pull } = task;
   const head = task.head?.sha ?? null;
   const blockers = blocking(facts.openFindings, policy.critic.blockOn);
+  const touched = protectedAmong(facts.change.files, policy.protectedPaths);
   const conditions: Condition[] = [
     condition(
       'merging is enabled',
@@ -60,6 +63,12 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
       'the gate passed on the candidate',
       gate !== null && candidate !== null && gate.tree === candidate.tree && hasPassed(gate, policy),
       gate ? `${gate.outcome} on ${short(gate.tree)}` : 'not run',
+    ),
+    condition(
+      'no secret and no protected path in the change, or a person approved it',
+      (touched.length === 0 && facts.change.secrets.length === 0) ||
+        (verdict !== null && verdict.by !== 'critic'),
+      [...touched, ...facts.change.secrets].slice(0, 5).join(', ') || 'none',
     ),
     condition('a pull request exists', pull !== null, pull === null ? 'none' : `#${pull}`),
   ];

@@ -128,6 +128,7 @@ const HOLD_ADVICE: Record<HoldReason, string> = {
   dirty_checkout: 'commit or stash your changes on trunk; goes on by itself',
   body_edited: 'the issue was edited: `forge-loop issue ready <issue>` to accept the new text',
   operator_pause: '`forge-loop resume <issue>`',
+  protected_paths: 'read the change, then `forge-loop task approve <issue>` if it is wanted',
   merge_refused: 'see the detail, then `forge-loop resume <issue>`',
 };
 

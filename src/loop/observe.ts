@@ -1,6 +1,8 @@
 /** Reads the facts a decision about one task rests on. Reads only; what can't be read is thrown, never guessed. */
 import type { Run } from '../core/action.ts';
+import { secretsIn } from '../core/danger.ts';
 import type { Facts } from '../core/decide.ts';
+import type { Candidate } from '../core/event.ts';
 import { grants } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Ports } from './ports.ts';
@@ -35,6 +37,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),
     mergeFree: !live.some((other) => other.id !== task.id && other.state === 'merging'),
+    change: task.candidate ? await changeOf(ports, task.candidate) : { files: [], secrets: [] },
     mergeBlocker: mightMerge && task.verdict?.verdict === 'APPROVE' ? await forge.mergeBlocker() : null,
     paused: around.paused,
     stuck: around.stuck,
@@ -42,4 +45,9 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     newSessionId: ports.newId(),
     jitter: ports.random(),
   };
+}
+
+async function changeOf(ports: Ports, candidate: Candidate): Promise<Facts['change']> {
+  const { files, patch } = await ports.forge.diff(candidate.trunk, candidate.sha);
+  return { files, secrets: secretsIn(patch) };
 }

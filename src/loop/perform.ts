@@ -98,6 +98,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       if (landed.kind === 'trunk_moved') return { kind: 'trunk_moved' };
       if (landed.kind === 'dirty_checkout') return { kind: 'dirty_checkout', detail: landed.detail };
       if (landed.kind === 'refused') return { kind: 'merge_refused', detail: landed.detail };
+      if (landed.note) ports.log('warn', landed.note, { task: task.id });
       if (!(await forge.onTrunk(landed.sha)))
         throw new ForgeUnavailable(`${landed.sha} was reported as landed but is not on trunk`);
       return { kind: 'landed', sha: landed.sha };

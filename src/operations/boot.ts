@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
-import { isEnded } from '../core/task.ts';
 import { isStale, snapshot, type TaskView } from '../view.ts';
 import { type EventView, events } from './loop.ts';
 
@@ -22,13 +21,9 @@ export interface Boot {
 }
 
 export async function boot(context: Context, input: { last: number }): Promise<Boot> {
-  const store = await context.reading();
-  const ended = new Set(
-    store ? (await store.tasks()).filter(({ task }) => isEnded(task)).map(({ task }) => task.id) : [],
-  );
   return {
     direction: await readFile(join(context.forgeDir, 'frontier.yaml'), 'utf8').catch(() => null),
-    tasks: (await snapshot(context)).tasks.filter((task) => !ended.has(task.id)),
+    tasks: (await snapshot(context)).tasks.filter((task) => task.endedAt === null),
     stale: await staleLeases(context),
     events: await events(context, { last: input.last }),
   };

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigError, GitFailed, UserError } from '../errors.ts';
 import { taskLease } from '../store/store.ts';
-import { isStale } from '../view.ts';
+import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
 
 export interface Check {
@@ -188,9 +188,7 @@ async function leftovers(context: Context): Promise<Check[]> {
       ? ok('leases', 'none is stale')
       : warn('leases', `${stale.length} of dead runners: ${stale.map(({ key }) => key).join(', ')}`, fix),
   );
-  const owned = new Set(
-    (await store.leases()).filter((lease) => !isStale(lease, context)).map(({ key }) => key),
-  );
+  const owned = await ownedKeys(context, store);
   const lost: number[] = [];
   for (const record of await store.processes())
     if (!owned.has(taskLease(record.task)) && (await tools.processes.isAlive(record))) lost.push(record.pid);

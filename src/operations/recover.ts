@@ -4,7 +4,7 @@ import type { Task } from '../core/task.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
 import { taskLease } from '../store/store.ts';
-import { isStale } from '../view.ts';
+import { isStale, ownedKeys } from '../view.ts';
 
 export interface Recovered {
   tasks: { task: string; issue: number | null; state: string; plan: string }[];
@@ -29,7 +29,7 @@ async function abandonedByRunners(context: Context, ports: Ports): Promise<Task[
   const { store } = ports;
   const leases = await store.leases();
   const stale = new Set(leases.filter((lease) => isStale(lease, context)).map((lease) => lease.key));
-  const owned = new Set(leases.filter((lease) => !isStale(lease, context)).map((lease) => lease.key));
+  const owned = await ownedKeys(context, store);
   const children = new Set((await store.processes()).map((process) => process.task));
   return (await store.tasks())
     .map(({ task }) => task)

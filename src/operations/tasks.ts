@@ -5,15 +5,18 @@ import { REASONS } from '../core/machine.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { UserError } from '../errors.ts';
 import type { RequestKind, TurnRow } from '../store/store.ts';
-import { iso, isRunnerAlive, type TaskView, taskView } from '../view.ts';
+import { iso, isRunnerAlive, type TaskView, taskViews } from '../view.ts';
 import { findTask } from './reference.ts';
 
 export async function listTasks(context: Context, input: { all: boolean }): Promise<TaskView[]> {
   const store = await context.reading();
   if (!store) return [];
-  const { maxTurns } = (await context.settings()).settings.policy;
-  const tasks = await store.tasks(input.all ? {} : { live: true });
-  return Promise.all(tasks.map(async ({ task }) => taskView(task, await store.spend(task.id), maxTurns)));
+  const tasks = (await store.tasks()).map(({ task }) => task);
+  return taskViews(
+    context,
+    store,
+    tasks.filter((task) => input.all || !isEnded(task)),
+  );
 }
 
 export interface TaskDetail extends TaskView {
@@ -28,10 +31,10 @@ export interface TaskDetail extends TaskView {
 export async function showTask(context: Context, input: { task: string }): Promise<TaskDetail> {
   const store = await context.reading();
   const { task } = await findTask(store, input.task);
-  const { maxTurns } = (await context.settings()).settings.policy;
   const places = await context.places();
+  const [view] = await taskViews(context, store!, [task]);
   return {
-    ...taskView(task, await store!.spend(task.id), maxTurns),
+    ...view!,
     advice: task.reason ? REASONS[task.reason].advice : null,
     turnsTaken: (await store!.turns(task.id)).map((turn) => ({
       ...turn,

@@ -9,11 +9,10 @@ import { UserError, WorkspaceRefused } from '../errors.ts';
 import { type Git, identity, nulSeparated } from '../git/git.ts';
 import { type Bench, pathOf, seedOf } from './bench.ts';
 import { isAncestor, measuredFrom, notContained, treeOf } from './history.ts';
-import { takeIn } from './intake.ts';
+import { refuseUnsoundModules, takeIn } from './intake.ts';
 import { branchMoved, type Pins, readPins, updatePins } from './pins.ts';
 import { movedHere, type Place, readTips, settle, type Tips } from './place.ts';
 import { fillWorktree, findChanges, type PrivateIndex, withIndex, writeSnapshot } from './snapshot.ts';
-import { surveyWorktree } from './survey.ts';
 import type { CheckpointResult, WorkspaceSpec } from './workspace.ts';
 
 export async function checkpoint(
@@ -29,6 +28,7 @@ export async function checkpoint(
     const tree = await snapshotWork(bench, work, index);
     const next = await nextHead(git, spec, work, tree, message);
     await refuseNewRepositories(git, tree, [base, pins.head, work.merging]);
+    if (next !== head) await refuseUnsoundModules(git, place, next, head);
 
     const lost = await notContained(git, [pins.head, pins.branch, head, work.tips.branch], next);
     const deleted = pins.branch === null && next === pins.head;
@@ -93,8 +93,6 @@ async function undoHalfLaidMerge(
 
 /** The tree of everything in the workspace, committed or not. */
 export async function snapshotWork(bench: Bench, work: Work, index: PrivateIndex): Promise<string> {
-  const { git } = bench;
-  await surveyWorktree(git, work.place.worktree, work.head);
   const changes = await findChanges(index, work.head);
   return writeSnapshot(index, changes, work.merging ?? (await loopStateSource(bench, work)));
 }

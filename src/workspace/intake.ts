@@ -19,18 +19,40 @@ export async function takeIn(
   const missing = [...new Set(wanted)].filter((sha) => sha !== null && !have.has(sha)) as string[];
   if (missing.length === 0) return;
   const range = `${[...missing, ...[...have].map((sha) => `^${sha}`)].join('\n')}\n`;
-  try {
+  const what = `${missing.join(' and ')} in ${place.worktree} is not a commit with its whole history`;
+  await refusing(what, async () => {
     if (place.objects !== null) await transfer(git, place.objects, range);
     await git(['rev-list', '--objects', '--quiet', '--stdin'], { input: range });
     for (const sha of missing)
       await git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${sha}^{commit}`]);
+  });
+}
+
+/** A commit of ours is sound by construction but for this one file, whose settings can be commands. */
+export async function refuseUnsoundModules(
+  git: Git,
+  place: Place,
+  sha: string,
+  parent: string,
+): Promise<void> {
+  const changed = await git(['diff-tree', '-r', '--name-only', parent, sha, '--', '.gitmodules']);
+  if (changed.stdout === '') return;
+  await refusing(`.gitmodules in ${place.worktree} is refused by git`, () =>
+    git.pipe(
+      { args: ['pack-objects', '--revs', '--stdout', '-q'], options: { input: `${sha}\n^${parent}\n` } },
+      { args: ['unpack-objects', '-q', '--strict'] },
+    ),
+  );
+}
+
+/** What git objects to is the workspace's fault; a full disk is not. */
+async function refusing(what: string, step: () => Promise<unknown>): Promise<void> {
+  try {
+    await step();
   } catch (error) {
     if (!(error instanceof GitFailed) || /No space left|Read-only file system/.test(error.stderr))
       throw error;
-    throw new WorkspaceRefused(
-      `${missing.join(' and ')} in ${place.worktree} is not a commit with its whole history: ${error.stderr.trim().split('\n')[0] ?? ''}`,
-      { cause: error },
-    );
+    throw new WorkspaceRefused(`${what}: ${error.stderr.trim().split('\n')[0]}`, { cause: error });
   }
 }
 

@@ -13,7 +13,6 @@ import { dropPins, readPins, refuseForeignBranch, updatePins } from './pins.ts';
 import { readTips } from './place.ts';
 import { list, removeTree } from './plain-files.ts';
 import { findChanges, withIndex } from './snapshot.ts';
-import { surveyWorktree } from './survey.ts';
 import type { PreparedWorkspace, WorkspaceProbe, WorkspaceSpec, Workspaces } from './workspace.ts';
 
 export function workspacesOf(layout: Layout, options: WorkspacesOptions): Workspaces {
@@ -103,7 +102,6 @@ async function isUnsaved(
 ): Promise<boolean> {
   const saved = (await readPins(bench.git, spec)).head;
   if (saved === null || head !== saved) return true;
-  await surveyWorktree(bench.git, path, saved);
   const changes = await withIndex(bench.git, path, seedOf(bench, spec.task), (index) =>
     findChanges(index, saved),
   );

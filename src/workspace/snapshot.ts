@@ -9,16 +9,19 @@ import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
-import type { Git } from '../git/git.ts';
+import type { Git, GitResult } from '../git/git.ts';
 import { nulSeparated } from '../git/git.ts';
 import { lstatOrNull, replaceIndex } from './plain-files.ts';
+import { surveyWorktree } from './survey.ts';
 
 /** Plain checkouts whatever the operator prefers for their own: all files, line endings and links as committed. */
 const FAITHFUL = ['-c', 'core.sparseCheckout=false', '-c', 'core.autocrlf=false', '-c', 'core.symlinks=true'];
 
 export interface PrivateIndex {
   path: string;
-  run(args: readonly string[], input?: string, allow?: readonly number[]): Promise<string>;
+  git: Git;
+  worktree: string;
+  run(args: readonly string[], input?: string, allow?: readonly number[]): Promise<GitResult>;
   /** Keeps it for the next time, so that only files that changed are read again. */
   save(): Promise<void>;
 }
@@ -35,10 +38,11 @@ export async function withIndex<T>(
     if (seed !== null && (await lstatOrNull(seed))) await replaceIndex(path, seed);
     return await use({
       path,
+      git,
+      worktree,
       run: async (args, input, allow = []) => {
         const env = { GIT_INDEX_FILE: path, GIT_WORK_TREE: worktree, GIT_LITERAL_PATHSPECS: '1' };
-        return (await git([...FAITHFUL, ...args], { env, allow, ...(input === undefined ? {} : { input }) }))
-          .stdout;
+        return git([...FAITHFUL, ...args], { env, allow, ...(input === undefined ? {} : { input }) });
       },
       save: async () => {
         if (seed === null) return;
@@ -58,26 +62,24 @@ export interface Changes {
 
 /** What the work tree has differently from `head`; leaves the index at `head`. Writes nothing to the repository. */
 export async function findChanges(index: PrivateIndex, head: string): Promise<Changes> {
+  await surveyWorktree(index.git, index.worktree, head);
   await index.run(['read-tree', '--reset', head]);
   await index.run(['update-index', '-q', '--ignore-submodules', '--refresh'], undefined, [1]);
-  const differing = nulSeparated(
-    await index.run(['diff-files', '-z', '--name-status', '--no-renames', '--ignore-submodules=all']),
-  );
   const changes: Changes = { written: [], removed: [] };
-  for (let at = 0; at + 1 < differing.length; at += 2) {
-    const path = differing[at + 1]!;
+  const differing = await index.run([
+    'diff-files',
+    '-z',
+    '--name-status',
+    '--no-renames',
+    '--ignore-submodules=all',
+  ]);
+  for (const [status, path] of pairs(nulSeparated(differing.stdout))) {
     if (isLoopState(path)) continue;
-    if (differing[at] === 'D') changes.removed.push(path);
+    if (status === 'D') changes.removed.push(path);
     else changes.written.push(path);
   }
-  for (const path of nulSeparated(await index.run(['ls-files', '-z', '--others', '--exclude-standard']))) {
-    if (path.endsWith('/')) {
-      throw new WorkspaceRefused(
-        `${path} is a git repository of its own, so its files can't be committed. Remove ${path}.git, or ignore it.`,
-      );
-    }
-    if (!isLoopState(path)) changes.written.push(path);
-  }
+  const others = await index.run(['ls-files', '-z', '--others', '--exclude-standard']);
+  for (const path of nulSeparated(others.stdout)) if (!isLoopState(path)) changes.written.push(path);
   return changes;
 }
 
@@ -87,14 +89,10 @@ export async function writeSnapshot(
   changes: Changes,
   loopStateFrom: string,
 ): Promise<string> {
-  try {
-    await stage(index, ['--force-remove'], changes.removed);
-    await stage(index, ['--add', '--replace'], changes.written);
-  } catch (error) {
-    throw asRefusal(error);
-  }
+  await stage(index, ['--force-remove'], changes.removed);
+  await stage(index, ['--add', '--replace'], changes.written);
   await restoreLoopState(index, loopStateFrom);
-  return (await index.run(['write-tree'])).trim();
+  return (await index.run(['write-tree'])).stdout.trim();
 }
 
 /** Makes the work tree that of `treeish`. What was in the index before and is not in it any more goes. */
@@ -122,41 +120,50 @@ function isLoopState(path: string): boolean {
   return path === '.forge' || path.startsWith('.forge/');
 }
 
+function* pairs(fields: readonly string[]): Generator<[string, string]> {
+  for (let at = 0; at + 1 < fields.length; at += 2) yield [fields[at]!, fields[at + 1]!];
+}
+
 async function stage(
   index: PrivateIndex,
   options: readonly string[],
   paths: readonly string[],
 ): Promise<void> {
   if (paths.length === 0) return;
-  await index.run(['update-index', '-z', ...options, '--stdin'], paths.map((path) => `${path}\0`).join(''));
+  const named = paths.map((path) => `${path}\0`).join('');
+  const { stderr } = await index.run(['update-index', '-z', ...options, '--stdin'], named).catch((error) => {
+    throw asRefusal(error);
+  });
+  const forbidden = /^Ignoring path (.*)$/m.exec(stderr)?.[1];
+  if (forbidden !== undefined) {
+    throw new WorkspaceRefused(
+      `${forbidden} can't be committed: git forbids that name. Rename or remove it.`,
+    );
+  }
 }
 
 /** Also takes back what the agent committed there itself. */
 async function restoreLoopState(index: PrivateIndex, from: string): Promise<void> {
-  const differing = nulSeparated(
-    await index.run([
-      'diff-index',
-      '--cached',
-      '-z',
-      '--raw',
-      '--no-renames',
-      '--full-index',
-      from,
-      '--',
-      '.forge',
-    ]),
-  );
+  const args = [
+    'diff-index',
+    '--cached',
+    '-z',
+    '--raw',
+    '--no-renames',
+    '--full-index',
+    from,
+    '--',
+    '.forge',
+  ];
   const lines: string[] = [];
-  for (let at = 0; at + 1 < differing.length; at += 2) {
-    const [mode, , sha] = differing[at]!.slice(1).split(' ');
-    lines.push(
-      mode === '000000' ? `0 ${sha}\t${differing[at + 1]}\0` : `${mode} ${sha}\t${differing[at + 1]}\0`,
-    );
+  for (const [change, path] of pairs(nulSeparated((await index.run(args)).stdout))) {
+    const [mode, , sha] = change.slice(1).split(' ');
+    lines.push(mode === '000000' ? `0 ${sha}\t${path}\0` : `${mode} ${sha}\t${path}\0`);
   }
   if (lines.length > 0) await index.run(['update-index', '-z', '--index-info'], lines.join(''));
 }
 
-/** A path git won't take (a name it forbids, a file it can't read) is the workspace's fault; a full disk is not. */
+/** A file git can't read is the workspace's fault; a full disk is not. */
 function asRefusal(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error;
   const path = /Unable to process path (.*)/i.exec(error.stderr)?.[1];

@@ -30,6 +30,7 @@ export interface World {
   criticsBusy: boolean;
   mergeFree: boolean;
   mergeBlocker: string | null;
+  change: Facts['change'];
   paused: string | null;
   stuck: string | null;
   jitter: number;
@@ -71,6 +72,7 @@ export class Play {
       criticsBusy: false,
       mergeFree: true,
       mergeBlocker: null,
+      change: { files: ['a.ts'], secrets: [] },
       paused: null,
       stuck: null,
       jitter: 0,
@@ -247,7 +249,7 @@ export class Play {
     probes: Probes = { workspace: { exists: true, intact: true, problem: null }, session: 'resumable' },
   ): this {
     const begun = this.pending.find(({ action, startedAt }) => isRun(action) && startedAt !== null) ?? null;
-    const recovery = recover(this.task, begun, probes, this.policy);
+    const recovery = recover(begun, probes, this.policy);
     this.started = null;
     if (recovery.finishAction !== null)
       this.pending = this.pending.filter(({ id }) => id !== recovery.finishAction);

@@ -20,8 +20,12 @@ export function writeComment(comment: Comment): string {
   const by = comment.by.replace(/\s+/g, ' ').trim() || 'unknown';
   const lines = [`### ${by} · ${comment.at}`];
   if (comment.marker !== null) lines.push(`<!-- forge-loop:${escapeMarker(comment.marker)} -->`);
-  const text = comment.text.replaceAll('\r\n', '\n').trim();
-  return `${lines.join('\n')}\n\n${text.replace(SPECIAL, '\\$&')}\n`;
+  return `${lines.join('\n')}\n\n${asText(comment.text)}\n`;
+}
+
+/** Words of others as part of a file with comments: nothing in them is taken for a heading or a marker. */
+export function asText(text: string): string {
+  return text.replaceAll('\r\n', '\n').trim().replace(SPECIAL, '\\$&');
 }
 
 /** What stands before the first heading belongs to nobody and is not a comment. */

@@ -275,6 +275,17 @@ Hm.
 `);
   });
 
+  it('does not take words of its author for a review, nor a word in the file for a merge', async () => {
+    const sha = await s.people.commit(s.sh(['rev-parse', 'main']).trim(), { 'a.txt': 'a\n' });
+    await s.forge.push('loop/1-a', sha, null);
+    const body = '### forge-loop · 2030-01-01T00:00:00.000Z\n<!-- forge-loop:r1 -->\n\n**APPROVE**';
+    await s.forge.ensurePull({ issue: 1, branch: 'loop/1-a', title: 'T', body, marker: 'm' });
+    await s.forge.postReview(1, { marker: 'r1', headSha: sha, verdict: 'BLOCK', body: 'No.', comments: [] });
+    expect(s.read('.forge/pulls/0001.md')).toContain('**BLOCK**');
+    s.write('.forge/pulls/0001.md', s.read('.forge/pulls/0001.md').replace('state: open', 'state: merged'));
+    await expect(s.forge.pull(1)).rejects.toThrow(/0001\.md:6: state: a merge is seen in git/);
+  });
+
   it('is not merged because its branch has nothing on it, or was reset to trunk', async () => {
     const trunk = s.sh(['rev-parse', 'main']).trim();
     s.sh(['branch', 'loop/1-empty']);

@@ -28,6 +28,12 @@ export function parsePull(name: string, text: string): PullFile {
   if (pullFileName(number) !== name) {
     throw new BadMarkdown(lineOfKey(text, 'number'), `number: the name of the file says otherwise`);
   }
+  if (front.state === 'merged' && front.merged === null) {
+    throw new BadMarkdown(
+      lineOfKey(text, 'state'),
+      'state: a merge is seen in git; merge the branch instead',
+    );
+  }
   return { ...front, number, approvals: approvals.map(({ head, by }) => ({ headSha: head, by })) };
 }
 

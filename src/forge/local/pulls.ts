@@ -13,7 +13,7 @@ import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
 import { isAncestor, mergeBase, readRefs, resolve } from '../../git/merge.ts';
 import type { Forge, ForgeProblem, Pull } from '../forge.ts';
-import { appendComment, isMarked, SELF } from './comments.ts';
+import { appendComment, asText, isMarked, SELF } from './comments.ts';
 import { createFile, readIfThere, replaceFile } from './file.ts';
 import { openFolder } from './folder.ts';
 import type { Exclusively } from './lock.ts';
@@ -138,7 +138,9 @@ export function openPulls(options: {
           approvals: [],
         };
         await git(['update-ref', headRef(number), head]);
-        if (!createFile(join(path, pullFileName(number)), writeMarkdown(front, `# ${title}\n\n${body}`))) {
+        if (
+          !createFile(join(path, pullFileName(number)), writeMarkdown(front, asText(`# ${title}\n\n${body}`)))
+        ) {
           throw new ForgeUnavailable(
             `${join(path, pullFileName(number))} was made by somebody else just now.`,
           );

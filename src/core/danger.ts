@@ -1,0 +1,35 @@
+/** What a change may not contain without a person's word: protected paths, and text shaped like a secret. */
+
+/** `folder/` protects everything below it; anything else is one file. Paths are as git prints them. */
+export function protectedAmong(files: readonly string[], protectedPaths: readonly string[]): string[] {
+  return files.filter((file) =>
+    protectedPaths.some((path) => (path.endsWith('/') ? file.startsWith(path) : file === path)),
+  );
+}
+
+const SECRETS: readonly { name: string; shape: RegExp }[] = [
+  { name: 'a private key', shape: /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/ },
+  { name: 'an AWS access key', shape: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/ },
+  { name: 'a GitHub token', shape: /\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})\b/ },
+  { name: 'an Anthropic key', shape: /\bsk-ant-[A-Za-z0-9_-]{20,}/ },
+  { name: 'an OpenAI key', shape: /\bsk-(?:proj-)?[A-Za-z0-9_-]{32,}/ },
+  { name: 'a Slack token', shape: /\bxox[abprs]-[A-Za-z0-9-]{10,}/ },
+  { name: 'a Google API key', shape: /\bAIza[0-9A-Za-z_-]{35}\b/ },
+];
+
+/** Added lines of a patch that look like a secret, as `file: what`; the secret itself is never repeated. */
+export function secretsIn(patch: string): string[] {
+  const found = new Set<string>();
+  let file = '';
+  let inHunk = false;
+  for (const line of patch.split('\n')) {
+    // Within a hunk "+++ " is an added line that begins with "++ ", not the name of a file.
+    if (line.startsWith('diff --git ')) inHunk = false;
+    else if (line.startsWith('@@ ')) inHunk = true;
+    else if (!inHunk && line.startsWith('+++ ')) file = line.slice(4).replace(/^b\//, '');
+    else if (line.startsWith('+')) {
+      for (const { name, shape } of SECRETS) if (shape.test(line)) found.add(`${file}: ${name}`);
+    }
+  }
+  return [...found];
+}

@@ -1,0 +1,262 @@
+/** While a task waits for its critic: verdicts, rounds, unusable reports, people. */
+import { describe, expect, test } from 'vitest';
+import { APPROVE, awaiting, BLOCK, changes, type Play, problem, revising } from '../../test/support/play.ts';
+import { MAX_CRITIC_BACKOFFS } from './decide.ts';
+
+const ended = (play: Play) => [play.task.state, play.task.reason];
+const critics = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'critic');
+
+describe('a verdict', () => {
+  test('is asked for once per head, in a session of its own', () => {
+    const play = awaiting();
+    expect(play.run()).toMatchObject({ role: 'critic', turn: 1, sessionId: 's2', prompt: 'critic' });
+    expect(play.task).toMatchObject({ sessionId: 's1', sessionIds: ['s1'], turns: 1 });
+  });
+
+  test('waits for a free critic', () => {
+    const play = awaiting({ critic: { enabled: false } });
+    play.world.criticsBusy = true;
+    play.configure({ critic: { enabled: true } });
+    expect(play.decide()).toMatchObject({ kind: 'rest', for: 'grant', why: 'waiting for a critic' });
+    play.world.criticsBusy = false;
+    expect(play.decide()).toMatchObject({ limits: { critics: 2 } });
+  });
+
+  test('REQUEST_CHANGES resumes the same session in the same workspace (dispatch 29)', () => {
+    const play = revising();
+    expect(play.task.state).toBe('revising');
+    expect(play.run()).toMatchObject({ role: 'coder', turn: 2, sessionId: 's1', prompt: 'revise' });
+    expect(play.actionsOf('prepare_workspace')).toHaveLength(2);
+    expect(play.task.workspace).toBe('ws');
+  });
+
+  test('REQUEST_CHANGES is said to the coder and posted on the pull request with every severity', () => {
+    const report = {
+      verdict: 'REQUEST_CHANGES',
+      findings: [problem('sev2', 'no role'), problem('sev3', 'naming')],
+    };
+    const play = awaiting().critic(report);
+    expect(play.task.feedback[0]?.text).toContain('[sev2] a.ts:3 no role');
+    const [review] = play.actionsOf('post_review');
+    expect(review).toMatchObject({ pull: 1, headSha: 'c1', verdict: 'REQUEST_CHANGES' });
+    expect(review?.comments.map(({ body }) => body)).toEqual(['[sev2] no role', '[sev3] naming']);
+  });
+
+  test('each review is posted under a mark of its own', () => {
+    const play = revising().worked('c2').critic(changes('another'));
+    const marks = play.actionsOf('post_review').map(({ marker }) => marker);
+    expect(new Set(marks).size).toBe(2);
+  });
+
+  test('the third REQUEST_CHANGES of three ends the task and asks for a person (dispatch 30)', () => {
+    const play = awaiting().critic(changes('one')).worked('c2').critic(changes('two')).worked('c3');
+    expect(play.task.state).toBe('awaiting_critic');
+    play.critic(changes('three'));
+    expect(ended(play)).toEqual(['abandoned', 'max_critic_rounds']);
+    expect(play.task).toMatchObject({ criticRounds: 3, changeRequests: 3, sessionIds: ['s1'] });
+    expect(play.world.issue?.labels).toEqual(['loop:needs-review']);
+  });
+
+  test('the cap counts requests for changes, not verdicts: an approval after two still merges', () => {
+    const play = awaiting()
+      .critic(changes('one'))
+      .worked('c2')
+      .critic(changes('two'))
+      .worked('c3')
+      .critic(APPROVE);
+    expect(play.task.state).toBe('merging');
+  });
+
+  test('BLOCK ends the task at once, with the operator’s label and the worktree preserved (dispatch 31)', () => {
+    const play = awaiting().critic(BLOCK);
+    expect(ended(play)).toEqual(['abandoned', 'critic_blocked']);
+    expect(play.world.issue?.labels).toEqual(['loop:blocked']);
+    expect(play.of('worktree_preserved')).toHaveLength(1);
+    expect(play.states().filter((state) => state === 'abandoned')).toHaveLength(1);
+  });
+
+  test('BLOCK_ON_SPEC gives the issue back to its author', () => {
+    const play = awaiting().critic({ verdict: 'BLOCK_ON_SPEC', specDefects: ['says A and not A'] });
+    expect(ended(play)).toEqual(['abandoned', 'spec_rejected']);
+    expect(play.world.issue?.labels).toEqual(['loop:needs-spec']);
+  });
+
+  test('APPROVE beside a blocking finding is a request for changes', () => {
+    const play = awaiting().critic({ verdict: 'APPROVE', findings: [problem('sev1', 'loses data')] });
+    expect(play.task).toMatchObject({ state: 'revising', changeRequests: 1 });
+  });
+
+  test('APPROVE for an older head does not merge (dispatch 32)', () => {
+    const play = awaiting();
+    play.world.branch = { sha: 'c9', tree: 'tree-c9' };
+    play.critic(APPROVE);
+    expect(play.task.verdict).toMatchObject({ verdict: 'APPROVE', headSha: 'c1' });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', head: { sha: 'c9' } });
+    play.gate('pass');
+    expect(play.run()).toMatchObject({ role: 'critic', turn: 2 });
+    expect(play.states()).not.toContain('merging');
+  });
+
+  test('a request for changes without anything left to say is judged again, never taken for an approval', () => {
+    const play = revising().ask('cancel').restart();
+    play.turn().checkpoint('c1');
+    expect(play.task.verdict).toMatchObject({ verdict: 'REQUEST_CHANGES', headSha: 'c1' });
+    expect(play.run()).toMatchObject({ role: 'critic' });
+    expect(play.states()).not.toContain('merging');
+  });
+
+  test('the same finding open three rounds running asks for a person', () => {
+    const play = awaiting({ critic: { maxRounds: 9 } });
+    play
+      .critic(changes('the dialog has no role'))
+      .worked('c2')
+      .critic(changes('The dialog has no role'))
+      .worked('c3');
+    play.critic(changes('the dialog has no role!'));
+    expect(ended(play)).toEqual(['abandoned', 'finding_stuck']);
+    expect(play.findings).toHaveLength(1);
+  });
+
+  test('a finding that was mended in between is not stuck', () => {
+    const play = awaiting({ critic: { maxRounds: 9 } });
+    play
+      .critic(changes('a'))
+      .worked('c2')
+      .critic(changes('a'))
+      .worked('c3')
+      .critic(changes('b'))
+      .worked('c4');
+    play.critic(changes('a'));
+    expect(play.task.state).toBe('revising');
+  });
+
+  test('no turn is left for a revision: max_turns_reached', () => {
+    const play = awaiting({ maxTurns: 1 }).critic(changes());
+    expect(ended(play)).toEqual(['abandoned', 'max_turns_reached']);
+  });
+});
+
+describe('an unusable report', () => {
+  const garbage = (play: Play): Play => play.turn('finished', { text: 'looks good to me!' });
+
+  test('is asked for once more at once, and never approves (dispatch 33)', () => {
+    const play = garbage(awaiting());
+    expect(play.of('critic_failed')).toHaveLength(1);
+    expect(critics(play)).toHaveLength(2);
+    expect(play.task.verdict).toBeNull();
+    expect(play.critic(APPROVE).task.state).toBe('merging');
+  });
+
+  test('then backs off five times, then holds for a person, then ends (dispatch 33)', () => {
+    const play = garbage(awaiting());
+    const waits: number[] = [];
+    for (let n = 0; n < MAX_CRITIC_BACKOFFS; n += 1) {
+      garbage(play);
+      expect(play.task.hold?.reason).toBe('retry_backoff');
+      waits.push(play.task.hold!.until! - play.now);
+      play.wait(300_000);
+    }
+    expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000]);
+    garbage(play);
+    expect(play.task.hold).toMatchObject({ reason: 'critic_unusable', until: null });
+    play.wait(86_400_000);
+    expect(play.task.hold?.reason).toBe('critic_unusable');
+    garbage(play.ask('resume'));
+    expect(ended(play)).toEqual(['abandoned', 'critic_unusable']);
+    expect(play.states()).not.toContain('merging');
+  });
+
+  test.each(['failed', 'timed_out', 'stalled'] as const)('a critic that %s counts as one', (status) => {
+    expect(awaiting().turn(status).task.streaks.critic).toBe(1);
+  });
+
+  test('a critic that was interrupted does not', () => {
+    const play = awaiting().crash();
+    expect(play.task).toMatchObject({ streaks: { critic: 0 }, criticRounds: 0 });
+    expect(play.run()).toMatchObject({ role: 'critic', sessionId: 's3' });
+  });
+
+  test('a usable one ends the streak', () => {
+    expect(garbage(awaiting()).critic(changes()).task.streaks.critic).toBe(0);
+  });
+
+  test('a person’s approval ends the hold', () => {
+    const play = awaiting();
+    for (let n = 0; n <= MAX_CRITIC_BACKOFFS + 1; n += 1) garbage(play).wait(play.task.hold ? 200_000 : 0);
+    expect(play.task.hold?.reason).toBe('critic_unusable');
+    expect(play.ask('approve').task).toMatchObject({
+      state: 'merging',
+      verdict: { by: 'ann', headSha: 'c1' },
+    });
+  });
+});
+
+describe('a disabled critic', () => {
+  const off = () => awaiting({ critic: { enabled: false } });
+
+  test('waits for a person’s approval; it is never taken as given (dispatch 49)', () => {
+    const play = off();
+    expect(play.task.hold).toMatchObject({ reason: 'needs_approval', until: null });
+    expect(critics(play)).toEqual([]);
+    expect(play.wait(86_400_000).task.hold?.reason).toBe('needs_approval');
+  });
+
+  test('goes on with an approval for exactly this head', () => {
+    const pull = { state: 'open', mergedSha: null } as const;
+    const play = off().change({ pull: { ...pull, approvals: [{ headSha: 'c0', by: 'ann' }] } });
+    expect(play.task.hold?.reason).toBe('needs_approval');
+    play.change({ pull: { ...pull, approvals: [{ headSha: 'c1', by: 'bob' }] } });
+    expect(play.task).toMatchObject({ state: 'merging', verdict: { by: 'bob', headSha: 'c1' } });
+  });
+
+  test('goes on with an approval asked through us', () => {
+    expect(off().ask('approve', 'cyd').task).toMatchObject({ state: 'merging', verdict: { by: 'cyd' } });
+  });
+
+  test('goes on by itself once the critic is enabled again', () => {
+    expect(
+      off()
+        .configure({ critic: { enabled: true } })
+        .run(),
+    ).toMatchObject({ role: 'critic' });
+  });
+});
+
+describe('people', () => {
+  test('a person pushed: their head is fetched, verified and judged', () => {
+    const play = awaiting();
+    play.world.branch = { sha: 'theirs', tree: 'tree-theirs' };
+    play.turn('failed', { code: 'critic_wrote' });
+    expect(play.actionsOf('adopt_head')).toEqual([{ kind: 'adopt_head', sha: 'theirs' }]);
+    expect(play.run()).toMatchObject({ kind: 'gate', commit: 'theirs' });
+    expect(play.gate('pass').run()).toMatchObject({ role: 'critic' });
+  });
+
+  test('what was asked of an older head is dropped with it: the new one is judged first', () => {
+    const play = awaiting();
+    play.world.slotsFull = true;
+    play.critic(changes()).change({ branch: { sha: 'theirs', tree: 'tree-theirs' } });
+    expect(play.task.feedback).toEqual([]);
+    expect(play.change({ slotsFull: false }).gate('pass').run()).toMatchObject({ role: 'critic' });
+  });
+
+  test('a person’s red push goes to the coder', () => {
+    const play = awaiting({ critic: { enabled: false } });
+    play.change({ branch: { sha: 'theirs', tree: 'tree-theirs' } }).gate('fail');
+    expect(play.task).toMatchObject({ state: 'revising', feedback: [{ kind: 'gate' }] });
+  });
+
+  test('a gate that can’t run on it holds the task; another push ends that hold', () => {
+    const play = awaiting({ critic: { enabled: false } });
+    play.change({ branch: { sha: 'theirs', tree: 'tree-theirs' } }).gate('could_not_run');
+    expect(play.task.hold?.reason).toBe('gate_could_not_run');
+    play.change({ branch: { sha: 'again', tree: 'tree-again' } });
+    expect(play.run()).toMatchObject({ kind: 'gate', commit: 'again' });
+  });
+
+  test('a paused task stays paused when somebody pushes', () => {
+    const play = awaiting({ critic: { enabled: false } }).ask('pause');
+    play.change({ branch: { sha: 'theirs', tree: 'tree-theirs' } });
+    expect(play.task).toMatchObject({ hold: { reason: 'operator_pause' }, head: { sha: 'c1' } });
+  });
+});

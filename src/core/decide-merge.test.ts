@@ -1,0 +1,395 @@
+/** The way to trunk: every condition of the merge gate, what moves meanwhile, what has to wait. */
+import { describe, expect, test } from 'vitest';
+import {
+  APPROVE,
+  awaiting,
+  changes,
+  landing,
+  merging,
+  type Play,
+  queued,
+  running,
+} from '../../test/support/play.ts';
+import type { Finding } from './findings.ts';
+import { type MergeFacts, mergeGate } from './merge.ts';
+import type { Policy } from './policy.ts';
+import type { Task } from './task.ts';
+
+const ended = (play: Play) => [play.task.state, play.task.reason];
+
+describe('the merge gate', () => {
+  const good = () => {
+    const { task, policy } = landing({ protectedPaths: ['ci.yml'] });
+    const facts: MergeFacts = {
+      issueOpen: true,
+      bodyHash: 'body-1',
+      branchSha: 'c1',
+      openFindings: [],
+      change: { files: ['a.ts'], secrets: [] },
+    };
+    return { task, facts, policy };
+  };
+  const finding = (severity: Finding['severity'], status: Finding['status'] = 'open'): Finding => ({
+    id: 'f',
+    task: 't1',
+    source: 'critic',
+    severity,
+    category: 'x',
+    file: null,
+    line: null,
+    message: 'x',
+    scenario: null,
+    suggestion: null,
+    status,
+    rounds: [1],
+    openedAtSha: 'c1',
+    closedAtSha: null,
+    closedBy: null,
+  });
+
+  test('permits exactly the candidate that was tested, at the head that was judged', () => {
+    const { task, facts, policy } = good();
+    const { permit, conditions } = mergeGate(task, facts, policy);
+    expect(permit).toEqual({ permit: 'merge', pull: 1, headSha: 'c1', candidate: task.candidate });
+    expect(conditions.every(({ met }) => met)).toBe(true);
+  });
+
+  const DANGER = 'no secret and no protected path in the change, or a person approved it';
+  type Change = (all: { task: Task; facts: MergeFacts; policy: Policy }) => void;
+  const flips: [string, string, Change][] = [
+    ['merging is switched off', 'merging is enabled', ({ policy }) => (policy.merge.enabled = false)],
+    ['the issue was closed', 'the issue is open', ({ facts }) => (facts.issueOpen = false)],
+    [
+      'the body was edited',
+      'the issue is unchanged since it was made ready',
+      ({ facts }) => (facts.bodyHash = 'b2'),
+    ],
+    [
+      'the body is unknown',
+      'the issue is unchanged since it was made ready',
+      ({ facts }) => (facts.bodyHash = null),
+    ],
+    [
+      'the branch moved',
+      'the published branch is at the judged head',
+      ({ facts }) => (facts.branchSha = 'c2'),
+    ],
+    [
+      'the branch is gone',
+      'the published branch is at the judged head',
+      ({ facts }) => (facts.branchSha = null),
+    ],
+    ['there is no verdict', 'approved at this head', ({ task }) => (task.verdict = null)],
+    [
+      'the verdict is for another head',
+      'approved at this head',
+      ({ task }) => (task.verdict!.headSha = 'c0'),
+    ],
+    [
+      'changes were asked for',
+      'approved at this head',
+      ({ task }) => (task.verdict!.verdict = 'REQUEST_CHANGES'),
+    ],
+    ['it was blocked', 'approved at this head', ({ task }) => (task.verdict!.verdict = 'BLOCK')],
+    [
+      'a sev1 is open',
+      'no blocking finding is open',
+      ({ facts }) => (facts.openFindings = [finding('sev1')]),
+    ],
+    [
+      'a sev2 is open',
+      'no blocking finding is open',
+      ({ facts }) => (facts.openFindings = [finding('sev2')]),
+    ],
+    [
+      'the candidate is of another head',
+      'the candidate is this head on trunk',
+      ({ task }) => (task.candidate!.headSha = 'c0'),
+    ],
+    [
+      'the gate failed',
+      'the gate passed on the candidate',
+      ({ task }) => (task.candidateGate!.outcome = 'fail'),
+    ],
+    [
+      'the gate could not run',
+      'the gate passed on the candidate',
+      ({ task }) => (task.candidateGate!.outcome = 'could_not_run'),
+    ],
+    ['the gate did not run', 'the gate passed on the candidate', ({ task }) => (task.candidateGate = null)],
+    [
+      'the gate ran on another tree',
+      'the gate passed on the candidate',
+      ({ task }) => (task.candidateGate!.tree = 'tree-c1'),
+    ],
+    [
+      'the gate ran nothing',
+      'the gate passed on the candidate',
+      ({ task }) => (task.candidateGate!.results = []),
+    ],
+    [
+      'a protected path is touched',
+      DANGER,
+      ({ facts }) => (facts.change = { files: ['ci.yml'], secrets: [] }),
+    ],
+    ['a secret is in it', DANGER, ({ facts }) => (facts.change = { files: [], secrets: ['a.ts: a key'] })],
+    ['there is no pull request', 'a pull request exists', ({ task }) => (task.pull = null)],
+  ];
+
+  test.each(flips)('%s: exactly "%s" refuses', (_what, name, flip) => {
+    const all = structuredClone(good());
+    flip(all);
+    const { permit, conditions } = mergeGate(all.task, all.facts, all.policy);
+    expect(permit).toBeNull();
+    expect(conditions.filter(({ met }) => !met).map((one) => one.name)).toEqual([name]);
+  });
+
+  test('every condition is in that table', () => {
+    const { task, facts, policy } = good();
+    const names = mergeGate(task, facts, policy).conditions.map(({ name }) => name);
+    expect(new Set(flips.map(([, name]) => name))).toEqual(new Set(names));
+  });
+
+  test('without a candidate nothing about a candidate is met', () => {
+    const { task, facts, policy } = good();
+    const unmet = mergeGate({ ...task, candidate: null }, facts, policy).conditions.filter(({ met }) => !met);
+    expect(unmet).toHaveLength(2);
+  });
+
+  test('advice does not block; sev1 blocks even when block_on leaves it out', () => {
+    const { task, facts, policy } = good();
+    policy.critic.blockOn = [];
+    expect(mergeGate(task, { ...facts, openFindings: [finding('sev3')] }, policy).permit).not.toBeNull();
+    expect(mergeGate(task, { ...facts, openFindings: [finding('sev1')] }, policy).permit).toBeNull();
+  });
+
+  test('a pass of nothing counts only where `gate: none` was said', () => {
+    const play = landing({ gate: { commands: 'none' } });
+    expect(play.task.candidateGate?.results).toEqual([]);
+    expect(play.actionsOf('land')).toHaveLength(1);
+  });
+
+  test('its decision is written down with every condition', () => {
+    const [decided] = landing().of('merge_decided');
+    expect(decided?.permitted).toBe(true);
+    expect(decided?.conditions).toHaveLength(10);
+  });
+});
+
+describe('on the way to trunk', () => {
+  test('the gate runs on the candidate, not on the head (dispatch 46)', () => {
+    const play = merging().candidate('k1', 'm1');
+    expect(play.run()).toEqual({ kind: 'gate', scope: 'candidate', tree: 'tree-k1', commit: 'k1' });
+  });
+
+  test('merged is what was observed on trunk; then the worktree goes and the branch with it (dispatch 48)', () => {
+    const play = landing();
+    expect(play.task.state).toBe('merging');
+    play.landed('m2');
+    expect(play.task).toMatchObject({ state: 'merged', mergedSha: 'm2', workspace: null });
+    expect(play.actionsOf('reap_workspace')).toHaveLength(1);
+    expect(play.actionsOf('delete_branch')).toHaveLength(1);
+    expect(play.world.issue).toMatchObject({ state: 'closed', labels: ['loop:merged'] });
+  });
+
+  test('trunk moved before it landed: a new candidate is built and verified again (dispatch 46)', () => {
+    const play = landing().answer({ kind: 'trunk_moved' });
+    expect(play.task).toMatchObject({ state: 'merging', candidate: null, candidateGate: null });
+    expect(play.pending[0]?.action).toEqual({ kind: 'build_candidate', headSha: 'c1' });
+    play.candidate('k2', 'm2').gate('pass').landed();
+    expect(play.task.state).toBe('merged');
+    expect(play.actionsOf('land').at(-1)?.permit.candidate.trunk).toBe('m2');
+  });
+
+  test('a conflict goes back to the same session with trunk merged in (dispatch 47)', () => {
+    const play = merging().answer({ kind: 'conflict', files: ['a.ts'], trunk: 'm2' });
+    expect(play.task).toMatchObject({ state: 'revising', mergeInto: 'm2' });
+    expect(play.pending[0]?.action).toEqual({ kind: 'merge_in', sha: 'm2' });
+    play.answer({ kind: 'merged_in', conflicts: ['a.ts'] });
+    expect(play.run()).toMatchObject({ role: 'coder', sessionId: 's1', prompt: 'revise' });
+    expect(play.task.feedback[0]).toMatchObject({ kind: 'conflict' });
+    play.worked('c2');
+    expect(play.run()).toMatchObject({ role: 'critic', turn: 2 });
+  });
+
+  test('a conflict that git resolves in the workspace is verified and judged without a turn', () => {
+    const play = merging().answer({ kind: 'conflict', files: ['a.ts'], trunk: 'm2' });
+    play.answer({ kind: 'merged_in', conflicts: [] }).checkpoint('c2').gate('pass');
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', turns: 1, pushedSha: 'c2' });
+  });
+
+  test('a red merged tree is fed back, with trunk merged in before the coder goes on', () => {
+    const play = merging().candidate('k1', 'm2').gate('fail');
+    expect(play.task).toMatchObject({ state: 'revising', mergeInto: 'm2', candidate: null });
+    play.answer({ kind: 'merged_in', conflicts: [] }).checkpoint('c2');
+    expect(play.run()).toMatchObject({ prompt: 'revise', sessionId: 's1' });
+    expect(play.task.feedback[0]?.text).toContain('expected 1 but got 2');
+    expect(play.actionsOf('land')).toEqual([]);
+  });
+
+  test.each([
+    ['a conflict', (play: Play) => play.answer({ kind: 'conflict', files: [], trunk: 'm2' })],
+    ['a red candidate', (play: Play) => play.candidate().gate('fail')],
+  ])('%s without a free slot gives the merge to others and waits', (_what, happen) => {
+    const play = merging();
+    play.world.slotsFull = true;
+    happen(play);
+    expect(play.task.state).toBe('awaiting_critic');
+    expect(play.resting()).toContain('waiting for a slot');
+    expect(play.change({ slotsFull: false }).task.state).toBe('revising');
+  });
+
+  test('no turn is left to resolve it: max_turns_reached', () => {
+    const play = awaiting({ maxTurns: 1 }).critic(APPROVE);
+    play.answer({ kind: 'conflict', files: ['a.ts'], trunk: 'm2' });
+    expect(ended(play)).toEqual(['abandoned', 'max_turns_reached']);
+  });
+
+  test('trunk already has everything: superseded (dispatch 50)', () => {
+    const play = merging().answer({ kind: 'empty', trunk: 'm2' });
+    expect(ended(play)).toEqual(['abandoned', 'superseded']);
+    expect(play.world.issue?.labels).toEqual([]);
+  });
+
+  test('a person pushed meanwhile: their head is judged, nothing lands', () => {
+    const play = merging().candidate();
+    play.world.branch = { sha: 'theirs', tree: 'tree-theirs' };
+    play.gate('pass');
+    expect(play.actionsOf('land')).toEqual([]);
+    expect(play.run()).toMatchObject({ kind: 'gate', scope: 'work', commit: 'theirs' });
+  });
+
+  test('could_not_run on the candidate never merges: back, held, and built anew when resumed (dispatch 49)', () => {
+    const play = merging().candidate().gate('could_not_run');
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'gate_could_not_run' } });
+    play.ask('resume');
+    expect(play.pending[0]?.action.kind).toBe('build_candidate');
+  });
+
+  test('a gate emptied by an edit of the settings never merges (dispatch 49)', () => {
+    const play = merging();
+    play.policy = { ...play.policy, gate: { ...play.policy.gate, commands: [] } };
+    play.candidate();
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'gate_empty' } });
+    expect(play.actionsOf('land')).toEqual([]);
+  });
+
+  test('a refusal of the forge is shown, and the merge is free for others', () => {
+    const play = landing().answer({ kind: 'merge_refused', detail: 'the branch is protected' });
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'merge_refused', detail: 'the branch is protected' },
+    });
+    expect(play.ask('resume').pending[0]?.action.kind).toBe('build_candidate');
+  });
+
+  test('a finding left open by somebody else refuses, and says which condition', () => {
+    const play = merging().candidate();
+    play.findings = [{ ...stray(), status: 'open' }];
+    play.gate('pass');
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'merge_refused' } });
+    expect(play.task.hold?.detail).toBe('not met: no blocking finding is open (1 open)');
+  });
+});
+
+describe('waiting to merge', () => {
+  test('one candidate at a time: the edge is guarded by the limit in the same commit', () => {
+    const play = awaiting();
+    play.world.mergeFree = false;
+    play.critic(APPROVE);
+    expect(play.decide()).toMatchObject({ kind: 'rest', for: 'grant', why: 'another task is merging' });
+    play.world.mergeFree = true;
+    expect(play.decide()).toMatchObject({ kind: 'act', limits: { merging: 1 } });
+  });
+
+  test('a dirty checkout waits, says so, and goes on by itself when it is clean', () => {
+    const play = awaiting();
+    play.world.mergeBlocker = 'a.ts has changes';
+    play.critic(APPROVE);
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'dirty_checkout', detail: 'a.ts has changes' },
+    });
+    expect(play.change({ mergeBlocker: null }).task).toMatchObject({ state: 'merging', hold: null });
+  });
+
+  test('a checkout that became dirty while landing waits too', () => {
+    const play = landing();
+    play.world.mergeBlocker = 'a.ts has changes';
+    play.answer({ kind: 'dirty_checkout', detail: 'a.ts has changes' });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'dirty_checkout' } });
+    expect(play.change({ mergeBlocker: null }).task.state).toBe('merging');
+  });
+
+  test('a disabled merge waits for a person’s merge (dispatch 49)', () => {
+    const play = awaiting({ merge: { enabled: false } }).critic(APPROVE);
+    expect(play.task.hold).toMatchObject({ reason: 'needs_merge', until: null });
+    expect(play.actionsOf('build_candidate')).toEqual([]);
+    play.change({ pull: { state: 'merged', mergedSha: 'm5', approvals: [] } });
+    expect(play.task).toMatchObject({ state: 'merged', mergedSha: 'm5' });
+  });
+
+  test('a merge that is enabled again goes on by itself', () => {
+    const play = awaiting({ merge: { enabled: false } }).critic(APPROVE);
+    expect(play.configure({ merge: { enabled: true } }).task.state).toBe('merging');
+  });
+
+  test('a paused task in the middle of merging steps aside', () => {
+    const play = merging().candidate();
+    play.world.requests.push({ id: 9, kind: 'pause', by: 'ann' });
+    play.gate('pass');
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'operator_pause' } });
+    expect(play.actionsOf('land')).toEqual([]);
+  });
+});
+
+describe('an edited issue', () => {
+  const edited = { body: 'Clicking Revoke asks first.', bodyHash: 'body-2' };
+
+  test('is refused until it is made ready again (dispatch 45)', () => {
+    const play = awaiting().issue(edited).critic(APPROVE);
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'body_edited' } });
+    expect(play.ask('resume').task.hold?.reason).toBe('body_edited');
+  });
+
+  test('is refused in the middle of merging too (dispatch 45)', () => {
+    const play = merging().candidate();
+    play.world.issue = { ...play.world.issue!, ...edited };
+    play.gate('pass');
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'body_edited' } });
+    expect(play.actionsOf('land')).toEqual([]);
+  });
+
+  test('made ready again, its new text goes to the coder, and the old approval no longer counts', () => {
+    const play = awaiting().issue(edited).critic(APPROVE).issue({ readyHash: 'body-2' });
+    expect(play.task).toMatchObject({ state: 'revising', contract: { hash: 'body-2' }, verdict: null });
+    expect(play.task.feedback[0]?.text).toContain(edited.body);
+    play.turn().checkpoint('c1');
+    expect(play.run()).toMatchObject({ role: 'critic', turn: 2 });
+  });
+
+  test('changed back to what it was, it goes on', () => {
+    const play = awaiting().issue(edited).critic(APPROVE);
+    const { body, hash } = play.task.contract;
+    expect(play.issue({ body, bodyHash: hash }).task.state).toBe('merging');
+  });
+
+  test('made ready again before the first turn, it is simply the contract', () => {
+    const play = queued().issue({ ...edited, readyHash: 'body-2' });
+    expect(play.task).toMatchObject({ contract: { hash: 'body-2' }, feedback: [] });
+  });
+
+  test('a session that was interrupted in its first turn learns of the new text', () => {
+    const play = running().crash();
+    expect(play.task.turns).toBe(0);
+    play.world.issue = { ...play.world.issue!, ...edited, readyHash: 'body-2' };
+    play.checkpoint('c1');
+    expect(play.task.feedback).toMatchObject([{ kind: 'contract' }]);
+    expect(play.run()).toMatchObject({ sessionId: 's1', prompt: 'interrupted' });
+  });
+});
+
+function stray(): Finding {
+  const play = awaiting().critic(changes());
+  return { ...play.findings[0]!, source: 'person' };
+}

@@ -1,0 +1,200 @@
+/** The recovery table, row by row. */
+import { describe, expect, test } from 'vitest';
+import { awaiting, landing, type Play, queued, revising, running } from '../../test/support/play.ts';
+import { testPolicy } from '../../test/support/policy.ts';
+import type { Action, PendingAction } from './action.ts';
+import { type Probes, type RecoveryPlan, recover } from './recover.ts';
+
+const INTACT = { exists: true, intact: true, problem: null };
+const GONE = { exists: false, intact: false, problem: null };
+const BROKEN = { exists: true, intact: false, problem: 'its .git was replaced' };
+
+const coder: Action = {
+  kind: 'turn',
+  role: 'coder',
+  turn: 2,
+  sessionId: 's1',
+  prompt: 'continuation',
+  priorFailure: null,
+};
+const critic: Action = { ...coder, role: 'critic', prompt: 'critic', sessionId: 's9' };
+const gate: Action = { kind: 'gate', scope: 'work', tree: 't', commit: 'c' };
+const push: Action = { kind: 'push', sha: 'c', expected: null };
+
+const started = (action: Action): PendingAction => ({
+  id: 5,
+  task: 't1',
+  action,
+  startedAt: 1,
+  attempts: 1,
+  notBefore: 0,
+});
+
+type Row = [
+  string,
+  Action | null,
+  Probes['workspace'],
+  Probes['session'],
+  'abandon' | 'fresh_session',
+  RecoveryPlan,
+  string[],
+];
+const TABLE: Row[] = [
+  ['nothing had started', null, INTACT, 'resumable', 'abandon', 'nothing', []],
+  ['an effect was under way: it is simply performed again', push, GONE, 'lost', 'abandon', 'nothing', []],
+  ['a gate: run again, whatever is lost', gate, GONE, 'lost', 'abandon', 'run_again', []],
+  [
+    'a critic: judge again, whatever is lost',
+    critic,
+    GONE,
+    'lost',
+    'abandon',
+    'judge_again',
+    ['turn_completed'],
+  ],
+  [
+    'a coder, its session resumable',
+    coder,
+    INTACT,
+    'resumable',
+    'abandon',
+    'resume_session',
+    ['turn_completed'],
+  ],
+  [
+    'a coder, its session never had a message',
+    coder,
+    INTACT,
+    'empty',
+    'abandon',
+    'start_over',
+    ['turn_completed', 'session_lost'],
+  ],
+  [
+    'a coder, its session lost',
+    coder,
+    INTACT,
+    'lost',
+    'abandon',
+    'give_up',
+    ['turn_completed', 'recovery_failed'],
+  ],
+  [
+    'a coder, its session lost, with fresh_session',
+    coder,
+    INTACT,
+    'lost',
+    'fresh_session',
+    'fresh_session',
+    ['turn_completed', 'session_lost'],
+  ],
+  [
+    'a coder, its workspace gone',
+    coder,
+    GONE,
+    'resumable',
+    'fresh_session',
+    'give_up',
+    ['turn_completed', 'recovery_failed'],
+  ],
+  [
+    'a coder, its workspace not the one we made',
+    coder,
+    BROKEN,
+    'resumable',
+    'abandon',
+    'give_up',
+    ['turn_completed', 'recovery_failed'],
+  ],
+  [
+    'a coder, workspace gone and session empty',
+    coder,
+    GONE,
+    'empty',
+    'abandon',
+    'give_up',
+    ['turn_completed', 'recovery_failed'],
+  ],
+];
+
+test.each(TABLE)('%s', (_what, action, workspace, session, onLostSession, plan, types) => {
+  const policy = testPolicy({ recovery: { onLostSession } });
+  const recovery = recover(action && started(action), { workspace, session }, policy);
+  expect(recovery.plan).toBe(plan);
+  expect(recovery.events.map(({ type }) => type)).toEqual(['recovered', ...types]);
+  expect(recovery.events[0]?.data).toMatchObject({ plan, why: recovery.why });
+  expect(recovery.finishAction).toBe(types.length > 0 ? 5 : null);
+});
+
+test('an interrupted turn is recorded with unknown usage, never with none', () => {
+  const { events } = recover(started(coder), { workspace: INTACT, session: 'resumable' }, testPolicy());
+  expect(events[1]?.data).toMatchObject({ status: 'interrupted', usage: 'unknown', role: 'coder', turn: 2 });
+});
+
+test('why a workspace is lost is said', () => {
+  expect(recover(started(coder), { workspace: BROKEN, session: 'resumable' }, testPolicy()).why).toBe(
+    'its .git was replaced',
+  );
+});
+
+describe('what follows', () => {
+  const ended = (play: Play) => [play.task.state, play.task.reason];
+
+  test('resumed: what was uncommitted is checkpointed first, then the same session goes on, uncounted (dispatch 38)', () => {
+    const play = running().crash();
+    expect(play.pending[0]?.action.kind).toBe('checkpoint');
+    play.checkpoint('c1');
+    expect(play.run()).toMatchObject({ turn: 1, sessionId: 's1', prompt: 'interrupted' });
+  });
+
+  test('an empty session starts over with the full prompt (dispatch 38)', () => {
+    const play = running().crash({ workspace: INTACT, session: 'empty' }).checkpoint('base', { empty: true });
+    expect(play.run()).toMatchObject({ turn: 1, sessionId: 's2', prompt: 'task' });
+  });
+
+  test('a fresh session takes over with the work so far', () => {
+    const play = running({ recovery: { onLostSession: 'fresh_session' } });
+    play.crash({ workspace: INTACT, session: 'lost' }).checkpoint('c1');
+    expect(play.run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
+  });
+
+  test.each([
+    ['the session is lost', { workspace: INTACT, session: 'lost' }],
+    ['the workspace is lost', { workspace: GONE, session: 'resumable' }],
+  ] as const)('%s: abandoned with crash_recovery_failed, worktree preserved (dispatch 38)', (why, probes) => {
+    const play = running().crash(probes);
+    expect(ended(play)).toEqual(['abandoned', 'crash_recovery_failed']);
+    expect(play.task.why).toBe(why);
+    expect(play.actionsOf('preserve_workspace')).toHaveLength(1);
+  });
+
+  test('an issue closed while nobody looked is closed, not resumed', () => {
+    const play = running();
+    play.world.issue = { ...play.world.issue!, state: 'closed' };
+    expect(ended(play.crash())).toEqual(['abandoned', 'issue_closed']);
+  });
+
+  test('a merge by a person is found even when the session is lost', () => {
+    const play = revising();
+    play.world.pull = { state: 'merged', mergedSha: 'm1', approvals: [] };
+    expect(ended(play.crash({ workspace: GONE, session: 'lost' }))).toEqual(['merged', null]);
+  });
+
+  test.each([
+    ['queued', queued],
+    ['awaiting_critic', () => awaiting({ critic: { enabled: false } })],
+    ['merging', landing],
+  ])('%s: goes on where it was', (_state, reach) => {
+    const play = reach();
+    const { task, pending } = play;
+    play.crash();
+    expect(play.task).toEqual(task);
+    expect(play.pending).toEqual(pending);
+  });
+
+  test('counts survive: a crash in the third turn is not the first again', () => {
+    const play = running({ maxTurns: 3 }).worked('c1', 'fail').worked('c2', 'fail').crash().checkpoint('c3');
+    expect(play.run()).toMatchObject({ turn: 3 });
+    expect(ended(play.worked('c4', 'fail'))).toEqual(['abandoned', 'max_turns_reached']);
+  });
+});

@@ -1,0 +1,325 @@
+import { describe, expect, test } from 'vitest';
+import { APPROVE, awaiting, changes, merging, queued, revising, running } from '../../test/support/play.ts';
+import { type PolicyChange, testPolicy } from '../../test/support/policy.ts';
+import { REASONS, type Reason } from './machine.ts';
+import {
+  backoffMs,
+  grants,
+  hasLabel,
+  type IssueFacts,
+  isHeld,
+  type ScheduleInput,
+  schedule,
+} from './schedule.ts';
+import type { Task } from './task.ts';
+
+const HOUR = 3_600_000;
+
+function issue(number: number, change: Partial<IssueFacts> = {}): IssueFacts {
+  return {
+    number,
+    title: `Issue ${number}`,
+    body: 'Returns `42`.',
+    bodyHash: 'hash',
+    state: 'open',
+    labels: ['loop:ready'],
+    priority: null,
+    blockedBy: [],
+    readyHash: 'hash',
+    readyAt: null,
+    createdAt: number,
+    ...change,
+  };
+}
+
+function plan(
+  issues: IssueFacts[],
+  more: Partial<Omit<ScheduleInput, 'policy'>> & { policy?: PolicyChange } = {},
+) {
+  const { policy, ...rest } = more;
+  return schedule({
+    issues,
+    tasks: [],
+    policy: testPolicy({ maxConcurrent: 99, ...policy }),
+    now: 0,
+    forced: new Set(),
+    ...rest,
+  });
+}
+
+const claims = (...args: Parameters<typeof plan>) => plan(...args).claims;
+const why = (one: IssueFacts, more: Parameters<typeof plan>[1] = {}) =>
+  plan([one], more).standings.get(one.number);
+
+/** A task at issue #1 that ended. */
+function gone(change: Partial<Task>): Task {
+  return {
+    ...running().task,
+    issue: 1,
+    state: 'abandoned',
+    reason: 'max_turns_reached',
+    endedAt: 0,
+    contract: { title: '', body: '', hash: 'hash' },
+    ...change,
+  };
+}
+
+describe('eligibility', () => {
+  test('required labels count whatever their case and spaces (dispatch 8)', () => {
+    const policy = { requiredLabels: ['Team  A', 'backend'] };
+    expect(claims([issue(1, { labels: ['LOOP:READY ', 'team a', ' Backend'] })], { policy })).toEqual([1]);
+    expect(why(issue(1), { policy })).toEqual({ kind: 'not_ready', why: 'lacks the required label Team  A' });
+  });
+
+  const notTaken: [string, Partial<IssueFacts>, string][] = [
+    ['closed', { state: 'closed' }, 'closed'],
+    ['not ready', { labels: [] }, 'not labelled loop:ready'],
+    ['declined before', { labels: ['loop:needs-spec'] }, 'declined: answer the questions'],
+    ['abandoned by label', { labels: ['loop:ready', 'loop:abandon'] }, 'labelled loop:abandon'],
+    ['blocked by label', { labels: ['loop:ready', 'Loop:Blocked'] }, 'labelled loop:blocked'],
+    ['edited since', { readyHash: 'other' }, 'edited since it was made ready; make it ready again'],
+  ];
+  test.each(notTaken)('%s: not taken, and the reason is said (dispatch 9, 11)', (_what, change, says) => {
+    const one = issue(1, change);
+    expect(claims([one])).toEqual([]);
+    expect(why(one)).toMatchObject({ kind: 'not_ready', why: expect.stringContaining(says) });
+  });
+
+  test('blocked by an issue that is open, and free once that one is closed (dispatch 9)', () => {
+    const blocked = issue(2, { blockedBy: [1] });
+    const other = issue(1, { labels: [] });
+    expect(plan([other, blocked]).standings.get(2)).toEqual({
+      kind: 'waiting',
+      why: 'blocked by the open issue #1',
+      until: null,
+    });
+    expect(claims([{ ...other, state: 'closed' }, blocked])).toEqual([2]);
+    expect(claims([blocked])).toEqual([2]);
+  });
+
+  test('in hand while a task of it lives (dispatch 9)', () => {
+    const { task } = running();
+    expect(why(issue(7), { tasks: [task] })).toEqual({ kind: 'in_hand', task: 't1' });
+  });
+
+  test('an unknown moment of readiness is no obstacle', () => {
+    expect(claims([issue(1, { readyHash: null })])).toEqual([1]);
+  });
+
+  test('an issue of taste is declined with questions and takes no slot (dispatch 12)', () => {
+    const taste = issue(1, { title: 'Make it nicer', body: 'It should feel modern.' });
+    const { claims, declines, standings } = plan([taste, issue(2)]);
+    expect(claims).toEqual([2]);
+    expect(declines).toMatchObject([
+      {
+        issue: 1,
+        questions: [expect.stringContaining('Make it nicer'), expect.any(String), expect.any(String)],
+      },
+    ]);
+    expect(standings.get(1)?.kind).toBe('declined');
+  });
+
+  test('every issue has a standing (dispatch 11)', () => {
+    const issues = [
+      issue(1),
+      issue(2, { labels: [] }),
+      issue(3, { blockedBy: [1] }),
+      issue(4, { state: 'closed' }),
+    ];
+    expect([...plan(issues).standings.keys()]).toEqual([1, 2, 3, 4]);
+  });
+});
+
+describe('after an attempt', () => {
+  test('a failure with an unchanged body cools down for an hour, and says which attempt failed (dispatch 9)', () => {
+    const tasks = [gone({ attempt: 2, endedAt: 1000 })];
+    expect(why(issue(1), { tasks, now: 1000 })).toEqual({
+      kind: 'waiting',
+      why: 'cooling down: attempt 2 failed (max_turns_reached) and the issue is unchanged',
+      until: 1000 + HOUR,
+    });
+    expect(claims([issue(1)], { tasks, now: 1000 + HOUR - 1 })).toEqual([]);
+    expect(claims([issue(1)], { tasks, now: 1000 + HOUR })).toEqual([1]);
+  });
+
+  test('an edited body does not cool down', () => {
+    expect(claims([issue(1, { bodyHash: 'new', readyHash: 'new' })], { tasks: [gone({})] })).toEqual([1]);
+  });
+
+  test('forced by a person it does not cool down', () => {
+    expect(claims([issue(1)], { tasks: [gone({})], forced: new Set([1]) })).toEqual([1]);
+  });
+
+  test.each(Object.entries(REASONS))('%s cools down only if it is a failure', (reason, { outcome }) => {
+    const tasks = [gone({ reason: reason as Reason })];
+    expect(claims([issue(1)], { tasks })).toEqual(outcome === 'failure' ? [] : [1]);
+  });
+
+  test('a merged issue that was made ready again is a new attempt', () => {
+    expect(claims([issue(1)], { tasks: [gone({ state: 'merged', reason: null })] })).toEqual([1]);
+  });
+
+  test('the latest attempt counts, in whatever order they come', () => {
+    const tasks = [gone({ attempt: 2, reason: 'cancelled' }), gone({ attempt: 1 })];
+    expect(claims([issue(1)], { tasks })).toEqual([1]);
+  });
+
+  test('a label from before the last attempt ended is not a new wish', () => {
+    const tasks = [gone({ reason: 'cancelled', endedAt: 500 })];
+    expect(why(issue(1, { readyAt: 400 }), { tasks })).toMatchObject({ kind: 'not_ready' });
+    expect(claims([issue(1, { readyAt: 501 })], { tasks })).toEqual([1]);
+    expect(claims([issue(1, { readyAt: 400 })], { tasks, forced: new Set([1]) })).toEqual([1]);
+  });
+});
+
+describe('order', () => {
+  test('priority 1 to 4, then the others, then the oldest, then the number (dispatch 10)', () => {
+    const issues = [
+      issue(1, { createdAt: 9 }),
+      issue(2, { priority: 4 }),
+      issue(3, { priority: 1 }),
+      issue(4, { priority: 0, createdAt: 5 }),
+      issue(5, { priority: 7, createdAt: 5 }),
+      issue(6, { priority: 2 }),
+    ];
+    expect(claims(issues)).toEqual([3, 6, 2, 4, 5, 1]);
+  });
+
+  test('alignment reorders within a priority and never drops one (dispatch 10)', () => {
+    const issues = [issue(1), issue(2), issue(3, { priority: 1 })];
+    const alignment = (one: IssueFacts) => (one.number === 2 ? 1 : -100);
+    expect(claims(issues, { alignment })).toEqual([3, 2, 1]);
+  });
+
+  test('no more are claimed than there are slots', () => {
+    expect(claims([issue(1), issue(2), issue(3)], { policy: { maxConcurrent: 2 } })).toEqual([1, 2]);
+  });
+});
+
+describe('slots', () => {
+  const named = (task: Task, id: string, createdAt = 0): Task => ({ ...task, id, createdAt });
+  const wantsRevision = (id: string, createdAt = 0): Task => {
+    const play = awaiting();
+    play.world.slotsFull = true;
+    return named(play.critic(changes()).task, id, createdAt);
+  };
+  const slots = (live: Task[], eligible: number, change: PolicyChange, now = 0) =>
+    grants(live, eligible, testPolicy(change), now).slots;
+
+  test('dispatched, running and revising use one; waiting and held tasks do not', () => {
+    const held = running().turn('failed').checkpoint('c1').task;
+    const live = [running().task, revising().task, held, awaiting().task, merging().task].map((task, n) =>
+      named(task, `t${n}`),
+    );
+    expect(grants(live, 0, testPolicy({ maxConcurrent: 4 }), 0).free).toBe(2);
+  });
+
+  test('revisions go before new dispatches (their cache is warm)', () => {
+    const live = [named(queued().task, 'new', 0), wantsRevision('warm', 5)];
+    expect(slots(live, 0, { maxConcurrent: 1 })).toEqual(['warm']);
+  });
+
+  test('while new work exists and there are two or more slots, one is kept for it', () => {
+    const live = [
+      wantsRevision('r1', 1),
+      wantsRevision('r2', 2),
+      wantsRevision('r3', 3),
+      named(queued().task, 'new', 9),
+    ];
+    expect(slots(live, 0, { maxConcurrent: 3 })).toEqual(['r1', 'r2', 'new']);
+    expect(slots(live.slice(0, 3), 0, { maxConcurrent: 3 })).toEqual(['r1', 'r2', 'r3']);
+    expect(grants(live.slice(0, 3), 1, testPolicy({ maxConcurrent: 3 }), 0)).toMatchObject({
+      slots: ['r1', 'r2'],
+      free: 1,
+    });
+  });
+
+  test('the kept slot is not kept again while new work already has one', () => {
+    const live = [named(running().task, 'busy'), wantsRevision('r1'), named(queued().task, 'new')];
+    expect(slots(live, 0, { maxConcurrent: 2 })).toEqual(['r1']);
+  });
+
+  test('a hold that ran out in the middle of work asks for its slot again, a hold that did not does not', () => {
+    const held = named(running().turn('failed').checkpoint('c1').task, 'held');
+    expect(slots([held], 0, {}, 9_999)).toEqual([]);
+    expect(slots([held], 0, {}, 10_000)).toEqual(['held']);
+  });
+
+  test('per-state limits hold within the whole', () => {
+    const live = [
+      named(revising().task, 'r0'),
+      wantsRevision('r1'),
+      named(queued().task, 'q1', 1),
+      named(queued().task, 'q2', 2),
+    ];
+    expect(slots(live, 0, { maxConcurrent: 9, perState: { revising: 1, running: 1 } })).toEqual(['q1']);
+    expect(grants([], 5, testPolicy({ maxConcurrent: 9, perState: { running: 2 } }), 0).free).toBe(2);
+  });
+
+  test('a lowered limit takes nothing away and grants nothing', () => {
+    const live = [named(running().task, 'a'), named(running().task, 'b'), named(queued().task, 'c')];
+    expect(grants(live, 3, testPolicy({ maxConcurrent: 1 }), 0)).toMatchObject({ slots: [], free: 0 });
+  });
+
+  test('the oldest first', () => {
+    const live = [
+      named(queued().task, 'young', 5),
+      named(queued().task, 'b', 1),
+      named(queued().task, 'a', 1),
+    ];
+    expect(slots(live, 0, { maxConcurrent: 2 })).toEqual(['a', 'b']);
+  });
+});
+
+describe('critics', () => {
+  const verified = (id: string): Task => {
+    const play = awaiting({ critic: { enabled: false } });
+    return { ...play.task, id, hold: null };
+  };
+  const critics = (live: Task[], parallel: number) =>
+    grants(live, 0, testPolicy({ critic: { parallel } }), 0).critics;
+
+  test('at most critic.parallel at once, those at work counted', () => {
+    const atWork = { ...awaiting().task, id: 'c0' };
+    expect(critics([atWork, verified('c1'), verified('c2')], 2)).toEqual(['c1']);
+  });
+
+  test('a task that waits for its merge, or whose head is not verified, keeps none from others', () => {
+    const play = awaiting();
+    play.world.mergeFree = false;
+    const approved = { ...play.critic(APPROVE).task, id: 'a' };
+    const unverified = { ...verified('b'), gate: null };
+    expect(critics([approved, unverified, verified('c')], 1)).toEqual(['c']);
+  });
+});
+
+describe('backoff', () => {
+  test('min(10 s · 2^(n-1), 5 min), spread by up to a quarter (dispatch 41)', () => {
+    expect([1, 2, 3, 4, 5, 6, 7, 60].map((n) => backoffMs(n, 0))).toEqual([
+      10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000,
+    ]);
+    expect(backoffMs(1, 0.5)).toBe(11_250);
+    expect(backoffMs(9, 0.999)).toBeLessThanOrEqual(375_000);
+    expect(backoffMs(0, 0)).toBe(10_000);
+  });
+});
+
+test('a hold counts until its time has come', () => {
+  const { task } = running();
+  const hold = (until: number | null) => ({
+    ...task,
+    hold: { reason: 'retry_backoff', detail: '', until } as const,
+  });
+  expect([isHeld(task, 5), isHeld(hold(6), 5), isHeld(hold(5), 5), isHeld(hold(null), 5)]).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ]);
+});
+
+test('labels are compared without case and outer or doubled spaces', () => {
+  expect(hasLabel([' Loop:Ready', 'team  a'], 'loop:ready')).toBe(true);
+  expect(hasLabel(['team  a'], 'Team A')).toBe(true);
+  expect(hasLabel(['loop:ready-ish'], 'loop:ready')).toBe(false);
+});
