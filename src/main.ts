@@ -14,7 +14,7 @@ import type { Context, IssueDesk, Tools } from './context.ts';
 import { ConfigError, UserError } from './errors.ts';
 import type { Forge } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
-import type { Clock, Log, Places, Ports, SettingsSource } from './loop/ports.ts';
+import type { Clock, Places, Ports, SettingsSource } from './loop/ports.ts';
 import type { Store } from './store/store.ts';
 
 export async function main(argv: readonly string[]): Promise<number> {
@@ -194,6 +194,7 @@ async function composePorts(
   const { ownerIdentity, isOwnerDead } = await import('./process/owner.ts');
   const { childEnvironment } = await import('./process/environment.ts');
   const { TIMING } = await import('./loop/ports.ts');
+  const { fileLog } = await import('./log.ts');
   const settings = settingsSource(watchSettings(configPath, process.env), configPath);
   return {
     ...parts,
@@ -246,18 +247,6 @@ function systemClock(): Clock {
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** Opened by the first line that is written. */
-function fileLog(path: string): Log {
-  const opened = once(async () => {
-    const { pino } = await import('pino');
-    const destination = pino.destination({ dest: path, mkdir: true });
-    return { logger: pino({ level: 'debug', base: { pid: process.pid } }, destination) };
-  });
-  return (level, message, fields = {}) => {
-    void opened().then(({ logger }) => logger[level](fields, message));
-  };
-}
 
 /** One attempt, shared by everybody who asks. */
 function once<T>(make: () => Promise<T>): (() => Promise<T>) & { started(): boolean } {

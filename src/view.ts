@@ -72,13 +72,15 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   }
   const stored = (await store.tasks()).map(({ task }) => task);
   const loop = await store.loop();
+  const owners = runners(await store.leases(), context);
+  const isRunning = owners.some((runner) => runner.alive);
   return {
     tasks: await taskViews(context, store, stored),
     slots: { used: stored.filter(occupiesSlot).length, max: policy.maxConcurrent },
     paused: loop.pausedBy,
-    stopRequested: loop.stop === 'no' ? null : loop.stop,
+    stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
     configProblem: configProblem ?? loop.configProblem,
-    runners: runners(await store.leases(), context),
+    runners: owners,
   };
 }
 

@@ -35,10 +35,10 @@ export async function why(context: Context, only: number | null): Promise<Why> {
   const tasks = store ? (await store.tasks()).map(({ task }) => task) : [];
   const issues = await openIssues(context);
   const forced = new Set<number>();
-  for (const task of tasks) {
-    if (!store || task.issue === null || !isEnded(task)) continue;
-    const asked = await store.requests(task.id);
-    if (asked.some((request) => request.kind === 'retry')) forced.add(task.issue);
+  for (const { number } of issues) {
+    const last = latest(tasks, number);
+    const asked = store && last && isEnded(last) ? await store.requests(last.id) : [];
+    if (asked.some((request) => request.kind === 'retry')) forced.add(number);
   }
   const { standings } = schedule({ issues, tasks, policy, now: context.now(), forced });
   const lines: WhyLine[] = [];

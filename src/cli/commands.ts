@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Context } from '../context.ts';
+import { UserError } from '../errors.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
@@ -89,6 +90,18 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         return run(own, options.once ? 'once' : options.untilIdle ? 'until_idle' : 'forever');
       }),
     );
+
+  describe(program, 'demo', 'Play the whole story on a small project in a scratch folder.', [
+    'demo',
+    'demo --keep',
+  ])
+    .option('--keep', 'keep the folder, to look at what happened')
+    .action(async (_given: Options, command: Command) => {
+      const { keep, json, color } = command.optsWithGlobals<Options>();
+      const terminal = openTerminal({ json: json === true, color: color === false ? false : undefined });
+      const { playDemo } = await import('./demo.ts');
+      exit(await playDemo(surface.open, terminal, { keep: keep === true }));
+    });
 
   describe(program, 'status', says('status'), ['status', 'status --watch', 'status --json'])
     .option('-w, --watch', 'draw it again whenever it changes, until Ctrl-C')
@@ -216,5 +229,9 @@ const collectIssues = (text: string, before: number[] = []): number[] => [...bef
 function textFrom(options: Options): string {
   const file = options.bodyFile as string | undefined;
   if (file === undefined) return (options.body as string | undefined) ?? '';
-  return readFileSync(file === '-' ? 0 : file, 'utf8');
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (cause) {
+    throw new UserError(`The text can't be read: ${(cause as Error).message}`, null, { cause });
+  }
 }

@@ -55,8 +55,9 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'candidate_dropped':
       return `merge put off: ${happened.data.why}`;
     case 'hold_set': {
-      const until = happened.data.until;
-      const again = until !== null && until > happened.at ? ` (until ${timeOf(until)})` : '';
+      const { until } = happened.data;
+      if (until !== null && until <= happened.at) return 'released; goes on when a slot is free';
+      const again = until === null ? '' : ` (until ${timeOf(until)})`;
       const issue = happened.task === null ? null : (name(happened.task)?.issue ?? null);
       return paint.yellow(`${holdText(happened.data, issue)}${again}`);
     }
@@ -71,7 +72,9 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return paint.yellow(`${action} failed (${attempt}×), tried again later: ${problem}`);
     }
     case 'request_made':
-      return happened.task === null ? null : `${happened.data.kind} asked by ${happened.data.by}`;
+      // A restart shows as "queued again".
+      if (happened.task === null || happened.data.kind === 'restart') return null;
+      return `${happened.data.kind} asked by ${happened.data.by}`;
     case 'issue_declined':
       return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('declined')}: it asks for taste; ${happened.data.questions.length} questions are in its comments`;
     case 'loop_paused':

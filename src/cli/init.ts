@@ -1,5 +1,6 @@
 /** `init`: asks on a terminal, takes the options as they are elsewhere. */
-import { detectGate } from '../config/detect-gate.ts';
+import type { Context } from '../context.ts';
+import { proposedGate } from '../operations/init.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
 
@@ -10,7 +11,7 @@ export async function initialise(
   const { agent, command, script, gate } = options;
   const isAsked = Boolean(process.stdin.isTTY) && terminal.isTty && !options.yes && !terminal.json;
   const given = { agent, command, script, gate };
-  const choices = isAsked ? await askFor(context.root, given) : given;
+  const choices = isAsked ? await askFor(context, given) : given;
   if (!choices) return 1;
   const made = await perform(context, 'init', choices);
   const { TEXT } = await import('./text.ts');
@@ -19,7 +20,10 @@ export async function initialise(
 }
 
 /** Null when the person gave up. */
-async function askFor(root: string, given: Record<string, unknown>): Promise<Record<string, unknown> | null> {
+async function askFor(
+  context: Context,
+  given: Record<string, unknown>,
+): Promise<Record<string, unknown> | null> {
   const { text, isCancel, intro, outro } = await import('@clack/prompts');
   intro('forge-loop');
   const command =
@@ -31,7 +35,7 @@ async function askFor(root: string, given: Record<string, unknown>): Promise<Rec
         })
       : undefined);
   if (isCancel(command)) return null;
-  const proposal = detectGate(root).commands;
+  const proposal = proposedGate(context);
   const gate =
     given.gate ??
     (await text({

@@ -60,7 +60,7 @@ async function greet(context: Context, terminal: Terminal, mode: RunMode): Promi
 const LOOK_EVERY_MS = 200;
 
 /** Prints what was recorded since now, by whichever runner. */
-async function followEvents(store: Store, terminal: Terminal): Promise<{ finish(): Promise<void> }> {
+export async function followEvents(store: Store, terminal: Terminal): Promise<{ finish(): Promise<void> }> {
   let seen = (await store.events({ last: 1 }))[0]?.seq ?? 0;
   const names = new Map<string, { issue: number | null; title: string }>();
   const show = async (): Promise<void> => {
@@ -138,13 +138,20 @@ async function inFlight(store: Store): Promise<string[]> {
 function farewell(end: RunEnd, terminal: Terminal): number {
   const { paint } = terminal;
   const waiting = end.needsPerson.length > 0;
-  if (waiting) {
+  if (waiting && terminal.json) terminal.note(JSON.stringify({ needsPerson: end.needsPerson }));
+  else if (waiting) {
     terminal.note(paint.bold('Waiting for you:'));
     for (const line of end.needsPerson) terminal.note(`  ${line}`);
   }
   if (!terminal.json)
     terminal.print(
-      paint.dim({ idle: 'Nothing left to do.', once: 'One pass done.', stopped: 'Stopped.' }[end.why]),
+      paint.dim(
+        {
+          idle: waiting ? 'Nothing left to do without you.' : 'Nothing left to do.',
+          once: 'One pass done.',
+          stopped: 'Stopped.',
+        }[end.why],
+      ),
     );
   return waiting ? NEEDS_PERSON : 0;
 }

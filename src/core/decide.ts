@@ -339,7 +339,8 @@ function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
 
 function prepare(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   if (task.workspace && task.baseSha && task.streaks.workspace === 0) {
-    return startTurn(task, facts, policy, [transition(task, 'running', 'its workspace is ready')]);
+    const ready = transition(task, 'running', 'its workspace is ready');
+    return startTurn(task, facts, policy, [ready], redGate(task));
   }
   const { workspace: failures } = task.streaks;
   if (failures >= MAX_WORKSPACE_FAILURES)
@@ -421,7 +422,7 @@ function nextTurn(task: Task, facts: Facts, policy: Policy, now: number, priorFa
       task,
       abandon(
         'max_turns_reached',
-        `${task.turns} turns of ${policy.maxTurns}. ${priorFailure}`.slice(0, 4000),
+        `${task.turns} of ${policy.maxTurns} turns used. ${priorFailure}`.slice(0, 4000),
       ),
       facts,
       policy,
@@ -500,9 +501,12 @@ function afterBrokenTurn(
 
 /** After a turn that broke: why it did, and what the gate had found before it. */
 function stillOpen(task: Task, last: NonNullable<Task['lastTurn']>): string {
-  const red = task.gate?.outcome === 'fail' ? [gateFailureText(task.gate)] : [];
-  return [...(last.status === 'interrupted' ? [] : [last.message]), ...red].join('\n\n');
+  const broke = last.status === 'interrupted' ? null : last.message;
+  return [broke, redGate(task)].filter((one) => one !== null).join('\n\n');
 }
+
+const redGate = (task: Task): string | null =>
+  task.gate?.outcome === 'fail' ? gateFailureText(task.gate) : null;
 
 const waitedFor = (task: Task, now: number): boolean => task.retryAt !== null && now >= task.retryAt;
 
@@ -592,7 +596,10 @@ function revise(task: Task, facts: Facts, policy: Policy, now: number): Decision
   if (task.turns >= policy.maxTurns) {
     return finish(
       task,
-      abandon('max_turns_reached', `${task.turns} turns of ${policy.maxTurns}, and it still needs changes`),
+      abandon(
+        'max_turns_reached',
+        `${task.turns} of ${policy.maxTurns} turns used, and it still needs changes`,
+      ),
       facts,
       policy,
       now,

@@ -35,6 +35,7 @@ export function classifyExit(exit: Exit): { outcome: GateOutcome; problem: strin
   if (exit.signal) return { outcome: 'could_not_run', problem: `killed by ${exit.signal}` };
   if (exit.code === 127) return { outcome: 'could_not_run', problem: 'command not found (exit 127)' };
   if (exit.code === 126) return { outcome: 'could_not_run', problem: 'command not executable (exit 126)' };
+  if (exit.code === null) return { outcome: 'could_not_run', problem: 'ended without an exit code' };
   return exit.code === 0
     ? { outcome: 'pass', problem: null }
     : { outcome: 'fail', problem: `exit ${exit.code}` };

@@ -117,7 +117,7 @@ export function conflictText(files: readonly string[]): string {
 }
 
 /** Who or what ends a hold. */
-const HOLD_ADVICE: Record<HoldReason, string> = {
+export const HOLD_ADVICE: Record<HoldReason, string> = {
   retry_backoff: 'retried by itself',
   provider_limit: 'goes on when the limit resets',
   gate_could_not_run: 'mend the environment, then `forge-loop resume <issue>`',

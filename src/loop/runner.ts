@@ -31,6 +31,11 @@ export interface Runner {
 }
 
 const FIRST_POLL_MS = 1000;
+const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
+  'loop_resumed',
+  'loop_stop_requested',
+  'request_made',
+]);
 
 export function createRunner(ports: Ports, version: string): Runner {
   const { store, clock } = ports;
@@ -165,7 +170,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     lastSeq = fresh.at(-1)!.seq;
     if (fresh.some((one) => one.task === null)) await readLoop();
     for (const one of fresh) if (one.task && one.type === 'request_made') worker(one.task).wake();
-    if (fresh.some((one) => one.type === 'loop_resumed' || one.type === 'loop_stop_requested')) alarm.ring();
+    if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
     if (fresh.some((one) => one.type === 'worker_state_transition')) {
       for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
     }
@@ -209,6 +214,7 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   async function isIdle(): Promise<boolean> {
     if (anyBusy() || (await store.pendingActions(null)).length > 0) return false;
+    if (pausedBy) return true;
     const standings = [...(poll?.schedule.standings.values() ?? [])];
     if (standings.some((one) => one.kind === 'eligible' || (one.kind === 'waiting' && one.until !== null)))
       return false;
@@ -229,9 +235,10 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   async function waitingForPeople(): Promise<string[]> {
     const live = (await store.tasks({ live: true })).map((stored) => stored.task);
-    return live
+    const held = live
       .filter(onlyAPersonEnds)
       .map((task) => `#${task.issue} ${task.contract.title}: ${holdText(task.hold!, task.issue)}`);
+    return pausedBy ? [`the loop is paused by ${pausedBy} — \`forge-loop resume\``, ...held] : held;
   }
 
   function drain(why: string): void {
@@ -240,7 +247,8 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   function drainOnce(why: string): void {
-    draining ??= why;
+    if (draining) return;
+    draining = why;
     alarm.ring();
   }
 

@@ -33,6 +33,9 @@ export async function init(context: Context, input: InitChoices): Promise<Initia
   };
 }
 
+/** What the repository's own files suggest, for a person to see before it is written. */
+export const proposedGate = (context: Context): string[] => detectGate(context.root).commands;
+
 function writeWorkflow(
   context: Context,
   input: InitChoices,

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {
   appendFile,
+  cp,
   mkdir,
   readdir,
   readFile,
@@ -181,8 +182,9 @@ const ATTRIBUTES = '* filter=bad diff=bad merge=bad\n';
 async function evilRepository(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   scene.run(['init', '-q'], folder);
-  scene.run(['commit', '-q', '--allow-empty', '-m', 'x'], folder);
   await writeFile(join(folder, 'f.txt'), 'f\n');
+  scene.run(['add', 'f.txt'], folder);
+  scene.run(['commit', '-q', '-m', 'x'], folder);
   await evilHooks(join(folder, '.git', 'hooks'));
   await evilConfig(join(folder, '.git', 'config'));
 }
@@ -313,8 +315,9 @@ describe('repositories in the workspace (dispatch 14)', () => {
     scene.run(['commit', '-q', '-m', 'submodule']);
     scene.spec.baseSha = scene.run(['rev-parse', 'HEAD']).trim();
     const outcome = await survive(async () => {
-      await evilRepository(join(path, 'library'));
+      await cp(join(scene.dir, 'library'), join(path, 'library'), { recursive: true });
       await writeFile(join(path, 'library', '.gitattributes'), ATTRIBUTES);
+      await writeFile(join(path, 'library', 'f.txt'), 'g\n');
     });
     expect(outcome).toHaveProperty('saved');
     expect(scene.run(['diff', '--name-only', 'main', scene.spec.branch])).toBe('work.txt\n');

@@ -25,7 +25,7 @@ import { WorkspaceRefused } from '../errors.ts';
 /** The content of a regular file, or null when there is none. */
 export async function readPlain(path: string, limitBytes: number): Promise<string | null> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = await open(path, O_RDONLY | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw new WorkspaceRefused(`${path} can't be read as a plain file (${error.code}).`, { cause: error });
   });

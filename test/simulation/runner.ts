@@ -3,6 +3,7 @@
  * while, see a call fail, or lose the answer of a call that succeeded.
  */
 
+import type { Agent } from '../../src/agent/agent.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { DEFAULT_PROMPTS } from '../../src/core/prompts.ts';
 import { ForgeUnavailable } from '../../src/errors.ts';
@@ -43,6 +44,7 @@ export function startRunner(
   faults: Faults,
   owner: string,
   mode: 'until_idle' | 'forever',
+  agent: Agent = simAgent(world, temper),
 ): SimRunner {
   const { time, random } = world;
   let calls = 0;
@@ -98,7 +100,7 @@ export function startRunner(
       unavailable: async () => null,
       confine: async (argv, env) => ({ argv, env, dispose: async () => {} }),
     },
-    agentFor: () => wrap('agent', simAgent(world, temper), false),
+    agentFor: () => wrap('agent', agent, false),
     settings: {
       path: 'WORKFLOW.md',
       policy: () => policy,

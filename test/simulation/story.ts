@@ -101,7 +101,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   return { violations: world.violations, calls: first.calls(), states, world };
 }
 
-function somePolicy(random: Random): Policy {
+export function somePolicy(random: Random): Policy {
   const agent = {
     kind: 'simulated',
     command: null,

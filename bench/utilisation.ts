@@ -1,0 +1,92 @@
+/**
+ * How busy the slots are with heavy-tailed turn lengths, on virtual time with the real runner, against the ideal
+ * schedule; beside it the same turns in a loop with a barrier, which waits for the slowest of each batch.
+ */
+import type { Policy } from '../src/core/policy.ts';
+import { simAgent } from '../test/simulation/agent.ts';
+import { seeded } from '../test/simulation/random.ts';
+import { startRunner } from '../test/simulation/runner.ts';
+import { somePolicy } from '../test/simulation/story.ts';
+import { createTimeline } from '../test/simulation/time.ts';
+import { addIssue, createWorld } from '../test/simulation/world.ts';
+import type { Measured } from './measure.ts';
+
+const ISSUES = 60;
+const SLOTS = 3;
+
+export async function utilisation(): Promise<Measured[]> {
+  const random = seeded(7);
+  const lengths = Array.from({ length: ISSUES }, () => Math.round(30_000 / Math.max(0.02, random()) ** 0.8));
+  const ideal = Math.max(lengths.reduce((sum, length) => sum + length, 0) / SLOTS, Math.max(...lengths));
+  const ours = await loopTime(lengths);
+  let barrier = 0;
+  for (let index = 0; index < lengths.length; index += SLOTS)
+    barrier += Math.max(...lengths.slice(index, index + SLOTS));
+  const minutes = (span: number): string => `${(span / 60_000).toFixed(0)} virtual min`;
+  return [
+    {
+      name: `slot utilisation, ${ISSUES} heavy-tailed turns, ${SLOTS} slots`,
+      value: minutes(ours),
+      against: `ideal ${minutes(ideal)}`,
+      ratio: ideal / ours,
+      goal: '≥ 0.95',
+      met: ideal / ours >= 0.95,
+    },
+    {
+      name: '… the same with a barrier',
+      value: minutes(barrier),
+      against: `ideal ${minutes(ideal)}`,
+      ratio: ideal / barrier,
+      goal: 'baseline',
+      met: null,
+    },
+  ];
+}
+
+async function loopTime(lengths: readonly number[]): Promise<number> {
+  const random = seeded(3);
+  const time = createTimeline(0);
+  const world = createWorld(time, random);
+  const base = somePolicy(random);
+  const agent = { ...base.agents.coder, turnTimeoutMs: 2 ** 30, stallTimeoutMs: 0 };
+  const policy: Policy = {
+    ...base,
+    maxConcurrent: SLOTS,
+    maxTurns: 20,
+    critic: { ...base.critic, enabled: true, parallel: 10 },
+    merge: { enabled: true, method: 'squash' },
+    budget: { usd: null, tokens: null, wallMs: null },
+    agents: { ...base.agents, coder: agent, critic: agent },
+  };
+  for (let number = 1; number <= lengths.length; number++)
+    addIssue(world, number, `Issue ${number}`, `It returns \`${number}\`.`);
+  const temper = {
+    good: 1,
+    idle: 0,
+    fails: 0,
+    hangs: 0,
+    approves: 1,
+    blocks: 0,
+    garbage: 0,
+    tokensPerStep: 1,
+  };
+  const inner = simAgent(world, temper);
+  const faults = { crashAtCall: null, crashChance: 0, failChance: 0, loseAnswerChance: 0, couldNotRun: 0 };
+  let lastCoder = 0;
+  const timedAgent = {
+    ...inner,
+    run: async (...[turn, hooks]: Parameters<typeof inner.run>) => {
+      if (turn.role === 'coder') await time.sleep(lengths[turn.issue! - 1]!);
+      const result = await inner.run(turn, hooks);
+      if (turn.role === 'coder') lastCoder = time.now();
+      return result;
+    },
+  };
+  const { done } = startRunner(world, policy, temper, faults, 'bench', 'until_idle', timedAgent);
+  let finished = false;
+  void done.then(() => {
+    finished = true;
+  });
+  await time.play(() => finished, 1e12);
+  return lastCoder;
+}

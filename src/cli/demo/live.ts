@@ -1,0 +1,120 @@
+/**
+ * The live view: a board and the last events below it, drawn over itself.
+ *
+ * Every line is cut to the width of the terminal, and only what changed is written, so nothing wraps or flickers.
+ */
+import { cut, type Paint, type Terminal, width } from '../terminal.ts';
+import type { BoardRow } from './board.ts';
+
+export interface Live {
+  /** A line for the record below the board. */
+  say(line: string): void;
+  /** Takes the view off the screen and gives the cursor back. */
+  close(): void;
+}
+
+const DRAW_EVERY_MS = 100;
+const MOST_LINES_SAID = 10;
+
+export function openLive(
+  title: string,
+  terminal: Terminal,
+  read: (before: readonly BoardRow[]) => Promise<BoardRow[]>,
+): Live {
+  const { stdout } = process;
+  const startedAt = Date.now();
+  const said: string[] = [];
+  let rows: readonly BoardRow[] = [];
+  let drawn: string[] = [];
+  let closed = false;
+
+  const draw = (): void => {
+    if (closed) return;
+    const columns = stdout.columns ?? 80;
+    const board = boardLines(rows, columns, terminal.paint);
+    const heading = `${terminal.paint.bold(title)}  ${terminal.paint.dim(seconds(Date.now() - startedAt))}`;
+    const room = Math.min(MOST_LINES_SAID, (stdout.rows ?? 24) - board.length - 5);
+    const record = said.slice(-Math.max(1, room));
+    const lines = [heading, '', ...board, '', ...record].map((line) => cut(line, columns));
+    if (lines.join('\n') === drawn.join('\n')) return;
+    const home = `\r${up(heightOf(drawn, columns))}`;
+    stdout.write(`${home}${lines.map((line) => `${line}${CLEAR_TO_END}\n`).join('')}${CLEAR_BELOW}`);
+    drawn = lines;
+  };
+
+  let reading = false;
+  const refresh = async (): Promise<void> => {
+    if (reading) return;
+    reading = true;
+    // A database that can't be read now is the runner's to report.
+    rows = await read(rows).catch(() => rows);
+    reading = false;
+    draw();
+  };
+
+  const showCursor = (): void => void stdout.write(SHOW_CURSOR);
+  process.once('exit', showCursor);
+  stdout.write(HIDE_CURSOR);
+  const timer = setInterval(() => void refresh(), DRAW_EVERY_MS);
+  return {
+    say(text) {
+      said.push(...text.split('\n'));
+      draw();
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      clearInterval(timer);
+      process.off('exit', showCursor);
+      stdout.write(`\r${up(heightOf(drawn, stdout.columns ?? 80))}${CLEAR_BELOW}${SHOW_CURSOR}`);
+    },
+  };
+}
+
+const HIDE_CURSOR = '\x1b[?25l';
+const SHOW_CURSOR = '\x1b[?25h';
+const CLEAR_TO_END = '\x1b[K';
+const CLEAR_BELOW = '\x1b[J';
+const up = (lines: number): string => (lines > 0 ? `\x1b[${lines}A` : '');
+
+/** A terminal that was made narrower since has wrapped what it shows. */
+function heightOf(lines: readonly string[], columns: number): number {
+  return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(width(line) / columns)), 0);
+}
+
+function boardLines(rows: readonly BoardRow[], columns: number, paint: Paint): string[] {
+  const doing = Math.max(10, columns - NAME - STATE - TURN - TIME - 8);
+  const line = (cells: readonly string[]): string =>
+    cells.map((cell, at) => padded(cell, [NAME, STATE, TURN, doing, TIME][at]!)).join('  ');
+  return [
+    paint.dim(line(['ISSUE', 'STATE', 'TURN', 'DOING', 'TIME'])),
+    ...rows.map((row) =>
+      line([
+        `${paint.bold(`#${row.issue}`)} ${row.title}`,
+        stateText(row.state, paint),
+        row.turns === null ? '' : String(row.turns),
+        row.doing,
+        row.elapsedMs === null ? '' : paint.dim(seconds(row.elapsedMs)),
+      ]),
+    ),
+  ];
+}
+
+const NAME = 24;
+const STATE = 15;
+const TURN = 4;
+const TIME = 6;
+
+function stateText(state: string, paint: Paint): string {
+  if (state === 'merged') return paint.green(state);
+  if (state === 'declined') return paint.yellow(state);
+  if (state === 'abandoned') return paint.red(state);
+  return state === 'ready' ? paint.dim(state) : paint.cyan(state);
+}
+
+const padded = (text: string, cells: number): string => {
+  const shown = cut(text, cells);
+  return shown + ' '.repeat(cells - width(shown));
+};
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

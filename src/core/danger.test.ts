@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { protectedAmong, secretsIn } from './danger.ts';
+
+describe('protected paths', () => {
+  test.each([
+    ['WORKFLOW.md', true],
+    ['docs/WORKFLOW.md', false],
+    ['.forge/issues/1.md', true],
+    ['.forgery/x', false],
+    ['.github/workflows/ci.yml', true],
+    ['src/a.ts', false],
+  ])('%s: %s', (file, isProtected) => {
+    const paths = ['WORKFLOW.md', '.forge/', '.github/workflows/'];
+    expect(protectedAmong([file], paths)).toEqual(isProtected ? [file] : []);
+  });
+});
+
+describe('secrets', () => {
+  const patch = (...lines: string[]) =>
+    ['diff --git a/k.ts b/k.ts', '--- a/k.ts', '+++ b/k.ts', '@@ -1,1 +1,9 @@', ...lines].join('\n');
+  // Put together here, so that no text of this shape is in the repository.
+  const key = ['AKIA', 'ABCDEFGHIJKLMNOP'].join('');
+
+  test.each([
+    ['an AWS access key', key],
+    ['a private key', ['-----BEGIN RSA', 'PRIVATE KEY-----'].join(' ')],
+    ['a GitHub token', `ghp_${'a1'.repeat(18)}`],
+    ['an Anthropic key', `sk-ant-${'a1'.repeat(12)}`],
+    ['a Slack token', `xoxb-${'1'.repeat(12)}`],
+    ['a Google API key', `AIza${'a'.repeat(35)}`],
+  ])('%s is found where it is added, and is not repeated', (what, text) => {
+    const found = secretsIn(patch(`+const k = "${text}";`));
+    expect(found).toContain(`k.ts: ${what}`);
+    expect(found.join()).not.toContain(text);
+  });
+
+  test('what was there before or is taken away is not the change’s', () => {
+    expect(secretsIn(patch(` const k = "${key}";`, `-const k = "${key}";`))).toEqual([]);
+  });
+
+  test('an added line that looks like the name of a file is an added line', () => {
+    expect(secretsIn(patch(`+++ ${key}`))).toEqual(['k.ts: an AWS access key']);
+  });
+
+  test('each is said once per file', () => {
+    expect(secretsIn(patch(`+${key}`, `+${key}`))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import { awaiting, changes, evidence, landing, problem, running } from '../../test/support/play.ts';
+import { testPolicy } from '../../test/support/policy.ts';
+import type { HoldReason } from './event.ts';
+import { REASONS, type Reason } from './machine.ts';
+import { criticReport } from './verdict.ts';
+import {
+  changesText,
+  checkpointMessage,
+  claimedComment,
+  conflictText,
+  count,
+  declinedComment,
+  endedComment,
+  evidenceTable,
+  holdText,
+  mergeMessage,
+  pullBody,
+  pullTitle,
+  reviewBody,
+} from './words.ts';
+
+/** A map, so that the compiler misses a hold that is missing here. */
+const HOLDS: Record<HoldReason, true> = {
+  retry_backoff: true,
+  provider_limit: true,
+  gate_could_not_run: true,
+  gate_empty: true,
+  critic_unusable: true,
+  needs_approval: true,
+  needs_merge: true,
+  dirty_checkout: true,
+  body_edited: true,
+  operator_pause: true,
+  merge_refused: true,
+  protected_paths: true,
+};
+
+describe('an ended task', () => {
+  test('merged: the commit, the effort, who approved', () => {
+    const { task } = landing().landed('abcdef0123456789');
+    expect(endedComment(task, '')).toBe(
+      'Merged as `abcdef012345` after 1 turn and 1 critic round, approved by critic.',
+    );
+  });
+
+  test.each(Object.keys(REASONS) as Reason[])(
+    '%s: what happened, where the work is, what to do',
+    (reason) => {
+      const task = { ...awaiting().task, state: 'abandoned' as const, reason };
+      const text = endedComment(task, 'DETAIL');
+      expect(text).toContain(`(\`${reason}\`): ${REASONS[reason].says}.`);
+      expect(text).toContain('DETAIL');
+      expect(text).toContain('on branch `loop/7-revoke` at `c1`');
+      expect(text).toContain(REASONS[reason].advice);
+    },
+  );
+
+  test('nothing is said twice, and no work is claimed that was not done', () => {
+    const task = { ...running().task, state: 'abandoned' as const, reason: 'cancelled' as const };
+    const text = endedComment(task, REASONS.cancelled.says);
+    expect(text.split(REASONS.cancelled.says)).toHaveLength(2);
+    expect(text).not.toContain('branch');
+  });
+});
+
+describe('a hold', () => {
+  test.each(Object.keys(HOLDS) as HoldReason[])('%s says what holds it and who or what ends it', (reason) => {
+    const text = holdText({ reason, detail: 'DE\nTAIL', until: null }, 7);
+    expect(text).toMatch(new RegExp(`^held \\(${reason}\\): DE TAIL — .{8,}`));
+    expect(text).not.toContain('<issue>');
+  });
+});
+
+test('taken up: attempt, branch, task', () => {
+  expect(claimedComment(running().task)).toBe('Taken up: attempt 1 on branch `loop/7-revoke` (task `t1`).');
+});
+
+test('declined: the questions and what to do with the answers (dispatch 12)', () => {
+  const text = declinedComment(['What?', 'Which?'], 'loop:ready');
+  expect(text).toContain('- What?\n- Which?');
+  expect(text).toContain('label it `loop:ready` again');
+});
+
+test('a pull request names its issue and shows the evidence', () => {
+  const { task } = awaiting();
+  expect(pullTitle({ ...task, contract: { ...task.contract, title: 'A\n title' } })).toBe('A title (#7)');
+  expect(pullBody(task)).toContain('Fixes #7');
+  expect(pullBody(task)).toContain('| `npm test` | passed |');
+});
+
+test('a table cell can’t be broken out of by a command', () => {
+  const policy = testPolicy({ gate: { commands: ['a | b'] } });
+  expect(evidenceTable(evidence('t', 'fail', policy))).toContain('| `a \\| b` | exit 1 |');
+  expect(evidenceTable(null)).toBe('No verification commands are configured.');
+});
+
+test('a merge message has the title, the issue, the task, and a co-author only if one is wanted', () => {
+  const { task } = awaiting();
+  expect(mergeMessage(task, testPolicy())).toBe('Add a revoke button\n\nIssue: #7\nTask: t1\n');
+  expect(mergeMessage(task, testPolicy({ coAuthor: 'A <a@b.c>' }))).toContain(
+    '\n\nCo-authored-by: A <a@b.c>\n',
+  );
+  expect(checkpointMessage(task)).toBe('Checkpoint of #7 after turn 1');
+});
+
+describe('a review', () => {
+  const report = criticReport.parse({
+    ...changes(),
+    criteria: [
+      { criterion: 'opens', met: 'met', evidence: 'a.test.ts' },
+      { criterion: 'closes', met: 'unclear' },
+    ],
+    minimalPathToGreen: ['add a role'],
+    specDefects: ['says A and not A'],
+    summary: 'Nearly.',
+  });
+
+  test('has everything the critic said', () => {
+    const text = reviewBody(report, 'REQUEST_CHANGES', 2);
+    for (const part of [
+      '**REQUEST_CHANGES** (round 2)',
+      'Nearly.',
+      '[sev2] a.ts:3',
+      '- met: opens (a.test.ts)',
+      '- unclear: closes',
+      '- says A and not A',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).not.toContain('contradicts');
+  });
+
+  test('says when the verdict that counts is not the one that was given', () => {
+    expect(reviewBody({ ...report, verdict: 'APPROVE' }, 'REQUEST_CHANGES', 1)).toContain(
+      'The report said APPROVE, which contradicts',
+    );
+  });
+
+  test('the coder gets findings, criteria not met and the shortest way', () => {
+    const open = awaiting().critic(changes()).findings;
+    const text = changesText(report, open);
+    expect(text).toContain('- [sev2] a.ts:3 the dialog has no role');
+    expect(text).toContain('- [criterion unclear] closes');
+    expect(text).not.toContain('opens');
+    expect(text).toContain('Shortest way to an approval:\n- add a role');
+  });
+
+  test('a request for changes that names nothing still tells the coder what to do', () => {
+    expect(changesText(criticReport.parse({ verdict: 'REQUEST_CHANGES' }), [])).toContain(
+      'every point of the issue',
+    );
+  });
+
+  test('inline comments name their severity', () => {
+    const [review] = awaiting()
+      .critic({ verdict: 'APPROVE', findings: [problem('sev3', 'naming')] })
+      .actionsOf('post_review');
+    expect(review?.comments).toEqual([{ file: 'a.ts', line: 3, body: '[sev3] naming' }]);
+  });
+});
+
+test('a conflict lists its files', () => {
+  expect(conflictText(['a.ts', 'b.ts'])).toMatch(/- a\.ts\n- b\.ts$/);
+});
+
+test('counts are words people say', () => {
+  expect([count(0, 'turn'), count(1, 'turn'), count(2, 'turn')]).toEqual(['0 turns', '1 turn', '2 turns']);
+});

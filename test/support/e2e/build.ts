@@ -1,0 +1,21 @@
+/** The end-to-end tests run what users run. It is built first when it is missing or older than its source. */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export function setup(): void {
+  const built = statSync(join(root, 'dist', 'main.js'), { throwIfNoEntry: false });
+  if (built && built.mtimeMs >= newestSource()) return;
+  const { status } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) throw new Error('`npm run build` failed: there is nothing to test end to end');
+}
+
+function newestSource(): number {
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+    (name) => /\.(ts|js)$/.test(name) && !/(\.test|contract)\.ts$/.test(name),
+  );
+  return Math.max(...sources.map((name) => statSync(join(root, 'src', name)).mtimeMs));
+}

@@ -1,0 +1,31 @@
+/** A place where a process of the loop waits until the test lets it go: no test has to guess when something happens. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { until } from './until.ts';
+
+export interface Halt {
+  /** For a hook, a gate command or a step of the scripted agent. */
+  readonly shell: string;
+  /** The pids that came here so far, the last one newest; awaited until there are so many. */
+  arrived(times?: number): Promise<number[]>;
+  arrivals(): number;
+  /** From now on everybody passes. */
+  lift(): void;
+}
+
+export function haltAt(folder: string, name: string): Halt {
+  mkdirSync(folder, { recursive: true });
+  const seen = join(folder, `${name} seen`);
+  const open = join(folder, `${name} open`);
+  const pids = (): number[] =>
+    existsSync(seen) ? readFileSync(seen, 'utf8').trim().split('\n').filter(Boolean).map(Number) : [];
+  return {
+    shell: `echo $$ >> ${quoted(seen)}; while ! [ -e ${quoted(open)} ]; do sleep 0.02; done`,
+    arrived: (times = 1) => until(`${times} to arrive at ${name}`, () => (pids().length >= times ? pids() : null)),
+    arrivals: () => pids().length,
+    lift: () => writeFileSync(open, ''),
+  };
+}
+
+/** Safe in a shell, whatever the folder is called. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,291 @@
+/**
+ * A scratch repository with a home and a state directory of its own, in a folder whose name has spaces and letters
+ * beyond ASCII; and the real program at work on it.
+ *
+ * Nothing here calls the loop. The program is started as a user starts it, and what came of it is read from git, from
+ * the database, from files and from /proc.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test as plainTest } from 'vitest';
+import type { LoopEvent } from '../../../src/core/event.ts';
+import type { Task } from '../../../src/core/task.ts';
+import { openSqliteStore } from '../../../src/store/sqlite.ts';
+import type { Store, TurnRow } from '../../../src/store/store.ts';
+import type { Snapshot } from '../../../src/view.ts';
+import { type Halt, haltAt } from './halt.ts';
+import { processesAbout } from './proc.ts';
+import { type Ended, type Program, startProgram } from './program.ts';
+import { until } from './until.ts';
+
+export type Json = Record<string, unknown>;
+export type Step = Json;
+export interface Rule {
+  when: { issue?: number; role?: 'coder' | 'critic'; turn?: number; round?: number };
+  steps: Step[];
+}
+
+export interface World {
+  /** Everything of this world is below it. */
+  readonly folder: string;
+  /** The operator's checkout, on `main`. */
+  readonly root: string;
+  readonly stateHome: string;
+  readonly env: Record<string, string>;
+  git(...args: string[]): string;
+  /** Writes into the checkout. */
+  write(path: string, text: string): void;
+  read(path: string): string;
+  commit(message: string): string;
+  /** WORKFLOW.md with these settings over the usual ones, committed. */
+  settings(settings: Json): void;
+  /** What the scripted agent plays; without a matching rule it does the issue, and the critic approves. */
+  script(...rules: Rule[]): void;
+  /** A shell command that waits to be let go; for catching the loop at a place of the test's choice. */
+  halt(name: string): Halt;
+  issue(issue: { title?: string; body?: string; ready?: boolean; args?: string[] }): Promise<number>;
+  cli(...args: string[]): Promise<Ended>;
+  /** The answer of a command that must succeed. */
+  json<T = Json>(...args: string[]): Promise<T>;
+  status(): Promise<Snapshot>;
+  run(...args: string[]): Program;
+  /** Runs until idle; the exit code must be this one. */
+  settle(code?: number): Promise<Ended>;
+  events(): Promise<LoopEvent[]>;
+  /** The first such event after `after`, awaited. */
+  event<T extends LoopEvent['type']>(
+    type: T,
+    match?: (data: Extract<LoopEvent, { type: T }>['data'], event: LoopEvent) => boolean,
+    after?: number,
+  ): Promise<Extract<LoopEvent, { type: T }>>;
+  state(issue: number, ...states: string[]): Promise<Task>;
+  task(issue: number): Promise<Task>;
+  turns(issue: number): Promise<TurnRow[]>;
+  store(): Promise<Store>;
+  /** The pull requests of an issue, as their files. */
+  pulls(issue: number): string[];
+  /** Where a task keeps its prompts and logs. */
+  logs(task: string): string;
+  until<T>(what: string, look: () => Promise<T> | T): Promise<NonNullable<Exclude<T, false>>>;
+  report(): Promise<string>;
+  dispose(): Promise<void>;
+}
+
+/** Each test has a world of its own; a failing one tells what happened in it. */
+export const test = plainTest.extend<{ world: World }>({
+  world: async ({ task }, use) => {
+    const world = makeWorld();
+    await use(world);
+    if (task.result?.errors?.length) console.error(await world.report());
+    await world.dispose();
+  },
+});
+
+export function makeWorld(): World {
+  const folder = mkdtempSync(join(tmpdir(), 'forge loop å∂ 世界-'));
+  const root = join(folder, 'my répo');
+  const stateHome = join(folder, 'state home');
+  const home = join(folder, 'home');
+  const scriptPath = join(folder, 'script.json');
+  const env: Record<string, string> = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    XDG_STATE_HOME: stateHome,
+    GIT_CONFIG_NOSYSTEM: '1',
+    NO_COLOR: '1',
+    LANG: 'C.UTF-8',
+  };
+  const programs: Program[] = [];
+  let store: Store | null = null;
+
+  for (const path of [root, stateHome, home]) mkdirSync(path, { recursive: true });
+  git('init', '--quiet', '--initial-branch=main');
+  git('config', 'user.name', 'Öperator O’Hara');
+  git('config', 'user.email', 'op@example.com');
+
+  const world: World = {
+    folder,
+    root,
+    stateHome,
+    env,
+    git,
+    write,
+    read: (path) => readFileSync(join(root, path), 'utf8'),
+    commit,
+    settings,
+    script,
+    halt: (name) => haltAt(join(folder, 'halts'), name),
+    issue,
+    cli,
+    json,
+    status: () => json<Snapshot>('status'),
+    run,
+    settle,
+    events: async () => (await opened()).events(),
+    event: awaitEvent,
+    state: (issue, ...states) =>
+      look(`#${issue} to be ${states.join(' or ')}`, async () => {
+        const found = await task(issue).catch(() => null);
+        return found && states.includes(found.state) ? found : null;
+      }),
+    task,
+    turns: async (issue) => (await opened()).turns((await task(issue)).id),
+    store: opened,
+    pulls,
+    logs: (id) => {
+      const repositories = readdirSync(join(stateHome, 'forge-loop')).filter((name) => name !== 'workspaces');
+      return join(stateHome, 'forge-loop', repositories[0] ?? '', 'tasks', id, 'logs');
+    },
+    until: look,
+    report,
+    dispose,
+  };
+  write('README.md', '# A project\n');
+  script();
+  settings({});
+  return world;
+
+  function git(...args: string[]): string {
+    return execFileSync('git', args, { cwd: root, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  function write(path: string, text: string): void {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+
+  function commit(message: string): string {
+    git('add', '--all');
+    git('commit', '--quiet', '--allow-empty', '--message', message);
+    return git('rev-parse', 'HEAD').trim();
+  }
+
+  function settings(given: Json): void {
+    const usual: Json = {
+      polling: { interval_ms: 100 },
+      agent: { kind: 'scripted', script: scriptPath },
+      gate: { commands: ['ls done-*.txt'] },
+    };
+    for (const [key, value] of Object.entries(given)) {
+      const before = usual[key];
+      usual[key] = isMap(before) && isMap(value) ? { ...before, ...value } : value;
+    }
+    write('WORKFLOW.md', `---\n${JSON.stringify(usual, null, 2)}\n---\n`);
+    commit('Configure the loop');
+  }
+
+  function script(...rules: Rule[]): void {
+    writeFileSync(scriptPath, JSON.stringify({ rules: [...rules, APPROVE], default: DO_THE_ISSUE }));
+  }
+
+  async function issue(given: Parameters<World['issue']>[0]): Promise<number> {
+    const { title = 'Write the file', body = 'It must contain `done`.', ready = true, args = [] } = given;
+    const command = ['issue', 'new', '--title', title, '--body-file', '-', '--json', ...args];
+    const ended = await start([...command, ...(ready ? ['--ready'] : [])], body).ended;
+    if (ended.code !== 0) throw new Error(`issue new failed: ${ended.stderr}`);
+    return (JSON.parse(ended.stdout) as { number: number }).number;
+  }
+
+  function start(args: readonly string[], input?: string): Program {
+    const program = startProgram(args, { cwd: root, env, ...(input === undefined ? {} : { input }) });
+    programs.push(program);
+    return program;
+  }
+
+  function cli(...args: string[]): Promise<Ended> {
+    return start(args).ended;
+  }
+
+  async function json<T>(...args: string[]): Promise<T> {
+    const { code, stdout, stderr } = await cli(...args, '--json');
+    if (code !== 0) throw new Error(`forge-loop ${args.join(' ')} exited with ${code}: ${stderr}`);
+    return JSON.parse(stdout) as T;
+  }
+
+  function run(...args: string[]): Program {
+    return start(['run', ...args]);
+  }
+
+  async function settle(code = 0): Promise<Ended> {
+    const runner = run('--until-idle');
+    let ended: Ended | null = null;
+    void runner.ended.then((end) => {
+      ended = end;
+    });
+    const end = await look('the runner to find nothing left to do', () => ended);
+    if (end.code !== code) throw new Error(`run --until-idle exited with ${end.code}, not ${code}`);
+    return end;
+  }
+
+  async function opened(): Promise<Store> {
+    const path = join(root, '.forge', 'forge.db');
+    if (!existsSync(path)) throw new Error('there is no database yet');
+    store ??= await openSqliteStore(path, { readOnly: true });
+    return store;
+  }
+
+  async function task(issue: number): Promise<Task> {
+    const found = (await (await opened()).tasks({ issue })).at(-1);
+    if (!found) throw new Error(`#${issue} has no task`);
+    return found.task;
+  }
+
+  function awaitEvent<T extends LoopEvent['type']>(
+    type: T,
+    match: (data: Extract<LoopEvent, { type: T }>['data'], event: LoopEvent) => boolean = () => true,
+    after = 0,
+  ): Promise<Extract<LoopEvent, { type: T }>> {
+    type Found = Extract<LoopEvent, { type: T }>;
+    return look(`the event ${type}`, async () => {
+      const events = await opened()
+        .then((from) => from.events({ type, after }))
+        .catch(() => []);
+      return events.find((one) => match((one as Found).data, one)) as Found | undefined;
+    });
+  }
+
+  function pulls(issue: number): string[] {
+    const path = join(root, '.forge', 'pulls');
+    const files = existsSync(path) ? readdirSync(path).filter((name) => name.endsWith('.md')) : [];
+    return files
+      .map((name) => readFileSync(join(path, name), 'utf8'))
+      .filter((text) => new RegExp(`^issue: ${issue}$`, 'm').test(text));
+  }
+
+  function look<T>(what: string, seen: () => Promise<T> | T): Promise<NonNullable<Exclude<T, false>>> {
+    return until(what, seen, report);
+  }
+
+  async function report(): Promise<string> {
+    const lines = await opened()
+      .then((from) => from.events({ last: 40 }))
+      .then((events) => events.map(({ seq, type, data }) => `${seq} ${type} ${JSON.stringify(data).slice(0, 300)}`))
+      .catch((error: Error) => [error.message]);
+    const said = programs.map((program) => program.said().slice(-1500));
+    return ['--- events', ...lines, '--- programs', ...said].join('\n');
+  }
+
+  async function dispose(): Promise<void> {
+    await Promise.all(programs.map((program) => program.kill()));
+    await store?.close();
+    for (const pid of processesAbout(folder)) kill(pid);
+    await until('what was left to be gone', () => processesAbout(folder).length === 0);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+const APPROVE: Rule = { when: { role: 'critic' }, steps: [{ answer: { verdict: 'APPROVE', findings: [] } }] };
+const DO_THE_ISSUE: Step[] = [{ shell: 'echo done > "done-$FORGE_ISSUE.txt"' }];
+
+const isMap = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Gone by itself.
+  }
+}

@@ -1,0 +1,164 @@
+/** The layout holds: imports point one way, core is pure, nothing is left over. Each rule is shown to fail first. */
+import { describe, expect, test } from 'vitest';
+import {
+  importProblems,
+  machinePathProblems,
+  markerProblems,
+  nameProblems,
+  orphanProblems,
+  purityProblems,
+  type Source,
+  skippedProblems,
+  sourcesIn,
+} from './support/tidy.ts';
+
+const source = (path: string, text: string): Source => ({ path, text });
+const code = sourcesIn('src', 'test', 'bench').filter(({ path }) => /\.(ts|tsx|js)$/.test(path));
+
+describe('imports point one way', () => {
+  test('in this repository', () => {
+    expect(importProblems(code)).toEqual([]);
+  });
+
+  test.each([
+    ['src/core/a.ts', "import { x } from '../errors.ts';"],
+    ['src/core/a.ts', "import fs from 'node:fs';"],
+    ['src/core/a.ts', "import type { Store } from '../store/store.ts';"],
+    ['src/core/a.ts', "export { git } from '../git/git.ts';"],
+    ['src/core/a.ts', "const fs = await import('node:fs');"],
+    ['src/core/a.ts', "type S = import('../store/store.ts').Store;"],
+    ['src/store/a.ts', "import { x } from '../loop/worker.ts';"],
+    ['src/forge/local/a.ts', "import { x } from '../../workspace/workspace.ts';"],
+    ['src/loop/a.ts', "import { x } from '../store/sqlite.ts';"],
+    ['src/loop/a.ts', "import { x } from '../operations.ts';"],
+    ['src/loop/a.ts', "const { x } = await import('../agent/scripted.ts');"],
+    ['src/cli/a.ts', "import { x } from '../store/store.ts';"],
+    ['src/cli/a.ts', "import { x } from '../loop/runner.ts';"],
+    ['src/operations.ts', "import { x } from './store/sqlite.ts';"],
+    ['src/view.ts', "import { x } from './store/contract.ts';"],
+  ])('%s may not say %s', (path, text) => {
+    expect(importProblems([source(path, `\n${text}`)])).toEqual([expect.stringMatching(`^${path}:2 `)]);
+  });
+
+  test.each([
+    [
+      'src/core/a.ts',
+      "import { z } from 'zod'; import { createHash } from 'node:crypto'; import { b } from './b.ts';",
+    ],
+    ['src/store/sqlite/a.ts', "import { x } from '../../core/task.ts'; import { y } from '../rules.ts';"],
+    ['src/forge/local/a.ts', "import { git } from '../../git/git.ts';"],
+    [
+      'src/loop/a.ts',
+      "import type { Store } from '../store/store.ts'; import { ForgeUnavailable } from '../errors.ts';",
+    ],
+    [
+      'src/cli/a.ts',
+      "import { operations } from '../operations.ts'; import type { Lease } from '../store/store.ts';",
+    ],
+    ['src/main.ts', "const { x } = await import('./store/sqlite.ts');"],
+    ['src/store/sqlite.test.ts', "import { x } from './contract.ts';"],
+  ])('%s may say %s', (path, text) => {
+    expect(importProblems([source(path, text)])).toEqual([]);
+  });
+});
+
+describe('core has no clock, no randomness and no I/O', () => {
+  test('in this repository', () => {
+    expect(purityProblems(code)).toEqual([]);
+  });
+
+  test.each([
+    'const now = Date.now();',
+    'const now = new Date();',
+    'const now = Date();',
+    'const r = Math.random();',
+    'const t = performance.now();',
+    'setTimeout(() => {}, 1);',
+    'const e = process.env;',
+    'const p = process;',
+    'console.log(1);',
+    "import { randomUUID } from 'node:crypto';",
+    'const id = crypto.randomUUID();',
+  ])('%s is refused', (text) => {
+    const [problem] = purityProblems([source('src/core/a.ts', `\n\n${text}`)]);
+    expect(problem).toMatch(/^src\/core\/a\.ts:3 /);
+  });
+
+  test.each([
+    "const says = 'Date.now and Math.random';",
+    '// process.env would be read here',
+    'const at = new Date(now).toISOString();',
+    'interface Ports { process: number }',
+    'const x = { process: 1 };',
+    'const y = ports.process;',
+  ])('%s is innocent', (text) => {
+    expect(purityProblems([source('src/core/a.ts', text)])).toEqual([]);
+  });
+});
+
+describe('nothing is left over', () => {
+  test('no file that nobody imports, in this repository', () => {
+    expect(orphanProblems(code)).toEqual([]);
+  });
+
+  test('a file that only its test imports is left over; a contract needs only a test', () => {
+    const files = [
+      source('src/main.ts', "import './used.ts';"),
+      source('src/used.ts', ''),
+      source('src/unused.ts', ''),
+      source('src/tested.ts', ''),
+      source('src/tested.test.ts', "import './tested.ts'; import './store/contract.ts';"),
+      source('src/store/contract.ts', ''),
+    ];
+    expect(orphanProblems(files)).toEqual([
+      'src/unused.ts:1 nobody imports it',
+      'src/tested.ts:1 nobody imports it but tests',
+    ]);
+  });
+
+  test('no unfinished work, in this repository', () => {
+    expect(markerProblems(code)).toEqual([]);
+    expect(markerProblems([source('src/a.ts', `// ${'TO'}DO later`)])).toHaveLength(1);
+  });
+
+  test('no test is left out without a reason, in this repository', () => {
+    expect(skippedProblems(code)).toEqual([]);
+  });
+
+  test.each([
+    ["test.only('x', () => {});", 1],
+    ["describe.only('x', () => {});", 1],
+    ["test.skip('x', () => {});", 1],
+    ["test.skipIf(!root)('x', () => {});", 1],
+    ["// mounting needs root\ntest.skipIf(!root)('x', () => {});", 0],
+    ["test.skipIf(!root)('x', () => {}); // mounting needs root", 0],
+    ["test('x', () => {});", 0],
+  ])('%s has %i problems', (text, count) => {
+    expect(skippedProblems([source('src/a.test.ts', text)])).toHaveLength(count);
+  });
+});
+
+describe('names', () => {
+  test('no path of one machine, in this repository', () => {
+    const everything = sourcesIn('src', 'test', 'bench', 'docs', 'bin', 'schema');
+    expect(machinePathProblems(everything)).toEqual([]);
+    const here = ['/home/ann', '/home/ann/code/loop/'];
+    for (const text of [
+      `cd /${'ro'}ot/x`,
+      '"/home/ann/x"',
+      '=/home/ann/code/loop/src',
+      `'/${'wo'}rk/main'`,
+    ]) {
+      expect(machinePathProblems([source('docs/a.md', text)], here), text).toHaveLength(1);
+    }
+    const innocent = 'src/work/x, https://x.y/home/page, /home/ada/trees, /home/annabel/x';
+    expect(machinePathProblems([source('docs/a.md', innocent)], here)).toEqual([]);
+  });
+
+  test('files are kebab-case nouns, in this repository', () => {
+    expect(nameProblems(code)).toEqual([]);
+    for (const name of ['taskManager', 'task-manager', 'string-utils', 'Task', 'lease_row']) {
+      expect(nameProblems([source(`src/${name}.ts`, '')]), name).toHaveLength(1);
+    }
+  });
+});

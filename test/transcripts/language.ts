@@ -1,0 +1,154 @@
+/**
+ * The tiny language of the transcripts. A block is one or more commands, a line `----`, and what followed from them.
+ * Blocks are separated by blank lines. A block without `----` sets the stage: what follows from it is not shown. A
+ * block that begins with # is for the reader.
+ *
+ * A command either changes the world (a person does something, time passes) or says what came of the action the core
+ * is waiting for. Then the core looks, decides and acts until it waits again.
+ */
+import { changes, Play, problem } from '../support/play.ts';
+import type { PolicyChange } from '../support/policy.ts';
+import { printed } from './printed.ts';
+
+export function narrate(story: string): string {
+  const play = new Play();
+  return `${story
+    .trim()
+    .split(/\n{2,}/)
+    .map((block) => retell(play, block))
+    .join('\n\n')}\n`;
+}
+
+function retell(play: Play, block: string): string {
+  if (block.startsWith('#')) return block;
+  const [told = '', shown] = block.split(/^----$/m);
+  const commands = told.trim().split('\n');
+  const before = play.story.length;
+  for (const command of commands) {
+    try {
+      perform(play, words(command));
+    } catch (problem) {
+      throw new Error(`"${command}": ${(problem as Error).message}`, { cause: problem });
+    }
+  }
+  if (shown === undefined) return block;
+  const steps = play.story.slice(before);
+  const followed = steps.flatMap((step, index) => ('rest' in step && index < steps.length - 1 ? [] : printed(step)));
+  return [...commands, '----', ...(followed.length > 0 ? followed : ['(nothing)'])].join('\n');
+}
+
+/** `verdict APPROVE`, `edit body "a new text"`, `policy max_turns=3`: quotes hold words together. */
+const words = (command: string): string[] =>
+  [...command.matchAll(/"([^"]*)"|(\S+?)="([^"]*)"|\S+/g)].map(([whole, quoted, key, value]) =>
+    key === undefined ? (quoted ?? whole) : `${key}=${value}`,
+  );
+
+function perform(play: Play, [verb = '', ...rest]: string[]): void {
+  const command = COMMANDS[verb];
+  if (!command) throw new Error(`unknown command; known: ${Object.keys(COMMANDS).join(', ')}`);
+  command(play, rest);
+}
+
+const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
+  // --- the stage ---------------------------------------------------------------------------------------------------
+  policy(play, rest) {
+    const set = pairs(rest);
+    const change: PolicyChange = {
+      ...(set.max_turns && { maxTurns: Number(set.max_turns) }),
+      ...(set.idle_turns && { idleTurns: Number(set.idle_turns) }),
+      ...(set.max_rounds && { critic: { maxRounds: Number(set.max_rounds) } }),
+      ...(set.critic && { critic: { enabled: set.critic === 'on' } }),
+      ...(set.merge && { merge: { enabled: set.merge === 'on' } }),
+      ...(set.gate && { gate: { commands: gateCommands(set.gate) } }),
+      ...(set.budget_usd && { budget: { usd: Number(set.budget_usd) } }),
+      ...(set.on_lost_session === 'fresh_session' && { recovery: { onLostSession: 'fresh_session' } }),
+    };
+    if (play.task) play.configure(change);
+    else Object.assign(play, new Play(change));
+  },
+  issue(play, [, ...rest]) {
+    const { title, body } = pairs(rest);
+    Object.assign(play.world.issue!, { ...(title && { title }), ...(body && { body }) });
+  },
+  claim: (play) => void play.claim(),
+  slots(play, [state]) {
+    play.world.slotsFull = state === 'full';
+    if (play.task) play.look();
+  },
+  merge: (play, [state]) => void play.change({ mergeFree: state === 'free' }),
+  checkout: (play, [state, detail]) => void play.change({ mergeBlocker: state === 'dirty' ? (detail ?? '') : null }),
+  wait: (play, [time]) => void play.wait(seconds(time)),
+  look: (play) => void play.look(),
+
+  // --- what came of an action ----------------------------------------------------------------------------------------
+  turn(play, [status, code, ...rest]) {
+    const { reset } = pairs(rest);
+    const retryAt = reset ? play.now + seconds(reset) : null;
+    play.turn(status as 'finished', { code: code ?? null, message: code ? `the provider said: ${code}` : '', retryAt });
+  },
+  spend: (play, [usd]) => void play.change({ spend: { costUsd: Number(usd?.slice(1)), tokens: 0 } }),
+  checkpoint(play, [sha, how]) {
+    if (sha === 'refused') play.answer({ kind: 'refused', problem: how ?? '' });
+    else play.checkpoint(sha!, { empty: how === 'empty' });
+  },
+  gate: (play, [outcome]) => void play.gate(outcome as 'pass'),
+  verdict(play, [verdict, severity, message]) {
+    if (verdict === 'unusable') play.turn('finished', { text: 'Looks fine to me.' });
+    else if (verdict === 'REQUEST_CHANGES') play.critic(changes(message, severity));
+    else play.critic({ verdict, findings: severity ? [problem(severity, message ?? '')] : [] });
+  },
+  candidate(play, [sha, on, trunk]) {
+    if (sha === 'conflicts') play.answer({ kind: 'conflict', files: ['a.ts'], trunk: trunk! });
+    else if (sha === 'empty') play.answer({ kind: 'empty', trunk: trunk! });
+    else if (on === 'on') play.candidate(sha!, trunk!);
+    else throw new Error('say `candidate <sha> on <trunk>`');
+  },
+  merged(play, [, , ...files]) {
+    play.answer({ kind: 'merged_in', conflicts: files });
+  },
+  landed: (play, [sha]) => void play.landed(sha!),
+  trunk: (play) => void play.answer({ kind: 'trunk_moved' }),
+  workspace(play, [, problem]) {
+    play.failing.set('prepare_workspace', [{ kind: 'workspace_failed', problem: problem ?? '' }]);
+  },
+
+  // --- people --------------------------------------------------------------------------------------------------------
+  person(play, [does, what]) {
+    const pull = { state: 'open', mergedSha: null, approvals: [] } as const;
+    if (does === 'pushes') play.change({ branch: { sha: what!, tree: `tree-${what}` } });
+    else if (does === 'merges') {
+      play.world.issue = { ...play.world.issue!, state: 'closed' };
+      play.change({ pull: { ...pull, state: 'merged', mergedSha: what! } });
+    } else if (does === 'approves') play.change({ pull: { ...pull, approvals: [{ headSha: what!, by: 'ann' }] } });
+    else if (does === 'closes' && what === 'pull') play.change({ pull: { ...pull, state: 'closed' } });
+    else if (does === 'closes') play.issue({ state: 'closed' });
+    else if (does === 'deletes') play.change({ branch: null });
+    else if (does === 'labels') play.issue({ labels: [...play.world.issue!.labels, what!] });
+    else if (does === 'unlabels') play.issue({ labels: play.world.issue!.labels.filter((label) => label !== what) });
+    else if (does === 'edits') play.issue({ body: what!, bodyHash: `hash of "${what}"` });
+    else if (does === 'readies') play.issue({ readyHash: play.world.issue!.bodyHash });
+    else throw new Error('unknown deed');
+  },
+  ask: (play, [kind]) => void play.ask(kind!),
+  restart: (play) => void play.restart(),
+
+  // --- disaster ------------------------------------------------------------------------------------------------------
+  crash(play, rest) {
+    const { session = 'resumable', workspace = 'intact' } = pairs(rest);
+    play.crash({
+      session: session as 'resumable',
+      workspace: { exists: workspace !== 'lost', intact: workspace === 'intact', problem: null },
+    });
+  },
+};
+
+const pairs = (rest: string[]): Record<string, string> =>
+  Object.fromEntries(rest.map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]));
+
+const gateCommands = (said: string): string[] | 'none' => (said === 'none' ? 'none' : said === 'empty' ? [] : [said]);
+
+function seconds(time: string | undefined): number {
+  const [, count, unit] = /^(\d+)(s|m|h)$/.exec(time ?? '') ?? [];
+  if (!count || !unit) throw new Error('say a time like 10s, 5m or 8h');
+  return Number(count) * { s: 1000, m: 60_000, h: 3_600_000 }[unit as 's' | 'm' | 'h'];
+}

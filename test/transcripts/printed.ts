@@ -1,0 +1,151 @@
+/** How a transcript shows what the core decided: events as they are, actions after `>`, stops after `!`, rests after `…`. */
+import type { Action } from '../../src/core/action.ts';
+import type { LoopEvent } from '../../src/core/event.ts';
+import type { Step } from '../support/play.ts';
+
+export function printed(step: Step): string[] {
+  if ('event' in step) return eventLines(step.event);
+  if ('action' in step) return actionLines(step.action).map((line) => `> ${line}`);
+  if ('stop' in step) return [`! stop the run: ${step.stop.status} (${step.stop.why})`];
+  const { why, until } = step.rest;
+  return [`… ${why}${until === null ? '' : ` (until ${clock(until)})`}`];
+}
+
+function eventLines(happened: LoopEvent): string[] {
+  switch (happened.type) {
+    case 'task_created': {
+      const { issue, attempt, branch } = happened.data;
+      return [`task for #${issue}, attempt ${attempt}, on ${branch}`];
+    }
+    case 'worker_state_transition': {
+      const { from, to, reason, why } = happened.data;
+      return [`${from} → ${to}${reason ? ` ${reason}` : ''} (${brief(why)})`];
+    }
+    case 'contract_updated':
+      return [`contract is now: ${brief(happened.data.contract.body)}`];
+    case 'workspace_ready':
+      return ['workspace ready'];
+    case 'workspace_failed':
+      return [`workspace failed: ${happened.data.problem}`];
+    case 'turn_started':
+    case 'retry_scheduled':
+      return [];
+    case 'turn_completed': {
+      const { role, turn, status, code } = happened.data;
+      return [`${role} turn ${turn} ${status}${code ? ` (${code})` : ''}`];
+    }
+    case 'checkpointed': {
+      const { head, changed, empty } = happened.data;
+      return [`head ${head.sha}${empty ? ', the same as trunk' : changed ? '' : ', unchanged'}`];
+    }
+    case 'checkpoint_refused':
+      return [`could not be saved: ${happened.data.problem}`];
+    case 'gate_completed': {
+      const { scope, evidence } = happened.data;
+      return [`gate on the ${scope}: ${evidence.outcome} (${evidence.tree})`];
+    }
+    case 'branch_pushed':
+      return [`pushed ${happened.data.sha}`];
+    case 'person_pushed':
+      return [`a person pushed ${happened.data.head.sha}`];
+    case 'pull_ensured':
+      return [`pull request !${happened.data.pull}`];
+    case 'verdict_recorded': {
+      const { verdict, headSha, by, round } = happened.data;
+      return [`verdict ${verdict} at ${headSha} by ${by}, round ${round}`];
+    }
+    case 'critic_failed':
+      return [`critic failed: ${happened.data.problem}`];
+    case 'feedback_added': {
+      const { kind, text } = happened.data.feedback;
+      return [`feedback (${kind}): ${brief(text)}`];
+    }
+    case 'candidate_built': {
+      const { sha, headSha, trunk } = happened.data.candidate;
+      return [`candidate ${sha}: ${headSha} on trunk ${trunk}`];
+    }
+    case 'candidate_dropped':
+      return [`candidate dropped: ${happened.data.why}`];
+    case 'candidate_empty':
+      return [`trunk ${happened.data.trunk} has it all`];
+    case 'update_needed':
+      return [`${happened.data.mergeInto} has to be merged in`];
+    case 'work_updated': {
+      const { mergedIn, conflicts } = happened.data;
+      return [`merged in ${mergedIn}${conflicts.length > 0 ? `, conflicts in ${conflicts.join(', ')}` : ''}`];
+    }
+    case 'merge_decided': {
+      const unmet = happened.data.conditions.filter(({ met }) => !met).map(({ name }) => name);
+      return [happened.data.permitted ? 'merge gate: permitted' : `merge gate: refused, not met: ${unmet.join('; ')}`];
+    }
+    case 'merge_observed':
+      return [`${happened.data.sha} is on trunk, by ${happened.data.by === 'loop' ? 'the loop' : 'a person'}`];
+    case 'hold_set': {
+      const { reason, detail, until } = happened.data;
+      return [`hold ${reason}${until === null ? '' : ` until ${clock(until)}`} (${brief(detail)})`];
+    }
+    case 'hold_cleared':
+      return [`hold ${happened.data.reason} ended by ${happened.data.by}`];
+    case 'recovered':
+      return [`recovered: ${happened.data.plan} (${happened.data.why})`];
+    case 'session_lost':
+      return [`session ${happened.data.sessionId} is given up (${happened.data.why})`];
+    case 'recovery_failed':
+      return [`unrecoverable: ${happened.data.why}`];
+    case 'worktree_preserved':
+      return ['worktree preserved'];
+    case 'worktree_reaped':
+      return ['worktree reaped'];
+    default:
+      return [`${happened.type} ${JSON.stringify(happened.data)}`];
+  }
+}
+
+function actionLines(action: Action): string[] {
+  switch (action.kind) {
+    case 'label': {
+      const signs = [...action.add.map((label) => `+${label}`), ...action.remove.map((label) => `-${label}`)];
+      return [`label #${action.issue} ${signs.join(' ')}`];
+    }
+    case 'comment':
+      return [`comment #${action.issue}: ${brief(action.body)}`];
+    case 'turn': {
+      const { role, turn, sessionId, prompt, priorFailure } = action;
+      const told = priorFailure && prompt !== 'revise' ? `, told: ${brief(priorFailure)}` : '';
+      return [`${role} turn ${turn} on session ${sessionId} (${prompt}${told})`];
+    }
+    case 'gate':
+      return [`gate on ${action.commit}`];
+    case 'push':
+      return [`push ${action.sha}${action.expected ? ` over ${action.expected}` : ''}`];
+    case 'post_review':
+      return [`review on !${action.pull}: ${action.verdict}`];
+    case 'build_candidate':
+      return [`build a candidate of ${action.headSha}`];
+    case 'land':
+      return [`land ${action.permit.candidate.sha}`];
+    case 'merge_in':
+    case 'adopt_head':
+      return [`${action.kind} ${action.sha}`];
+    case 'close_pull':
+      return [`close_pull !${action.pull}`];
+    case 'close_issue':
+      return [`close_issue #${action.issue}`];
+    case 'ensure_pull':
+    case 'prepare_workspace':
+    case 'checkpoint':
+    case 'delete_branch':
+    case 'reap_workspace':
+    case 'preserve_workspace':
+      return [action.kind];
+    default:
+      return action satisfies never;
+  }
+}
+
+const clock = (ms: number): string => `${ms / 1000}s`;
+
+function brief(text: string): string {
+  const line = text.trim().split('\n')[0] ?? '';
+  return line.length > 90 ? `${line.slice(0, 89)}…` : line;
+}
