@@ -5,7 +5,7 @@ import { loadSettings } from '../src/config/load.ts';
 import { DEFAULT_PROMPTS } from '../src/core/prompts.ts';
 import { localForge } from '../src/forge/local/local.ts';
 import { openGit } from '../src/git/git.ts';
-import { takeUp } from '../src/loop/intake.ts';
+import { createIntake } from '../src/loop/intake.ts';
 import type { Ports } from '../src/loop/ports.ts';
 import { openSqliteStore } from '../src/store/sqlite.ts';
 import { INTAKE_LEASE } from '../src/store/store.ts';
@@ -15,14 +15,13 @@ import { CHEAP_AGENT, scratch, workflow } from './scratch.ts';
 export async function tick(): Promise<Measured[]> {
   const costs: { issues: number; first: number; idle: number }[] = [];
   for (const issues of [100, 1000, 10_000]) costs.push({ issues, ...(await poll(issues)) });
-  const [small, , large] = costs;
-  const growth =
-    (large!.idle - small!.idle) / (large!.issues - small!.issues) / (small!.idle / small!.issues);
+  const [, middle, large] = costs;
+  const growth = large!.idle / middle!.idle / (large!.issues / middle!.issues);
   return [
     {
       name: 'tick with 100 / 1,000 / 10,000 issues, nothing changed',
       value: costs.map((cost) => ms(cost.idle)).join(' / '),
-      against: `cost of one more issue against the mean cost at 100; first ticks: ${costs.map((cost) => ms(cost.first)).join(' / ')}`,
+      against: `growth from 1,000 to 10,000 over linear growth; first ticks: ${costs.map((cost) => ms(cost.first)).join(' / ')}`,
       ratio: growth,
       goal: '≤ 1 (linear)',
       met: growth <= 1,
@@ -50,7 +49,8 @@ async function poll(issues: number): Promise<{ first: number; idle: number }> {
       },
       log: () => {},
     } as unknown as Ports;
-    const once = (): Promise<number> => timed(async () => void (await takeUp(ports, lease, false)));
+    const takeUp = createIntake(ports);
+    const once = (): Promise<number> => timed(async () => void (await takeUp(lease, false)));
     const first = await once();
     const idle = median([await once(), await once(), await once(), await once(), await once()]);
     await store.close();

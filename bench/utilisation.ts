@@ -17,11 +17,11 @@ const SLOTS = 3;
 export async function utilisation(): Promise<Measured[]> {
   const random = seeded(7);
   const lengths = Array.from({ length: ISSUES }, () => Math.round(30_000 / Math.max(0.02, random()) ** 0.8));
-  const ideal = Math.max(lengths.reduce((sum, length) => sum + length, 0) / SLOTS, Math.max(...lengths));
-  const ours = await loopTime(lengths);
+  const { took: ours, turns } = await loopTime(lengths);
+  const ideal = Math.max(turns.reduce((sum, turn) => sum + turn, 0) / SLOTS, Math.max(...turns));
   let barrier = 0;
-  for (let index = 0; index < lengths.length; index += SLOTS)
-    barrier += Math.max(...lengths.slice(index, index + SLOTS));
+  for (let index = 0; index < turns.length; index += SLOTS)
+    barrier += Math.max(...turns.slice(index, index + SLOTS));
   const minutes = (span: number): string => `${(span / 60_000).toFixed(0)} virtual min`;
   return [
     {
@@ -43,7 +43,8 @@ export async function utilisation(): Promise<Measured[]> {
   ];
 }
 
-async function loopTime(lengths: readonly number[]): Promise<number> {
+/** Plays all issues; `turns` is what each coder turn really took, `took` the time until the last of them ended. */
+async function loopTime(lengths: readonly number[]): Promise<{ took: number; turns: number[] }> {
   const random = seeded(3);
   const time = createTimeline(0);
   const world = createWorld(time, random);
@@ -63,6 +64,7 @@ async function loopTime(lengths: readonly number[]): Promise<number> {
   const temper = {
     good: 1,
     idle: 0,
+    shares: 0,
     fails: 0,
     hangs: 0,
     approves: 1,
@@ -72,13 +74,17 @@ async function loopTime(lengths: readonly number[]): Promise<number> {
   };
   const inner = simAgent(world, temper);
   const faults = { crashAtCall: null, crashChance: 0, failChance: 0, loseAnswerChance: 0, couldNotRun: 0 };
-  let lastCoder = 0;
+  const turns: number[] = [];
+  let took = 0;
   const timedAgent = {
     ...inner,
     run: async (...[turn, hooks]: Parameters<typeof inner.run>) => {
-      if (turn.role === 'coder') await time.sleep(lengths[turn.issue! - 1]!);
+      if (turn.role !== 'coder') return inner.run(turn, hooks);
+      const startedAt = time.now();
+      await time.sleep(lengths[turn.issue! - 1]!);
       const result = await inner.run(turn, hooks);
-      if (turn.role === 'coder') lastCoder = time.now();
+      took = time.now();
+      turns.push(took - startedAt);
       return result;
     },
   };
@@ -88,5 +94,5 @@ async function loopTime(lengths: readonly number[]): Promise<number> {
     finished = true;
   });
   await time.play(() => finished, 1e12);
-  return lastCoder;
+  return { took, turns };
 }

@@ -19,7 +19,7 @@ import type { Store } from './store/store.ts';
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { runCli } = await import('./cli/program.ts');
-  return runCli(argv, { version: version(), open: openContext });
+  return runCli(argv, { version: version(), open: openContext, newRepository });
 }
 
 export function version(): string {
@@ -103,6 +103,11 @@ export async function openContext(cwd: string, given: { config?: string | null }
       if (writing.started()) await (await writing()).close();
     },
   };
+}
+
+async function newRepository(folder: string, identity: { name: string; email: string }): Promise<Git> {
+  const { initRepository } = await import('./git/init.ts');
+  return initRepository(folder, identity);
 }
 
 async function readSettings(path: string): Promise<{ settings: Settings; problem: ConfigError | null }> {

@@ -140,7 +140,8 @@ describe('README.md', () => {
 /** Every command of the program with its subcommands. */
 const COMMANDS: Record<string, string[]> = (() => {
   const program = new Command();
-  addCommands(program, { version: '0', open: () => Promise.reject(new Error('not opened')) }, () => {});
+  const nowhere = () => Promise.reject(new Error('not opened'));
+  addCommands(program, { version: '0', open: nowhere, newRepository: nowhere }, () => {});
   return Object.fromEntries(
     program.commands.map((command) => [command.name(), command.commands.map((sub) => sub.name())]),
   );

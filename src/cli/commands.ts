@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Context } from '../context.ts';
 import { UserError } from '../errors.ts';
+import type { Git } from '../git/git.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
@@ -10,6 +11,8 @@ import { openTerminal, type Terminal } from './terminal.ts';
 export interface Surface {
   version: string;
   open(cwd: string, given: { config?: string | null }): Promise<Context>;
+  /** An empty repository in a folder that is there, with an identity of its own. */
+  newRepository(folder: string, identity: { name: string; email: string }): Promise<Git>;
 }
 
 export interface Session {
@@ -100,7 +103,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       const { keep, json, color } = command.optsWithGlobals<Options>();
       const terminal = openTerminal({ json: json === true, color: color === false ? false : undefined });
       const { playDemo } = await import('./demo.ts');
-      exit(await playDemo(surface.open, terminal, { keep: keep === true }));
+      exit(await playDemo(surface, terminal, { keep: keep === true }));
     });
 
   describe(program, 'status', says('status'), ['status', 'status --watch', 'status --json'])

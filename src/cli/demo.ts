@@ -3,6 +3,7 @@
  * are those of every other command; only the model is a script.
  */
 import type { Context } from '../context.ts';
+import { UserError } from '../errors.ts';
 import type { Surface } from './commands.ts';
 import { readBoard } from './demo/board.ts';
 import { courseOf, differences } from './demo/course.ts';
@@ -15,16 +16,20 @@ import { followEvents } from './run.ts';
 import type { Terminal } from './terminal.ts';
 
 export async function playDemo(
-  open: Surface['open'],
+  surface: Surface,
   terminal: Terminal,
   { keep }: { keep: boolean },
 ): Promise<number> {
   const scratch = await makeScratch();
   const stop = onSignals();
   try {
-    const report = await play(open, terminal, scratch, keep, stop);
+    const report = await play(surface, terminal, scratch, keep, stop);
     terminal.print(terminal.json ? JSON.stringify(report, null, 2) : reportText(report, scratch, terminal));
     return report.ok ? 0 : 1;
+  } catch (error) {
+    if (stop.asked() === null) throw error;
+    const left = keep ? `What there is so far is in ${scratch.folder}.` : 'The scratch folder is removed.';
+    throw new UserError(`Stopped by ${stop.asked()} before the end.`, left, { cause: error });
   } finally {
     if (!keep) await scratch.remove();
     stop.release();
@@ -32,27 +37,27 @@ export async function playDemo(
 }
 
 async function play(
-  open: Surface['open'],
+  surface: Surface,
   terminal: Terminal,
   scratch: Scratch,
   keep: boolean,
   stop: Stop,
 ): Promise<DemoReport> {
   const startedAt = Date.now();
-  await makeProject(scratch.project);
-  const context = await open(scratch.project, {});
+  await makeProject(scratch.project, surface.newRepository);
+  const context = await surface.open(scratch.project, {});
   try {
     const forge = await context.forge();
     const by = await context.operator();
     for (const { title, body } of ISSUES) await forge.newIssue({ title, body, ready: true, by });
-    await runToTheEnd(context, terminal, stop);
+    const { late } = await runToTheEnd(context, terminal, stop);
     const issues = await Promise.all(ISSUES.map((_, at) => reportOn(context, at)));
     return {
-      ok: stop.why() === null && issues.every((issue) => issue.differed.length === 0),
+      ok: !late && issues.every((issue) => issue.differed.length === 0),
       durationMs: Date.now() - startedAt,
       folder: keep ? scratch.folder : null,
       project: keep ? scratch.project : null,
-      stopped: stop.why(),
+      late,
       issues,
     };
   } finally {
@@ -63,17 +68,23 @@ async function play(
 /** Far more than it takes: what is still not done by then will not be. */
 const DEADLINE_MS = 120_000;
 
-async function runToTheEnd(context: Context, terminal: Terminal, stop: Stop): Promise<void> {
+async function runToTheEnd(context: Context, terminal: Terminal, stop: Stop): Promise<{ late: boolean }> {
   const runner = await context.runner();
   const progress = await show(context, terminal);
-  const deadline = setTimeout(() => stop.now('it took too long'), DEADLINE_MS);
-  stop.onStop((why) => runner.stopNow(why));
+  let late = false;
+  const deadline = setTimeout(() => {
+    late = true;
+    runner.stopNow('the demo takes too long');
+  }, DEADLINE_MS);
   try {
-    if (stop.why() === null) await runner.run('until_idle');
+    stop.onAsked((signal) => runner.stopNow(signal));
+    await runner.run('until_idle');
   } finally {
     clearTimeout(deadline);
     await progress.finish();
   }
+  if (stop.asked() !== null) throw new Error('stopped');
+  return { late };
 }
 
 /** A board that is drawn over itself where somebody watches; the lines of `run` elsewhere; nothing beside JSON. */
@@ -81,7 +92,7 @@ async function show(context: Context, terminal: Terminal): Promise<{ finish(): P
   if (terminal.json) return { finish: async () => {} };
   const store = await context.writing();
   const title = `forge-loop demo: ${ISSUES.length} issues of a small project`;
-  if (!terminal.isTty) {
+  if (!terminal.isTty || process.env.TERM === 'dumb') {
     terminal.print(title);
     const events = await followEvents(store, terminal);
     return {
@@ -122,9 +133,10 @@ async function reportOn(context: Context, at: number): Promise<IssueReport> {
 }
 
 interface Stop {
-  why(): string | null;
-  now(why: string): void;
-  onStop(act: (why: string) => void): void;
+  /** The signal that came, if one did. */
+  asked(): string | null;
+  /** At once when it has come already. */
+  onAsked(act: (signal: string) => void): void;
   release(): void;
 }
 
@@ -132,20 +144,20 @@ interface Stop {
 function onSignals(): Stop {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   let asked: string | null = null;
-  let act: (why: string) => void = () => {};
-  const now = (why: string): void => {
-    asked ??= why;
-    act(why);
+  let act: (signal: string) => void = () => {};
+  const onSignal = (signal: string): void => {
+    asked ??= signal;
+    act(signal);
   };
-  for (const signal of signals) process.on(signal, now);
+  for (const signal of signals) process.on(signal, onSignal);
   return {
-    why: () => asked,
-    now,
-    onStop(wanted) {
+    asked: () => asked,
+    onAsked(wanted) {
       act = wanted;
+      if (asked !== null) act(asked);
     },
     release() {
-      for (const signal of signals) process.off(signal, now);
+      for (const signal of signals) process.off(signal, onSignal);
     },
   };
 }

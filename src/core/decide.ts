@@ -517,7 +517,7 @@ function startTurn(
   before: NewEvent[] = [],
   priorFailure: string | null = null,
 ): Decision {
-  const fresh = task.sessionId === null || (policy.session === 'fresh' && task.turns > 0);
+  const fresh = task.sessionId === null || startsFresh(task, policy);
   const sessionId = fresh ? facts.newSessionId : task.sessionId!;
   const prompt = promptFor(task, fresh);
   const turn = task.turns + 1;
@@ -526,6 +526,12 @@ function startTurn(
     events: [...before, event('turn_started', { turn, role: 'coder', sessionId, prompt })],
     actions: [{ kind: 'turn', role: 'coder', turn, sessionId, prompt, priorFailure }],
   };
+}
+
+/** `fresh` never resumes; `rotate` begins a session for each pass over the work, which feedback begins. */
+function startsFresh(task: Task, policy: Policy): boolean {
+  if (task.turns === 0) return false;
+  return policy.session === 'fresh' || (policy.session === 'rotate' && task.feedback.length > 0);
 }
 
 function promptFor(task: Task, fresh: boolean): PromptKind {

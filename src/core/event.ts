@@ -123,7 +123,6 @@ interface TaskEvents {
   recovered: { plan: string; why: string };
   worktree_preserved: { path: string };
   worktree_reaped: { path: string };
-  budget_warning: { spent: string; limit: string };
   effect_failed: { action: string; problem: string; attempt: number };
 }
 

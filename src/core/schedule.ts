@@ -29,6 +29,8 @@ export interface ScheduleInput {
   now: number;
   /** Issues whose next attempt a person forced: no cooldown. */
   forced: ReadonlySet<number>;
+  /** How an issue's text is judged; the rules of spec.ts unless the caller remembers their answers. */
+  readiness?: typeof readiness;
   /** Reorders issues of the same priority; higher goes first. Never drops one. */
   alignment?: (issue: IssueFacts) => number;
 }
@@ -139,7 +141,14 @@ export function isHeld(task: Task, now: number): boolean {
   return task.hold !== null && (task.hold.until === null || task.hold.until > now);
 }
 
-function standingsOf({ issues, tasks, policy, now, forced }: ScheduleInput): Map<number, Standing> {
+function standingsOf({
+  issues,
+  tasks,
+  policy,
+  now,
+  forced,
+  readiness: judge = readiness,
+}: ScheduleInput): Map<number, Standing> {
   const open = new Set(issues.filter((issue) => issue.state === 'open').map((issue) => issue.number));
   const byIssue = new Map<number, Task>();
   for (const task of tasks) {
@@ -150,19 +159,28 @@ function standingsOf({ issues, tasks, policy, now, forced }: ScheduleInput): Map
   return new Map(
     issues.map((issue) => [
       issue.number,
-      standing(issue, byIssue.get(issue.number) ?? null, open, policy, now, forced.has(issue.number)),
+      standing(issue, {
+        last: byIssue.get(issue.number) ?? null,
+        open,
+        policy,
+        now,
+        forced: forced.has(issue.number),
+        judge,
+      }),
     ]),
   );
 }
 
-function standing(
-  issue: IssueFacts,
-  last: Task | null,
-  open: ReadonlySet<number>,
-  policy: Policy,
-  now: number,
-  forced: boolean,
-): Standing {
+interface Around {
+  last: Task | null;
+  open: ReadonlySet<number>;
+  policy: Policy;
+  now: number;
+  forced: boolean;
+  judge: typeof readiness;
+}
+
+function standing(issue: IssueFacts, { last, open, policy, now, forced, judge }: Around): Standing {
   if (last && !isEnded(last)) return { kind: 'in_hand', task: last.id };
   const { labels } = policy;
   if (issue.state !== 'open') return { kind: 'not_ready', why: 'closed' };
@@ -196,7 +214,7 @@ function standing(
       until: cooling,
     };
   }
-  const judged = readiness(issue.title, issue.body);
+  const judged = judge(issue.title, issue.body);
   return judged.ready ? { kind: 'eligible' } : { kind: 'declined', questions: judged.questions };
 }
 

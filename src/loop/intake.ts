@@ -5,7 +5,9 @@
 import { createHash } from 'node:crypto';
 import { claimed } from '../core/decide.ts';
 import { type Contract, event } from '../core/event.ts';
-import { type IssueFacts, type Schedule, schedule } from '../core/schedule.ts';
+import type { Policy } from '../core/policy.ts';
+import { type Schedule, schedule } from '../core/schedule.ts';
+import { type Readiness, readiness } from '../core/spec.ts';
 import { fold, isEnded, type Task } from '../core/task.ts';
 import { declinedComment } from '../core/words.ts';
 import type { Issue } from '../forge/forge.ts';
@@ -14,36 +16,83 @@ import type { Ports } from './ports.ts';
 
 export interface Poll {
   schedule: Schedule;
-  issues: Issue[];
   claimed: string[];
   declined: number[];
 }
 
-export async function takeUp(ports: Ports, lease: Lease, mayClaim: boolean): Promise<Poll> {
-  const { store, forge, clock } = ports;
+/** Remembers the last poll: while no issue, event or setting changed and nothing fell due, its answer stands. */
+export function createIntake(ports: Ports): (lease: Lease, mayClaim: boolean) => Promise<Poll> {
+  const judge = remembering(readiness);
+  let last: { issues: readonly Issue[]; seq: number; policy: Policy; mayClaim: boolean; poll: Poll } | null =
+    null;
+
+  return async (lease, mayClaim) => {
+    const policy = ports.settings.policy();
+    const issues = await ports.forge.openIssues();
+    const seq = (await ports.store.events({ last: 1 }))[0]?.seq ?? 0;
+    const same =
+      last?.seq === seq &&
+      last.policy === policy &&
+      last.mayClaim === mayClaim &&
+      sameIssues(last.issues, issues);
+    if (last && same && !anyDue(last.poll.schedule, ports.clock.now()))
+      return { ...last.poll, claimed: [], declined: [] };
+    const poll = await takeUp(ports, lease, mayClaim, issues, judge);
+    last = { issues, seq, policy, mayClaim, poll };
+    return poll;
+  };
+}
+
+async function takeUp(
+  ports: Ports,
+  lease: Lease,
+  mayClaim: boolean,
+  issues: Issue[],
+  judge: typeof readiness,
+): Promise<Poll> {
   const policy = ports.settings.policy();
-  const issues = await forge.openIssues();
-  const tasks = (await store.tasks()).map((stored) => stored.task);
-  const planned = schedule({
-    issues,
-    tasks,
-    policy,
-    now: clock.now(),
-    forced: await forcedIssues(ports, issues, tasks),
-  });
-  const taken: string[] = [];
+  const tasks = (await ports.store.tasks()).map((stored) => stored.task);
+  const forced = await forcedIssues(ports, issues, tasks);
+  const planned = schedule({ issues, tasks, policy, now: ports.clock.now(), forced, readiness: judge });
+  const claimed: string[] = [];
   const declined: number[] = [];
   if (mayClaim) {
+    const byNumber = new Map(issues.map((issue) => [issue.number, issue]));
     for (const number of planned.claims) {
-      const id = await claim(ports, lease, issues.find((issue) => issue.number === number)!, tasks);
-      if (id) taken.push(id);
+      const id = await claim(ports, lease, byNumber.get(number)!, tasks);
+      if (id) claimed.push(id);
     }
     for (const { issue, questions } of planned.declines) {
-      await decline(ports, lease, issues.find((one) => one.number === issue)!, questions);
+      await decline(ports, lease, byNumber.get(issue)!, questions);
       declined.push(issue);
     }
   }
-  return { schedule: planned, issues, claimed: taken, declined };
+  return { schedule: planned, claimed, declined };
+}
+
+/** A forge that saw no change hands out the very same snapshots. */
+function sameIssues(before: readonly Issue[], now: readonly Issue[]): boolean {
+  return before.length === now.length && now.every((issue, index) => issue === before[index]);
+}
+
+function anyDue(planned: Schedule, now: number): boolean {
+  return [...planned.standings.values()].some(
+    (one) => one.kind === 'waiting' && one.until !== null && one.until <= now,
+  );
+}
+
+/** Judging a text is pure but not free; an unchanged issue is judged once. */
+function remembering(judge: typeof readiness): typeof readiness {
+  let known = new Map<string, Readiness>();
+  return (title, body) => {
+    const key = `${title}\n${body}`;
+    const found = known.get(key);
+    if (found) return found;
+    if (known.size > 20_000) known = new Map();
+    const judged = judge(title, body);
+    known.set(key, judged);
+    return judged;
+  };
 }
 
 async function claim(
@@ -120,15 +169,17 @@ async function decline(ports: Ports, lease: Lease, issue: Issue, questions: stri
 /** A person's retry, asked after the last attempt ended, skips its cooldown. */
 async function forcedIssues(
   ports: Ports,
-  issues: readonly IssueFacts[],
+  issues: readonly Issue[],
   tasks: readonly Task[],
 ): Promise<Set<number>> {
+  const open = new Set(issues.map((issue) => issue.number));
+  const last = new Map<number, Task>();
+  for (const task of tasks) if (task.issue !== null && open.has(task.issue)) last.set(task.issue, task);
   const forced = new Set<number>();
-  for (const issue of issues) {
-    const last = tasks.filter((task) => task.issue === issue.number).at(-1);
-    if (!last || !isEnded(last)) continue;
-    const requests = await ports.store.requests(last.id);
-    if (requests.some((request) => request.kind === 'retry')) forced.add(issue.number);
+  for (const [issue, task] of last) {
+    if (!isEnded(task)) continue;
+    const requests = await ports.store.requests(task.id);
+    if (requests.some((request) => request.kind === 'retry')) forced.add(issue);
   }
   return forced;
 }

@@ -130,7 +130,8 @@ async function prepare(ports: Ports, task: Task, lease: Lease): Promise<Outcome>
   try {
     const baseSha = task.baseSha ?? (await ports.forge.trunk()).sha;
     const made = await ports.workspaces.prepare(workspaceSpec(task, baseSha));
-    if (made.created) {
+    // Until it was recorded as ready, the hook has not succeeded: it failed, or its runner died in the middle of it.
+    if (made.created || task.workspace === null) {
       const signal = new AbortController().signal;
       const problem = await runHook(ports, 'afterCreate', { task: task.id, lease, cwd: made.path, signal });
       if (problem) return { kind: 'workspace_failed', problem };

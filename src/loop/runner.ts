@@ -9,7 +9,7 @@ import { isEnded, type Task } from '../core/task.ts';
 import { holdText } from '../core/words.ts';
 import { ForgeUnavailable } from '../errors.ts';
 import { INTAKE_LEASE, type Lease } from '../store/store.ts';
-import { type Poll, takeUp } from './intake.ts';
+import { createIntake, type Poll } from './intake.ts';
 import { performForge } from './perform.ts';
 import type { Ports } from './ports.ts';
 import { createWorker, type Driver, type Worker } from './worker.ts';
@@ -40,6 +40,7 @@ const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
 export function createRunner(ports: Ports, version: string): Runner {
   const { store, clock } = ports;
   const workers = new Map<string, Worker>();
+  const takeUp = createIntake(ports);
   const alarm = createAlarm();
   const cancels = new Set<() => void>();
   let intake: Lease | null = null;
@@ -68,7 +69,7 @@ export function createRunner(ports: Ports, version: string): Runner {
       for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
       if (driver.eligible() > 0) alarm.ring();
     },
-    recovers: (task) => task.kind === 'issue' || ports.settings.policy().recovery.mode === 'auto',
+    recovers: () => ports.settings.policy().recovery.mode === 'auto',
   };
 
   return { run, drain, stopNow, wake: (task) => worker(task).wake() };
@@ -126,7 +127,7 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   async function takeIn(lease: Lease): Promise<void> {
     await performOwn(lease);
-    poll = await takeUp(ports, lease, driver.paused() === null && !(onceOnly && poll));
+    poll = await takeUp(lease, driver.paused() === null && !(onceOnly && poll));
     progress += poll.claimed.length + poll.declined.length;
     if (poll.declined.length > 0) await performOwn(lease);
   }

@@ -30,8 +30,8 @@ export interface Driver {
   closing(): boolean;
   /** The task changed in a way that may free a slot, a critic or the merge for others. */
   changed(task: string): void;
-  /** May this runner take over tasks of dead runners by itself? */
-  recovers(task: Task): boolean;
+  /** May this runner take over by itself what a dead runner had started? */
+  recovers(): boolean;
 }
 
 export type Rest = {
@@ -122,7 +122,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
         ports.isOwnerDead,
       );
       if (!lease) return { why: 'another runner has it', until: null, for: 'elsewhere' };
-      if (!driver.recovers(seen.task)) {
+      if (!driver.recovers() && (await hasStartedRun())) {
         await letGo();
         return { why: 'waits for `forge-loop recover` or `restart`', until: null, for: 'fact' };
       }
@@ -354,6 +354,12 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
         .catch(() => {});
     }
     return { why: text, until, for: 'time' };
+  }
+
+  async function hasStartedRun(): Promise<boolean> {
+    return (await store.pendingActions(id)).some(
+      (pending) => isRun(pending.action) && pending.startedAt !== null,
+    );
   }
 
   async function letGo(): Promise<void> {

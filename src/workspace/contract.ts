@@ -13,6 +13,7 @@ import {
   rename,
   rm,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -324,7 +325,7 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
         await writeFile(join(git, name), await readFile(join(scene.dir, name)));
       if (kind === 'clone') await writeFile(join(git, 'refs', 'heads', 'loop', '7-add-thing'), `${before}\n`);
 
-      expect((await scene.workspaces.checkpoint(scene.spec, 'second')).head).toEqual(head);
+      expect((await scene.workspaces.checkpoint(scene.spec, 'after the crash')).head).toEqual(head);
       expect(branchHead()).toBe(head.sha);
       expect(kept()).toEqual([]);
       expect(run(['status', '--porcelain'], path)).toBe('');
@@ -333,7 +334,9 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
     it('sees an edit that leaves size and time of a file as they were', async () => {
       await put('same.txt', 'aaaa');
       await scene.workspaces.checkpoint(scene.spec, 'first');
+      const { atime, mtime } = await lstat(join(path, 'same.txt'));
       await put('same.txt', 'bbbb');
+      await utimes(join(path, 'same.txt'), atime, mtime);
       const { head } = await scene.workspaces.checkpoint(scene.spec, 'second');
       expect(run(['show', `${head.sha}:same.txt`])).toBe('bbbb');
     });

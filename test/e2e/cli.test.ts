@@ -1,6 +1,5 @@
 /** The command line as a child process on real repositories: what a person types, sees and gets as exit code. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { watch } from 'node:fs/promises';
+import { existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Snapshot } from '../../src/view.ts';
@@ -451,11 +450,14 @@ describe('usage', () => {
 });
 
 /** Until the file is there; its folder tells. */
-async function appears(path: string): Promise<void> {
-  const changes = watch(dirname(path));
-  for await (const _ of (async function* () {
-    yield null;
-    yield* changes;
-  })())
-    if (existsSync(path)) return;
+function appears(path: string): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!existsSync(path)) return;
+      watcher.close();
+      resolve();
+    };
+    const watcher = watch(dirname(path), look);
+    look();
+  });
 }

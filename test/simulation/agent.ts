@@ -9,6 +9,8 @@ export interface Temper {
   /** Probabilities of a coder turn's work being good, bad or nothing at all. */
   good: number;
   idle: number;
+  /** Probability of working on the file that every issue touches. */
+  shares: number;
   fails: number;
   hangs: number;
   /** Probabilities of the critic's answers. */
@@ -144,7 +146,7 @@ export function simAgent(world: World, temper: Temper): Agent {
       if (content.startsWith('conflict<')) workspace.files[path] = `good ${random.hex(4)}`;
     }
     if (random.chance(temper.idle)) return;
-    const path = random.chance(0.3) ? 'shared.txt' : `issue-${turn.issue}.txt`;
+    const path = random.chance(temper.shares) ? 'shared.txt' : `issue-${turn.issue}.txt`;
     workspace.files[path] = `${random.chance(temper.good) ? 'good' : 'bad'} ${random.hex(6)}`;
     if (workspace.files[path]!.startsWith('good')) {
       for (const [other, content] of Object.entries(workspace.files))

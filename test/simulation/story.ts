@@ -133,7 +133,7 @@ export function somePolicy(random: Random): Policy {
       blockOn: ['sev1', 'sev2'],
     },
     gate: { setup: [], commands: ['test'], timeoutMs: 60_000 },
-    session: random.pick(['persist', 'persist', 'persist', 'fresh']),
+    session: random.pick(['persist', 'persist', 'rotate', 'fresh']),
     sandbox: 'none',
     merge: { enabled: random.chance(0.95), method: 'squash' },
     budget: { usd: null, tokens: random.pick([null, null, 3000]), wallMs: null },
@@ -150,6 +150,7 @@ function someTemper(random: Random): Temper {
   return {
     good: random.pick([0.5, 0.8, 1]),
     idle: random.pick([0, 0.1]),
+    shares: random.pick([0, 0.3]),
     fails: random.pick([0, 0.1]),
     hangs: random.pick([0, 0.05]),
     approves: random.pick([0.4, 0.7, 1]),

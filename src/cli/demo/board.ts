@@ -47,7 +47,7 @@ function doingOf(task: Task, action: Action | null): string | null {
   if (task.hold) return holdText(task.hold, task.issue);
   switch (action?.kind) {
     case 'turn':
-      return turnText(action);
+      return turnText(action, task);
     case 'gate':
       return action.scope === 'work' ? 'gate' : 'gate on the merged tree';
     case 'prepare_workspace':
@@ -56,7 +56,7 @@ function doingOf(task: Task, action: Action | null): string | null {
       return 'saving its work';
     case 'push':
     case 'ensure_pull':
-      return 'opening its pull request';
+      return 'opening a pull request';
     case 'merge_in':
       return 'bringing in trunk';
     case 'build_candidate':
@@ -69,14 +69,16 @@ function doingOf(task: Task, action: Action | null): string | null {
   }
 }
 
-function turnText({ role, prompt }: Extract<Action, { kind: 'turn' }>): string {
-  if (role === 'critic') return 'critic is reading';
-  if (prompt === 'continuation') return 'mending what the gate found';
-  return prompt === 'revise' ? 'working in the feedback' : 'writing code';
+function turnText({ role, prompt }: Extract<Action, { kind: 'turn' }>, task: Task): string {
+  if (role === 'critic') return 'the critic is reading';
+  if (prompt === 'continuation') return 'mending the red gate';
+  if (prompt !== 'revise') return 'writing code';
+  const conflicts = task.feedback.some(({ kind }) => kind === 'conflict');
+  return conflicts ? 'resolving the conflict' : 'working in the review';
 }
 
 function restText(task: Task): string | null {
   if (task.state === 'queued') return 'waiting for a slot';
   if (task.state !== 'awaiting_critic') return null;
-  return task.verdict?.verdict === 'APPROVE' ? 'approved, waiting to merge' : 'waiting for a critic';
+  return task.verdict?.verdict === 'APPROVE' ? 'waiting to merge' : 'waiting for a critic';
 }

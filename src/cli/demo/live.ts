@@ -33,12 +33,15 @@ export function openLive(
     const columns = stdout.columns ?? 80;
     const board = boardLines(rows, columns, terminal.paint);
     const heading = `${terminal.paint.bold(title)}  ${terminal.paint.dim(seconds(Date.now() - startedAt))}`;
-    const room = Math.min(MOST_LINES_SAID, (stdout.rows ?? 24) - board.length - 5);
-    const record = said.slice(-Math.max(1, room));
-    const lines = [heading, '', ...board, '', ...record].map((line) => cut(line, columns));
+    // What is taller than the screen can't be drawn over.
+    const most = (stdout.rows ?? 24) - 1;
+    const room = Math.min(MOST_LINES_SAID, most - board.length - 3);
+    const record = room > 0 ? said.slice(-room) : [];
+    const lines = [heading, '', ...board, '', ...record].slice(0, most).map((line) => cut(line, columns));
     if (lines.join('\n') === drawn.join('\n')) return;
-    const home = `\r${up(heightOf(drawn, columns))}`;
-    stdout.write(`${home}${lines.map((line) => `${line}${CLEAR_TO_END}\n`).join('')}${CLEAR_BELOW}`);
+    stdout.write(
+      `\r${up(drawn.length)}${lines.map((line) => `${line}${CLEAR_TO_END}\n`).join('')}${CLEAR_BELOW}`,
+    );
     drawn = lines;
   };
 
@@ -52,8 +55,16 @@ export function openLive(
     draw();
   };
 
+  // Nobody knows where a terminal of another size has put what was drawn.
+  const redraw = (): void => {
+    stdout.write(CLEAR_SCREEN);
+    drawn = [];
+    draw();
+  };
+
   const showCursor = (): void => void stdout.write(SHOW_CURSOR);
   process.once('exit', showCursor);
+  stdout.on('resize', redraw);
   stdout.write(HIDE_CURSOR);
   const timer = setInterval(() => void refresh(), DRAW_EVERY_MS);
   return {
@@ -66,7 +77,8 @@ export function openLive(
       closed = true;
       clearInterval(timer);
       process.off('exit', showCursor);
-      stdout.write(`\r${up(heightOf(drawn, stdout.columns ?? 80))}${CLEAR_BELOW}${SHOW_CURSOR}`);
+      stdout.off('resize', redraw);
+      stdout.write(`\r${up(drawn.length)}${CLEAR_BELOW}${SHOW_CURSOR}`);
     },
   };
 }
@@ -75,32 +87,30 @@ const HIDE_CURSOR = '\x1b[?25l';
 const SHOW_CURSOR = '\x1b[?25h';
 const CLEAR_TO_END = '\x1b[K';
 const CLEAR_BELOW = '\x1b[J';
+const CLEAR_SCREEN = '\x1b[2J\x1b[H';
 const up = (lines: number): string => (lines > 0 ? `\x1b[${lines}A` : '');
 
-/** A terminal that was made narrower since has wrapped what it shows. */
-function heightOf(lines: readonly string[], columns: number): number {
-  return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(width(line) / columns)), 0);
-}
-
 function boardLines(rows: readonly BoardRow[], columns: number, paint: Paint): string[] {
-  const doing = Math.max(10, columns - NAME - STATE - TURN - TIME - 8);
+  const name = columns < 72 ? SHORT_NAME : NAME;
+  const doing = Math.max(8, columns - name - STATE - TURN - TIME - 8);
   const line = (cells: readonly string[]): string =>
-    cells.map((cell, at) => padded(cell, [NAME, STATE, TURN, doing, TIME][at]!)).join('  ');
+    cells.map((cell, at) => padded(cell, [name, STATE, TURN, doing, TIME][at]!)).join('  ');
   return [
-    paint.dim(line(['ISSUE', 'STATE', 'TURN', 'DOING', 'TIME'])),
+    paint.dim(line(['ISSUE', 'STATE', 'TURN', 'DOING', 'TIME'.padStart(TIME)])),
     ...rows.map((row) =>
       line([
         `${paint.bold(`#${row.issue}`)} ${row.title}`,
         stateText(row.state, paint),
         row.turns === null ? '' : String(row.turns),
         row.doing,
-        row.elapsedMs === null ? '' : paint.dim(seconds(row.elapsedMs)),
+        row.elapsedMs === null ? '' : paint.dim(seconds(row.elapsedMs).padStart(TIME)),
       ]),
     ),
   ];
 }
 
 const NAME = 24;
+const SHORT_NAME = 12;
 const STATE = 15;
 const TURN = 4;
 const TIME = 6;

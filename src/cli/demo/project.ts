@@ -1,12 +1,12 @@
 /** The demo's project: a small real one, with tests that really run. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { initRepository } from '../../git/init.ts';
+import type { Surface } from '../commands.ts';
 import { scriptFor } from './script.ts';
 
-export async function makeProject(folder: string): Promise<void> {
+export async function makeProject(folder: string, newRepository: Surface['newRepository']): Promise<void> {
   await mkdir(folder);
-  const git = await initRepository(folder, { name: 'Demo Operator', email: 'operator@example.com' });
+  const git = await newRepository(folder, { name: 'Demo Operator', email: 'operator@example.com' });
   const files = { ...FILES, 'agent-script.yaml': scriptFor(folder) };
   for (const [name, text] of Object.entries(files)) {
     const path = join(folder, name);

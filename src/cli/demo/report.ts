@@ -12,8 +12,8 @@ export interface DemoReport {
   /** Where it can be looked at; null when nothing was kept. */
   folder: string | null;
   project: string | null;
-  /** Set when the demo was cut short. */
-  stopped: string | null;
+  /** It was not done in time and was cut short. */
+  late: boolean;
   issues: IssueReport[];
 }
 
@@ -45,11 +45,12 @@ export function reportText(report: DemoReport, scratch: Scratch, { paint, column
   return [
     ...rows.flatMap((row, at) => [row, ...(below[at - 1] ?? [])]),
     '',
-    report.stopped
-      ? paint.red(`Cut short after ${took}: ${report.stopped}.`)
-      : ok
-        ? `${paint.green('Every story ended as told')}, in ${took}. Only the model was a script, so the costs are made up.`
-        : paint.red(`Not every story ended as told (${took}).`),
+    ...(ok
+      ? [
+          `${paint.green('Every story ended as told')}, in ${took}.`,
+          'Only the model was a script, so the costs are made up.',
+        ]
+      : [paint.red(`Not every story ended as told (${report.late ? `cut short after ${took}` : took}).`)]),
     '',
     ...whereToLook(report, scratch, paint),
   ].join('\n');
@@ -79,15 +80,14 @@ function whereToLook(report: DemoReport, scratch: Scratch, paint: Paint): string
     ];
   }
   const project = quoted(scratch.project);
-  const commands = [
-    [`git -C ${project} log --stat`, 'what landed'],
-    [`export XDG_STATE_HOME=${quoted(scratch.state)}`, 'where its logs and sessions are'],
-    [`${own} -C ${project} task show 2`, 'turns, session, findings'],
-    [`${own} -C ${project} issue show 5`, 'the questions'],
-    [`${own} -C ${project} events`, 'everything that happened'],
-  ];
   return [
     `Kept in ${scratch.folder}. Where to look:`,
-    ...commands.map(([command, shows]) => `  ${paint.dim(`# ${shows}`)}\n  ${paint.cyan(command!)}`),
+    ...[
+      `git -C ${project} log --stat`,
+      `export XDG_STATE_HOME=${quoted(scratch.state)}`,
+      `${own} -C ${project} task show 3`,
+      `${own} -C ${project} issue show 5`,
+      `${own} -C ${project} events`,
+    ].map((command) => `  ${paint.cyan(command)}`),
   ];
 }

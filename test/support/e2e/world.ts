@@ -46,6 +46,11 @@ export interface World {
   /** A shell command that waits to be let go; for catching the loop at a place of the test's choice. */
   halt(name: string): Halt;
   issue(issue: { title?: string; body?: string; ready?: boolean; args?: string[] }): Promise<number>;
+  /** A person edits the issue's file. */
+  editIssue(issue: number, edit: (text: string) => string): void;
+  labels(issue: number): Promise<string[]>;
+  /** Everything said on the issue, as one text. */
+  comments(issue: number): string;
   cli(...args: string[]): Promise<Ended>;
   /** The answer of a command that must succeed. */
   json<T = Json>(...args: string[]): Promise<T>;
@@ -118,6 +123,12 @@ export function makeWorld(): World {
     script,
     halt: (name) => haltAt(join(folder, 'halts'), name),
     issue,
+    editIssue: (number, edit) => {
+      const path = issueFile(number);
+      writeFileSync(path, edit(readFileSync(path, 'utf8')));
+    },
+    labels: async (number) => (await json<{ labels: string[] }>('issue', 'show', String(number))).labels,
+    comments: (number) => readFileSync(issueFile(number, '.comments.md'), 'utf8'),
     cli,
     json,
     status: () => json<Snapshot>('status'),
@@ -186,6 +197,14 @@ export function makeWorld(): World {
     const ended = await start([...command, ...(ready ? ['--ready'] : [])], body).ended;
     if (ended.code !== 0) throw new Error(`issue new failed: ${ended.stderr}`);
     return (JSON.parse(ended.stdout) as { number: number }).number;
+  }
+
+  function issueFile(number: number, ending = '.md'): string {
+    const folder = join(root, '.forge', 'issues');
+    const names = readdirSync(folder).filter((name) => Number.parseInt(name, 10) === number);
+    const found = names.find((name) => name.endsWith(ending) && name.includes('.comments.') === (ending !== '.md'));
+    if (!found) throw new Error(`#${number} has no file that ends in ${ending}`);
+    return join(folder, found);
   }
 
   function start(args: readonly string[], input?: string): Program {

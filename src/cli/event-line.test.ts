@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { event, type LoopEvent, type NewEvent } from '../core/event.ts';
+import { eventLine } from './event-line.ts';
+import { painter } from './terminal.ts';
+
+const at = new Date(2030, 0, 1, 12, 30, 5).getTime();
+const line = (happened: NewEvent, task: string | null = 'abc'): string | null =>
+  eventLine({ ...happened, seq: 1, at, task } as LoopEvent, () => ({ issue: 7, title: 'T' }), painter(false));
+
+test('an ending says its reason and what to do', () => {
+  const data = { sessionId: null, turn: 1, headSha: null, from: 'running', to: 'abandoned' } as const;
+  expect(
+    line(
+      event('worker_state_transition', { ...data, reason: 'budget_exhausted', why: '$5 of $5 spent\nmore' }),
+    ),
+  ).toBe(
+    '12:30:05  #7 abandoned (budget_exhausted): $5 of $5 spent\n          Raise `budget` or split the issue.',
+  );
+});
+
+test('a hold says who ends it and when it ends', () => {
+  const detail = 'overloaded';
+  expect(line(event('hold_set', { reason: 'retry_backoff', detail, until: at + 60_000 }))).toBe(
+    '12:30:05  #7 held (retry_backoff): overloaded — retried by itself (until 12:31:05)',
+  );
+  expect(
+    line(event('hold_set', { reason: 'operator_pause', detail: 'paused by Eva', until: null })),
+  ).toContain('forge-loop resume 7');
+  expect(line(event('hold_set', { reason: 'operator_pause', detail: 'paused by Eva', until: 0 }))).toBe(
+    '12:30:05  #7 released; goes on when a slot is free',
+  );
+});
+
+test('a gate that is not green names the command', () => {
+  const result = { command: 'npm test', exitCode: 1, tail: '', logPath: null, durationMs: 1 };
+  const red = { ...result, outcome: 'fail' as const, problem: 'exit 1' };
+  const evidence = { tree: 't', at, outcome: 'fail' as const, results: [red] };
+  expect(line(event('gate_completed', { scope: 'work', evidence }))).toBe(
+    '12:30:05  #7 gate failed: `npm test` exit 1',
+  );
+});
+
+test('the loop itself has no subject, and what only the log needs is not shown', () => {
+  expect(line(event('loop_paused', { by: 'Eva' }), null)).toBe('12:30:05  paused by Eva');
+  expect(line(event('issue_declined', { issue: 3, bodyHash: 'x', questions: ['a', 'b'] }), null)).toContain(
+    '#3 declined: it asks for taste; 2 questions',
+  );
+  expect(line(event('branch_pushed', { sha: 'x' }))).toBeNull();
+});

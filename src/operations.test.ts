@@ -1,0 +1,302 @@
+/** Operations on a real repository and database; what needs a runner is played end to end in test/e2e/cli.test.ts. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Context } from './context.ts';
+import { event, type NewEvent } from './core/event.ts';
+import type { Reason, State } from './core/machine.ts';
+import type { StoredTask } from './core/task.ts';
+import { UserError } from './errors.ts';
+import { openContext } from './main.ts';
+import { OPERATIONS, perform } from './operations.ts';
+import { INTAKE_LEASE, type Store, taskLease } from './store/store.ts';
+
+const MINUTE = 60_000;
+let root: string;
+let context: Context;
+let state: string | undefined;
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'forge-operations-'));
+  state = process.env.XDG_STATE_HOME;
+  process.env.XDG_STATE_HOME = join(root, '.state');
+  const git = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { stdio: 'pipe' });
+  git('init', '-q', '-b', 'main');
+  git('config', 'user.name', 'Eva');
+  git('config', 'user.email', 'eva@example.com');
+  git('commit', '-q', '--allow-empty', '-m', 'start');
+  writeFileSync(
+    join(root, 'WORKFLOW.md'),
+    '---\nagent: { command: "true" }\ngate: none\n---\n{{ issue.body }}\n',
+  );
+  context = await openContext(root);
+});
+
+afterEach(async () => {
+  await context.close();
+  rmSync(root, { recursive: true, force: true });
+  if (state === undefined) delete process.env.XDG_STATE_HOME;
+  else process.env.XDG_STATE_HOME = state;
+});
+
+async function ready(title: string): Promise<number> {
+  return (await perform(context, 'issue.new', { title, body: 'prints "ok"', ready: true })).number;
+}
+
+/** A task of the issue as some runner left it: its lease is free. */
+async function taskOf(issue: number, id: string, attempt = 1): Promise<StoredTask> {
+  const store = await context.writing();
+  const at = context.now();
+  const lease = await store.acquireLease(INTAKE_LEASE, 'test', at, MINUTE, () => true);
+  const { title, body, bodyHash } = (await (await context.forge()).issue(issue))!;
+  const contract = { title, body, hash: bodyHash };
+  const created = event('task_created', {
+    kind: 'issue',
+    issue,
+    attempt,
+    slug: 's',
+    branch: `loop/${issue}-s`,
+    contract,
+  });
+  const stored = await store.claim({ lease: lease!, taskId: id, issue, events: [created], actions: [], at });
+  await store.releaseLease(lease!);
+  return stored!;
+}
+
+async function commit(stored: StoredTask, ...events: NewEvent[]): Promise<StoredTask> {
+  const store = await context.writing();
+  const { id } = stored.task;
+  const at = context.now();
+  const lease = await store.acquireLease(taskLease(id), 'test', at, MINUTE, () => true);
+  const after = await store.commit({
+    lease: lease!,
+    taskId: id,
+    expectedVersion: stored.version,
+    events,
+    at,
+  });
+  await store.releaseLease(lease!);
+  return after;
+}
+
+const moved = (from: State, to: State, reason: Reason | null = null): NewEvent =>
+  event('worker_state_transition', {
+    from,
+    to,
+    reason,
+    why: 'so it was',
+    sessionId: null,
+    turn: 0,
+    headSha: null,
+  });
+
+describe('why', () => {
+  const lines = async () =>
+    Object.fromEntries((await perform(context, 'why')).issues.map((one) => [one.issue, one.why]));
+
+  test('every open issue has its line (dispatch 11)', async () => {
+    await ready('Eligible');
+    await perform(context, 'issue.new', { title: 'Not ready', body: 'x' });
+    await ready('In hand');
+    await perform(context, 'issue.new', {
+      title: 'Blocked',
+      body: 'prints "ok"',
+      blockedBy: [1],
+      ready: true,
+    });
+    await perform(context, 'issue.new', { title: 'Make it nicer', body: 'and prettier', ready: true });
+    await taskOf(3, 'aaaa0001');
+    expect(await lines()).toEqual({
+      1: 'ready: taken up when a slot is free',
+      2: 'not labelled loop:ready — `forge-loop issue ready 2`',
+      3: expect.stringMatching(/^queued: /),
+      4: 'blocked by the open issue #1',
+      5: 'asks for taste: it will be declined with 3 questions',
+    });
+  });
+
+  test('a hold, a slot that is taken, and an ending are each named', async () => {
+    writeFileSync(
+      join(root, 'WORKFLOW.md'),
+      '---\nagent: { command: "true", max_concurrent: 1 }\ngate: none\n---\n{{ issue.body }}\n',
+    );
+    for (const title of ['Held', 'Working', 'Waiting', 'Ended']) await ready(title);
+    await commit(
+      await taskOf(1, 'aaaa0001'),
+      event('hold_set', { reason: 'provider_limit', detail: 'limit reached', until: context.now() + MINUTE }),
+    );
+    await commit(await taskOf(2, 'aaaa0002'), moved('queued', 'dispatched'));
+    await taskOf(3, 'aaaa0003');
+    await commit(await taskOf(4, 'aaaa0004'), moved('queued', 'abandoned', 'no_progress'));
+    await (await context.forge()).relabel(4, { add: [], remove: ['loop:ready'] });
+    const { issues } = await perform(context, 'why');
+    expect(issues.map(({ why, until }) => [why, until])).toEqual([
+      [expect.stringMatching(/^held \(provider_limit\): limit reached/), expect.stringMatching(/Z$/)],
+      [expect.stringMatching(/^dispatched: /), null],
+      ['queued: waiting for a slot (1 of 1 in use)', null],
+      [expect.stringMatching(/^attempt 1 ended \(no_progress\): so it was — The agent is stuck/), null],
+    ]);
+  });
+
+  test('what holds the whole loop comes first: no runner, a pause, a broken file', async () => {
+    await perform(context, 'pause');
+    writeFileSync(join(root, 'WORKFLOW.md'), '---\nagent: [\n---\n');
+    const { loop } = await perform(context, 'why');
+    expect(loop).toEqual([
+      expect.stringMatching(/^WORKFLOW.md can't be used: .*WORKFLOW.md:\d+:/),
+      'the loop is paused by Eva — `forge-loop resume`',
+      'no runner is running — `forge-loop run`',
+      expect.stringContaining('no open issue'),
+    ]);
+  });
+});
+
+describe('naming a task', () => {
+  test('by id, by the beginning of it, by issue number for the latest attempt', async () => {
+    await ready('One');
+    await commit(await taskOf(1, 'abcd0001'), moved('queued', 'abandoned', 'cancelled'));
+    await taskOf(1, 'abce0002', 2);
+    const named = async (task: string | number) => (await perform(context, 'task.show', { task })).id;
+    expect(await named('abcd0001')).toBe('abcd0001');
+    expect(await named('ABCD')).toBe('abcd0001');
+    expect(await named('1')).toBe('abce0002');
+    expect(await named('#1')).toBe('abce0002');
+    expect(await named(1)).toBe('abce0002');
+    await expect(named('abc')).rejects.toThrow(
+      /begins the ids of 2 tasks: abcd0001 \(#1, abandoned\), abce0002/,
+    );
+    await expect(named('zzz')).rejects.toMatchObject({
+      hint: expect.stringContaining('abce0002 (#1, queued)'),
+    });
+  });
+});
+
+describe('requests', () => {
+  test('are recorded with the name of the operator, and say whether anybody is there to apply them', async () => {
+    await ready('One');
+    await taskOf(1, 'abcd0001');
+    expect(await perform(context, 'pause', { task: '1' })).toEqual({
+      task: 'abcd0001',
+      issue: 1,
+      asked: 'pause',
+      runnerAlive: false,
+    });
+    const store = await context.writing();
+    expect(await store.requests('abcd0001')).toMatchObject([{ kind: 'pause', by: 'Eva' }]);
+    await store.acquireLease(INTAKE_LEASE, 'somebody alive', context.now(), MINUTE, () => false);
+    expect(await perform(context, 'task.cancel', { task: '1' })).toMatchObject({ runnerAlive: true });
+  });
+
+  test('that make no sense are refused: of an ended task, a release of what is not held, an approval too early', async () => {
+    await ready('One');
+    const stored = await taskOf(1, 'abcd0001');
+    await expect(perform(context, 'resume', { task: '1' })).rejects.toThrow('is not held: it is queued');
+    await expect(perform(context, 'task.approve', { task: '1' })).rejects.toThrow(
+      'nothing to approve: it is queued',
+    );
+    await expect(perform(context, 'task.retry', { task: '1' })).rejects.toThrow('is being worked on');
+    await commit(stored, moved('queued', 'abandoned', 'cancelled'));
+    await expect(perform(context, 'task.cancel', { task: '1' })).rejects.toThrow('has ended: abandoned');
+    expect(await (await context.writing()).requests('abcd0001')).toEqual([]);
+  });
+
+  test('retry makes the issue ready and skips the cooldown', async () => {
+    const number = await ready('One');
+    await commit(await taskOf(number, 'abcd0001'), moved('queued', 'abandoned', 'no_progress'));
+    await (await context.forge()).relabel(number, { add: ['loop:needs-review'], remove: ['loop:ready'] });
+    await perform(context, 'issue.ready', { issue: 1 });
+    expect((await perform(context, 'why', { issue: 1 })).issues).toMatchObject([
+      { why: expect.stringContaining('cooling down'), until: expect.stringMatching(/Z$/) },
+    ]);
+    expect(await perform(context, 'task.retry', { task: '1' })).toMatchObject({ issue: 1, attempt: 2 });
+    expect((await perform(context, 'issue.show', { issue: 1 })).labels).toEqual(['loop:ready']);
+    expect((await perform(context, 'why', { issue: 1 })).issues).toMatchObject([
+      { why: 'ready: taken up when a slot is free' },
+    ]);
+  });
+});
+
+describe('restart', () => {
+  const restart = (task: string, force = false) => perform(context, 'task.restart', { task, force });
+
+  test('queues the same task again, with its label, and wakes a runner', async () => {
+    await ready('One');
+    const ended = await commit(await taskOf(1, 'abcd0001'), moved('queued', 'abandoned', 'cancelled'));
+    expect(await restart('1')).toEqual({ task: 'abcd0001', issue: 1, from: 'cancelled', runnerAlive: false });
+    const store = await context.writing();
+    expect(await store.task('abcd0001')).toMatchObject({
+      version: ended.version + 1,
+      task: { state: 'queued', endedAt: null },
+    });
+    expect((await store.pendingActions('abcd0001')).map(({ action }) => action)).toMatchObject([
+      { kind: 'label', add: ['loop:running'] },
+    ]);
+    expect(await store.events({ task: 'abcd0001', last: 1 })).toMatchObject([{ type: 'request_made' }]);
+    expect((await store.leases()).filter(({ key }) => key === taskLease('abcd0001'))).toEqual([]);
+  });
+
+  test('of a live task needs force, which cancels it first', async () => {
+    await ready('One');
+    await commit(await taskOf(1, 'abcd0001'), moved('queued', 'dispatched'));
+    await expect(restart('1')).rejects.toThrow('is dispatched, not ended');
+    expect(await restart('1', true)).toMatchObject({ from: 'dispatched' });
+    const store: Store = await context.writing();
+    const states = (await store.events({ task: 'abcd0001', type: 'worker_state_transition' })).map(
+      ({ data }) => data,
+    );
+    expect(states).toMatchObject([
+      { to: 'dispatched' },
+      { to: 'abandoned', reason: 'cancelled' },
+      { to: 'queued' },
+    ]);
+  });
+
+  test('is refused beside another live task of the issue, and for a closed issue', async () => {
+    await ready('One');
+    await commit(await taskOf(1, 'abcd0001'), moved('queued', 'abandoned', 'cancelled'));
+    const second = await taskOf(1, 'abcd0002', 2);
+    await expect(restart('abcd0001')).rejects.toThrow('Issue #1 already has the task abcd0002');
+    await commit(second, moved('queued', 'abandoned', 'cancelled'));
+    await perform(context, 'issue.close', { issue: 1 });
+    await expect(restart('abcd0001')).rejects.toThrow('Issue #1 is closed');
+  });
+});
+
+describe('init', () => {
+  test('never overwrites', async () => {
+    const before = readFileSync(join(root, 'WORKFLOW.md'), 'utf8');
+    expect(await perform(context, 'init', { command: 'other' })).toMatchObject({ written: false });
+    expect(readFileSync(join(root, 'WORKFLOW.md'), 'utf8')).toBe(before);
+  });
+});
+
+test('looking makes no database', async () => {
+  for (const name of [
+    'status',
+    'why',
+    'task.list',
+    'events',
+    'boot',
+    'doctor',
+    'config',
+    'issue.list',
+  ] as const)
+    await perform(context, name);
+  expect(existsSync(context.databasePath)).toBe(false);
+});
+
+test('an input that does not fit is refused with the name of the field', async () => {
+  await expect(perform(context, 'issue.new', { title: 'T', priority: 9 })).rejects.toThrow(UserError);
+  await expect(perform(context, 'issue.new', { title: 'T', priority: 9 })).rejects.toThrow(
+    'issue.new: priority:',
+  );
+});
+
+test('every operation says what it does', () => {
+  for (const [name, { description, access }] of Object.entries(OPERATIONS)) {
+    expect(description, name).toMatch(/^[A-Z].*\.$/);
+    expect(['read', 'write']).toContain(access);
+  }
+});
