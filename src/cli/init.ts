@@ -1,4 +1,5 @@
 /** `init`: asks on a terminal, takes the options as they are elsewhere. */
+import { existsSync } from 'node:fs';
 import type { Context } from '../context.ts';
 import { proposedGate } from '../operations/init.ts';
 import { perform } from '../operations.ts';
@@ -9,10 +10,14 @@ export async function initialise(
   options: Record<string, unknown>,
 ): Promise<number> {
   const { agent, command, script, gate } = options;
-  const isAsked = Boolean(process.stdin.isTTY) && terminal.isTty && !options.yes && !terminal.json;
+  const canAsk = Boolean(process.stdin.isTTY) && terminal.isTty && !terminal.json;
+  const isAsked = canAsk && !options.yes && !existsSync(context.configPath);
   const given = { agent, command, script, gate };
   const choices = isAsked ? await askFor(context, given) : given;
-  if (!choices) return 1;
+  if (!choices) {
+    terminal.note('Nothing was written.');
+    return 1;
+  }
   const made = await perform(context, 'init', choices);
   const { TEXT } = await import('./text.ts');
   terminal.print(terminal.json ? JSON.stringify(made, null, 2) : TEXT.init(made, terminal));

@@ -23,7 +23,7 @@ export function openTerminal(options: { json: boolean; color: boolean | undefine
   return {
     json: options.json,
     isTty: Boolean(stdout.isTTY),
-    columns: stdout.isTTY ? (stdout.columns ?? null) : null,
+    columns: (stdout.isTTY && stdout.columns) || null,
     paint: painter(options.color ?? wantsColor(process.env, Boolean(stdout.isTTY))),
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${text}\n`),

@@ -109,6 +109,14 @@ describe('after a turn', () => {
     expect(prompt(play)).toContain('Nothing was changed since the review');
   });
 
+  test('`session: rotate` keeps the session while the gate is red and begins one for each revision', () => {
+    const play = running({ session: 'rotate' }).worked('c1', 'fail');
+    expect(play.run()).toMatchObject({ sessionId: 's1', prompt: 'continuation' });
+    play.worked('c2').critic(changes());
+    expect(play.run()).toMatchObject({ sessionId: 's3', prompt: 'handover' });
+    expect(prompt(play)).toContain('the dialog has no role');
+  });
+
   test('`session: fresh` hands over to a new session on every turn', () => {
     const play = running({ session: 'fresh' }).worked('c1', 'fail');
     expect(play.run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
@@ -368,12 +376,6 @@ describe('while a turn is in flight', () => {
     const play = running().ask('pause');
     expect(play.run()).not.toBeNull();
     expect(play.turn().task.hold?.reason).toBe('operator_pause');
-  });
-
-  test('nothing new is started while one runs', () => {
-    const before = running();
-    const decision = before.decide();
-    expect(decision.kind).toBe('rest');
   });
 
   test('a gate in flight is stopped by an ending too', () => {

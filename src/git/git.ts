@@ -6,6 +6,7 @@
  */
 import { UserError } from '../errors.ts';
 import { builtEnvironment, protections } from './protection.ts';
+import { createResolver } from './resolver.ts';
 import { run, runPiped } from './run.ts';
 
 export interface GitOptions {
@@ -36,6 +37,8 @@ export interface Git {
   (args: readonly string[], options?: GitOptions): Promise<GitResult>;
   /** Feeds one git's output to another, byte for byte; answers with what the second one said. */
   pipe(from: GitCommand, to: GitCommand): Promise<GitResult>;
+  /** The id of the object a full name (`refs/…`, an id, either with `^{tree}`) stands for now; null when there is none. */
+  resolve(name: string): Promise<string | null>;
 }
 
 /** Finds the repository around `cwd`. One without commits is fine; no repository is a UserError. */
@@ -63,14 +66,29 @@ export async function openGit(cwd: string): Promise<Git> {
   const git = (args: readonly string[], options?: GitOptions) => run(invocation(args, options));
   const pipe = (from: GitCommand, to: GitCommand) =>
     runPiped(invocation(from.args, from.options), invocation(to.args, to.options));
-  return Object.assign(git, { gitDir: found.commonDir, worktree: found.worktree, pipe });
+  const resolve = createResolver(() => invocation(['cat-file', '--batch-check=%(objectname)']));
+  return Object.assign(git, { gitDir: found.commonDir, worktree: found.worktree, pipe, resolve });
 }
 
 /**
  * The operator's identity, or null when none is configured. What git would guess from the login and the host name
  * does not count: nobody wants merged commits signed by root@localhost.
  */
-export async function identity(git: Git): Promise<{ name: string; email: string } | null> {
+export async function identity(git: Git): Promise<Identity | null> {
+  const found = known.get(git) ?? (await readIdentity(git));
+  if (found) known.set(git, found);
+  return found;
+}
+
+export interface Identity {
+  name: string;
+  email: string;
+}
+
+/** Once known it holds for this process; an identity set later is found because absence is never remembered. */
+const known = new WeakMap<Git, Identity>();
+
+async function readIdentity(git: Git): Promise<Identity | null> {
   const env: Record<string, string> = {};
   for (const name of ['GIT_AUTHOR_NAME', 'GIT_AUTHOR_EMAIL']) {
     const value = process.env[name];

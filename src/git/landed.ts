@@ -5,7 +5,8 @@
  * they are found by patch-id, or by trunk having nothing left to take from the branch.
  */
 import { type Git, nulSeparated } from './git.ts';
-import { isAncestor, mergeBase, mergeTree, resolve, treeOf } from './merge.ts';
+import { mergeTree } from './merge.ts';
+import { isAncestor, mergeBase, resolve, treeOf } from './objects.ts';
 
 /** How far back on trunk a squashed commit is looked for, counting only commits on a file the branch changes. */
 const SEARCHED = 200;

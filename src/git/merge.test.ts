@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Scratch, scratch } from '../../test/support/local-people.ts';
 import { type Git, openGit } from './git.ts';
 import { landedAs } from './landed.ts';
-import { mergeCommit, mergeTree, rebaseCommits, squashCommit, treeOf } from './merge.ts';
+import { mergeCommit, mergeTree, rebaseCommits, squashCommit } from './merge.ts';
+import { treeOf } from './objects.ts';
 
 let s: Scratch;
 let git: Git;

@@ -6,6 +6,7 @@
  */
 import { UserError } from '../errors.ts';
 import { type Git, identity, nulSeparated } from './git.ts';
+import { resolve, treeOf } from './objects.ts';
 
 export type MergedTree = { clean: true; tree: string } | { clean: false; files: string[] };
 
@@ -59,31 +60,6 @@ export async function rebaseCommits(
     tip = await commitTree(git, tipTree, [tip], await messageOf(git, commit), await authorOf(git, commit));
   }
   return tipTree === tree ? tip : squashCommit(git, { tree, trunk, message });
-}
-
-export async function treeOf(git: Git, commit: string): Promise<string> {
-  return (await git(['rev-parse', '--verify', `${commit}^{tree}`])).stdout.trim();
-}
-
-/** The commit a name stands for; null when there is none. */
-export async function resolve(git: Git, name: string): Promise<string | null> {
-  const answer = await git(['rev-parse', '--verify', '--quiet', `${name}^{commit}`], { allow: [1, 128] });
-  return answer.exitCode === 0 ? answer.stdout.trim() : null;
-}
-
-/** Where each of these refs is; those that do not exist are absent. */
-export async function readRefs(git: Git, refs: readonly string[]): Promise<Map<string, string>> {
-  const listed = await git(['for-each-ref', '--format=%(refname) %(objectname)', ...refs]);
-  return new Map(lines(listed.stdout).map((line) => line.split(' ') as [string, string]));
-}
-
-export async function isAncestor(git: Git, ancestor: string, of: string): Promise<boolean> {
-  return (await git(['merge-base', '--is-ancestor', ancestor, of], { allow: [1] })).exitCode === 0;
-}
-
-export async function mergeBase(git: Git, one: string, other: string): Promise<string | null> {
-  const answer = await git(['merge-base', one, other], { allow: [1] });
-  return answer.exitCode === 0 ? answer.stdout.trim() : null;
 }
 
 /**

@@ -1,9 +1,11 @@
 /** Moves a workspace to a head that somebody else gave its branch. What was only in the workspace is kept under a pin. */
+
 import type { Checkpoint } from '../core/event.ts';
 import { WorkspaceRefused } from '../errors.ts';
+import { isAncestor, mergeBase, treeOf } from '../git/objects.ts';
 import { type Bench, seedOf } from './bench.ts';
 import { commitTree, findWork, snapshotWork } from './checkpoint.ts';
-import { isAncestor, mergeBase, notContained, treeOf } from './history.ts';
+import { notContained } from './history.ts';
 import { branchMoved, updatePins } from './pins.ts';
 import { settle } from './place.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';

@@ -4,11 +4,13 @@
  * Each step can be repeated: what was done before a crash is found done. No commit is dropped: one that the branch
  * does not contain any more (the agent amended, reset, or left its branch) stays reachable under a pin.
  */
+
 import type { Checkpoint } from '../core/event.ts';
 import { UserError, WorkspaceRefused } from '../errors.ts';
 import { type Git, identity, nulSeparated } from '../git/git.ts';
+import { isAncestor, treeOf } from '../git/objects.ts';
 import { type Bench, pathOf, seedOf } from './bench.ts';
-import { isAncestor, measuredFrom, notContained, treeOf } from './history.ts';
+import { measuredFrom, notContained } from './history.ts';
 import { refuseUnsoundModules, takeIn } from './intake.ts';
 import { branchMoved, type Pins, readPins, updatePins } from './pins.ts';
 import { movedHere, type Place, readTips, settle, type Tips } from './place.ts';

@@ -1,11 +1,13 @@
 /** A workspace's life, the same for every kind: made, verified, saved, moved, looked at, removed. */
+
 import { rename } from 'node:fs/promises';
 import { WorkspaceRefused } from '../errors.ts';
+import { mergeBase } from '../git/objects.ts';
 import { adopt } from './adopt.ts';
 import { type Bench, type Layout, pathOf, seedOf, type WorkspacesOptions } from './bench.ts';
 import { checkpoint } from './checkpoint.ts';
 import { exportCommit } from './export.ts';
-import { mergeBase, notContained } from './history.ts';
+import { notContained } from './history.ts';
 import { mergeTrunk } from './merge-trunk.ts';
 import { findOrphans } from './orphans.ts';
 import { ensureHome, occupancy, realRoot, refuseDetour, transientPath } from './paths.ts';

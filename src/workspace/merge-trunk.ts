@@ -4,11 +4,13 @@
  * The merge is computed in the repository. The agent finds the merged files, conflict markers included, and a git that
  * says a merge is under way; the next checkpoint becomes the merge commit unless the agent gave the merge up.
  */
+
 import type { Git } from '../git/git.ts';
 import { nulSeparated } from '../git/git.ts';
+import { isAncestor } from '../git/objects.ts';
 import { type Bench, pathOf, seedOf } from './bench.ts';
 import { checkpoint } from './checkpoint.ts';
-import { isAncestor } from './history.ts';
+
 import { readPins, updatePins } from './pins.ts';
 import { settle } from './place.ts';
 import { fillWorktree, findChanges, indexWithConflicts, withIndex } from './snapshot.ts';

@@ -8,8 +8,10 @@
  *   refs/forge/<task>/merging      a commit of trunk whose merge the agent was given to finish
  *   refs/forge/<task>/kept/<sha>   former work that the branch does not contain any more
  */
+
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
 import type { Git } from '../git/git.ts';
+import { readRefs } from '../git/objects.ts';
 import { safeName } from './paths.ts';
 import type { WorkspaceSpec } from './workspace.ts';
 
@@ -22,13 +24,8 @@ export interface Pins {
 }
 
 export async function readPins(git: Git, spec: Pick<WorkspaceSpec, 'task' | 'branch'>): Promise<Pins> {
-  const listed = await git([
-    'for-each-ref',
-    '--format=%(refname) %(objectname)',
-    branchRef(spec),
-    pinRef(spec.task),
-  ]);
-  const refs = new Map(listed.stdout.split('\n').map((line) => line.split(' ') as [string, string]));
+  const names = ['base', 'head', 'laying', 'merging'].map((name) => pinRef(spec.task, name));
+  const refs = await readRefs(git, [branchRef(spec), ...names]);
   return {
     branch: refs.get(branchRef(spec)) ?? null,
     base: refs.get(pinRef(spec.task, 'base')) ?? null,

@@ -113,10 +113,7 @@ async function readLoose(dir: string, parts: readonly string[]): Promise<string 
 }
 
 async function repositoryRef(git: Git, name: string): Promise<string | null> {
-  const found = await git(['rev-parse', '--verify', '--quiet', '--end-of-options', name], {
-    allow: [1, 128],
-  });
-  return asSha(found.stdout.trim());
+  return git.resolve(name);
 }
 
 function symbolic(content: string): string | null {

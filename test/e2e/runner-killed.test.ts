@@ -126,7 +126,7 @@ describe('the runner is killed', () => {
     await halt.arrived(2);
     expect(left.filter(isLiving), 'they are dead before the new turn works').toEqual([]);
     halt.lift();
-    expect(await second.ended).toMatchObject({ code: 0 });
+    await world.finished(second);
 
     const task = await expectMergedOnce(world, issue);
     expect(task).toMatchObject({ turns: 1, sessionIds: [sessionId] });
@@ -197,7 +197,7 @@ describe('the runner is killed', () => {
     expect(await world.task(issue), 'the new runner keeps to it').toMatchObject({ state: 'queued' });
     writeFileSync(flag, '');
     await world.json('resume', String(issue));
-    expect(await second.ended).toMatchObject({ code: 0 });
+    await world.finished(second);
     expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
   });
 

@@ -30,11 +30,12 @@ export function openLive(
 
   const draw = (): void => {
     if (closed) return;
-    const columns = stdout.columns ?? 80;
+    // A line that fills the last column leaves the cursor in different places on different terminals.
+    const columns = (stdout.columns || 80) - 1;
     const board = boardLines(rows, columns, terminal.paint);
     const heading = `${terminal.paint.bold(title)}  ${terminal.paint.dim(seconds(Date.now() - startedAt))}`;
     // What is taller than the screen can't be drawn over.
-    const most = (stdout.rows ?? 24) - 1;
+    const most = (stdout.rows || 24) - 1;
     const room = Math.min(MOST_LINES_SAID, most - board.length - 3);
     const record = room > 0 ? said.slice(-room) : [];
     const lines = [heading, '', ...board, '', ...record].slice(0, most).map((line) => cut(line, columns));

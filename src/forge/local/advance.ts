@@ -9,7 +9,7 @@ import { copyFileSync, existsSync, lstatSync, renameSync, rmSync, statSync, utim
 import { join } from 'node:path';
 import { z } from 'zod';
 import { nulSeparated } from '../../git/git.ts';
-import { isAncestor } from '../../git/merge.ts';
+import { isAncestor } from '../../git/objects.ts';
 import { isOwnerDead, ownerIdentity } from '../../process/owner.ts';
 import { type Changed, type Checkout, changesBetween, collisions, naming, whyBusy } from './checkout.ts';
 import { createFile, readIfThere } from './file.ts';

@@ -8,15 +8,8 @@
 import type { Candidate } from '../../core/event.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
-import {
-  isAncestor,
-  mergeCommit,
-  mergeTree,
-  rebaseCommits,
-  resolve,
-  squashCommit,
-  treeOf,
-} from '../../git/merge.ts';
+import { mergeCommit, mergeTree, rebaseCommits, squashCommit } from '../../git/merge.ts';
+import { isAncestor, resolve, treeIfThere, treeOf } from '../../git/objects.ts';
 import type { Forge, LandResult } from '../forge.ts';
 import { catchUp, type Held, hold, isUnsettled, settle, whyLocked } from './advance.ts';
 import { type Checkout, checkoutsOf, isAnyLocked, whyBusy, whyTrunkIsTaken } from './checkout.ts';
@@ -70,7 +63,7 @@ export function openLanding(options: {
         const moving = await checkouts();
         const notes = await settleAll(moving);
         const { branch, sha: tip } = await trunk();
-        const tree = await treeIfThere(candidate.sha);
+        const tree = await treeIfThere(git, candidate.sha);
         if (tip !== candidate.trunk) {
           if (tree === null || !(await isAncestor(git, candidate.sha, tip))) return { kind: 'trunk_moved' };
           if (tip === candidate.sha) {
@@ -112,11 +105,6 @@ export function openLanding(options: {
     const notes: (string | null)[] = [];
     for (const checkout of checkouts) notes.push(await settle(checkout));
     return notes;
-  }
-
-  async function treeIfThere(commit: string): Promise<string | null> {
-    const answer = await git(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`], { allow: [1, 128] });
-    return answer.exitCode === 0 ? answer.stdout.trim() : null;
   }
 
   /** Only a commit that adds to the trunk it was built on, with the tree that was tested, may land. */

@@ -8,7 +8,7 @@ import { hasLabel } from '../../core/schedule.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { type Git, identity, nulSeparated } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
-import { mergeBase, resolve, treeOf } from '../../git/merge.ts';
+import { mergeBase, resolve, treeOf } from '../../git/objects.ts';
 import type { Forge, ForgeProblem, Issue } from '../forge.ts';
 import type { Comment } from './comments.ts';
 import { ensureExcluded } from './exclude.ts';

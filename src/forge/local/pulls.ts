@@ -11,7 +11,7 @@ import type { Candidate } from '../../core/event.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
-import { isAncestor, mergeBase, readRefs, resolve } from '../../git/merge.ts';
+import { isAncestor, mergeBase, readRefs, resolve } from '../../git/objects.ts';
 import type { Forge, ForgeProblem, Pull } from '../forge.ts';
 import { appendComment, asText, isMarked, SELF } from './comments.ts';
 import { createFile, readIfThere, replaceFile } from './file.ts';

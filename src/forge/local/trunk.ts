@@ -1,7 +1,7 @@
 /** Which local branch is trunk, and where it is. A remote is never asked; only the name of its default branch counts. */
 import { UserError } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
-import { resolve } from '../../git/merge.ts';
+import { resolve } from '../../git/objects.ts';
 
 export async function trunkName(git: Git, configured: string | null): Promise<string> {
   if (

@@ -56,7 +56,9 @@ export interface World {
   json<T = Json>(...args: string[]): Promise<T>;
   status(): Promise<Snapshot>;
   run(...args: string[]): Program;
-  /** Runs until idle; the exit code must be this one. */
+  /** Waits until a runner has ended by itself; its exit code must be this one. */
+  finished(runner: Program, code?: number): Promise<Ended>;
+  /** Runs until idle. */
   settle(code?: number): Promise<Ended>;
   events(): Promise<LoopEvent[]>;
   /** The first such event after `after`, awaited. */
@@ -133,7 +135,8 @@ export function makeWorld(): World {
     json,
     status: () => json<Snapshot>('status'),
     run,
-    settle,
+    finished,
+    settle: (code) => finished(run('--until-idle'), code),
     events: async () => (await opened()).events(),
     event: awaitEvent,
     state: (issue, ...states) =>
@@ -227,14 +230,13 @@ export function makeWorld(): World {
     return start(['run', ...args]);
   }
 
-  async function settle(code = 0): Promise<Ended> {
-    const runner = run('--until-idle');
+  async function finished(runner: Program, code = 0): Promise<Ended> {
     let ended: Ended | null = null;
     void runner.ended.then((end) => {
       ended = end;
     });
-    const end = await look('the runner to find nothing left to do', () => ended);
-    if (end.code !== code) throw new Error(`run --until-idle exited with ${end.code}, not ${code}`);
+    const end = await look<Ended | null>('the runner to end', () => ended);
+    if (end.code !== code) throw new Error(`the runner exited with ${end.code ?? end.signal}, not ${code}`);
     return end;
   }
 

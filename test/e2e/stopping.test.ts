@@ -1,0 +1,123 @@
+/** Stopping a runner, gently and at once, holding it, letting it go on: by signal and by command. */
+import { expect } from 'vitest';
+import { expectMergedOnce } from '../support/e2e/merged-once.ts';
+import { isLiving, processesWith } from '../support/e2e/proc.ts';
+import { test, type World } from '../support/e2e/world.ts';
+
+/** A coder that waits at the halt, then does the issue. */
+function waiting(world: World) {
+  const halt = world.halt('turn');
+  world.script({
+    when: { role: 'coder' },
+    steps: [{ shell: halt.shell }, { shell: 'echo done > done-$FORGE_ISSUE.txt' }],
+  });
+  return halt;
+}
+
+test('SIGINT mid-turn: the turn ends in peace, nothing new starts, exit 0; the next run goes on from there', async ({
+  world,
+}) => {
+  world.settings({ agent: { max_concurrent: 1 } });
+  const halt = waiting(world);
+  const issue = await world.issue({});
+  const other = await world.issue({ title: 'Another one' });
+  const runner = world.run();
+  await halt.arrived();
+  runner.send('SIGINT');
+  await world.until('it to say what it waits for', () => runner.said().includes('Finishing turn 1 of #1'));
+  halt.lift();
+  await world.finished(runner);
+
+  expect(await world.turns(issue)).toMatchObject([{ status: 'finished' }]);
+  expect(await world.task(issue)).toMatchObject({ state: 'running', turns: 1, gate: null });
+  await expect(world.task(other)).rejects.toThrow('no task');
+  expect(await (await world.store()).leases(), 'it let go of everything').toEqual([]);
+
+  await world.settle();
+  expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
+  expect(await expectMergedOnce(world, other)).toMatchObject({ turns: 1 });
+});
+
+test('a second SIGINT stops at once: children dead, the turn interrupted; the next run resumes that session', async ({
+  world,
+}) => {
+  const halt = waiting(world);
+  const issue = await world.issue({});
+  const runner = world.run();
+  const [pid] = await halt.arrived();
+  const { id, sessionId } = await world.task(issue);
+  runner.send('SIGINT');
+  await world.until('it to say that it stops', () => runner.said().includes('Finishing turn 1'));
+  runner.send('SIGINT');
+  await world.finished(runner);
+  expect(isLiving(pid!)).toBe(false);
+  expect(processesWith(`FORGE_MARK=${id}`)).toEqual([]);
+  expect(await world.turns(issue)).toMatchObject([{ turn: 1, status: 'interrupted', sessionId }]);
+  expect(await world.task(issue)).toMatchObject({ state: 'running', turns: 0 });
+
+  halt.lift();
+  await world.settle();
+  expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1, sessionIds: [sessionId] });
+  expect(await world.turns(issue)).toMatchObject([
+    { prompt: 'task', status: 'interrupted', sessionId },
+    { turn: 1, prompt: 'interrupted', status: 'finished', sessionId },
+    { role: 'critic' },
+  ]);
+});
+
+test('`stop` is a drain and `stop --now` is not; SIGTERM is like SIGINT', async ({ world }) => {
+  const halt = waiting(world);
+  const issue = await world.issue({});
+  const first = world.run();
+  await halt.arrived();
+  expect(await world.json('stop')).toMatchObject({ stopRequested: 'drain', runnerAlive: true });
+  expect(await world.json('stop', '--now')).toMatchObject({ stopRequested: 'now' });
+  await world.finished(first);
+  expect(await world.turns(issue)).toMatchObject([{ status: 'interrupted' }]);
+  expect(await world.json('stop'), 'nothing is remembered against the next runner').toMatchObject({
+    stopRequested: null,
+    runnerAlive: false,
+  });
+
+  const second = world.run();
+  await halt.arrived(2);
+  second.send('SIGTERM');
+  await world.until('it to drain', () => second.said().includes('Finishing turn 1'));
+  halt.lift();
+  await world.finished(second);
+  expect(await world.turns(issue)).toMatchObject([{ status: 'interrupted' }, { status: 'finished' }]);
+
+  await world.settle();
+  await expectMergedOnce(world, issue);
+});
+
+test('`pause` starts nothing new and says so; `resume` goes on; one task can be held alone', async ({ world }) => {
+  const halt = waiting(world);
+  const [issue, other] = [await world.issue({}), await world.issue({ title: 'Another one' })];
+  const runner = world.run();
+  await halt.arrived(2);
+  await world.json('pause', String(other));
+  await world.json('pause');
+  const late = await world.issue({ title: 'A late one' });
+  halt.lift();
+  await world.event('turn_completed', (_, { task }) => task !== null);
+  await world.until('both turns to end', async () =>
+    (await Promise.all([world.turns(issue), world.turns(other)])).flat().every((turn) => turn.status === 'finished'),
+  );
+  await world.event('hold_set', (data) => data.reason === 'operator_pause');
+  const { loop, issues } = await world.json<{ loop: string[]; issues: { issue: number; why: string }[] }>('why');
+  expect(loop.join()).toContain('paused by Öperator O’Hara');
+  expect(issues.find((line) => line.issue === other)?.why).toContain('operator_pause');
+  expect(await world.task(issue)).toMatchObject({ state: 'running', gate: null });
+  await expect(world.task(late)).rejects.toThrow('no task');
+
+  await world.json('resume');
+  await world.state(issue, 'merged');
+  await world.state(late, 'merged');
+  expect(await world.task(other)).toMatchObject({ state: 'running', hold: { reason: 'operator_pause' } });
+  await world.json('resume', String(other));
+  await world.state(other, 'merged');
+  runner.send('SIGINT');
+  await world.finished(runner);
+  for (const each of [issue, other, late]) await expectMergedOnce(world, each);
+});
