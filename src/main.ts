@@ -100,7 +100,9 @@ export async function openContext(cwd: string, given: { config?: string | null }
     }),
     async close() {
       await reader?.close();
-      if (writing.started()) await (await writing()).close();
+      // One that could not be opened was reported by whoever asked for it.
+      const writer = writing.started() ? await writing().catch(() => null) : null;
+      await writer?.close();
     },
   };
 }

@@ -54,7 +54,8 @@ describe('the merge gate', () => {
     expect(conditions.every(({ met }) => met)).toBe(true);
   });
 
-  const DANGER = 'no secret and no protected path in the change, or a person approved it';
+  const SECRETS = 'no secret is in the change';
+  const PROTECTED = 'no protected path is touched, or a person approved it';
   type Change = (all: { task: Task; facts: MergeFacts; policy: Policy }) => void;
   const flips: [string, string, Change][] = [
     ['merging is switched off', 'merging is enabled', ({ policy }) => (policy.merge.enabled = false)],
@@ -129,10 +130,10 @@ describe('the merge gate', () => {
     ],
     [
       'a protected path is touched',
-      DANGER,
+      PROTECTED,
       ({ facts }) => (facts.change = { files: ['ci.yml'], secrets: [] }),
     ],
-    ['a secret is in it', DANGER, ({ facts }) => (facts.change = { files: [], secrets: ['a.ts: a key'] })],
+    ['a secret is in it', SECRETS, ({ facts }) => (facts.change = { files: [], secrets: ['a.ts: a key'] })],
     ['there is no pull request', 'a pull request exists', ({ task }) => (task.pull = null)],
   ];
 
@@ -172,7 +173,7 @@ describe('the merge gate', () => {
   test('its decision is written down with every condition', () => {
     const [decided] = landing().of('merge_decided');
     expect(decided?.permitted).toBe(true);
-    expect(decided?.conditions).toHaveLength(10);
+    expect(decided?.conditions).toHaveLength(11);
   });
 });
 

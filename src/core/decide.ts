@@ -87,7 +87,10 @@ export function decide(task: Task, facts: Facts, policy: Policy, now: number): D
   const end = endingOf(task, facts, policy, now);
   if (facts.inFlight) return end ? stop('cancelled', end.why) : supervise(task, facts.inFlight, policy, now);
   if (end) return finish(task, end, facts, policy, now);
-  if (facts.stuck) return rest(facts.stuck);
+  if (facts.stuck) {
+    if (task.state !== 'merging') return rest(facts.stuck);
+    return stepAside(task, facts.stuck, hold('retry_backoff', facts.stuck, now + backoffMs(1, facts.jitter)));
+  }
 
   const asked = answerRequests(task, facts);
   if (asked) return asked;
@@ -127,7 +130,8 @@ type Ending = { to: 'merged'; sha: string; why: string } | { to: 'abandoned'; re
 function endingOf(task: Task, facts: Facts, policy: Policy, now: number): Ending | null {
   if (task.mergedSha) return { to: 'merged', sha: task.mergedSha, why: 'its candidate is on trunk' };
   if (facts.pull?.state === 'merged') {
-    return { to: 'merged', sha: facts.pull.mergedSha ?? '', why: 'a person merged it' };
+    const sha = facts.pull.mergedSha ?? '';
+    return { to: 'merged', sha, why: isOurs(task, sha) ? 'its candidate is on trunk' : 'a person merged it' };
   }
   const asked = facts.requests.find((request) => request.kind === 'cancel' || request.kind === 'abandon');
   if (asked) {
@@ -153,9 +157,13 @@ function endingOf(task: Task, facts: Facts, policy: Policy, now: number): Ending
   const { inFlight } = facts;
   const inFlightMs = inFlight?.action.kind === 'turn' ? now - inFlight.startedAt : 0;
   const over = exhausted(spent(task, facts.spend, inFlightMs), policy.budget);
-  if (over) return abandon('budget_exhausted', over);
+  const paidFor = task.state === 'merging' || (task.state === 'awaiting_critic' && approvedAtHead(task));
+  if (over && !paidFor) return abandon('budget_exhausted', over);
   return null;
 }
+
+/** Landed by us, though the answer was lost. */
+const isOurs = (task: Task, sha: string): boolean => task.candidate !== null && task.candidate.sha === sha;
 
 const abandon = (reason: Reason, why: string = REASONS[reason].says): Ending => ({
   to: 'abandoned',
@@ -164,8 +172,9 @@ const abandon = (reason: Reason, why: string = REASONS[reason].says): Ending => 
 });
 
 function finish(task: Task, end: Ending, facts: Facts, policy: Policy, now: number): Decision {
-  const byPerson = end.to === 'merged' && task.mergedSha === null;
-  const observed = byPerson ? [event('merge_observed', { sha: end.sha, by: 'person' })] : [];
+  const isNews = end.to === 'merged' && task.mergedSha === null;
+  const by = end.to === 'merged' && isOurs(task, end.sha) ? 'loop' : 'person';
+  const observed = isNews ? [event('merge_observed', { sha: end.sha, by })] : [];
   const reason = end.to === 'abandoned' ? end.reason : null;
   const ended: Task = {
     ...task,
@@ -740,7 +749,7 @@ function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision 
   }
 
   const byPerson = task.verdict !== null && task.verdict.by !== 'critic';
-  if (facts.change.secrets.length > 0 && !byPerson) {
+  if (facts.change.secrets.length > 0) {
     const text = `Take these out of the change and of its history:\n${facts.change.secrets.join('\n')}`;
     return {
       kind: 'act',

@@ -65,10 +65,14 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
       gate ? `${gate.outcome} on ${short(gate.tree)}` : 'not run',
     ),
     condition(
-      'no secret and no protected path in the change, or a person approved it',
-      (touched.length === 0 && facts.change.secrets.length === 0) ||
-        (verdict !== null && verdict.by !== 'critic'),
-      [...touched, ...facts.change.secrets].slice(0, 5).join(', ') || 'none',
+      'no secret is in the change',
+      facts.change.secrets.length === 0,
+      facts.change.secrets.slice(0, 5).join(', ') || 'none',
+    ),
+    condition(
+      'no protected path is touched, or a person approved it',
+      touched.length === 0 || (verdict !== null && verdict.by !== 'critic'),
+      touched.slice(0, 5).join(', ') || 'none',
     ),
     condition('a pull request exists', pull !== null, pull === null ? 'none' : `#${pull}`),
   ];

@@ -193,7 +193,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         lastTurn: { status, message, code, retryAt },
         streaks: {
           ...streaks,
-          interrupted: status === 'interrupted' ? streaks.interrupted + 1 : 0,
+          interrupted:
+            status === 'interrupted' ? streaks.interrupted + (code === 'runner_stopped' ? 0 : 1) : 0,
           failed:
             status === 'failed' || status === 'timed_out'
               ? streaks.failed + 1

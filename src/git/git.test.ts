@@ -188,11 +188,10 @@ describe('git', () => {
 
 describe('identity', () => {
   it('is what the operator configured, or what their environment says', async () => {
-    const git = await openGit(repo);
-    expect(await identity(git)).toEqual({ name: 'Ada', email: 'ada@example.com' });
+    expect(await identity(await openGit(repo))).toEqual({ name: 'Ada', email: 'ada@example.com' });
     process.env.GIT_AUTHOR_NAME = 'Grace Hopper';
     try {
-      expect(await identity(git)).toEqual({ name: 'Grace Hopper', email: 'ada@example.com' });
+      expect(await identity(await openGit(repo))).toEqual({ name: 'Grace Hopper', email: 'ada@example.com' });
     } finally {
       delete process.env.GIT_AUTHOR_NAME;
     }

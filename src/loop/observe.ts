@@ -22,7 +22,6 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
   const pull = task.pull === null ? null : await forge.pull(task.pull);
   const branch = task.pull === null ? null : await forge.branchHead(task.branch);
   const findings = await store.findings(task.id);
-  const mightMerge = task.state === 'merging' || task.state === 'awaiting_critic';
   const live = (await store.tasks({ live: true }))
     .map((stored) => stored.task)
     .filter((other) => !isEnded(other));
@@ -37,14 +36,28 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),
     mergeFree: !live.some((other) => other.id !== task.id && other.state === 'merging'),
-    change: task.candidate ? await changeOf(ports, task.candidate) : { files: [], secrets: [] },
-    mergeBlocker: mightMerge && task.verdict?.verdict === 'APPROVE' ? await forge.mergeBlocker() : null,
+    change:
+      task.candidate && task.candidateGate
+        ? await changeOf(ports, task.candidate)
+        : { files: [], secrets: [] },
+    mergeBlocker: aboutToMerge(task) ? await forge.mergeBlocker() : null,
     paused: around.paused,
     stuck: around.stuck,
     inFlight: around.inFlight,
     newSessionId: ports.newId(),
     jitter: ports.random(),
   };
+}
+
+/** Looking at the operator's checkout is not free: it is asked before a merge begins and before it lands. */
+function aboutToMerge(task: Task): boolean {
+  if (task.hold?.reason === 'dirty_checkout') return true;
+  if (task.state === 'merging') return task.candidateGate?.outcome === 'pass';
+  return (
+    task.state === 'awaiting_critic' &&
+    task.verdict?.verdict === 'APPROVE' &&
+    task.verdict.headSha === task.head?.sha
+  );
 }
 
 async function changeOf(ports: Ports, candidate: Candidate): Promise<Facts['change']> {

@@ -88,19 +88,18 @@ export async function runTurn(
 
   async function onExport(): Promise<TurnOutcome> {
     const spec = workspaceSpec(task);
-    const [branchBefore, dirtyBefore] = [
-      await ports.forge.branchHead(task.branch),
-      (await ports.workspaces.probe(spec)).dirty,
-    ];
+    const look = async (): Promise<string> => {
+      const { intact, dirty } = await ports.workspaces.probe(spec);
+      return JSON.stringify([await ports.forge.branchHead(task.branch), intact, dirty]);
+    };
+    const { intact, dirty } = await ports.workspaces.probe(spec);
+    // What a gate or an earlier critic left lying about is put away: what is there afterwards, this one wrote.
+    if (intact && dirty) await ports.workspaces.adopt(spec, task.headSha!);
+    const before = await look();
     const place = await ports.workspaces.export(task.headSha!, `${action.role}-${task.id}`);
     try {
       const outcome = await ask(place.path);
-      const [branchAfter, dirtyAfter] = [
-        await ports.forge.branchHead(task.branch),
-        (await ports.workspaces.probe(spec)).dirty,
-      ];
-      const touched = branchAfter?.sha !== branchBefore?.sha || dirtyAfter !== dirtyBefore;
-      if (!touched || outcome.status !== 'finished') return outcome;
+      if (outcome.status !== 'finished' || (await look()) === before) return outcome;
       return {
         ...outcome,
         status: 'failed',
@@ -165,7 +164,7 @@ export async function runTurn(
       case 'timed_out':
         return ended('timed_out', null, result.message, { usageKnown });
       case 'cancelled':
-        return ended('interrupted', null, 'its runner was stopped', { usageKnown });
+        return ended('interrupted', 'runner_stopped', 'its runner was stopped', { usageKnown });
     }
   }
 }

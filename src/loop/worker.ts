@@ -5,7 +5,7 @@
  * never the daemon.
  */
 import { isRun, type PendingAction, type Run } from '../core/action.ts';
-import { type Decision, decide } from '../core/decide.ts';
+import { type Decision, decide, type Facts } from '../core/decide.ts';
 import { event, type TurnStatus } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { record } from '../core/record.ts';
@@ -46,6 +46,8 @@ interface RunInFlight {
   lastProgressAt: number;
   controller: AbortController;
   stopped: { status: TurnStatus; why: string } | null;
+  /** What was seen of the forge when it was last asked. */
+  facts: Facts | null;
 }
 
 export interface Worker {
@@ -73,6 +75,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   let cancelTimer: (() => void) | null = null;
   let failures = 0;
   let supervising = false;
+  /** The facts behind what is pending now, when this very step decided it. */
+  let decidedWith: Facts | null = null;
 
   const worker: Worker = {
     id,
@@ -92,7 +96,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   function wake(): void {
     if (step) {
       again = true;
-      if (run) void supervise(run);
+      if (run) void supervise(run, 'everything');
       return;
     }
     again = false;
@@ -143,6 +147,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     const stored = await store.task(id);
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
     const pending = (await store.pendingActions(id))[0] ?? null;
+    const fresh = decidedWith;
+    decidedWith = null;
     if (!pending) {
       if (isEnded(stored.task)) {
         await letGo();
@@ -152,8 +158,12 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     }
     if (pending.notBefore > clock.now()) return deferred(held, stored, pending);
     if (isRun(pending.action)) {
-      if (pending.startedAt === null) return startRun(held, stored, pending, pending.action);
+      if (pending.startedAt === null) return startRun(held, stored, pending, pending.action, fresh);
       await takeOver(ports, id, held);
+      return null;
+    }
+    if (pending.action.kind === 'land' && !fresh) {
+      await decideAgain(held, stored);
       return null;
     }
     await store.startAction(held, pending.id, clock.now());
@@ -198,8 +208,21 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       if (problem instanceof LimitReached) return { why: problem.message, until: null, for: 'grant' };
       throw problem;
     }
+    decidedWith = facts;
     driver.changed(id);
     return null;
+  }
+
+  /** A merge that was permitted a while ago is permitted no more: it is dropped and looked at anew. */
+  async function decideAgain(held: Lease, { version }: StoredTask): Promise<void> {
+    await store.commit({
+      lease: held,
+      taskId: id,
+      expectedVersion: version,
+      events: [],
+      at: clock.now(),
+      dropActions: 'all',
+    });
   }
 
   /** An effect waits for its next try; meanwhile only an ending may overtake it. */
@@ -216,20 +239,28 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     stored: StoredTask,
     pending: PendingAction,
     action: Run,
+    fresh: Facts | null,
   ): Promise<Rest | null> {
     const paused = driver.paused();
     if (paused) return { why: paused, until: null, for: 'fact' };
     const now = clock.now();
-    run = { action, startedAt: now, lastProgressAt: now, controller: new AbortController(), stopped: null };
+    run = {
+      action,
+      startedAt: now,
+      lastProgressAt: now,
+      controller: new AbortController(),
+      stopped: null,
+      facts: fresh,
+    };
     try {
-      const decision = await look(run, stored.task);
-      if (decision.kind === 'stop') {
+      const decision = fresh ? null : await look(run, stored.task);
+      if (decision?.kind === 'stop') {
         await commitOutcome(held, stored, pending, neverStarted(action, decision.why));
         return null;
       }
       const prompt = action.kind === 'turn' ? await composePrompt(ports, stored.task, action) : '';
       await store.startAction(held, pending.id, now);
-      if (decision.kind === 'rest' && decision.until !== null) arm(decision.until);
+      void supervise(run, 'spend');
       const outcome = await performRun(held, stored.task, run, prompt);
       await commitOutcome(held, stored, pending, outcome);
       return null;
@@ -252,18 +283,21 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       onProgress: () => {
         current.lastProgressAt = clock.now();
       },
-      onSpend: () => void supervise(current),
+      onSpend: () => void supervise(current, 'spend'),
     });
   }
 
-  /** Called on every wake during a run: the only thing it may do is stop it. */
-  async function supervise(current: RunInFlight): Promise<void> {
+  /**
+   * Called on every wake during a run: the only thing it may do is stop it. When only the spending is in question the
+   * forge is not asked again: its last answers stand.
+   */
+  async function supervise(current: RunInFlight, about: 'spend' | 'everything'): Promise<void> {
     if (supervising || current.stopped) return;
     supervising = true;
     try {
       const stored = await store.task(id);
       if (!stored || run !== current) return;
-      const decision = await look(current, stored.task);
+      const decision = await look(current, stored.task, about);
       if (run !== current) return;
       if (decision.kind === 'stop') {
         current.stopped = { status: decision.status, why: decision.why };
@@ -276,16 +310,19 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     }
   }
 
-  async function look(current: RunInFlight, task: Task): Promise<Decision> {
+  async function look(
+    current: RunInFlight,
+    task: Task,
+    about: 'spend' | 'everything' = 'everything',
+  ): Promise<Decision> {
     const { action, startedAt, lastProgressAt } = current;
     const inFlight = { action, startedAt, lastProgressAt };
-    const facts = await observe(ports, task, {
-      eligible: driver.eligible(),
-      paused: null,
-      inFlight,
-      stuck: null,
-    });
-    return decide(task, facts, ports.settings.policy(), clock.now());
+    const known = about === 'spend' ? current.facts : null;
+    const around = { eligible: driver.eligible(), paused: null, inFlight, stuck: null };
+    current.facts = known
+      ? { ...known, inFlight, spend: await store.spend(id), requests: await store.requests(id) }
+      : await observe(ports, task, around);
+    return decide(task, current.facts, ports.settings.policy(), clock.now());
   }
 
   async function commitOutcome(

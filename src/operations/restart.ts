@@ -140,7 +140,7 @@ async function requeue(ports: Ports, lease: Lease, stored: StoredTask, by: strin
     kind: 'label' as const,
     issue: task.issue!,
     add: [labels.running],
-    remove: [labels.ready, labels.needsReview, labels.needsSpec, labels.abandon],
+    remove: [labels.ready, labels.needsReview, labels.needsSpec, labels.blocked, labels.abandon],
   };
   const pending = (await ports.store.requests(task.id)).map((request) => request.id);
   await ports.store.commit({

@@ -15,7 +15,7 @@ interface Stranger {
   folder: string;
   home: string;
   temp: string;
-  demo(...args: string[]): Program;
+  start(...args: string[]): Program;
   /** Comes before every other program of this name. */
   program(name: string, script: string): void;
 }
@@ -35,8 +35,7 @@ const test = plainTest.extend<{ stranger: Stranger }>({
       folder,
       home,
       temp,
-      demo: (...args) =>
-        startProgram(['demo', ...args], { cwd: folder, env: { PATH, HOME: home, TMPDIR: temp } }),
+      start: (...args) => startProgram(args, { cwd: folder, env: { PATH, HOME: home, TMPDIR: temp } }),
       program(name, script) {
         writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
         chmodSync(join(bin, name), 0o755);
@@ -50,7 +49,7 @@ test('the demo plays every story to its end on real git, and keeps the folder wh
   stranger,
   expect,
 }) => {
-  const { code, stdout, stderr } = await stranger.demo('--json', '--keep').ended;
+  const { code, stdout, stderr } = await stranger.start('demo', '--json', '--keep').ended;
   expect(stderr).toBe('');
   const report = JSON.parse(stdout) as DemoReport;
   const [sum, titleCase, slug, mean, taste] = report.issues as [
@@ -106,9 +105,10 @@ test('the demo plays every story to its end on real git, and keeps the folder wh
     .flatMap((line) => (line.includes('"prompt"') ? [JSON.parse(line).prompt as string] : []));
   expect(prompts.map((prompt) => prompt.includes('for headings'))).toEqual([true, false]);
 
-  expect(readFileSync(join(project, '.forge', 'issues', declinedFile(project)), 'utf8')).toContain(
-    'Which test or command would fail before the change and pass after it?',
-  );
+  const shown = await stranger.start('-C', project, 'issue', 'show', '5', '--json').ended;
+  const { labels, comments } = JSON.parse(shown.stdout) as { labels: string[]; comments: { text: string }[] };
+  expect(labels).toEqual(['loop:needs-spec']);
+  expect(comments.map(({ text }) => text.match(/\?/g)?.length)).toEqual([3]);
   expect(readdirSync(stranger.home)).toEqual([]);
 });
 
@@ -122,7 +122,7 @@ test('a story that goes another way is named, the exit code is 1, and the folder
     'node',
     `case "$PWD" in */2-*) [ -e '${lied}' ] || { touch '${lied}'; exit 0; } ;; esac\nexec '${process.execPath}' "$@"`,
   );
-  const { code, stdout } = await stranger.demo().ended;
+  const { code, stdout } = await stranger.start('demo').ended;
   expect(stdout).toContain('not as told: prompts: told was task, continuation, it came to task, revise');
   expect(stdout).toContain('Not every story ended as told');
   expect(stdout).toMatch(/#2 gate on the merged tree failed/);
@@ -132,7 +132,7 @@ test('a story that goes another way is named, the exit code is 1, and the folder
 });
 
 test('Ctrl-C leaves neither a folder nor a process behind', async ({ stranger, expect }) => {
-  const demo = stranger.demo();
+  const demo = stranger.start('demo');
   await until('its first turn', () => demo.said().includes('turn 1 started'));
   expect(processesAbout(stranger.temp)).not.toEqual([]);
   demo.send('SIGINT');
@@ -142,7 +142,3 @@ test('Ctrl-C leaves neither a folder nor a process behind', async ({ stranger, e
   expect(processesAbout(stranger.temp)).toEqual([]);
   expect(readdirSync(stranger.temp)).toEqual([]);
 });
-
-function declinedFile(project: string): string {
-  return readdirSync(join(project, '.forge', 'issues')).find((name) => name.includes('nicer'))!;
-}

@@ -25,6 +25,9 @@ agent:
   max_concurrent: 4
   max_turns: 5
 
+critic:
+  parallel: 4
+
 gate:
   commands:
     - node --test

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { quoted } from './shell.ts';
 
 /**
- * The coder of #4 thinks for as long as #1 needs to land, so that it always meets a trunk that moved. It gives up
- * waiting after half a minute: when #1 fails, the demo has to end and say so.
+ * The critic of #4 reads for as long as #1 needs to land, so that #4 always meets a trunk that moved. It stops waiting
+ * after half a minute: when #1 fails, the demo has to end and say so.
  */
 export const scriptFor = (project: string): string => `# Played instead of asking a model.
 # The first rule whose "when" holds is taken.
@@ -119,6 +119,7 @@ rules:
   # 4: begins together with 1 and changes the same lines; 1 lands first.
   - when: { issue: 4, role: coder, round: 1 }
     steps:
+      - sleepMs: 1000
       - append:
           src/numbers.js: |
 
@@ -133,13 +134,18 @@ rules:
               assert.equal(mean([2, 4]), 3);
               assert.equal(mean([]), 0);
             });
+      - say: Added mean.
+  - when: { issue: 4, role: critic, round: 1 }
+    steps:
       - shell: |
           tries=0
           until [ -e ${quoted(join(project, 'test/sum.test.js'))} ] || [ $tries -ge 150 ]; do
             tries=$((tries + 1))
             sleep 0.2
           done
-      - say: Added mean.
+      - answer:
+          verdict: APPROVE
+          summary: Every criterion of the contract has a test.
   - when: { issue: 4, role: coder }
     steps:
       - expectPrompt:

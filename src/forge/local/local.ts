@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
-import { type Git, identity, nulSeparated } from '../../git/git.ts';
+import { diffs } from '../../git/diff.ts';
+import { type Git, identity } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
-import { mergeBase, resolve, treeOf } from '../../git/objects.ts';
+import { resolve, treeOf } from '../../git/objects.ts';
 import type { Forge, ForgeProblem, Issue } from '../forge.ts';
 import type { Comment } from './comments.ts';
 import { ensureExcluded } from './exclude.ts';
@@ -163,13 +164,7 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     land: landing.land,
 
     onTrunk: async (sha) => (await landedAs(git, sha, (await trunk()).sha)) !== null,
-    diff: async (base, head) => {
-      const from = (await mergeBase(git, base, head)) ?? base;
-      const files = await git(['diff', '--name-only', '--no-renames', '-z', from, head]);
-      const shown = ['--no-color', '--find-renames', '--src-prefix=a/', '--dst-prefix=b/'];
-      const patch = await git(['-c', 'core.quotePath=false', 'diff', ...shown, from, head]);
-      return { files: nulSeparated(files.stdout), patch: patch.stdout };
-    },
+    diff: (base, head) => diffs(git, base, head),
 
     newIssue: async ({ ready, by, ...issue }) => {
       const made = await issues.create(issue);

@@ -39,8 +39,8 @@ async function expectCountsKept(world: World, task: Task): Promise<void> {
   const counted = turns.filter((turn) => turn.status !== 'interrupted');
   expect(counted.map((turn) => turn.turn)).toEqual(counted.map((_, at) => at + 1));
   expect(task.turns).toBe(counted.length);
-  const verdicts = await world
-    .events()
-    .then((events) => events.filter((one) => one.task === task.id && one.type === 'verdict_recorded'));
+  const verdicts = (await world.events()).filter(
+    (one) => one.task === task.id && one.type === 'verdict_recorded' && one.data.by === 'critic',
+  );
   expect(task.criticRounds).toBe(verdicts.length);
 }
