@@ -4,6 +4,7 @@
  */
 import type { Context } from '../context.ts';
 import { UserError } from '../errors.ts';
+import { preflight } from '../operations/doctor.ts';
 import type { Surface } from './commands.ts';
 import { readBoard } from './demo/board.ts';
 import { courseOf, differences } from './demo/course.ts';
@@ -12,7 +13,7 @@ import { openLive } from './demo/live.ts';
 import { makeProject } from './demo/project.ts';
 import { type DemoReport, type IssueReport, reportText } from './demo/report.ts';
 import { makeScratch, type Scratch } from './demo/scratch.ts';
-import { followEvents } from './run.ts';
+import { followEvents, notReady } from './run.ts';
 import type { Terminal } from './terminal.ts';
 
 export async function playDemo(
@@ -20,8 +21,8 @@ export async function playDemo(
   terminal: Terminal,
   { keep }: { keep: boolean },
 ): Promise<number> {
-  const scratch = await makeScratch();
   const stop = onSignals();
+  const scratch = await makeScratch();
   try {
     const report = await play(surface, terminal, scratch, keep, stop);
     terminal.print(terminal.json ? JSON.stringify(report, null, 2) : reportText(report, scratch, terminal));
@@ -47,6 +48,8 @@ async function play(
   await makeProject(scratch.project, surface.newRepository);
   const context = await surface.open(scratch.project, {});
   try {
+    const failed = await preflight(context);
+    if (failed.length > 0) throw notReady(failed);
     const forge = await context.forge();
     const by = await context.operator();
     for (const { title, body } of ISSUES) await forge.newIssue({ title, body, ready: true, by });

@@ -30,7 +30,7 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
   return farewell(end, terminal);
 }
 
-function notReady(failed: { what: string; fix: string | null }[]): UserError {
+export function notReady(failed: { what: string; fix: string | null }[]): UserError {
   const message = failed.map(({ what }) => what).join('; ');
   return new UserError(
     `Not ready to run: ${message}.`,

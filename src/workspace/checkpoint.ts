@@ -28,16 +28,22 @@ export async function checkpoint(
 
   return withIndex(git, place.worktree, seedOf(bench, spec.task), async (index) => {
     const tree = await snapshotWork(bench, work, index);
-    const next = await nextHead(git, spec, work, tree, message);
+    const next = await nextHead(bench, spec, work, tree, message);
     await refuseNewRepositories(git, tree, [base, pins.head, work.merging]);
     if (next !== head) await refuseUnsoundModules(git, place, next, head);
 
-    const lost = await notContained(git, [pins.head, pins.branch, head, work.tips.branch], next);
+    // What somebody else put on the branch stays there; the next push tells the two apart and merges them.
+    const theirs = work.moved && pins.branch !== null && !(await isAncestor(git, pins.branch, next));
     const deleted = pins.branch === null && next === pins.head;
+    const lost = await notContained(
+      git,
+      [pins.head, theirs ? null : pins.branch, head, work.tips.branch],
+      next,
+    );
     await updatePins(git, spec, {
       keep: lost,
       head: next,
-      ...(next === pins.branch || deleted ? {} : { branch: { from: pins.branch, to: next } }),
+      ...(next === pins.branch || deleted || theirs ? {} : { branch: { from: pins.branch, to: next } }),
     });
     await settle(place, { branch: spec.branch, sha: next, index: index.path, merging: null });
     // Only now: until the workspace is settled, a repeated checkpoint needs to know of the merge.
@@ -124,12 +130,14 @@ export async function commitTree(
 
 /** A commit with exactly this tree that contains the agent's. */
 async function nextHead(
-  git: Git,
+  bench: Bench,
   spec: WorkspaceSpec,
   work: Work,
   tree: string,
   message: string,
 ): Promise<string> {
+  const { git, layout } = bench;
+  const { kind } = layout;
   const { pins, head, base } = work;
   const merge = work.merging !== null && !(await isAncestor(git, work.merging, head)) ? work.merging : null;
 
@@ -138,7 +146,7 @@ async function nextHead(
   if (saved !== null && tree === (await treeOf(git, saved)) && (await isAncestor(git, head, saved))) {
     if (merge === null || (await isAncestor(git, merge, saved))) return saved;
   }
-  if (work.moved) throw branchMoved(spec, pins.branch);
+  if (work.moved && kind === 'worktree') throw branchMoved(spec, pins.branch);
   if (!(await isAncestor(git, base, head))) {
     throw new WorkspaceRefused(
       `The history in ${work.place.worktree} no longer contains ${base}, the commit the task started from. Its head is ${head}.`,

@@ -392,7 +392,7 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       expect(run(['ls-tree', '--name-only', head.sha]).split('\n')).toContain('one.txt');
     });
 
-    it('refuses to write over a branch that somebody else moved', async () => {
+    it('never writes over a branch that somebody else moved, and loses nothing', async () => {
       const theirs = run([
         'commit-tree',
         '-p',
@@ -403,9 +403,34 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       ]);
       await put('mine.txt', 'mine');
       run(['update-ref', `refs/heads/${scene.spec.branch}`, theirs]);
-      await expect(scene.workspaces.checkpoint(scene.spec, 'work')).rejects.toThrow(/Branch moved/);
+      if (kind === 'worktree') {
+        await expect(scene.workspaces.checkpoint(scene.spec, 'work')).rejects.toThrow(/Branch moved/);
+      } else {
+        const { head } = await scene.workspaces.checkpoint(scene.spec, 'work');
+        expect(run(['rev-parse', 'refs/forge/t1/head'])).toBe(head.sha);
+        expect(run(['ls-tree', '--name-only', head.sha]).split('\n')).toContain('mine.txt');
+      }
       expect(branchHead()).toBe(theirs);
       expect(await readFile(join(path, 'mine.txt'), 'utf8')).toBe('mine');
+    });
+
+    it('takes the branch further once the work contains what somebody else put there', async () => {
+      if (kind === 'worktree') return;
+      const theirs = run([
+        'commit-tree',
+        '-p',
+        scene.spec.baseSha,
+        '-m',
+        'theirs',
+        `${scene.spec.baseSha}^{tree}`,
+      ]);
+      await put('mine.txt', 'mine');
+      run(['update-ref', `refs/heads/${scene.spec.branch}`, theirs]);
+      await scene.workspaces.checkpoint(scene.spec, 'work');
+      await scene.workspaces.mergeTrunk(scene.spec, theirs);
+      const { head } = await scene.workspaces.checkpoint(scene.spec, 'merged');
+      expect(run(['merge-base', '--is-ancestor', theirs, head.sha])).toBe('');
+      expect(branchHead()).toBe(head.sha);
     });
 
     it('does not bring back a branch somebody deleted, unless there is work to save', async () => {

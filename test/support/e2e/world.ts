@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test as plainTest } from 'vitest';
-import type { LoopEvent } from '../../../src/core/event.ts';
+import type { EventData, EventType, LoopEvent } from '../../../src/core/event.ts';
 import type { Task } from '../../../src/core/task.ts';
 import { openSqliteStore } from '../../../src/store/sqlite.ts';
 import type { Store, TurnRow } from '../../../src/store/store.ts';
@@ -25,6 +25,13 @@ export type Step = Json;
 export interface Rule {
   when: { issue?: number; role?: 'coder' | 'critic'; turn?: number; round?: number };
   steps: Step[];
+}
+
+export interface Happened<T extends EventType> {
+  seq: number;
+  at: number;
+  task: string | null;
+  data: EventData[T];
 }
 
 export interface World {
@@ -62,11 +69,11 @@ export interface World {
   settle(code?: number): Promise<Ended>;
   events(): Promise<LoopEvent[]>;
   /** The first such event after `after`, awaited. */
-  event<T extends LoopEvent['type']>(
+  event<T extends EventType>(
     type: T,
-    match?: (data: Extract<LoopEvent, { type: T }>['data'], event: LoopEvent) => boolean,
+    match?: (data: EventData[T], event: LoopEvent) => boolean,
     after?: number,
-  ): Promise<Extract<LoopEvent, { type: T }>>;
+  ): Promise<Happened<T>>;
   state(issue: number, ...states: string[]): Promise<Task>;
   task(issue: number): Promise<Task>;
   turns(issue: number): Promise<TurnRow[]>;
@@ -253,18 +260,18 @@ export function makeWorld(): World {
     return found.task;
   }
 
-  function awaitEvent<T extends LoopEvent['type']>(
+  async function awaitEvent<T extends EventType>(
     type: T,
-    match: (data: Extract<LoopEvent, { type: T }>['data'], event: LoopEvent) => boolean = () => true,
+    match: (data: EventData[T], event: LoopEvent) => boolean = () => true,
     after = 0,
-  ): Promise<Extract<LoopEvent, { type: T }>> {
-    type Found = Extract<LoopEvent, { type: T }>;
-    return look(`the event ${type}`, async () => {
+  ): Promise<Happened<T>> {
+    const found = await look(`the event ${type}`, async () => {
       const events = await opened()
         .then((from) => from.events({ type, after }))
         .catch(() => []);
-      return events.find((one) => match((one as Found).data, one)) as Found | undefined;
+      return events.find((one) => match(one.data as EventData[T], one));
     });
+    return found as unknown as Happened<T>;
   }
 
   function pulls(issue: number): string[] {
