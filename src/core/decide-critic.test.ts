@@ -1,7 +1,7 @@
 /** While a task waits for its critic: verdicts, rounds, unusable reports, people. */
 import { describe, expect, test } from 'vitest';
 import { APPROVE, awaiting, BLOCK, changes, type Play, problem, revising } from '../../test/support/play.ts';
-import { MAX_CRITIC_BACKOFFS } from './decide.ts';
+import { MAX_CRITIC_BACKOFFS } from './decision.ts';
 
 const ended = (play: Play) => [play.task.state, play.task.reason];
 const critics = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'critic');

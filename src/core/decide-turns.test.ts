@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { awaiting, changes, type Play, queued, revising, running } from '../../test/support/play.ts';
 import { renderPrompt } from '../config/prompt.ts';
-import { MAX_FAILED, MAX_INTERRUPTED, MAX_STALLED, MAX_WORKSPACE_FAILURES } from './decide.ts';
+import { MAX_FAILED, MAX_INTERRUPTED, MAX_STALLED, MAX_WORKSPACE_FAILURES } from './decision.ts';
 import { DEFAULT_PROMPTS, promptContext } from './prompts.ts';
 
 const turns = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'coder');

@@ -96,8 +96,8 @@ export interface Forge {
     | { kind: 'conflict'; files: string[]; trunk: string }
     | { kind: 'empty'; trunk: string }
   >;
-  /** Why a merge could not land now, before anything is built; null when it could. */
-  mergeBlocker(): Promise<string | null>;
+  /** Why a merge (of this head, when it is known) could not land now, before anything is built; null when it could. */
+  mergeBlocker(headSha?: string): Promise<string | null>;
   /** Makes exactly this candidate trunk by compare-and-swap; asked again, says `landed` when it is there. */
   land(pull: number, candidate: Candidate): Promise<LandResult>;
   /** Is this commit, or a commit with the same effect for the pull request, on trunk? */

@@ -1,7 +1,7 @@
 /** Reads the facts a decision about one task rests on. Reads only; what can't be read is thrown, never guessed. */
 import type { Run } from '../core/action.ts';
 import { secretsIn } from '../core/danger.ts';
-import type { Facts } from '../core/decide.ts';
+import type { Facts } from '../core/decision.ts';
 import type { Candidate } from '../core/event.ts';
 import { grants } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
@@ -40,7 +40,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
       task.candidate && task.candidateGate
         ? await changeOf(ports, task.candidate)
         : { files: [], secrets: [] },
-    mergeBlocker: aboutToMerge(task) ? await forge.mergeBlocker() : null,
+    mergeBlocker: aboutToMerge(task) ? await forge.mergeBlocker(task.head?.sha) : null,
     paused: around.paused,
     stuck: around.stuck,
     inFlight: around.inFlight,

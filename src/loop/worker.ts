@@ -5,7 +5,8 @@
  * never the daemon.
  */
 import { isRun, type PendingAction, type Run } from '../core/action.ts';
-import { type Decision, decide, type Facts } from '../core/decide.ts';
+import { decide } from '../core/decide.ts';
+import type { Decision, Facts } from '../core/decision.ts';
 import { event, type TurnStatus } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { record } from '../core/record.ts';

@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
-import { transition } from '../core/decide.ts';
+import { transition } from '../core/decision.ts';
 import { event, type NewEvent } from '../core/event.ts';
 import { isEnded, type StoredTask, type Task } from '../core/task.ts';
 import { UserError } from '../errors.ts';

@@ -6,7 +6,8 @@
  * themselves and change the facts as they would; a test that wants another outcome says so with `failing`.
  */
 import { type Action, isRun, type PendingAction, type Run } from '../../src/core/action.ts';
-import { claimed, type Decision, decide, type Facts, transition } from '../../src/core/decide.ts';
+import { claimed, decide } from '../../src/core/decide.ts';
+import { type Decision, type Facts, transition } from '../../src/core/decision.ts';
 import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
 import type { Finding } from '../../src/core/findings.ts';
 import type { Evidence, GateOutcome } from '../../src/core/gate.ts';

@@ -73,6 +73,17 @@ export function whyLocked(checkout: Checkout): string | null {
   return existsSync(lockPath(checkout)) && !isUnsettled(checkout) ? gitIsBusy(checkout) : null;
 }
 
+/** What stands in the way of moving this checkout, asked without taking its lock. */
+export async function whyImmovable(checkout: Checkout, from: string, to: string): Promise<string | null> {
+  const untaken: Lock = { purpose: PURPOSE, from, to, owner: ownerIdentity() };
+  try {
+    await copyIndex(checkout, untaken);
+    return await whyBlocked(checkout, untaken);
+  } finally {
+    rmSync(privateIndex(checkout, untaken), { force: true });
+  }
+}
+
 /** An earlier landing was cut short here. */
 export function isUnsettled(checkout: Checkout): boolean {
   const lock = readLock(checkout);

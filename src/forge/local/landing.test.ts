@@ -140,6 +140,7 @@ describe('a dirty checkout of trunk', () => {
   const blocked = async (detail: RegExp) => {
     const { pull, candidate } = await ready();
     const before = status();
+    expect(await s.forge.mergeBlocker(candidate.headSha), 'known before anything is built').toMatch(detail);
     expect(await s.forge.land(pull, candidate)).toMatchObject({
       kind: 'dirty_checkout',
       detail: expect.stringMatching(detail),

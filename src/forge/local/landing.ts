@@ -11,7 +11,7 @@ import type { Git } from '../../git/git.ts';
 import { mergeCommit, mergeTree, rebaseCommits, squashCommit } from '../../git/merge.ts';
 import { isAncestor, resolve, treeIfThere, treeOf } from '../../git/objects.ts';
 import type { Forge, LandResult } from '../forge.ts';
-import { catchUp, type Held, hold, isUnsettled, settle, whyLocked } from './advance.ts';
+import { catchUp, type Held, hold, isUnsettled, settle, whyImmovable, whyLocked } from './advance.ts';
 import { type Checkout, checkoutsOf, isAnyLocked, whyBusy, whyTrunkIsTaken } from './checkout.ts';
 import type { Exclusively } from './lock.ts';
 import type { Pulls } from './pulls.ts';
@@ -46,13 +46,20 @@ export function openLanding(options: {
       return { kind: 'clean', candidate: { sha, tree: merged.tree, trunk: tip, headSha } };
     },
 
-    mergeBlocker: async () => {
-      const taken = whyTrunkIsTaken(git, await trunkBranch(), workspaceRoot);
+    mergeBlocker: async (headSha) => {
+      const { branch, sha: tip } = await trunk();
+      const taken = whyTrunkIsTaken(git, branch, workspaceRoot);
       if (taken !== null) return taken;
-      for (const checkout of await checkouts()) {
+      const moving = await checkouts();
+      // A conflict is found when the candidate is built, and is no reason to wait.
+      const merged = moving.length > 0 && headSha !== undefined ? await mergeTree(git, tip, headSha) : null;
+      for (const checkout of moving) {
         // The next landing finishes what was cut short before it looks again.
         if (isUnsettled(checkout)) continue;
-        const why = whyLocked(checkout) ?? (await whyBusy(checkout));
+        const why =
+          whyLocked(checkout) ??
+          (await whyBusy(checkout)) ??
+          (merged?.clean ? await whyImmovable(checkout, tip, merged.tree) : null);
         if (why !== null) return why;
       }
       return null;

@@ -21,7 +21,8 @@ export function haltAt(folder: string, name: string): Halt {
     existsSync(seen) ? readFileSync(seen, 'utf8').trim().split('\n').filter(Boolean).map(Number) : [];
   return {
     shell: `echo $$ >> ${quoted(seen)}; while ! [ -e ${quoted(open)} ]; do sleep 0.02; done`,
-    arrived: (times = 1) => until(`${times} to arrive at ${name}`, () => (pids().length >= times ? pids() : null)),
+    arrived: (times = 1) =>
+      until(`${times} to arrive at ${name}`, () => (pids().length >= times ? pids() : null)),
     arrivals: () => pids().length,
     lift: () => writeFileSync(open, ''),
   };

@@ -6,7 +6,15 @@
  * the database, from files and from /proc.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test as plainTest } from 'vitest';
@@ -212,7 +220,9 @@ export function makeWorld(): World {
   function issueFile(number: number, ending = '.md'): string {
     const folder = join(root, '.forge', 'issues');
     const names = readdirSync(folder).filter((name) => Number.parseInt(name, 10) === number);
-    const found = names.find((name) => name.endsWith(ending) && name.includes('.comments.') === (ending !== '.md'));
+    const found = names.find(
+      (name) => name.endsWith(ending) && name.includes('.comments.') === (ending !== '.md'),
+    );
     if (!found) throw new Error(`#${number} has no file that ends in ${ending}`);
     return join(folder, found);
   }
@@ -289,7 +299,9 @@ export function makeWorld(): World {
   async function report(): Promise<string> {
     const lines = await opened()
       .then((from) => from.events({ last: 40 }))
-      .then((events) => events.map(({ seq, type, data }) => `${seq} ${type} ${JSON.stringify(data).slice(0, 300)}`))
+      .then((events) =>
+        events.map(({ seq, type, data }) => `${seq} ${type} ${JSON.stringify(data).slice(0, 300)}`),
+      )
       .catch((error: Error) => [error.message]);
     const said = programs.map((program) => program.said().slice(-1500));
     return ['--- events', ...lines, '--- programs', ...said].join('\n');

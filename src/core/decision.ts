@@ -1,0 +1,131 @@
+/** What a decision is made of: the facts it rests on, the answers it can give, and the small words they share. */
+import type { Action, Run } from './action.ts';
+import { type Checkpoint, event, type HoldReason, type NewEvent, type TurnStatus } from './event.ts';
+import type { Finding } from './findings.ts';
+import type { Reason, State } from './machine.ts';
+import type { Policy } from './policy.ts';
+import type { Task } from './task.ts';
+
+export interface Facts {
+  /** Null when the issue is gone altogether. */
+  issue: {
+    state: 'open' | 'closed';
+    title: string;
+    body: string;
+    bodyHash: string;
+    labels: readonly string[];
+    readyHash: string | null;
+  } | null;
+  pull: {
+    state: 'open' | 'closed' | 'merged';
+    mergedSha: string | null;
+    approvals: readonly { headSha: string; by: string }[];
+  } | null;
+  /** The published branch; null when it does not exist. */
+  branch: Checkpoint | null;
+  spend: { costUsd: number; tokens: number };
+  openFindings: readonly Finding[];
+  requests: readonly { id: number; kind: string; by: string }[];
+  /** What the schedule grants this task now. */
+  slot: boolean;
+  criticSlot: boolean;
+  mergeFree: boolean;
+  /** What the candidate would bring to trunk; empty until one is built. */
+  change: { files: readonly string[]; secrets: readonly string[] };
+  /** Why a merge could not land now, such as a dirty checkout. */
+  mergeBlocker: string | null;
+  /** No new run may start: the loop is paused or draining. */
+  paused: string | null;
+  /** An effect that can't be performed now; until it can, only an ending is decided. */
+  stuck: string | null;
+  /** The run at work, or about to be started. */
+  inFlight: { action: Run; startedAt: number; lastProgressAt: number } | null;
+  /** Randomness, passed in. */
+  newSessionId: string;
+  jitter: number;
+}
+
+export type Decision =
+  /** `for` says what ends the rest: a grant of the schedule, a time, or a changed fact. */
+  | { kind: 'rest'; why: string; until: number | null; for: 'grant' | 'time' | 'fact' }
+  | { kind: 'stop'; status: Extract<TurnStatus, 'cancelled' | 'stalled' | 'timed_out'>; why: string }
+  | {
+      kind: 'act';
+      events: NewEvent[];
+      actions: Action[];
+      limits?: { slots?: number; critics?: number; merging?: number };
+      consume?: number[];
+    };
+
+export const MAX_INTERRUPTED = 3;
+
+export const MAX_FAILED = 3;
+
+export const MAX_STALLED = 5;
+
+export const MAX_WORKSPACE_FAILURES = 3;
+
+export const MAX_CRITIC_BACKOFFS = 5;
+
+/** The transition event, with what a reader of the log wants to see beside it. */
+export function transition(task: Task, to: State, why: string, reason: Reason | null = null): NewEvent {
+  return event('worker_state_transition', {
+    from: task.state,
+    to,
+    reason,
+    why,
+    sessionId: task.sessionId,
+    turn: task.turns,
+    headSha: task.headSha,
+  });
+}
+
+export const hold = (reason: HoldReason, detail: string, until: number | null = null): NewEvent =>
+  event('hold_set', { reason, detail, until });
+
+export const rest = (why: string, until: number | null = null): Decision => ({
+  kind: 'rest',
+  why,
+  until,
+  for: until === null ? 'fact' : 'time',
+});
+
+export const awaitGrant = (why: string): Decision => ({ kind: 'rest', why, until: null, for: 'grant' });
+
+export const stop = (status: 'cancelled' | 'stalled' | 'timed_out', why: string): Decision => ({
+  kind: 'stop',
+  status,
+  why,
+});
+
+/** One candidate at a time: a task that has to wait must not keep the merge from others. */
+export const stepAside = (task: Task, why: string, ...events: NewEvent[]): Decision => ({
+  kind: 'act',
+  events: [event('candidate_dropped', { why }), transition(task, 'awaiting_critic', why), ...events],
+  actions: [],
+});
+
+export function couldNotRun(gate: NonNullable<Task['gate']>): string {
+  const broken = gate.results.find((result) => result.outcome === 'could_not_run');
+  return broken ? `\`${broken.command}\` ${broken.problem}` : 'the gate could not run';
+}
+
+export const isGateEmpty = (policy: Policy): boolean =>
+  policy.gate.commands !== 'none' && policy.gate.commands.length === 0;
+
+export const gateEmpty = (): NewEvent => hold('gate_empty', 'no gate.commands are configured');
+
+export const waitedFor = (task: Task, now: number): boolean => task.retryAt !== null && now >= task.retryAt;
+
+export const approval = (task: Task, headSha: string, by: string): NewEvent =>
+  event('verdict_recorded', { headSha, verdict: 'APPROVE', by, round: task.criticRounds, blocking: [] });
+
+export function approvalFor(task: Task, facts: Facts): { by: string } | null {
+  return facts.pull?.approvals.find((one) => one.headSha === task.head?.sha) ?? null;
+}
+
+export const approvedAtHead = (task: Task): boolean =>
+  task.verdict?.verdict === 'APPROVE' && task.verdict.headSha === task.head?.sha;
+
+export const personPushed = (task: Task, facts: Facts): boolean =>
+  task.state === 'awaiting_critic' && facts.branch !== null && facts.branch.sha !== task.pushedSha;

@@ -1,0 +1,104 @@
+/** How a task ends whatever it is doing: merged by a person, given up, called off, paid out. */
+import type { Action } from './action.ts';
+import { exhausted, spent } from './budget.ts';
+import { approvedAtHead, type Decision, type Facts, transition } from './decision.ts';
+import { event } from './event.ts';
+import { REASONS, type Reason } from './machine.ts';
+import type { Policy } from './policy.ts';
+import { hasLabel } from './schedule.ts';
+import type { Task } from './task.ts';
+import { endedComment } from './words.ts';
+
+export type Ending =
+  | { to: 'merged'; sha: string; why: string }
+  | { to: 'abandoned'; reason: Reason; why: string };
+
+/** What ends a task whatever it is doing. A person's merge comes first: "Fixes #n" has closed the issue by then. */
+export function endingOf(task: Task, facts: Facts, policy: Policy, now: number): Ending | null {
+  if (task.mergedSha) return { to: 'merged', sha: task.mergedSha, why: 'its candidate is on trunk' };
+  if (facts.pull?.state === 'merged') {
+    const sha = facts.pull.mergedSha ?? '';
+    return { to: 'merged', sha, why: isOurs(task, sha) ? 'its candidate is on trunk' : 'a person merged it' };
+  }
+  const asked = facts.requests.find((request) => request.kind === 'cancel' || request.kind === 'abandon');
+  if (asked) {
+    return {
+      to: 'abandoned',
+      reason: asked.kind === 'cancel' ? 'cancelled' : 'operator_abandon',
+      why: `${asked.kind} asked by ${asked.by}`,
+    };
+  }
+  if (task.issue !== null) {
+    const { labels } = policy;
+    if (!facts.issue || facts.issue.state === 'closed') return abandon('issue_closed');
+    if (hasLabel(facts.issue.labels, labels.abandon))
+      return abandon('operator_abandon', `labelled ${labels.abandon}`);
+    const active = hasLabel(facts.issue.labels, labels.running) || hasLabel(facts.issue.labels, labels.ready);
+    if (!active)
+      return abandon('label_withdrawn', `neither ${labels.running} nor ${labels.ready} is on the issue`);
+  }
+  if (facts.pull?.state === 'closed') return abandon('pull_closed');
+  if (task.pull !== null && task.pushedSha !== null && facts.branch === null)
+    return abandon('branch_deleted');
+  if (task.unrecoverable !== null) return abandon('crash_recovery_failed', task.unrecoverable);
+  const { inFlight } = facts;
+  const inFlightMs = inFlight?.action.kind === 'turn' ? now - inFlight.startedAt : 0;
+  const over = exhausted(spent(task, facts.spend, inFlightMs), policy.budget);
+  const paidFor = task.state === 'merging' || (task.state === 'awaiting_critic' && approvedAtHead(task));
+  if (over && !paidFor) return abandon('budget_exhausted', over);
+  return null;
+}
+
+/** Landed by us, though the answer was lost. */
+export const isOurs = (task: Task, sha: string): boolean =>
+  task.candidate !== null && task.candidate.sha === sha;
+
+export const abandon = (reason: Reason, why: string = REASONS[reason].says): Ending => ({
+  to: 'abandoned',
+  reason,
+  why,
+});
+
+export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, now: number): Decision {
+  const isNews = end.to === 'merged' && task.mergedSha === null;
+  const by = end.to === 'merged' && isOurs(task, end.sha) ? 'loop' : 'person';
+  const observed = isNews ? [event('merge_observed', { sha: end.sha, by })] : [];
+  const reason = end.to === 'abandoned' ? end.reason : null;
+  const ended: Task = {
+    ...task,
+    state: end.to,
+    reason,
+    mergedSha: end.to === 'merged' ? end.sha : null,
+    endedAt: now,
+  };
+  return {
+    kind: 'act',
+    events: [...observed, transition(task, end.to, end.why, reason)],
+    actions: endingActions(ended, end.why, facts, policy),
+    consume: facts.requests.map((request) => request.id),
+  };
+}
+
+export function endingActions(task: Task, why: string, facts: Facts, policy: Policy): Action[] {
+  const { labels } = policy;
+  const actions: Action[] = [];
+  if (task.issue !== null && facts.issue) {
+    const add = task.state === 'merged' ? [labels.merged] : labelsForReason(task.reason, labels);
+    const marker = `${task.id}:ended:${task.endedAt}`;
+    actions.push(
+      { kind: 'label', issue: task.issue, add, remove: [labels.running, labels.ready] },
+      { kind: 'comment', issue: task.issue, marker, body: endedComment(task, why) },
+    );
+    if (task.state === 'merged') actions.push({ kind: 'close_issue', issue: task.issue });
+  }
+  if (task.state === 'merged') actions.push({ kind: 'reap_workspace' }, { kind: 'delete_branch' });
+  else if (task.workspace) actions.push({ kind: 'preserve_workspace' });
+  return actions;
+}
+
+/** A failure asks for a person; a neutral end or an operator's own decision does not. */
+export function labelsForReason(reason: Reason | null, labels: Policy['labels']): string[] {
+  if (!reason || REASONS[reason].outcome !== 'failure') return [];
+  if (reason === 'spec_rejected') return [labels.needsSpec];
+  return [reason === 'critic_blocked' ? labels.blocked : labels.needsReview];
+}

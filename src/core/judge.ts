@@ -1,0 +1,248 @@
+/** From a published head to trunk: verdict, revision, candidate, merge. */
+import { protectedAmong } from './danger.ts';
+import {
+  approval,
+  approvalFor,
+  awaitGrant,
+  couldNotRun,
+  type Decision,
+  type Facts,
+  gateEmpty,
+  hold,
+  isGateEmpty,
+  MAX_CRITIC_BACKOFFS,
+  personPushed,
+  stepAside,
+  transition,
+  waitedFor,
+} from './decision.ts';
+import { abandon, finish } from './ending.ts';
+import { event, type NewEvent } from './event.ts';
+import { isStuck } from './findings.ts';
+import { mergeGate } from './merge.ts';
+import type { Policy } from './policy.ts';
+import { gateFailureText } from './prompts.ts';
+import { backoffMs } from './schedule.ts';
+import type { Task } from './task.ts';
+import { verify } from './work.ts';
+
+export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  if (facts.branch && personPushed(task, facts)) {
+    return {
+      kind: 'act',
+      events: [
+        event('person_pushed', { head: facts.branch }),
+        transition(task, 'awaiting_critic', 'a person pushed a new head'),
+      ],
+      actions: [{ kind: 'adopt_head', sha: facts.branch.sha }],
+    };
+  }
+  const verdict = task.verdict && task.verdict.headSha === task.head?.sha ? task.verdict : null;
+  if (verdict?.verdict === 'BLOCK') return finish(task, abandon('critic_blocked'), facts, policy, now);
+  if (verdict?.verdict === 'BLOCK_ON_SPEC') return finish(task, abandon('spec_rejected'), facts, policy, now);
+  if (task.changeRequests >= policy.critic.maxRounds && verdict?.verdict === 'REQUEST_CHANGES') {
+    return finish(
+      task,
+      abandon('max_critic_rounds', `${task.changeRequests} rounds asked for changes`),
+      facts,
+      policy,
+      now,
+    );
+  }
+  const stuck = facts.openFindings.find((finding) => isStuck(finding) && finding.severity !== 'sev3');
+  if (stuck && verdict?.verdict === 'REQUEST_CHANGES') {
+    return finish(
+      task,
+      abandon('finding_stuck', `Open for ${stuck.rounds.length} rounds: ${stuck.message}`),
+      facts,
+      policy,
+      now,
+    );
+  }
+  if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
+  if (task.feedback.length > 0 || task.mergeInto !== null) return revise(task, facts, policy, now);
+
+  const verified = verify(task, policy);
+  if (verified) return verified;
+  const gate = task.gate!;
+  if (gate.outcome === 'could_not_run')
+    return { kind: 'act', events: [hold('gate_could_not_run', couldNotRun(gate))], actions: [] };
+  if (gate.outcome === 'fail') {
+    return {
+      kind: 'act',
+      events: [event('feedback_added', { feedback: { kind: 'gate', text: gateFailureText(gate) } })],
+      actions: [],
+    };
+  }
+  if (verdict?.verdict !== 'APPROVE') return seekVerdict(task, facts, policy, now);
+  return enterMerge(task, facts, policy);
+}
+
+export function revise(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  if (task.turns >= policy.maxTurns) {
+    return finish(
+      task,
+      abandon(
+        'max_turns_reached',
+        `${task.turns} of ${policy.maxTurns} turns used, and it still needs changes`,
+      ),
+      facts,
+      policy,
+      now,
+    );
+  }
+  if (!facts.slot) return awaitGrant('changes were asked for; waiting for a slot');
+  return {
+    kind: 'act',
+    events: [
+      transition(task, 'revising', task.feedback.map((item) => item.kind).join(', ') || 'trunk moved'),
+    ],
+    actions: [{ kind: 'prepare_workspace' }],
+    limits: { slots: policy.maxConcurrent },
+  };
+}
+
+export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  const head = task.head!;
+  if (!policy.critic.enabled) {
+    const approved = approvalFor(task, facts);
+    if (approved) return { kind: 'act', events: [approval(task, head.sha, approved.by)], actions: [] };
+    return {
+      kind: 'act',
+      events: [hold('needs_approval', `a person has to approve ${head.sha.slice(0, 10)}`)],
+      actions: [],
+    };
+  }
+  const { critic: failures } = task.streaks;
+  if (task.criticHeldOnce && failures > MAX_CRITIC_BACKOFFS + 2) {
+    return finish(task, abandon('critic_unusable'), facts, policy, now);
+  }
+  if (failures > 1 && !waitedFor(task, now)) {
+    if (failures > MAX_CRITIC_BACKOFFS + 1) {
+      return {
+        kind: 'act',
+        events: [
+          event('retry_scheduled', { until: now }),
+          hold('critic_unusable', `${failures} reports in a row were unusable`),
+        ],
+        actions: [],
+      };
+    }
+    const until = now + backoffMs(failures - 1, facts.jitter);
+    return {
+      kind: 'act',
+      events: [
+        event('retry_scheduled', { until }),
+        hold('retry_backoff', 'the critic gave no usable report', until),
+      ],
+      actions: [],
+    };
+  }
+  if (!facts.criticSlot) return awaitGrant('waiting for a critic');
+  const turn = task.criticRounds + 1;
+  const sessionId = facts.newSessionId;
+  return {
+    kind: 'act',
+    events: [event('turn_started', { turn, role: 'critic', sessionId, prompt: 'critic' })],
+    actions: [{ kind: 'turn', role: 'critic', turn, sessionId, prompt: 'critic', priorFailure: null }],
+    limits: { critics: policy.critic.parallel },
+  };
+}
+
+export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
+  if (!policy.merge.enabled)
+    return { kind: 'act', events: [hold('needs_merge', 'merge.enabled is false')], actions: [] };
+  if (facts.issue && facts.issue.bodyHash !== task.contract.hash) {
+    return {
+      kind: 'act',
+      events: [hold('body_edited', 'the issue was edited after it was made ready')],
+      actions: [],
+    };
+  }
+  if (facts.mergeBlocker)
+    return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
+  if (!facts.mergeFree) return awaitGrant('another task is merging');
+  return {
+    kind: 'act',
+    events: [transition(task, 'merging', `approved by ${task.verdict?.by}`)],
+    actions: [{ kind: 'build_candidate', headSha: task.head!.sha }],
+    limits: { merging: 1 },
+  };
+}
+
+export function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  const back = (why: string, ...events: NewEvent[]): Decision => stepAside(task, why, ...events);
+  if (facts.branch?.sha !== task.head?.sha) return back('the head moved');
+  if (facts.issue && facts.issue.bodyHash !== task.contract.hash) {
+    return back('the issue was edited', hold('body_edited', 'the issue was edited after it was made ready'));
+  }
+  if (facts.mergeBlocker)
+    return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
+  if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
+  if (task.feedback.length > 0 || task.mergeInto !== null) {
+    if (!facts.slot || task.turns >= policy.maxTurns)
+      return back('the merged tree needs changes; waiting for a slot');
+    return {
+      kind: 'act',
+      events: [
+        event('candidate_dropped', { why: 'the merged tree needs changes' }),
+        transition(task, 'revising', task.feedback[0]?.kind ?? 'conflict'),
+      ],
+      actions: [{ kind: 'prepare_workspace' }],
+      limits: { slots: policy.maxConcurrent },
+    };
+  }
+  if (isGateEmpty(policy)) return back('no gate is configured', gateEmpty());
+  const { candidate, candidateGate: gate } = task;
+  if (!candidate)
+    return { kind: 'act', events: [], actions: [{ kind: 'build_candidate', headSha: task.head!.sha }] };
+  if (!gate)
+    return {
+      kind: 'act',
+      events: [],
+      actions: [{ kind: 'gate', scope: 'candidate', tree: candidate.tree, commit: candidate.sha }],
+    };
+  if (gate.outcome === 'could_not_run')
+    return back('the gate could not run', hold('gate_could_not_run', couldNotRun(gate)));
+  if (gate.outcome === 'fail') {
+    const feedback = { kind: 'gate' as const, text: gateFailureText(gate) };
+    return {
+      kind: 'act',
+      events: [event('feedback_added', { feedback }), event('update_needed', { mergeInto: candidate.trunk })],
+      actions: [],
+    };
+  }
+
+  const byPerson = task.verdict !== null && task.verdict.by !== 'critic';
+  if (facts.change.secrets.length > 0) {
+    const text = `Take these out of the change and of its history:\n${facts.change.secrets.join('\n')}`;
+    return {
+      kind: 'act',
+      events: [event('feedback_added', { feedback: { kind: 'gate', text } })],
+      actions: [],
+    };
+  }
+  const touched = protectedAmong(facts.change.files, policy.protectedPaths);
+  if (touched.length > 0 && !byPerson) {
+    return back('it touches protected paths', hold('protected_paths', touched.slice(0, 5).join(', ')));
+  }
+  const decision = mergeGate(
+    task,
+    {
+      issueOpen: facts.issue?.state === 'open' || task.issue === null,
+      bodyHash: facts.issue?.bodyHash ?? null,
+      branchSha: facts.branch?.sha ?? null,
+      openFindings: facts.openFindings,
+      change: facts.change,
+    },
+    policy,
+  );
+  const recorded = event('merge_decided', {
+    permitted: decision.permit !== null,
+    conditions: decision.conditions,
+  });
+  if (decision.permit)
+    return { kind: 'act', events: [recorded], actions: [{ kind: 'land', permit: decision.permit }] };
+  const unmet = decision.conditions.filter((one) => !one.met).map((one) => `${one.name} (${one.value})`);
+  return back('the merge gate refused', recorded, hold('merge_refused', `not met: ${unmet.join('; ')}`));
+}
