@@ -1,17 +1,32 @@
-/** The runner's own log, for whoever looks into a problem later. The file is opened by the first line. */
+/**
+ * The runner's own log, for whoever looks into a problem later. The file is opened by the first line.
+ *
+ * Errors are told to the person as well, the same one at most once a minute: when the disk is full or the database is
+ * gone, neither an event nor a file can tell. A log that can't be written is no reason to stop.
+ */
 import type { Logger } from 'pino';
 import type { Log } from './loop/ports.ts';
 
-export function fileLog(path: string): Log {
+export function fileLog(path: string, tell: (line: string) => void = toStderr): Log {
+  const told = new Map<string, number>();
   let opened: Promise<{ logger: Logger }> | null = null;
   return (level, message, fields = {}) => {
+    if (level === 'error' && performance.now() >= (told.get(message) ?? 0)) {
+      told.set(message, performance.now() + AGAIN_AFTER_MS);
+      tell(`error: ${message}\n`);
+    }
     opened ??= open(path);
-    void opened.then(({ logger }) => logger[level](fields, message));
+    opened.then(({ logger }) => logger[level](fields, message)).catch(() => {});
   };
 }
+
+const AGAIN_AFTER_MS = 60_000;
 
 async function open(path: string): Promise<{ logger: Logger }> {
   const { pino } = await import('pino');
   const destination = pino.destination({ dest: path, mkdir: true });
+  destination.on('error', () => {});
   return { logger: pino({ level: 'debug', base: { pid: process.pid } }, destination) };
 }
+
+const toStderr = (line: string): void => void process.stderr.write(line);

@@ -142,7 +142,10 @@ export async function runTurn(
         onUsage: (report) => {
           const { sessionId, role, turn } = action;
           const delta = { task: task.id, turn, role, sessionId, at: ports.clock.now(), ...report };
-          pending.push(ports.store.addUsage([delta]).then(supervision.onSpend));
+          const recorded = ports.store.addUsage([delta]).then(supervision.onSpend);
+          // Awaited when the agent is done; a full disk meanwhile fails this turn, not the whole daemon.
+          recorded.catch(() => {});
+          pending.push(recorded);
         },
       },
     );

@@ -382,7 +382,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     const until = clock.now() + backoffMs(failures, ports.random());
     const text = problem instanceof Error ? problem.message : String(problem);
     const expected = problem instanceof ForgeUnavailable || problem instanceof StoreUnavailable;
-    ports.log(expected ? 'warn' : 'error', text, {
+    ports.log(problem instanceof ForgeUnavailable ? 'warn' : 'error', text, {
       task: id,
       ...(expected ? {} : { stack: (problem as Error)?.stack }),
     });

@@ -8,7 +8,10 @@ import { type Rule, test, type World } from '../support/e2e/world.ts';
 
 const APPROVE = { answer: { verdict: 'APPROVE', findings: [] } };
 const changes = (message: string) => ({
-  answer: { verdict: 'REQUEST_CHANGES', findings: [{ severity: 'sev2', file: 'done-1.txt', line: 1, message }] },
+  answer: {
+    verdict: 'REQUEST_CHANGES',
+    findings: [{ severity: 'sev2', file: 'done-1.txt', line: 1, message }],
+  },
 });
 
 test('REQUEST_CHANGES: the same session goes on in the same worktree, and is told the finding only (dispatch 29)', async ({
@@ -53,7 +56,9 @@ test('REQUEST_CHANGES: the same session goes on in the same worktree, and is tol
   expect(world.pulls(issue)[0]).toContain('FINDING-OF-THE-CRITIC');
 });
 
-test('always REQUEST_CHANGES: abandoned after the third, for a person to review (dispatch 30)', async ({ world }) => {
+test('always REQUEST_CHANGES: abandoned after the third, for a person to review (dispatch 30)', async ({
+  world,
+}) => {
   const round = (n: number): Rule => ({
     when: { role: 'critic', round: n },
     steps: [changes(`Objection number ${n}`)],
@@ -72,10 +77,14 @@ test('always REQUEST_CHANGES: abandoned after the third, for a person to review 
   expectNothingLanded(world, issue);
 });
 
-test('BLOCK: abandoned once, with the operator’s label, worktree preserved (dispatch 31)', async ({ world }) => {
+test('BLOCK: abandoned once, with the operator’s label, worktree preserved (dispatch 31)', async ({
+  world,
+}) => {
   world.script({
     when: { role: 'critic' },
-    steps: [{ answer: { verdict: 'BLOCK', findings: [{ severity: 'sev1', message: 'This deletes data.' }] } }],
+    steps: [
+      { answer: { verdict: 'BLOCK', findings: [{ severity: 'sev1', message: 'This deletes data.' }] } },
+    ],
   });
   const issue = await world.issue({});
   await world.settle();
@@ -140,7 +149,9 @@ describe('a critic that writes is an error, whatever it says (dispatch 35)', () 
     world.script(coder, { when: { role: 'critic' }, steps: [{ shell: evil }, APPROVE] });
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
-    await world.event('critic_failed', (data) => data.problem.includes('changed while the critic was at work'));
+    await world.event('critic_failed', (data) =>
+      data.problem.includes('changed while the critic was at work'),
+    );
     await world.event('hold_set');
     expect((await world.task(issue)).verdict).toBeNull();
     expectNothingLanded(world, issue);
@@ -160,7 +171,9 @@ describe('a critic that writes is an error, whatever it says (dispatch 35)', () 
   });
 });
 
-test('while one waits for its critic, another is dispatched into the freed slot (dispatch 34)', async ({ world }) => {
+test('while one waits for its critic, another is dispatched into the freed slot (dispatch 34)', async ({
+  world,
+}) => {
   world.settings({ agent: { max_concurrent: 1 } });
   const halt = world.halt('critic');
   world.script({ when: { issue: 1, role: 'critic' }, steps: [{ shell: halt.shell }, APPROVE] });
@@ -181,7 +194,10 @@ describe('what is disabled waits for a person (dispatch 49)', () => {
     const issue = await world.issue({});
     const { stderr } = await world.settle(3);
     expect(stderr).toContain(`forge-loop task approve ${issue}`);
-    expect(await world.task(issue)).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'needs_approval' } });
+    expect(await world.task(issue)).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'needs_approval' },
+    });
     expectNothingLanded(world, issue);
     await world.json('task', 'approve', String(issue));
     await world.settle();

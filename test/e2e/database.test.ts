@@ -11,25 +11,29 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished } from 'vitest';
+import Database from 'libsql';
+import { describe, expect } from 'vitest';
 import { expectEventsWithoutGap, expectMergedOnce } from '../support/e2e/merged-once.ts';
-import { test } from '../support/e2e/world.ts';
+import { test, type World } from '../support/e2e/world.ts';
 
 /** Null when it may be done here; else why not. */
 function whyNotMount(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'mounting needs root on Linux';
-  const probe = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { encoding: 'utf8' });
+  const probe = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'], {
+    encoding: 'utf8',
+  });
   return probe.status === 0 ? null : `mount is not permitted here: ${probe.stderr.trim()}`;
 }
 
 const cannotMount = whyNotMount();
-if (cannotMount !== null) console.warn(`SKIPPED: full disk and read-only file system, because ${cannotMount}`);
+if (cannotMount !== null)
+  console.warn(`SKIPPED: full disk and read-only file system, because ${cannotMount}`);
 
-function mount(...args: string[]): void {
+function mount(world: World, ...args: string[]): void {
   const path = args.at(-1)!;
   mkdirSync(path, { recursive: true });
   execFileSync('mount', args);
-  onTestFinished(() => void spawnSync('umount', ['--lazy', path]));
+  world.atEnd(() => execFileSync('umount', ['--lazy', path]));
 }
 
 /** Takes all the space there is; the function returned gives it back. */
@@ -51,11 +55,15 @@ describe.skipIf(cannotMount !== null)('a full disk', () => {
     world,
   }) => {
     const forge = join(world.root, '.forge');
-    mount('-t', 'tmpfs', '-o', 'size=4m', 'none', forge);
+    mount(world, '-t', 'tmpfs', '-o', 'size=4m', 'none', forge);
     const halt = world.halt('turn');
     world.script({
       when: { role: 'coder' },
-      steps: [{ write: { 'begun.txt': 'begun\n' } }, { shell: halt.shell }, { shell: 'echo done > done-1.txt' }],
+      steps: [
+        { write: { 'begun.txt': 'begun\n' } },
+        { shell: halt.shell },
+        { shell: 'echo done > done-1.txt' },
+      ],
     });
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
@@ -79,7 +87,7 @@ describe.skipIf(cannotMount !== null)('a full disk', () => {
     world,
   }) => {
     const forge = join(world.root, '.forge');
-    mount('-t', 'tmpfs', '-o', 'size=4m', 'none', forge);
+    mount(world, '-t', 'tmpfs', '-o', 'size=4m', 'none', forge);
     world.settings({ merge: { enabled: false } });
     const issue = await world.issue({});
     await world.settle(3);
@@ -98,12 +106,14 @@ describe.skipIf(cannotMount !== null)('a full disk', () => {
   test('under the workspaces: the task is put off, not lost, and goes on when there is space (dispatch 43)', async ({
     world,
   }) => {
-    mount('-t', 'tmpfs', '-o', 'size=2m', 'none', world.stateHome);
+    mount(world, '-t', 'tmpfs', '-o', 'size=2m', 'none', world.stateHome);
     const free = fill(world.stateHome);
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
     const failed = await world.until('the problem to be recorded', async () =>
-      (await world.events()).find((one) => one.type === 'effect_failed' || one.type === 'workspace_failed'),
+      (await world.events().catch(() => [])).find(
+        (one) => one.type === 'effect_failed' || one.type === 'workspace_failed',
+      ),
     );
     expect(JSON.stringify(failed.data)).toMatch(/no space left/i);
     free();
@@ -114,29 +124,30 @@ describe.skipIf(cannotMount !== null)('a full disk', () => {
 
 describe('a read-only database', () => {
   const isRoot = process.getuid?.() === 0;
-  test.skipIf(isRoot && cannotMount !== null)('is an error with advice; it can still be read (dispatch 43)', async ({
-    world,
-  }) => {
-    const issue = await world.issue({});
-    world.settings({ merge: { enabled: false } });
-    await world.settle(3);
-    const forge = join(world.root, '.forge');
-    if (isRoot) {
-      mount('--bind', forge, forge);
-      execFileSync('mount', ['-o', 'remount,bind,ro', forge]);
-    } else {
-      chmodSync(join(forge, 'forge.db'), 0o444);
-      chmodSync(forge, 0o555);
-      onTestFinished(() => chmodSync(forge, 0o755));
-    }
-    const { code, stderr } = await world.cli('run', '--until-idle');
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/read-only|cannot be opened/);
-    expect(stderr).toContain('writ');
-    const { tasks } = await world.status();
-    expect(tasks).toMatchObject([{ issue, state: 'awaiting_critic' }]);
-    expect((await world.cli('doctor')).code).toBe(1);
-  });
+  test.skipIf(isRoot && cannotMount !== null)(
+    'is an error with advice; it can still be read (dispatch 43)',
+    async ({ world }) => {
+      const issue = await world.issue({});
+      world.settings({ merge: { enabled: false } });
+      await world.settle(3);
+      const forge = join(world.root, '.forge');
+      if (isRoot) {
+        mount(world, '--bind', forge, forge);
+        execFileSync('mount', ['-o', 'remount,bind,ro', forge]);
+      } else {
+        chmodSync(join(forge, 'forge.db'), 0o444);
+        chmodSync(forge, 0o555);
+        world.atEnd(() => chmodSync(forge, 0o755));
+      }
+      const { code, stderr } = await world.cli('run', '--until-idle');
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/read-only|cannot be opened/);
+      expect(stderr).toContain('writ');
+      const { tasks } = await world.status();
+      expect(tasks).toMatchObject([{ issue, state: 'awaiting_critic' }]);
+      expect((await world.cli('doctor')).code).toBe(1);
+    },
+  );
 });
 
 describe('a damaged database', () => {
@@ -144,6 +155,7 @@ describe('a damaged database', () => {
     const issue = await world.issue({});
     await world.settle();
     const database = join(world.root, '.forge', 'forge.db');
+    new Database(database).pragma('wal_checkpoint(TRUNCATE)');
     const damaged = readFileSync(database);
     damaged.fill(0x2a, 0, 2048);
     writeFileSync(database, damaged);
@@ -156,7 +168,9 @@ describe('a damaged database', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/is damaged .* moved to .*forge\.db\.corrupt-.*nothing was deleted/s);
     expect(existsSync(database)).toBe(false);
-    const aside = readdirSync(join(world.root, '.forge')).find((name) => /^forge\.db\.corrupt-[^-]*-.*Z$/.test(name));
+    const aside = readdirSync(join(world.root, '.forge')).find((name) =>
+      /^forge\.db\.corrupt-[^-]*-.*Z$/.test(name),
+    );
     expect(readFileSync(join(world.root, '.forge', aside!)).equals(damaged)).toBe(true);
 
     const again = await world.issue({ title: 'After the damage' });

@@ -93,7 +93,10 @@ describe('people', () => {
     halt.lift();
     const { stderr } = await world.finished(runner, 3);
     expect(stderr).toContain(`forge-loop issue ready ${issue}`);
-    expect(await world.task(issue)).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'body_edited' } });
+    expect(await world.task(issue)).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'body_edited' },
+    });
     expectUnmoved(world);
 
     world.script({
@@ -126,7 +129,9 @@ describe('people', () => {
     expect(await world.event('person_pushed')).toBeDefined();
   });
 
-  test('merge it themselves, which closes the issue: that is merged, not issue_closed (dispatch 44)', async ({ world }) => {
+  test('merge it themselves, which closes the issue: that is merged, not issue_closed (dispatch 44)', async ({
+    world,
+  }) => {
     const { halt, issue, runner, task } = await atTheCritic(world);
     world.git('merge', '--quiet', '--squash', task.branch);
     world.git('commit', '--quiet', '-m', `Fixes #${issue}`);
@@ -138,7 +143,9 @@ describe('people', () => {
     expect(world.git('log', '-1', '--format=%s').trim()).toBe(`Fixes #${issue}`);
   });
 
-  test('close the issue while its candidate is tested: refused, and trunk stays (dispatch 44)', async ({ world }) => {
+  test('close the issue while its candidate is tested: refused, and trunk stays (dispatch 44)', async ({
+    world,
+  }) => {
     const halt = world.halt('candidate');
     world.settings({ gate: { commands: [`[ -e .git ] || { ${halt.shell}; }`] } });
     const issue = await world.issue({});
@@ -163,7 +170,10 @@ describe('the operator’s checkout', () => {
     const issue = await world.issue({});
     const { stderr } = await world.settle(3);
     expect(stderr).toContain('README.md');
-    expect(await world.task(issue)).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'dirty_checkout' } });
+    expect(await world.task(issue)).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'dirty_checkout' },
+    });
     const why = await world.json<{ issues: { why: string }[] }>('why', String(issue));
     expect(why.issues[0]?.why).toMatch(/dirty_checkout.*uncommitted changes in README\.md.*commit or stash/);
     expect(world.read('README.md')).toBe('# My unfinished edit\n');
@@ -176,7 +186,9 @@ describe('the operator’s checkout', () => {
     expect(world.git('rev-parse', 'main^').trim()).toBe(mine);
   });
 
-  test('is dirty: a runner that stays merges by itself when the edit is stashed, and the stash is whole', async ({ world }) => {
+  test('is dirty: a runner that stays merges by itself when the edit is stashed, and the stash is whole', async ({
+    world,
+  }) => {
     world.write('README.md', '# My unfinished edit\n');
     const issue = await world.issue({});
     const runner = world.run();

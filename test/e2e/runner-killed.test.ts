@@ -10,7 +10,10 @@ import { type Json, type Rule, test } from '../support/e2e/world.ts';
 
 const FINISH = { shell: 'echo done > done-$FORGE_ISSUE.txt' };
 const ASK_FOR_CHANGES = {
-  answer: { verdict: 'REQUEST_CHANGES', findings: [{ severity: 'sev2', message: 'It lacks a second line.' }] },
+  answer: {
+    verdict: 'REQUEST_CHANGES',
+    findings: [{ severity: 'sev2', message: 'It lacks a second line.' }],
+  },
 };
 
 interface Moment {
@@ -204,10 +207,13 @@ describe('the runner is killed', () => {
   test('at the first of each kind of event, again and again: still everything once (dispatch 36)', async ({
     world,
   }) => {
-    world.script({ when: { role: 'critic', round: 1 }, steps: [ASK_FOR_CHANGES] }, {
-      when: { role: 'coder', round: 2 },
-      steps: [{ append: { 'done-1.txt': 'more\n' } }],
-    });
+    world.script(
+      { when: { role: 'critic', round: 1 }, steps: [ASK_FOR_CHANGES] },
+      {
+        when: { role: 'coder', round: 2 },
+        steps: [{ append: { 'done-1.txt': 'more\n' } }],
+      },
+    );
     const issue = await world.issue({});
     const seen = new Set<string>(['runner_started', 'runner_stopped', 'process_stopped', 'recovered']);
     let kills = 0;

@@ -68,7 +68,10 @@ describe('what is missing is named before any work is begun', () => {
   test('settings, or settings that can be used', async ({ world }) => {
     world.write('WORKFLOW.md', '---\nagent: {kind: scripted\n---\n');
     const broken = await world.cli('run', '--until-idle');
-    expect(broken).toMatchObject({ code: 1, stderr: expect.stringMatching(/WORKFLOW\.md.*line \d|WORKFLOW\.md:\d/) });
+    expect(broken).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/WORKFLOW\.md.*line \d|WORKFLOW\.md:\d/),
+    });
     rmSync(join(world.root, 'WORKFLOW.md'));
     const missing = await world.cli('run', '--until-idle');
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('forge-loop init') });
@@ -98,7 +101,9 @@ describe('it works all the same', () => {
     );
   });
 
-  test('from a folder below, with an origin, and with hooks of the operator that must not run', async ({ world }) => {
+  test('from a folder below, with an origin, and with hooks of the operator that must not run', async ({
+    world,
+  }) => {
     const origin = join(world.folder, 'origin.git');
     execFileSync('git', ['init', '--quiet', '--bare', origin], { env: world.env });
     world.git('remote', 'add', 'origin', origin);
@@ -111,7 +116,10 @@ describe('it works all the same', () => {
     }
     const issue = await world.issue({});
     mkdirSync(join(world.root, 'deep', 'er'), { recursive: true });
-    const runner = startProgram(['run', '--until-idle'], { cwd: join(world.root, 'deep', 'er'), env: world.env });
+    const runner = startProgram(['run', '--until-idle'], {
+      cwd: join(world.root, 'deep', 'er'),
+      env: world.env,
+    });
     await world.finished(runner);
     expect(await world.task(issue)).toMatchObject({ state: 'merged' });
     expect(world.read(`done-${issue}.txt`)).toBe('done\n');

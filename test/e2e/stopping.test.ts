@@ -91,7 +91,9 @@ test('`stop` is a drain and `stop --now` is not; SIGTERM is like SIGINT', async 
   await expectMergedOnce(world, issue);
 });
 
-test('`pause` starts nothing new and says so; `resume` goes on; one task can be held alone', async ({ world }) => {
+test('`pause` starts nothing new and says so; `resume` goes on; one task can be held alone', async ({
+  world,
+}) => {
   const halt = waiting(world);
   const [issue, other] = [await world.issue({}), await world.issue({ title: 'Another one' })];
   const runner = world.run();
@@ -102,10 +104,14 @@ test('`pause` starts nothing new and says so; `resume` goes on; one task can be 
   halt.lift();
   await world.event('turn_completed', (_, { task }) => task !== null);
   await world.until('both turns to end', async () =>
-    (await Promise.all([world.turns(issue), world.turns(other)])).flat().every((turn) => turn.status === 'finished'),
+    (await Promise.all([world.turns(issue), world.turns(other)]))
+      .flat()
+      .every((turn) => turn.status === 'finished'),
   );
   await world.event('hold_set', (data) => data.reason === 'operator_pause');
-  const { loop, issues } = await world.json<{ loop: string[]; issues: { issue: number; why: string }[] }>('why');
+  const { loop, issues } = await world.json<{ loop: string[]; issues: { issue: number; why: string }[] }>(
+    'why',
+  );
   expect(loop.join()).toContain('paused by Öperator O’Hara');
   expect(issues.find((line) => line.issue === other)?.why).toContain('operator_pause');
   expect(await world.task(issue)).toMatchObject({ state: 'running', gate: null });

@@ -24,7 +24,9 @@ describe('continuation', () => {
     ]);
     expect(readFileSync(join(task.workspace!, 'tries.txt'), 'utf8')).toBe('again\n'.repeat(3));
     expect(await world.event('worktree_preserved')).toMatchObject({ data: { path: task.workspace } });
-    expect(world.git('show', `${task.branch}:tries.txt`), 'and it is on the branch').toBe('again\n'.repeat(3));
+    expect(world.git('show', `${task.branch}:tries.txt`), 'and it is on the branch').toBe(
+      'again\n'.repeat(3),
+    );
     expect(await world.labels(issue)).toEqual(['loop:needs-review']);
     expect(world.comments(issue)).toContain('max_turns_reached');
   });
@@ -37,7 +39,9 @@ describe('continuation', () => {
       { when: { role: 'coder', round: 1 }, steps: [{ write: { 'answer.txt': 'half\n' } }] },
       { when: { role: 'coder' }, steps: [{ write: { 'answer.txt': 'whole\n' } }] },
     );
-    const issue = await world.issue({ body: 'The file `answer.txt` must contain `whole`. BODY-OF-THE-ISSUE' });
+    const issue = await world.issue({
+      body: 'The file `answer.txt` must contain `whole`. BODY-OF-THE-ISSUE',
+    });
     await world.settle();
     const { sessionIds, id } = await expectMergedOnce(world, issue);
     expect(sessionIds).toHaveLength(1);
@@ -53,11 +57,16 @@ describe('continuation', () => {
     expect(second).not.toContain('BODY-OF-THE-ISSUE');
   });
 
-  test('the issue is closed between turns: no further turn, no process started (dispatch 24)', async ({ world }) => {
+  test('the issue is closed between turns: no further turn, no process started (dispatch 24)', async ({
+    world,
+  }) => {
     const halt = world.halt('gate');
     const starts = join(world.folder, 'starts');
     world.settings({ gate: { commands: [`${halt.shell}; exit 1`] } });
-    world.script({ when: { role: 'coder' }, steps: [{ shell: `echo started >> ${quoted(starts)}; echo x >> x` }] });
+    world.script({
+      when: { role: 'coder' },
+      steps: [{ shell: `echo started >> ${quoted(starts)}; echo x >> x` }],
+    });
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
     await halt.arrived();
@@ -66,14 +75,19 @@ describe('continuation', () => {
     await world.finished(runner);
     expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'issue_closed', turns: 1 });
     expect(readFileSync(starts, 'utf8')).toBe('started\n');
-    expect(world.git('log', '--format=%s', 'main'), 'nothing landed').toBe('Configure the loop\nConfigure the loop\n');
+    expect(world.git('log', '--format=%s', 'main'), 'nothing landed').toBe(
+      'Configure the loop\nConfigure the loop\n',
+    );
   });
 });
 
 describe('a turn in flight is stopped', () => {
   const stuck = (world: World) => {
     const halt = world.halt('turn');
-    world.script({ when: { role: 'coder' }, steps: [{ write: { 'half.txt': 'half\n' } }, { shell: halt.shell }] });
+    world.script({
+      when: { role: 'coder' },
+      steps: [{ write: { 'half.txt': 'half\n' } }, { shell: halt.shell }],
+    });
     return halt;
   };
 
@@ -117,7 +131,9 @@ describe('a turn in flight is stopped', () => {
     expect(world.read('half.txt')).toBe('half\n');
   });
 
-  test('by the budget, as soon as the usage is known, and the usage is not lost (dispatch 28, 51)', async ({ world }) => {
+  test('by the budget, as soon as the usage is known, and the usage is not lost (dispatch 28, 51)', async ({
+    world,
+  }) => {
     world.settings({ budget: { usd: 1 } });
     const halt = world.halt('turn');
     world.script({
@@ -153,11 +169,17 @@ describe('a turn in flight is stopped', () => {
     const task = await world.task(issue);
     expect(task).toMatchObject({ state: 'abandoned', reason: 'error_max_retries', turns: 3 });
     expect(task.sessionIds).toHaveLength(1);
-    expect((await world.turns(issue)).map((turn) => turn.status)).toEqual(['timed_out', 'timed_out', 'timed_out']);
+    expect((await world.turns(issue)).map((turn) => turn.status)).toEqual([
+      'timed_out',
+      'timed_out',
+      'timed_out',
+    ]);
     expect((await halt.arrived(3)).filter(isLiving)).toEqual([]);
   });
 
-  test('by silence: it waits out a backoff, not a slot, and `resume` cuts that short (dispatch 41)', async ({ world }) => {
+  test('by silence: it waits out a backoff, not a slot, and `resume` cuts that short (dispatch 41)', async ({
+    world,
+  }) => {
     world.settings({ agent: { stall_timeout_ms: 1500 } });
     const halt = stuck(world);
     const issue = await world.issue({});
@@ -166,7 +188,10 @@ describe('a turn in flight is stopped', () => {
     expect(held.data).toMatchObject({ reason: 'retry_backoff', detail: expect.stringContaining('1500 ms') });
     expect(held.data.until! - held.at).toBeGreaterThanOrEqual(10_000);
     expect(held.data.until! - held.at).toBeLessThanOrEqual(12_500);
-    expect(await world.status()).toMatchObject({ slots: { used: 0 }, tasks: [{ state: 'running', turn: null }] });
+    expect(await world.status()).toMatchObject({
+      slots: { used: 0 },
+      tasks: [{ state: 'running', turn: null }],
+    });
     halt.lift();
     await world.json('resume', String(issue));
     await world.finished(runner);
@@ -226,6 +251,8 @@ echo done > done-1.txt
 /** What the agent was told, turn by turn, as the loop keeps it beside its logs. */
 function promptsOf(world: World, task: string, role: string): string[] {
   const folder = world.logs(task);
-  const names = readdirSync(folder).filter((name) => name.startsWith(`${role}-`) && name.endsWith('.prompt.md'));
+  const names = readdirSync(folder).filter(
+    (name) => name.startsWith(`${role}-`) && name.endsWith('.prompt.md'),
+  );
   return names.sort().map((name) => readFileSync(join(folder, name), 'utf8'));
 }

@@ -86,6 +86,10 @@ export interface World {
   task(issue: number): Promise<Task>;
   turns(issue: number): Promise<TurnRow[]>;
   store(): Promise<Store>;
+  /** Closes the test's own look at the database, for tests that tamper with the file. */
+  lookAway(): Promise<void>;
+  /** Undone before the world goes, the last one first. */
+  atEnd(undo: () => void): void;
   /** The pull requests of an issue, as their files. */
   pulls(issue: number): string[];
   /** Where a task keeps its prompts and logs. */
@@ -120,6 +124,7 @@ export function makeWorld(): World {
     LANG: 'C.UTF-8',
   };
   const programs: Program[] = [];
+  const undone: (() => void)[] = [];
   let store: Store | null = null;
 
   for (const path of [root, stateHome, home]) mkdirSync(path, { recursive: true });
@@ -162,6 +167,8 @@ export function makeWorld(): World {
     task,
     turns: async (issue) => (await opened()).turns((await task(issue)).id),
     store: opened,
+    lookAway,
+    atEnd: (undo) => void undone.unshift(undo),
     pulls,
     logs: (id) => {
       const repositories = readdirSync(join(stateHome, 'forge-loop')).filter((name) => name !== 'workspaces');
@@ -264,6 +271,11 @@ export function makeWorld(): World {
     return store;
   }
 
+  async function lookAway(): Promise<void> {
+    await store?.close();
+    store = null;
+  }
+
   async function task(issue: number): Promise<Task> {
     const found = (await (await opened()).tasks({ issue })).at(-1);
     if (!found) throw new Error(`#${issue} has no task`);
@@ -309,9 +321,10 @@ export function makeWorld(): World {
 
   async function dispose(): Promise<void> {
     await Promise.all(programs.map((program) => program.kill()));
-    await store?.close();
+    await lookAway();
     for (const pid of processesAbout(folder)) kill(pid);
     await until('what was left to be gone', () => processesAbout(folder).length === 0);
+    for (const undo of undone) undo();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
