@@ -10,7 +10,7 @@ export default defineConfig({
           testTimeout: 30_000,
         },
       },
-      { test: { name: 'simulation', include: ['test/simulation/**/*.test.ts'], testTimeout: 180_000 } },
+      { test: { name: 'simulation', include: ['test/simulation/**/*.test.ts'], testTimeout: 600_000 } },
       {
         test: {
           name: 'e2e',

@@ -110,7 +110,7 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       expect(await readFile(inWorkspace('where'), 'utf8')).toBe(`${workspace}\n`);
       expect(await readFile(inWorkspace('identity'), 'utf8')).toContain('Ada <ada@example.com>');
       const environment = await readFile(inWorkspace('environment'), 'utf8');
-      expect(environment.split('\n').filter((line) => !/^FORGE_(RESULT|SCRIPT)=/.test(line))).toEqual([
+      expect(environment.split('\n').filter((line) => !/^FORGE_(RESULT|SCRIPT|LAUNCH)=/.test(line))).toEqual([
         'FORGE_ISSUE=7',
         `FORGE_MARK=${task}`,
         'FORGE_RESUME=0',

@@ -4,7 +4,7 @@
  * A worker never decides by itself and holds nothing that a crash could lose. A failure here ends this worker's step,
  * never the daemon.
  */
-import { isRun, type PendingAction, type Run } from '../core/action.ts';
+import { type Action, isRun, type PendingAction, type Run } from '../core/action.ts';
 import { decide } from '../core/decide.ts';
 import type { Decision, Facts } from '../core/decision.ts';
 import { event, type TurnStatus } from '../core/event.ts';
@@ -157,13 +157,15 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       }
       return decideAndCommit(held, stored, null);
     }
-    if (pending.notBefore > clock.now()) return deferred(held, stored, pending);
+    const isOldLanding = pending.action.kind === 'land' && !fresh;
+    const isHalfLanded = isOldLanding && (await hasLanded(pending.action));
+    if (pending.notBefore > clock.now()) return deferred(held, stored, pending, isHalfLanded);
     if (isRun(pending.action)) {
       if (pending.startedAt === null) return startRun(held, stored, pending, pending.action, fresh);
       await takeOver(ports, id, held);
       return null;
     }
-    if (pending.action.kind === 'land' && !fresh) {
+    if (isOldLanding && !isHalfLanded) {
       await decideAgain(held, stored);
       return null;
     }
@@ -214,6 +216,11 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     return null;
   }
 
+  /** Trunk has moved already; only performing it again finishes what was cut short, in checkouts and pull request. */
+  async function hasLanded(action: Action): Promise<boolean> {
+    return action.kind === 'land' && ports.forge.onTrunk(action.permit.candidate.sha);
+  }
+
   /** A merge that was permitted a while ago is permitted no more: it is dropped and looked at anew. */
   async function decideAgain(held: Lease, { version }: StoredTask): Promise<void> {
     await store.commit({
@@ -227,10 +234,15 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   }
 
   /** An effect waits for its next try; meanwhile only an ending may overtake it. */
-  async function deferred(held: Lease, stored: StoredTask, pending: PendingAction): Promise<Rest | null> {
+  async function deferred(
+    held: Lease,
+    stored: StoredTask,
+    pending: PendingAction,
+    isHalfLanded: boolean,
+  ): Promise<Rest | null> {
     const why = `${pending.action.kind} failed ${pending.attempts}×; tried again later`;
     const waits: Rest = { why, until: pending.notBefore, for: 'time' };
-    if (isEnded(stored.task)) return waits;
+    if (isEnded(stored.task) || isHalfLanded) return waits;
     const rest = await decideAndCommit(held, stored, why);
     return rest ? waits : null;
   }

@@ -4,15 +4,13 @@
  * Looking again is the point: between a look and a signal a process may fork, and its child carries the same mark.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type LiveProcess, liveProcesses, markOf } from './table.ts';
+import { type LiveProcess, liveProcesses, wasGiven } from './table.ts';
 
 export interface Lineage {
   /** Process groups that are ours; a session of that number counts too, so that a shell's job control hides nobody. */
   groups: readonly number[];
-  /** Whoever carries this mark is ours as well, wherever it went. */
-  mark: string | null;
-  /** Start time of the eldest: whoever is older can't be a descendant. */
-  since: string | null;
+  /** Whoever has this entry in its environment is ours as well, wherever it went. */
+  mark: string;
 }
 
 export interface Extinguished {
@@ -41,12 +39,12 @@ export async function extinguish(lineage: Lineage): Promise<Extinguished> {
   }
 }
 
-function membersOf({ groups, mark, since }: Lineage): LiveProcess[] {
+function membersOf({ groups, mark }: Lineage): LiveProcess[] {
   const inGroup = (live: LiveProcess) =>
     groups.includes(live.group) || (live.session !== null && groups.includes(live.session));
-  const marked = (live: LiveProcess) =>
-    mark !== null && (since === null || Number(live.startTime) >= Number(since)) && markOf(live.pid) === mark;
-  return liveProcesses().filter((live) => live.pid !== process.pid && (inGroup(live) || marked(live)));
+  return liveProcesses().filter(
+    (live) => live.pid !== process.pid && (inGroup(live) || wasGiven(live.pid, mark)),
+  );
 }
 
 /** A group is killed as one, so that it can't outrun us by forking. */

@@ -76,7 +76,8 @@ describe('a launch', () => {
     expect(await readFile(request.logPath, 'utf8')).toBe(result.tail);
     const seen = result.tail.split('\n').flatMap((line) => /^([A-Z_]+)=/.exec(line)?.[1] ?? []);
     const shells = ['PWD', 'OLDPWD', 'SHLVL', '_'];
-    expect(seen.filter((name) => !shells.includes(name)).sort()).toEqual(Object.keys(request.env).sort());
+    const given = [...Object.keys(request.env), 'FORGE_LAUNCH'];
+    expect(seen.filter((name) => !shells.includes(name)).sort()).toEqual(given.sort());
   });
 
   test('gives the child streams that can be opened by name', async () => {
@@ -260,6 +261,16 @@ describe('output', () => {
 });
 
 describe('recovery', () => {
+  test('the end of one launch of a task does not touch another launch of it (dispatch 39)', async () => {
+    const abort = new AbortController();
+    const lasting = processes.launch(sh('echo $$ > lasting; sleep 1000', { signal: abort.signal }));
+    const pids = await pidsIn(join(dir, 'lasting'), 1);
+    expect(await processes.launch(sh('exit 0'))).toMatchObject({ code: 0 });
+    expect(aliveOf(pids)).toEqual(pids);
+    abort.abort();
+    expect(await lasting).toMatchObject({ cancelled: true });
+  });
+
   test('stops what a dead runner left, in its group and out of it, and nobody else (dispatch 37)', async () => {
     const script = `echo $$ > pids; setsid sh -c "trap '' TERM; echo \\$\\$ >> pids; while :; do sleep 0.1; done" & sleep 1000`;
     const runner = await startRunner({ release: true, launch: launchOf(script) });

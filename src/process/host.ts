@@ -9,13 +9,14 @@
  * its environment escapes; only a sandbox holds that one.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { ProcessRecord } from '../store/store.ts';
 import { extinguish } from './extinguish.ts';
 import { collectOutput } from './output.ts';
-import { type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
+import { LAUNCH, type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
 import { openStreams, type Streams } from './streams.ts';
 import { bootId, processAt } from './table.ts';
 
@@ -57,7 +58,8 @@ async function live(request: LaunchRequest): Promise<Partial<LaunchResult>> {
     },
   );
   try {
-    const held = await hold(request, streams);
+    const mark = `${LAUNCH}=${randomUUID()}`;
+    const held = await hold(request, streams, mark);
     const refused = await refusal(request, held);
     if (refused) {
       held.child.kill('SIGKILL');
@@ -66,11 +68,7 @@ async function live(request: LaunchRequest): Promise<Partial<LaunchResult>> {
     }
     held.gate.end('go\n');
     const end = await firstEnd(held, request);
-    const { survivors } = await extinguish({
-      groups: [held.pid],
-      mark: request.env[MARK] ?? null,
-      since: held.startTime,
-    });
+    const { survivors } = await extinguish({ groups: [held.pid], mark });
     if (survivors.length > 0) await output.note(`still running after SIGKILL: ${survivors.join(', ')}`);
     const { code, signal } = await held.exited;
     return {
@@ -95,11 +93,11 @@ interface Held {
   exited: Promise<{ code: number | null; signal: string | null }>;
 }
 
-async function hold(request: LaunchRequest, streams: Streams): Promise<Held> {
+async function hold(request: LaunchRequest, streams: Streams, mark: string): Promise<Held> {
   try {
     const child = spawn('/bin/sh', ['-c', HELD, 'sh', ...request.argv], {
       cwd: request.cwd,
-      env: request.env,
+      env: { ...request.env, [LAUNCH]: mark.slice(LAUNCH.length + 1) },
       detached: true,
       stdio: [streams.stdinFd, streams.outputFd, streams.outputFd, 'pipe'],
     });
@@ -159,7 +157,7 @@ async function isAlive(record: ProcessRecord): Promise<boolean> {
 async function stop(task: string, records: readonly ProcessRecord[]): Promise<number[]> {
   const groups: number[] = [];
   for (const record of records) if (await isAlive(record)) groups.push(record.pid);
-  const { stopped, survivors } = await extinguish({ groups, mark: task, since: null });
+  const { stopped, survivors } = await extinguish({ groups, mark: `${MARK}=${task}` });
   if (survivors.length > 0) {
     throw new Error(
       `task ${task}: processes ${survivors.join(', ')} could not be killed; end them and try again`,

@@ -43,3 +43,6 @@ export interface Processes {
 
 /** The environment variable that marks everything started for a task. */
 export const MARK = 'FORGE_MARK';
+
+/** Marks what one launch started: a runner that lost its task must not take its successor's children for its own. */
+export const LAUNCH = 'FORGE_LAUNCH';

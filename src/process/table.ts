@@ -8,7 +8,6 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { MARK } from './process.ts';
 
 export interface LiveProcess {
   pid: number;
@@ -32,11 +31,10 @@ export function processAt(pid: number): LiveProcess | null {
   return onLinux ? fromProc(pid) : (ps('-o', 'pid=,pgid=,stat=,lstart=', '-p', String(pid))[0] ?? null);
 }
 
-/** The value of FORGE_MARK a process was started with; null when it has none or belongs to somebody else. */
-export function markOf(pid: number): string | null {
+/** Whether a process was started with this entry in its environment; false when it belongs to somebody else. */
+export function wasGiven(pid: number, entry: string): boolean {
   const environ = onLinux ? read(`/proc/${pid}/environ`) : null;
-  const marked = environ?.split('\0').find((entry) => entry.startsWith(`${MARK}=`));
-  return marked?.slice(MARK.length + 1) ?? null;
+  return environ?.split('\0').includes(entry) ?? false;
 }
 
 /** Changes with every start of the machine. */

@@ -183,6 +183,9 @@ describe('the runner is killed', () => {
     const task = await expectMergedOnce(world, issue);
     expect(world.git('rev-list', '--count', `${before.trim()}..main`).trim()).toBe('1');
     expect(task.mergedSha).toBe(world.git('rev-parse', 'main').trim());
+    expect(await world.event('merge_observed'), 'it was ours, not a person’s').toMatchObject({
+      data: { by: 'loop' },
+    });
   });
 
   test('queued, in a backoff: it waits out what was left of it (dispatch 36, 41)', async ({ world }) => {
