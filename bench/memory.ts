@@ -61,7 +61,7 @@ async function resident(tasks: number): Promise<number> {
     const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${runner.pid}/status`, 'utf8'))?.[1]);
     const gone = new Promise((resolve) => runner.once('exit', resolve));
     runner.kill('SIGTERM');
-    runner.kill('SIGTERM');
+    runner.kill('SIGINT');
     await gone;
     return rss;
   } finally {

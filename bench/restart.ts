@@ -14,7 +14,7 @@ export async function restart(): Promise<Measured> {
     await exited(fresh.runner);
     const resumed = await untilTurn(place, 2);
     resumed.runner.kill('SIGTERM');
-    resumed.runner.kill('SIGTERM');
+    resumed.runner.kill('SIGINT');
     await exited(resumed.runner);
     return {
       name: 'restart after SIGKILL to the resumed turn',

@@ -5,22 +5,22 @@ import { processesWith } from './proc.ts';
 import type { World } from './world.ts';
 
 export async function expectMergedOnce(world: World, issue: number): Promise<Task> {
-  const { tasks } = await world.status();
-  const [view, ...others] = tasks.filter((task) => task.issue === issue);
+  const store = await world.store();
+  const [found, ...others] = await store.tasks({ issue });
   expect(others, 'one task for the issue').toEqual([]);
-  expect(view).toMatchObject({ state: 'merged', reason: null, turn: null, interrupted: false });
+  const { task } = found!;
+  expect(task).toMatchObject({ state: 'merged', reason: null, turn: null, hold: null });
 
   const commits = world.git('log', '--format=%H', `--grep=^Issue: #${issue}$`, 'main').trim().split('\n');
-  expect(commits, 'one merge commit on trunk').toEqual([view?.mergedSha]);
+  expect(commits, 'one merge commit on trunk').toEqual([task.mergedSha]);
   const [pull, ...morePulls] = world.pulls(issue);
   expect(morePulls, 'one pull request').toEqual([]);
   expect(pull).toMatch(/^state: merged$/m);
 
-  const task = await world.task(issue);
   expect(processesWith(`FORGE_MARK=${task.id}`), 'no process of the task is left').toEqual([]);
   await expectEventsWithoutGap(world);
   await expectCountsKept(world, task);
-  expect(await (await world.store()).pendingActions(task.id), 'nothing is left to do').toEqual([]);
+  expect(await store.pendingActions(task.id), 'nothing is left to do').toEqual([]);
   expect(task.workspace, 'its workspace is gone').toBeNull();
   expect(world.git('branch', '--list', task.branch)).toBe('');
   expect(world.git('status', '--porcelain', '--untracked-files=all'), 'the checkout is clean').toBe('');
