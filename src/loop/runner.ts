@@ -197,7 +197,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     if (!found) {
       found = createWorker(driver, id, (settledWorker) => {
         if (settledWorker.rest()?.for === 'ended') workers.delete(id);
-        if (!anyBusy()) alarm.ring();
+        if (!anyBusy()) alarm.nudge();
       });
       workers.set(id, found);
     }
@@ -305,6 +305,10 @@ function createAlarm() {
   return {
     ring(): void {
       rung = true;
+      wakeUp?.();
+    },
+    /** Ends a wait that is under way; unlike a ring it is not remembered, or every look would cause the next one. */
+    nudge(): void {
       wakeUp?.();
     },
     async wait(clock: Ports['clock'], ms: number): Promise<void> {

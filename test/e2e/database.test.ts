@@ -50,6 +50,7 @@ function fill(folder: string): () => void {
   return () => rmSync(path);
 }
 
+// A disk that is full needs a mount of its own, which needs root.
 describe.skipIf(cannotMount !== null)('a full disk', () => {
   test('under .forge, mid-turn: commands say so, and the loop goes on when there is space (dispatch 43)', async ({
     world,
@@ -124,6 +125,7 @@ describe.skipIf(cannotMount !== null)('a full disk', () => {
 
 describe('a read-only database', () => {
   const isRoot = process.getuid?.() === 0;
+  // Root may write to files that are read-only; for root it takes a mount.
   test.skipIf(isRoot && cannotMount !== null)(
     'is an error with advice; it can still be read (dispatch 43)',
     async ({ world }) => {
