@@ -9,10 +9,10 @@ export async function restart(): Promise<Measured> {
   const place = await scratch(workflow(HANGING));
   try {
     place.issue(1, 'Issue 1', 'Creates `work-1.txt`.');
-    const fresh = await untilTurn(place, 1);
+    const fresh = await untilTurn(place);
     fresh.runner.kill('SIGKILL');
     await exited(fresh.runner);
-    const resumed = await untilTurn(place, 2);
+    const resumed = await untilTurn(place);
     resumed.runner.kill('SIGTERM');
     resumed.runner.kill('SIGINT');
     await exited(resumed.runner);
@@ -29,8 +29,8 @@ export async function restart(): Promise<Measured> {
   }
 }
 
-/** Counts turn_started events that the runner prints as JSON lines. */
-async function untilTurn(place: Scratch, _nth: number): Promise<{ runner: ChildProcess; took: number }> {
+/** Until the runner says, as a JSON line, that a turn started. */
+async function untilTurn(place: Scratch): Promise<{ runner: ChildProcess; took: number }> {
   const start = performance.now();
   const runner = place.start(['--json', 'run']);
   return new Promise((resolve, reject) => {
