@@ -1,16 +1,20 @@
-/** What people write for a task: its id, the beginning of its id, or an issue's number for its latest attempt. */
+/**
+ * What people write for a task: its id, the beginning of its id, or an issue's number for its latest attempt. Digits
+ * alone always mean an issue: `task abandon 9` must not hit some task whose id happens to begin with a 9.
+ */
 import type { StoredTask } from '../core/task.ts';
 import { UserError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 
-export async function findTask(store: Store | null, reference: string): Promise<StoredTask> {
+export async function findTask(store: Pick<Store, 'tasks'> | null, reference: string): Promise<StoredTask> {
   const all = store ? await store.tasks() : [];
   const exact = all.find(({ task }) => task.id === reference);
   if (exact) return exact;
   const number = issueNumber(reference);
-  const ofIssue = all.filter(({ task }) => task.issue === number && number !== null);
+  const ofIssue = number === null ? [] : all.filter(({ task }) => task.issue === number);
   if (ofIssue.length > 0) return ofIssue.reduce((a, b) => (b.task.attempt > a.task.attempt ? b : a));
-  const beginning = all.filter(({ task }) => reference !== '' && task.id.startsWith(reference.toLowerCase()));
+  const isPrefix = number === null && reference !== '';
+  const beginning = isPrefix ? all.filter(({ task }) => task.id.startsWith(reference.toLowerCase())) : [];
   if (beginning.length === 1) return beginning[0]!;
   if (beginning.length > 1) {
     throw new UserError(
