@@ -31,7 +31,7 @@ async function resident(tasks: number): Promise<number> {
     for (let number = 1; number <= tasks; number++) {
       place.issue(number, `Issue ${number}`, `Creates \`${number}.txt\`.`);
       const taskId = `t${number}`;
-      const contract = { title: `Issue ${number}`, body: 'x'.repeat(2000), hash: 'h' };
+      const contract = { title: `Issue ${number}`, body: 'x'.repeat(2000), hash: 'h', criteria: [] };
       const created = event('task_created', {
         kind: 'issue',
         issue: number,

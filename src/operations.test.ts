@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from './context.ts';
+import { contractOf } from './core/criteria.ts';
 import { event, type NewEvent } from './core/event.ts';
 import type { Reason, State } from './core/machine.ts';
 import type { StoredTask } from './core/task.ts';
@@ -50,8 +51,7 @@ async function taskOf(issue: number, id: string, attempt = 1): Promise<StoredTas
   const store = await context.writing();
   const at = context.now();
   const lease = await store.acquireLease(INTAKE_LEASE, 'test', at, MINUTE, () => true);
-  const { title, body, bodyHash } = (await (await context.forge()).issue(issue))!;
-  const contract = { title, body, hash: bodyHash };
+  const contract = contractOf((await (await context.forge()).issue(issue))!);
   const created = event('task_created', {
     kind: 'issue',
     issue,

@@ -5,6 +5,7 @@
  * and actions to write down, with "stop the run in flight", or with a rest and the reason for it.
  */
 import type { Action } from './action.ts';
+import { contractOf } from './criteria.ts';
 import {
   approval,
   approvalFor,
@@ -161,7 +162,7 @@ function hasNewContract(task: Task, facts: Facts): boolean {
 
 function acceptContract(task: Task, facts: Facts): Decision {
   const issue = facts.issue!;
-  const contract = { title: issue.title, body: issue.body, hash: issue.bodyHash };
+  const contract = contractOf(issue);
   // A session that was told the old text needs the new one; a session yet to begin gets it with its first prompt.
   const text = `${oneLine(issue.title)}\n\n${fence('issue', issue.body)}`;
   const told =

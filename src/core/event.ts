@@ -3,6 +3,7 @@
  *
  * A task's row is the fold of its events (`apply` in task.ts), so an event carries every value the row takes from it.
  */
+import type { Criterion } from './criteria.ts';
 import type { Evidence } from './gate.ts';
 import type { Reason, State } from './machine.ts';
 import type { Role } from './policy.ts';
@@ -47,6 +48,8 @@ export interface Contract {
   title: string;
   body: string;
   hash: string;
+  /** What the text lists as checkable, extracted when it was accepted. */
+  criteria: Criterion[];
 }
 
 export interface Checkpoint {

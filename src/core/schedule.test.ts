@@ -59,7 +59,7 @@ function gone(change: Partial<Task>): Task {
     state: 'abandoned',
     reason: 'max_turns_reached',
     endedAt: 0,
-    contract: { title: '', body: '', hash: 'hash' },
+    contract: { title: '', body: '', hash: 'hash', criteria: [] },
     ...change,
   };
 }

@@ -11,7 +11,7 @@ import {
   running,
 } from '../../test/support/play.ts';
 import { event, type LoopEvent, type NewEvent } from './event.ts';
-import { apply, fold, isEnded, occupiesSlot } from './task.ts';
+import { apply, fold, isEnded, occupiesSlot, revived, type Task } from './task.ts';
 
 describe('the row is the fold of the events', () => {
   const plays: [string, () => Play][] = [
@@ -48,6 +48,15 @@ describe('the row is the fold of the events', () => {
     const play = landing().landed();
     expect(fold('t1', JSON.parse(JSON.stringify(play.events)))).toEqual(play.task);
     expect(JSON.parse(JSON.stringify(play.task))).toEqual(play.task);
+  });
+
+  test('events and rows of a version that knew no criteria have none', () => {
+    const old = JSON.parse(JSON.stringify(running().events).replaceAll(/,"criteria":\[.*?\]/g, ''));
+    expect(JSON.stringify(old)).not.toContain('criteria');
+    const folded = fold('t1', old);
+    expect(folded.contract.criteria).toEqual([]);
+    const { criteria: _, ...contract } = folded.contract;
+    expect(revived({ ...folded, contract } as Task)).toEqual(folded);
   });
 
   test('other tasks and the loop’s own events say nothing about it', () => {
@@ -118,7 +127,7 @@ describe('feedback', () => {
 describe('evidence', () => {
   test('a verdict is of one contract: a new text voids it', () => {
     const play = merging();
-    const contract = { title: 't', body: 'b', hash: 'h2' };
+    const contract = { title: 't', body: 'b', hash: 'h2', criteria: [] };
     expect(apply(play.task, stamped(event('contract_updated', { contract }))).verdict).toBeNull();
   });
 

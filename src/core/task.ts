@@ -147,7 +147,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       };
     }
     case 'contract_updated':
-      return { ...task, contract: happened.data.contract, verdict: null };
+      return { ...task, contract: withCriteria(happened.data.contract), verdict: null };
     case 'workspace_ready':
       return {
         ...task,
@@ -296,6 +296,13 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
   }
 }
 
+/** A row as an older version wrote it, with what it lacks. */
+export function revived(row: Task): Task {
+  return { ...row, contract: withCriteria(row.contract) };
+}
+
+const withCriteria = (contract: Contract): Contract => ({ ...contract, criteria: contract.criteria ?? [] });
+
 type Birth = Extract<LoopEvent, { type: 'task_created' }>['data'];
 
 function born(id: string, birth: Birth, at: number): Task {
@@ -306,7 +313,7 @@ function born(id: string, birth: Birth, at: number): Task {
     attempt: birth.attempt,
     slug: birth.slug,
     branch: birth.branch,
-    contract: birth.contract,
+    contract: withCriteria(birth.contract),
     state: 'queued',
     reason: null,
     why: 'claimed',

@@ -3,6 +3,7 @@
  * Only the runner that holds the intake lease does this, so that two runners never answer one issue twice.
  */
 import { createHash } from 'node:crypto';
+import { contractOf } from '../core/criteria.ts';
 import { claimed } from '../core/decide.ts';
 import { type Contract, event } from '../core/event.ts';
 import type { Policy } from '../core/policy.ts';
@@ -136,7 +137,7 @@ export function nextAttempt(
     attempt,
     slug,
     branch: `loop/${issue.number}-${slug}${suffix}`,
-    contract: { title: issue.title, body: issue.body, hash: issue.bodyHash },
+    contract: contractOf(issue),
   };
 }
 

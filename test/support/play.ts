@@ -6,6 +6,7 @@
  * themselves and change the facts as they would; a test that wants another outcome says so with `failing`.
  */
 import { type Action, isRun, type PendingAction, type Run } from '../../src/core/action.ts';
+import { contractOf } from '../../src/core/criteria.ts';
 import { claimed, decide } from '../../src/core/decide.ts';
 import { type Decision, type Facts, transition } from '../../src/core/decision.ts';
 import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
@@ -82,9 +83,8 @@ export class Play {
 
   /** Creates the row, as intake does, and looks. */
   claim(issue = 7): this {
-    const { title, body, bodyHash: hash } = this.world.issue!;
     const slug = 'revoke';
-    const contract = { title, body, hash };
+    const contract = contractOf(this.world.issue!);
     const created = event('task_created', {
       kind: 'issue',
       issue,

@@ -31,7 +31,7 @@ export function claim(
   actions: Action[] = [],
   at = 10,
 ) {
-  const contract = { title: 'Title', body: 'Body', hash: 'h' };
+  const contract = { title: 'Title', body: 'Body', hash: 'h', criteria: [] };
   const created = {
     kind: 'issue',
     issue,

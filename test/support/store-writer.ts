@@ -36,7 +36,7 @@ await store.close();
 
 async function claim(issue: number) {
   const lease = await acquire(INTAKE_LEASE);
-  const contract = { title: 't', body: 'b', hash: 'h' };
+  const contract = { title: 't', body: 'b', hash: 'h', criteria: [] };
   const created = { kind: 'issue', issue, attempt: 1, slug: 's', branch: 'b', contract } as const;
   const queued = { from: 'none', to: 'queued', reason: null, why: 'claimed', ...NOWHERE } as const;
   const events = [event('task_created', created), event('worker_state_transition', queued)];

@@ -1,5 +1,5 @@
 /** A task's row: the whole task as JSON, and beside it the columns that are queried, always written together. */
-import { isEnded, occupiesSlot, type StoredTask, type Task } from '../../core/task.ts';
+import { isEnded, occupiesSlot, revived, type StoredTask, type Task } from '../../core/task.ts';
 import { isJudging } from '../rules.ts';
 import type { TaskFilter } from '../store.ts';
 import { type Connection, query } from './connection.ts';
@@ -41,7 +41,7 @@ export function liveTaskOf(connection: Connection, issue: number): string | unde
 }
 
 function stored(row: Pick<TasksTable, 'version' | 'data'>): StoredTask {
-  return { task: JSON.parse(row.data) as Task, version: row.version };
+  return { task: revived(JSON.parse(row.data) as Task), version: row.version };
 }
 
 function columns(task: Task): Omit<TasksTable, 'id' | 'version'> {
