@@ -5,6 +5,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Candidate } from '../core/event.ts';
+import type { Check, Remark } from '../core/remark.ts';
 import type { Forge } from './forge.ts';
 
 export interface People {
@@ -30,6 +31,10 @@ export interface People {
   deleteBranch(branch: string): Promise<void>;
   closePull(pull: number): Promise<void>;
   approve(pull: number): Promise<void>;
+  /** Somebody with write access says something about the head as it is now. */
+  remark(pull: number, remark: Pick<Remark, 'verdict' | 'body' | 'file' | 'line'>): Promise<void>;
+  /** CI reports a result for the head as it is now. */
+  reportCheck(pull: number, check: Pick<Check, 'name' | 'state'> & { log?: string }): Promise<void>;
   /** Everything that was said on a pull request. */
   conversation(pull: number): Promise<string>;
   readFile(branch: string, path: string): Promise<string | null>;
@@ -315,6 +320,118 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         await people.mergeByHand('loop/7-a', 'squash');
         await people.deleteBranch('loop/7-a');
         expect(await forge.pull(pull.number)).toMatchObject({ state: 'merged', headSha: null });
+      });
+    });
+
+    describe('what people and CI say', () => {
+      const plain = { verdict: 'comment', body: 'Why not a map?', file: null, line: null } as const;
+
+      it('knows who said what about which head, oldest first', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\nb\n' });
+        await people.remark(pull.number, plain);
+        await people.remark(pull.number, {
+          verdict: 'request_changes',
+          body: 'Handle the empty case.\n\nAnd "quotes" & 🚀.',
+          file: 'a.txt',
+          line: 2,
+        });
+        const { remarks } = (await forge.feedback(pull.number))!;
+        expect(remarks).toMatchObject([
+          { ...plain, mayWrite: true, where: { kind: 'pull', number: pull.number } },
+          {
+            verdict: 'request_changes',
+            body: 'Handle the empty case.\n\nAnd "quotes" & 🚀.',
+            file: 'a.txt',
+            line: 2,
+            headSha: sha,
+          },
+        ]);
+        expect(new Set(remarks.map(({ id }) => id)).size).toBe(2);
+        expect(remarks.every(({ author, at }) => author !== '' && at > 0)).toBe(true);
+        const again = await (await under.reopen()).feedback(pull.number);
+        expect(again).toEqual({ checks: [], remarks });
+      });
+
+      it('leaves out what the loop said itself, but not what a person said in its words', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        await forge.postReview(pull.number, {
+          marker: 'review:1',
+          headSha: sha,
+          verdict: 'REQUEST_CHANGES',
+          body: 'Not yet.',
+          comments: [],
+        });
+        await people.remark(pull.number, { ...plain, body: '<!-- forge-loop:review:1 -->\nDo it.' });
+        const { remarks } = (await forge.feedback(pull.number))!;
+        expect(remarks.map(({ body }) => body.includes('Do it.'))).toEqual([true]);
+      });
+
+      it('tells an approval from a request for changes, and binds both to their head', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        await people.remark(pull.number, { ...plain, verdict: 'request_changes' });
+        await people.approve(pull.number);
+        const theirs = await people.pushCommit('loop/7-a', { 'b.txt': 'b\n' });
+        await people.remark(pull.number, { ...plain, verdict: 'request_changes', body: 'Not b.' });
+        const { remarks } = (await forge.feedback(pull.number))!;
+        expect(remarks.map(({ verdict, headSha }) => [verdict, headSha])).toEqual([
+          ['request_changes', sha],
+          ['approve', sha],
+          ['request_changes', theirs],
+        ]);
+        expect((await forge.pull(pull.number))?.approvals).toMatchObject([{ headSha: sha }]);
+      });
+
+      it('reports the checks of the head as it is now, the newest result of each', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        await people.reportCheck(pull.number, { name: 'build', state: 'pending' });
+        await people.reportCheck(pull.number, { name: 'lint', state: 'green' });
+        await people.reportCheck(pull.number, { name: 'build', state: 'red', log: 'x\nexpected 1, got 2' });
+        const { checks } = (await forge.feedback(pull.number))!;
+        const byName = [...checks].sort((a, b) => (a.name < b.name ? -1 : 1));
+        expect(byName).toMatchObject([
+          { name: 'build', state: 'red', headSha: sha },
+          { name: 'lint', state: 'green', headSha: sha },
+        ]);
+        expect(byName[0]?.logTail).toContain('expected 1, got 2');
+        await people.pushCommit('loop/7-a', { 'b.txt': 'b\n' });
+        expect((await forge.feedback(pull.number))?.checks).toEqual([]);
+      });
+
+      it('has nothing to say about a pull request that does not exist', async () => {
+        expect(await forge.feedback(4711)).toBeNull();
+      });
+
+      it('finds commands on issues and pull requests, and only those made since', async () => {
+        const issue = await people.createIssue({ title: 'One', body: '/loop abandon' });
+        const { pull } = await openPull('loop/1-a', { 'a.txt': 'a\n' }, issue);
+        await people.comment(issue, 'Thank you.\n/loop hold');
+        await people.comment(issue, 'I would not say > /loop abandon here');
+        await people.remark(pull.number, { ...plain, body: '/loop explain' });
+        const { remarks, seen } = await forge.commands(0);
+        expect(remarks.map(({ where, body }) => [where.kind, where.number, body])).toEqual([
+          ['issue', issue, 'Thank you.\n/loop hold'],
+          ['pull', pull.number, '/loop explain'],
+        ]);
+        expect(seen).toBeGreaterThanOrEqual(remarks.at(-1)!.at);
+        expect((await forge.commands(seen + 60_000)).remarks).toEqual([]);
+        expect((await forge.commands(seen + 60_000)).seen).toBe(seen + 60_000);
+      });
+
+      it('answers a remark once per marker, also when asked by another process, and never hears itself', async () => {
+        const issue = await people.createIssue({ title: 'One', body: 'x' });
+        const { pull } = await openPull('loop/1-a', { 'a.txt': 'a\n' }, issue);
+        await people.comment(issue, '/loop explain');
+        await people.remark(pull.number, { ...plain, body: '/loop hold', file: 'a.txt', line: 1 });
+        const { remarks } = await forge.commands(0);
+        for (const remark of remarks) {
+          await forge.reply(remark, `command:${remark.id}`, '/loop is answered here.');
+          await (await under.reopen()).reply(remark, `command:${remark.id}`, '/loop is answered here.');
+        }
+        const onIssue = (await people.comments(issue)).filter((text) => text.includes('is answered here.'));
+        expect(onIssue).toHaveLength(1);
+        expect((await people.conversation(pull.number)).split('is answered here.')).toHaveLength(2);
+        expect((await forge.commands(0)).remarks).toEqual(remarks);
+        expect((await forge.feedback(pull.number))?.remarks).toHaveLength(1);
       });
     });
 

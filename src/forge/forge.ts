@@ -5,6 +5,7 @@
  * A forge that can't answer throws ForgeUnavailable; it never invents an answer.
  */
 import type { Candidate, Checkpoint } from '../core/event.ts';
+import type { PullFeedback, Remark, RemarkRef } from '../core/remark.ts';
 
 export interface Issue {
   number: number;
@@ -32,7 +33,7 @@ export interface Pull {
   /** Computed from the branch now; null when the branch is gone. */
   headSha: string | null;
   mergedSha: string | null;
-  /** People's approvals, each for one head. */
+  /** Approvals of people with write access, each for one head. */
   approvals: { headSha: string; by: string }[];
 }
 
@@ -84,6 +85,19 @@ export interface Forge {
     review: { marker: string; headSha: string; verdict: string; body: string; comments: ReviewComment[] },
   ): Promise<void>;
   closePull(pull: number, comment: string): Promise<void>;
+
+  /**
+   * What CI says about the pull request's head as it is now, and what people said on it so far. The loop's own words
+   * (its author and its marker) are left out. Null when there is no such pull request.
+   */
+  feedback(pull: number): Promise<PullFeedback | null>;
+  /**
+   * People's remarks with a line that begins with `/loop`, on any issue or pull request, made at `since` or later,
+   * oldest first. `seen` is the time of the newest remark of any kind, and never before `since`: where to go on.
+   */
+  commands(since: number): Promise<{ remarks: Remark[]; seen: number }>;
+  /** Answers a remark where it was made, in its thread if it has one; once per marker. */
+  reply(to: RemarkRef, marker: string, body: string): Promise<void>;
 
   /** The commit that would land: `headSha` on today's trunk, by `method`. */
   buildCandidate(input: {

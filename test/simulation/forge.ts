@@ -79,6 +79,26 @@ export function simForge(world: World): Forge {
       const found = world.pulls.find((pull) => pull.number === number);
       if (found && seen(found).state === 'open') found.state = 'closed';
     },
+    async feedback(number) {
+      const pull = world.pulls.find((one) => one.number === number);
+      if (!pull) return null;
+      const head = refs.get(pull.branch);
+      return structuredClone({
+        checks: world.checks.filter((check) => check.headSha === head),
+        remarks: world.remarks.filter(({ where }) => where.kind === 'pull' && where.number === number),
+      });
+    },
+    async commands(since) {
+      const remarks = world.remarks.filter(({ at, body }) => at >= since && /^\/loop\b/m.test(body));
+      return {
+        remarks: structuredClone(remarks),
+        seen: world.remarks.reduce((latest, { at }) => Math.max(latest, at), since),
+      };
+    },
+    async reply(to, marker, body) {
+      if (!world.replies.some((one) => one.marker === marker))
+        world.replies.push({ to: to.id, marker, body });
+    },
     async buildCandidate({ headSha, message, task }) {
       const trunk = world.trunk();
       const { files, conflicts } = repository.merge(trunk, headSha);

@@ -187,6 +187,7 @@ const WRITES = new Set([
     'deleteBranch',
     'ensurePull',
     'postReview',
+    'reply',
     'closePull',
     'buildCandidate',
     'land',

@@ -3,6 +3,7 @@
  * crash, and it watches: what must never happen is noticed here, independently of what the loop believes.
  */
 import { createHash } from 'node:crypto';
+import type { Check, Remark } from '../../src/core/remark.ts';
 import type { Issue, Pull } from '../../src/forge/forge.ts';
 import type { Store } from '../../src/store/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -40,6 +41,9 @@ export interface World {
   issues: Map<number, Issue>;
   comments: { issue: number; marker: string; body: string }[];
   pulls: SimPull[];
+  remarks: Remark[];
+  checks: Check[];
+  replies: { to: string; marker: string; body: string }[];
   workspaces: Map<string, SimWorkspace>;
   exports: Map<string, Tree>;
   sessions: Map<string, { messages: number }>;
@@ -71,6 +75,9 @@ export function createWorld(time: Timeline, random: Random): World {
     issues: new Map(),
     comments: [],
     pulls: [],
+    remarks: [],
+    checks: [],
+    replies: [],
     workspaces: new Map(),
     exports: new Map(),
     sessions: new Map(),

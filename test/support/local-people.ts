@@ -152,6 +152,16 @@ function peopleOf(forge: LocalForge, root: string, sh: Scratch['sh']): People {
     closePull: async (pull) =>
       edit(fileOf('pulls', pull), (text) => text.replace('state: open', 'state: closed')),
     approve: async (pull) => void (await forge.approvePull(pull, 'Ada')),
+    remark: async (pull, remark) => void (await forge.remark(pull, { by: 'Ada', ...remark })),
+    reportCheck: async (pull, { log, ...check }) =>
+      void (await forge.reportCheck(pull, {
+        by: 'CI',
+        job: null,
+        step: null,
+        link: null,
+        log: log ?? null,
+        ...check,
+      })),
     conversation: async (pull) => readFileSync(fileOf('pulls', pull), 'utf8'),
     readFile: async (branch, path) => {
       try {

@@ -10,6 +10,8 @@ export interface Comment {
   by: string;
   at: string;
   marker: string | null;
+  /** What a review says beside its text, such as its verdict and the head it is about. */
+  about?: Readonly<Record<string, string>>;
   text: string;
 }
 
@@ -20,6 +22,7 @@ export function writeComment(comment: Comment): string {
   const by = comment.by.replace(/\s+/g, ' ').trim() || 'unknown';
   const lines = [`### ${by} · ${comment.at}`];
   if (comment.marker !== null) lines.push(`<!-- forge-loop:${escapeMarker(comment.marker)} -->`);
+  if (comment.about !== undefined) lines.push(`<!-- forge-loop:about ${writeAbout(comment.about)} -->`);
   return `${lines.join('\n')}\n\n${asText(comment.text)}\n`;
 }
 
@@ -39,6 +42,7 @@ export function readComments(source: string): Comment[] {
   for (const line of source.replaceAll('\r\n', '\n').split('\n')) {
     const heading = HEADING.exec(line);
     const marker = MARKER.exec(line);
+    const about = ABOUT.exec(line);
     const last = comments.at(-1);
     if (heading) {
       finish();
@@ -46,6 +50,8 @@ export function readComments(source: string): Comment[] {
       lines = [];
     } else if (marker && last && lines.length === 0 && last.marker === null) {
       last.marker = marker[1]!;
+    } else if (about && last && lines.length === 0 && last.about === undefined) {
+      last.about = readAbout(about[1]!);
     } else {
       lines.push(line.replace(ESCAPED, ''));
     }
@@ -59,6 +65,9 @@ export function isMarked(source: string, marker: string): boolean {
   return readComments(source).some((comment) => comment.by === SELF && comment.marker === wanted);
 }
 
+/** Said by the loop: its name and its marker together, for a person may have the name too. */
+export const isOwn = (comment: Comment): boolean => comment.by === SELF && comment.marker !== null;
+
 /** A file that ends without a newline must not swallow the next heading. */
 export function appendComment(source: string, comment: Comment): string {
   const before = source.trimEnd();
@@ -67,7 +76,27 @@ export function appendComment(source: string, comment: Comment): string {
 
 const escapeMarker = (marker: string): string => marker.replace(/[^\w./:#@=+-]/gu, encodeURIComponent);
 
+const writeAbout = (about: Readonly<Record<string, string>>): string =>
+  Object.entries(about)
+    .map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
+    .join(' ');
+
+/** Written by people as often as by us: what can't be decoded stands for itself. */
+function readAbout(text: string): Record<string, string> {
+  const pairs = text.split(' ').map((pair) => {
+    const [key = '', ...rest] = pair.split('=');
+    const value = rest.join('=');
+    try {
+      return [key, decodeURIComponent(value)];
+    } catch {
+      return [key, value];
+    }
+  });
+  return Object.fromEntries(pairs) as Record<string, string>;
+}
+
 const HEADING = /^### (.+) · (\d{4}-\d\d-\d\dT[\d:.]+Z)\s*$/;
 const MARKER = /^<!-- forge-loop:(\S+) -->\s*$/;
+const ABOUT = /^<!-- forge-loop:about (.+) -->\s*$/;
 const SPECIAL = /^\\*(?:### .+ · \d{4}-\d\d-\d\dT[\d:.]+Z\s*$|<!-- forge-loop:)/gm;
 const ESCAPED = /^\\(?=\\*(?:### .+ · \d{4}-\d\d-\d\dT|<!-- forge-loop:))/;

@@ -272,7 +272,22 @@ Hm.
 - \`a.txt:1\`: Why?
   Really.
 - general: Nice.
+
+### Ada · 2030-01-02T03:04:05.000Z
+<!-- forge-loop:about verdict=approve head=${sha} -->
+
+Approved.
 `);
+  });
+
+  it('that has checks nobody can read has no answer, rather than none', async () => {
+    const sha = await s.people.commit(s.sh(['rev-parse', 'main']).trim(), { 'a.txt': 'a\n' });
+    await s.forge.push('loop/1-a', sha, null);
+    await s.forge.ensurePull({ issue: 1, branch: 'loop/1-a', title: 'T', body: '', marker: 'm' });
+    for (const broken of ['{', '[{"name":"build","headSha":"x","state":"maybe","by":"x","at":"x"}]']) {
+      s.write('.forge/pulls/0001.checks.json', broken);
+      await expect(s.forge.feedback(1)).rejects.toThrow("0001.checks.json can't be read");
+    }
   });
 
   it('does not take words of its author for a review, nor a word in the file for a merge', async () => {

@@ -38,6 +38,8 @@ export interface Issues {
   comment(number: number, by: string, text: string): Promise<void>;
   ensureComment(number: number, marker: string, text: string): Promise<void>;
   comments(number: number): Comment[];
+  /** The comments of every issue that has some. */
+  conversations(): { number: number; comments: Comment[] }[];
 }
 
 export function openIssues(options: {
@@ -50,6 +52,11 @@ export function openIssues(options: {
   const path = join(forgeDir, 'issues');
   const folder = openFolder(path, isIssueFile, (name, text, stat) =>
     parseIssue(name, text, stat, readyLabel),
+  );
+  const commented = openFolder(
+    path,
+    (name) => COMMENTS_FILE.test(name),
+    (_name, text) => readComments(text),
   );
   const exclusively = <T>(section: () => T) => options.exclusively('issues', section);
   const iso = () => new Date(now()).toISOString();
@@ -146,6 +153,11 @@ export function openIssues(options: {
       }),
 
     comments: (number) => readComments(readIfThere(commentsPath(number)) ?? ''),
+    conversations: () =>
+      [...commented.look().files].map(([name, comments]) => ({
+        number: Number.parseInt(name, 10),
+        comments,
+      })),
   };
 }
 
@@ -199,6 +211,8 @@ function nextNumber(path: string, index: Index): number {
   replaceFile(remembered, `${number}\n`);
   return number;
 }
+
+const COMMENTS_FILE = /^\d+\.comments\.md$/;
 
 function isIssueFile(name: string): boolean {
   return (

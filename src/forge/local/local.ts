@@ -10,8 +10,9 @@ import { diffs } from '../../git/diff.ts';
 import { type Git, identity } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
 import { resolve, treeOf } from '../../git/objects.ts';
-import type { Forge, ForgeProblem, Issue } from '../forge.ts';
+import type { Forge, ForgeProblem, Issue, Pull } from '../forge.ts';
 import type { Comment } from './comments.ts';
+import { type NewCheck, type NewRemark, openConversation } from './conversation.ts';
 import { ensureExcluded } from './exclude.ts';
 import { hashOf } from './issue-file.ts';
 import { type NewIssue, noSuchIssue, openIssues } from './issues.ts';
@@ -34,6 +35,9 @@ export interface LocalForge extends Forge {
   listIssues(all: boolean): Promise<Issue[]>;
   /** A person's approval of the head as it is now. */
   approvePull(number: number, by: string): Promise<{ headSha: string }>;
+  listPulls(all: boolean): Promise<(Pull & { title: string })[]>;
+  remark(pull: number, remark: NewRemark): Promise<{ headSha: string }>;
+  reportCheck(pull: number, check: NewCheck): Promise<{ headSha: string }>;
 }
 
 export interface LocalOptions {
@@ -71,6 +75,7 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
   };
   const issues = openIssues({ forgeDir, readyLabel: labels.ready, now, exclusively });
   const pulls = openPulls({ git, forgeDir, now, exclusively, trunkBranch });
+  const conversation = openConversation({ git, forgeDir, now, exclusively, pulls, issues });
   const landing = openLanding({
     git,
     exclusively,
@@ -159,6 +164,9 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     pull: pulls.pull,
     postReview: pulls.postReview,
     closePull: pulls.closePull,
+    feedback: conversation.feedback,
+    commands: conversation.commands,
+    reply: conversation.reply,
     buildCandidate: landing.buildCandidate,
     mergeBlocker: landing.mergeBlocker,
     land: landing.land,
@@ -177,7 +185,18 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     addComment: (number, by, text) => issues.comment(number, by, text),
     comments: async (number) => issues.comments(existing(number).number),
     listIssues: async (all) => (all ? issues.all() : issues.open()),
-    approvePull: async (number, by) => ({ headSha: await pulls.approve(number, by) }),
+    approvePull: (number, by) =>
+      conversation.remark(number, { by, verdict: 'approve', body: '', file: null, line: null }),
+    listPulls: async (wanted) => {
+      const seen: (Pull & { title: string })[] = [];
+      for (const { number, title } of pulls.all()) {
+        const pull = await pulls.pull(number);
+        if (pull && (wanted || pull.state === 'open')) seen.push({ ...pull, title });
+      }
+      return seen;
+    },
+    remark: conversation.remark,
+    reportCheck: conversation.reportCheck,
   };
 }
 

@@ -1,5 +1,6 @@
 /** One pull request as a Markdown file: a few facts in front, then title, text, reviews and comments for people. */
 import { z } from 'zod';
+import { type Comment, readComments } from './comments.ts';
 import { BadMarkdown, lineOfKey, readMarkdown } from './markdown.ts';
 
 export interface PullFile {
@@ -15,10 +16,13 @@ export interface PullFile {
   onto: string | null;
   merged: string | null;
   approvals: { headSha: string; by: string }[];
+  title: string;
+  comments: Comment[];
 }
 
 export function parsePull(name: string, text: string): PullFile {
-  const read = frontMatter.safeParse(readMarkdown(text).values);
+  const { values, body } = readMarkdown(text);
+  const read = frontMatter.safeParse(values);
   if (!read.success) {
     const issue = read.error.issues[0]!;
     const key = String(issue.path[0] ?? '');
@@ -34,7 +38,13 @@ export function parsePull(name: string, text: string): PullFile {
       'state: a merge is seen in git; merge the branch instead',
     );
   }
-  return { ...front, number, approvals: approvals.map(({ head, by }) => ({ headSha: head, by })) };
+  return {
+    ...front,
+    number,
+    approvals: approvals.map(({ head, by }) => ({ headSha: head, by })),
+    title: /^# (.+)$/m.exec(body)?.[1] ?? front.branch,
+    comments: readComments(body),
+  };
 }
 
 export const pullFileName = (number: number): string => `${String(number).padStart(4, '0')}.md`;

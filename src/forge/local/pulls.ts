@@ -8,7 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Document } from 'yaml';
 import type { Candidate } from '../../core/event.ts';
-import { ForgeUnavailable, UserError } from '../../errors.ts';
+import { ForgeUnavailable } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
 import { isAncestor, mergeBase, readRefs, resolve } from '../../git/objects.ts';
@@ -22,11 +22,14 @@ import { type PullFile, parsePull, pullFileName } from './pull-file.ts';
 
 export interface Pulls extends Pick<Forge, 'ensurePull' | 'pull' | 'postReview' | 'closePull'> {
   problems(): ForgeProblem[];
+  all(): PullFile[];
+  /** Null when there is none; throws when its file can't be understood, for that is not the same. */
+  find(number: number): PullFile | null;
+  /** Changes one file, only as it was read; false when there is no such pull request. */
+  rewrite(number: number, change: (text: string, pull: PullFile) => string): Promise<boolean>;
   /** Written before trunk moves, so that what lands is known to be ours whatever happens next. */
   recordCandidate(number: number, candidate: Candidate): Promise<void>;
   recordMerge(number: number, sha: string): Promise<void>;
-  /** A person's approval of the head as it is now; answers with that head. */
-  approve(number: number, by: string): Promise<string>;
   /** Remembers a head that was published for an open pull request of this branch. */
   recordHead(branch: string, sha: string): Promise<void>;
 }
@@ -56,7 +59,7 @@ export function openPulls(options: {
     return files.get(pullFileName(number)) ?? null;
   };
 
-  const rewrite = (number: number, change: (text: string, pull: PullFile) => string): Promise<boolean> =>
+  const rewrite: Pulls['rewrite'] = (number, change) =>
     exclusively(() => {
       for (;;) {
         if (!find(number)) return false;
@@ -108,6 +111,9 @@ export function openPulls(options: {
         what: `${join(path, file.name)}:${file.line}: ${file.problem}`,
         fix: 'Correct the file; until then this pull request is left alone.',
       })),
+    all,
+    find,
+    rewrite,
 
     ensurePull: ({ issue, branch, title, body, marker }) =>
       exclusively(async () => {
@@ -176,7 +182,7 @@ export function openPulls(options: {
         const closed = editMarkdown(text, (front) => front.set('state', 'closed'));
         return comment === ''
           ? closed
-          : appendComment(closed, { by: SELF, at: iso(), marker: null, text: comment });
+          : appendComment(closed, { by: SELF, at: iso(), marker: `closed:${number}`, text: comment });
       });
     },
 
@@ -194,20 +200,6 @@ export function openPulls(options: {
         front.set('merged', sha);
         front.set('merged_at', iso());
       });
-    },
-
-    approve: async (number, by) => {
-      const pull = find(number);
-      if (!pull) throw new UserError(`There is no pull request #${number}.`);
-      const head = await resolve(git, `refs/heads/${pull.branch}`);
-      if (head === null) throw new UserError(`The branch ${pull.branch} of pull request #${number} is gone.`);
-      if (pull.state !== 'open') throw new UserError(`Pull request #${number} is ${pull.state}.`);
-      await rewrite(number, (text, { approvals }) => {
-        if (approvals.some((approval) => approval.headSha === head && approval.by === by)) return text;
-        const given = [...approvals.map((one) => ({ head: one.headSha, by: one.by })), { head, by }];
-        return editMarkdown(text, (front) => front.set('approvals', front.createNode(given)));
-      });
-      return head;
     },
 
     recordHead: async (branch, sha) => {
