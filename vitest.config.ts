@@ -19,7 +19,7 @@ export default defineConfig({
           // They wait for other processes most of the time, and run after the others for the sake of both.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
-          testTimeout: 120_000,
+          testTimeout: 200_000,
           hookTimeout: 60_000,
         },
       },

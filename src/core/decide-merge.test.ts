@@ -206,25 +206,58 @@ describe('on the way to trunk', () => {
     const play = merging().answer({ kind: 'conflict', files: ['a.ts'], trunk: 'm2' });
     expect(play.task).toMatchObject({ state: 'revising', mergeInto: 'm2' });
     expect(play.pending[0]?.action).toEqual({ kind: 'merge_in', sha: 'm2' });
-    play.answer({ kind: 'merged_in', conflicts: ['a.ts'] });
+    play.answer({ kind: 'merged_in', conflicts: ['a.ts'], landed: ['abc Rename it'] });
     expect(play.run()).toMatchObject({ role: 'coder', sessionId: 's1', prompt: 'revise' });
-    expect(play.task.feedback[0]).toMatchObject({ kind: 'conflict' });
+    expect(play.task.feedback).toMatchObject([{ kind: 'conflict' }, { kind: 'landed' }]);
+    expect(play.task.feedback[1]?.text).toContain('abc Rename it');
     play.worked('c2');
     expect(play.run()).toMatchObject({ role: 'critic', turn: 2 });
   });
 
   test('a conflict that git resolves in the workspace is verified and judged without a turn', () => {
     const play = merging().answer({ kind: 'conflict', files: ['a.ts'], trunk: 'm2' });
-    play.answer({ kind: 'merged_in', conflicts: [] }).checkpoint('c2').gate('pass');
+    play
+      .answer({ kind: 'merged_in', conflicts: [], landed: ['abc Rename it'] })
+      .checkpoint('c2')
+      .gate('pass');
     expect(play.task).toMatchObject({ state: 'awaiting_critic', turns: 1, pushedSha: 'c2' });
+  });
+
+  test('work of which a conflict left nothing is asked about once, then superseded (dispatch 50)', () => {
+    const resolved = () => {
+      const play = merging().answer({ kind: 'conflict', files: ['a.ts'], trunk: 'm2' });
+      play.answer({ kind: 'merged_in', conflicts: ['a.ts'], landed: [] });
+      return play.turn().checkpoint('c2', { empty: true });
+    };
+    const play = resolved();
+    expect(play.run()).toMatchObject({ role: 'coder', prompt: 'continuation', sessionId: 's1' });
+    play.turn().checkpoint('c2', { empty: true });
+    expect(play.task).toMatchObject({ state: 'abandoned', reason: 'superseded' });
+
+    const other = resolved().worked('c3');
+    expect(other.run()).toMatchObject({ role: 'critic' });
+    other.critic(changes('More')).turn().checkpoint('c4', { empty: true });
+    expect(other.run()).toMatchObject({ priorFailure: expect.stringContaining('the same as trunk') });
+  });
+
+  test('a trunk that was rewritten under the work is never merged into: it waits for a person', () => {
+    const play = merging().answer({ kind: 'rewritten', baseSha: 'base', trunk: 'm0' });
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'trunk_rewritten', until: null },
+    });
+    expect(play.actionsOf('land')).toEqual([]);
+    play.ask('resume');
+    expect(play.pending[0]?.action).toMatchObject({ kind: 'build_candidate' });
   });
 
   test('a red merged tree is fed back, with trunk merged in before the coder goes on', () => {
     const play = merging().candidate('k1', 'm2').gate('fail');
     expect(play.task).toMatchObject({ state: 'revising', mergeInto: 'm2', candidate: null });
-    play.answer({ kind: 'merged_in', conflicts: [] }).checkpoint('c2');
+    play.answer({ kind: 'merged_in', conflicts: [], landed: ['abc Rename it'] }).checkpoint('c2');
     expect(play.run()).toMatchObject({ prompt: 'revise', sessionId: 's1' });
     expect(play.task.feedback[0]?.text).toContain('expected 1 but got 2');
+    expect(play.task.feedback[1]?.text).toContain('abc Rename it');
     expect(play.actionsOf('land')).toEqual([]);
   });
 

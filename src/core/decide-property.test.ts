@@ -129,7 +129,7 @@ function walker(seed: number) {
         };
       }
       case 'merge_in':
-        return { kind: 'merged_in', conflicts: chance(0.5) ? ['a.ts'] : [] };
+        return { kind: 'merged_in', conflicts: chance(0.5) ? ['a.ts'] : [], landed: [] };
       case 'push':
         if (chance(0.1)) {
           play.world.branch = { sha: fresh(), tree: `tree-h${shas}` };

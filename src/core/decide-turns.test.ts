@@ -317,7 +317,7 @@ describe('a branch that moved under us', () => {
     play.world.branch = { sha: 'theirs', tree: 'tree-theirs' };
     play.worked('c1');
     expect(play.pending[0]?.action).toEqual({ kind: 'merge_in', sha: 'theirs' });
-    play.answer({ kind: 'merged_in', conflicts: [] }).checkpoint('c2').gate('pass');
+    play.answer({ kind: 'merged_in', conflicts: [], landed: [] }).checkpoint('c2').gate('pass');
     expect(play.actionsOf('push').at(-1)).toEqual({ kind: 'push', sha: 'c2', expected: 'theirs' });
     expect(play.task.state).toBe('awaiting_critic');
   });

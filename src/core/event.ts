@@ -23,7 +23,8 @@ export type HoldReason =
   | 'body_edited'
   | 'operator_pause'
   | 'protected_paths'
-  | 'merge_refused';
+  | 'merge_refused'
+  | 'trunk_rewritten';
 
 /** Why a task waits. Without `until` only a person or a changed fact ends it. */
 export interface Hold {
@@ -37,7 +38,7 @@ export type TurnStatus = 'finished' | 'failed' | 'interrupted' | 'cancelled' | '
 
 export type PromptKind = 'task' | 'continuation' | 'revise' | 'interrupted' | 'handover' | 'critic';
 
-export type FeedbackKind = 'critic' | 'conflict' | 'gate' | 'ci' | 'review' | 'contract';
+export type FeedbackKind = 'critic' | 'conflict' | 'landed' | 'gate' | 'ci' | 'review' | 'contract';
 
 export interface Feedback {
   kind: FeedbackKind;

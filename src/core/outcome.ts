@@ -11,7 +11,8 @@ export type Outcome =
   | { kind: 'pushed' }
   | { kind: 'moved'; sha: string }
   | { kind: 'pull'; pull: number }
-  | { kind: 'merged_in'; conflicts: string[] }
+  /** `landed`: what the merge brought in, one line a commit, newest first. */
+  | { kind: 'merged_in'; conflicts: string[]; landed: string[] }
   | {
       kind: 'turn';
       status: TurnStatus;
@@ -27,6 +28,7 @@ export type Outcome =
   | { kind: 'candidate'; candidate: Candidate }
   | { kind: 'conflict'; files: string[]; trunk: string }
   | { kind: 'empty'; trunk: string }
+  | { kind: 'rewritten'; baseSha: string; trunk: string }
   | { kind: 'landed'; sha: string }
   | { kind: 'trunk_moved' }
   | { kind: 'dirty_checkout'; detail: string }

@@ -235,6 +235,7 @@ export function feedbackText(feedback: readonly Feedback[]): string {
 const FEEDBACK_TITLES: Record<Feedback['kind'], string> = {
   critic: 'The critic asks for changes:',
   conflict: 'It conflicts with what landed on trunk meanwhile:',
+  landed: 'Merged into your work tree meanwhile, newest first:',
   gate: 'Verification failed on the merged tree:',
   ci: 'CI is red:',
   review: 'A person reviewed it:',

@@ -1,12 +1,13 @@
 /** What came of an action, as events, further actions and findings to be written with it. */
 import type { Action } from './action.ts';
-import { event, type NewEvent } from './event.ts';
+import { event, type Feedback, type NewEvent } from './event.ts';
 import { afterRound, type Finding } from './findings.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
+import { fence } from './prompts.ts';
 import type { Task } from './task.ts';
 import { blocking, effectiveVerdict, parseReport } from './verdict.ts';
-import { changesText, conflictText, reviewBody } from './words.ts';
+import { changesText, conflictText, reviewBody, rewrittenText } from './words.ts';
 
 export interface Recorded {
   events: NewEvent[];
@@ -53,9 +54,10 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       return [event('pull_ensured', { pull: outcome.pull, headSha: task.headSha ?? '' })];
     case 'merged_in': {
       const mergedIn = action.kind === 'merge_in' ? action.sha : '';
-      const feedback = { kind: 'conflict' as const, text: conflictText(outcome.conflicts) };
-      const told = outcome.conflicts.length > 0 ? [event('feedback_added', { feedback })] : [];
-      return [event('work_updated', { mergedIn, conflicts: outcome.conflicts }), ...told];
+      return [
+        event('work_updated', { mergedIn, conflicts: outcome.conflicts }),
+        ...toldOfMerge(task, outcome.conflicts, outcome.landed),
+      ];
     }
     case 'gate':
       return [
@@ -70,6 +72,10 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       return [event('update_needed', { mergeInto: outcome.trunk })];
     case 'empty':
       return [event('candidate_empty', { trunk: outcome.trunk })];
+    case 'rewritten': {
+      const detail = rewrittenText(outcome.baseSha, outcome.trunk);
+      return [event('hold_set', { reason: 'trunk_rewritten', detail, until: null })];
+    }
     case 'landed':
       return [event('merge_observed', { sha: outcome.sha, by: 'loop' })];
     case 'trunk_moved':
@@ -88,6 +94,15 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
     default:
       return outcome satisfies never;
   }
+}
+
+/** A merge that went by itself is worth a word only when the coder has to work on anyway. */
+function toldOfMerge(task: Task, conflicts: readonly string[], landed: readonly string[]): NewEvent[] {
+  if (conflicts.length === 0 && task.feedback.length === 0) return [];
+  const feedback: Feedback[] = [];
+  if (conflicts.length > 0) feedback.push({ kind: 'conflict', text: conflictText(conflicts) });
+  if (landed.length > 0) feedback.push({ kind: 'landed', text: fence('commits', landed.join('\n')) });
+  return feedback.map((one) => event('feedback_added', { feedback: one }));
 }
 
 function recordTurn(

@@ -22,7 +22,7 @@ describe('the row is the fold of the events', () => {
       () =>
         merging()
           .answer({ kind: 'conflict', files: [], trunk: 'm' })
-          .answer({ kind: 'merged_in', conflicts: [] }),
+          .answer({ kind: 'merged_in', conflicts: [], landed: [] }),
     ],
     ['crashed', () => running().crash().checkpoint('c1').crash()],
     ['held and resumed', () => running().worked('c1', 'could_not_run').ask('resume').gate('pass')],

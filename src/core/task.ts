@@ -79,6 +79,8 @@ export interface Task {
   mergeInto: string | null;
   /** What recovery could not get back; ends the task. */
   unrecoverable: string | null;
+  /** Trunk was merged into the work, and nothing of its own was seen since. */
+  tookIn: boolean;
   /** Trunk already has everything this task did. */
   superseded: boolean;
   gate: Evidence | null;
@@ -213,6 +215,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         headSha: head.sha,
         baseSha,
         empty,
+        tookIn: task.tookIn && empty,
         refused: null,
         streaks: {
           ...task.streaks,
@@ -236,7 +239,12 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'update_needed':
       return { ...task, mergeInto: happened.data.mergeInto };
     case 'work_updated':
-      return { ...task, mergeInto: null, head: happened.data.conflicts.length > 0 ? task.head : null };
+      return {
+        ...task,
+        mergeInto: null,
+        tookIn: true,
+        head: happened.data.conflicts.length > 0 ? task.head : null,
+      };
     case 'candidate_empty':
       return { ...task, superseded: true };
     case 'branch_pushed':
@@ -334,6 +342,7 @@ function born(id: string, birth: Birth, at: number): Task {
     refused: null,
     retryAt: null,
     mergeInto: null,
+    tookIn: false,
     superseded: false,
     unrecoverable: null,
     gate: null,

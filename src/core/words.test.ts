@@ -34,6 +34,7 @@ const HOLDS: Record<HoldReason, true> = {
   operator_pause: true,
   merge_refused: true,
   protected_paths: true,
+  trunk_rewritten: true,
 };
 
 describe('an ended task', () => {

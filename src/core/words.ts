@@ -116,6 +116,10 @@ export function conflictText(files: readonly string[]): string {
   return `Trunk was merged into your work tree. Resolve what conflicts, keep both intentions, and leave no conflict marker:\n${list}`;
 }
 
+export function rewrittenText(baseSha: string, trunk: string): string {
+  return `trunk was rewritten: ${trunk.slice(0, 10)} no longer contains ${baseSha.slice(0, 10)}, which this work builds on`;
+}
+
 /** Who or what ends a hold. */
 export const HOLD_ADVICE: Record<HoldReason, string> = {
   retry_backoff: 'retried by itself',
@@ -129,6 +133,8 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
   body_edited: 'the issue was edited: `forge-loop issue ready <issue>` to accept the new text',
   operator_pause: '`forge-loop resume <issue>`',
   protected_paths: 'read the change, then `forge-loop task approve <issue>` if it is wanted',
+  trunk_rewritten:
+    '`forge-loop task abandon <issue>`, then `forge-loop issue ready <issue>` for a new attempt on the trunk of today',
   merge_refused: 'see the detail, then `forge-loop resume <issue>`',
 };
 

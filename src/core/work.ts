@@ -61,6 +61,7 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   if (task.mergeInto !== null)
     return { kind: 'act', events: [], actions: [{ kind: 'merge_in', sha: task.mergeInto }] };
   if (task.feedback.length > 0) return nextTurn(task, facts, policy, now, 'There is feedback to work in.');
+  if (task.empty && task.tookIn) return afterTakingIn(task, facts, policy, now);
   if (task.empty)
     return nextTurn(task, facts, policy, now, 'Nothing was changed: the work tree is the same as trunk.');
   if (
@@ -78,6 +79,15 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
     return { kind: 'act', events: [hold('gate_could_not_run', couldNotRun(gate))], actions: [] };
   if (gate.outcome === 'fail') return nextTurn(task, facts, policy, now, gateFailureText(gate));
   return publish(task, task.head);
+}
+
+/** Nothing of the change is left beside what landed. The coder is asked once whether that is right. */
+function afterTakingIn(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  if (task.streaks.idle > 0) return finish(task, abandon('superseded'), facts, policy, now);
+  const ask =
+    'Since trunk was merged in, nothing of your change is left. If what landed already does what the issue asks, ' +
+    'change nothing and end your turn; else do what is still missing.';
+  return nextTurn(task, facts, policy, now, ask);
 }
 
 /** The gate on the current head, unless its tree is already judged. */

@@ -27,6 +27,8 @@ export interface People {
   commit(parent: string, files: Record<string, string | null>): Promise<string>;
   /** A commit on a branch of the forge, trunk included. */
   pushCommit(branch: string, files: Record<string, string | null>): Promise<string>;
+  /** A forced push: the branch is there now, whatever it was. */
+  rewriteBranch(branch: string, sha: string): Promise<void>;
   mergeByHand(branch: string, how: 'merge' | 'squash' | 'fast_forward' | 'rebase'): Promise<void>;
   deleteBranch(branch: string): Promise<void>;
   closePull(pull: number): Promise<void>;
@@ -55,9 +57,11 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
     let under: ForgeUnderTest;
     let forge: Forge;
     let people: People;
+    let started: string;
     beforeEach(async () => {
       under = await make();
       ({ forge, people } = under);
+      started = (await forge.trunk()).sha;
     });
     afterEach(() => under.dispose());
 
@@ -79,8 +83,11 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
       return { sha, request, pull: await forge.ensurePull(request) };
     }
 
+    const build = (headSha: string, method: 'squash' | 'merge' | 'rebase' = 'squash', baseSha = started) =>
+      forge.buildCandidate({ headSha, baseSha, method, message: 'Add it (#1)', task: 't1' });
+
     async function candidateFor(headSha: string, method: 'squash' | 'merge' | 'rebase' = 'squash') {
-      const built = await forge.buildCandidate({ headSha, method, message: 'Add it (#1)', task: 't1' });
+      const built = await build(headSha, method);
       if (built.kind !== 'clean') throw new Error(`expected a candidate, got ${built.kind}`);
       return built.candidate;
     }
@@ -473,12 +480,7 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
       it('names the files of a conflict (dispatch 47)', async () => {
         const { sha } = await openPull('loop/7-a', { 'README.md': 'mine\n', 'ok.txt': 'ok\n' });
         const moved = await people.pushCommit((await forge.trunk()).branch, { 'README.md': 'theirs\n' });
-        const built = await forge.buildCandidate({
-          headSha: sha,
-          method: 'squash',
-          message: 'm',
-          task: 't1',
-        });
+        const built = await build(sha);
         expect(built).toEqual({ kind: 'conflict', files: ['README.md'], trunk: moved });
       });
 
@@ -488,13 +490,19 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
           'a.txt': 'a\n',
           'b.txt': 'b\n',
         });
-        const built = await forge.buildCandidate({
-          headSha: sha,
-          method: 'squash',
-          message: 'm',
-          task: 't1',
-        });
+        const built = await build(sha);
         expect(built).toEqual({ kind: 'empty', trunk: moved });
+      });
+
+      it('does not bring back what a forced push took out of trunk', async () => {
+        const { branch } = await forge.trunk();
+        const removed = await people.pushCommit(branch, { 'removed.txt': 'removed\n' });
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const candidate = await candidateFor(sha);
+        await people.rewriteBranch(branch, started);
+        expect(await forge.land(pull.number, candidate)).toEqual({ kind: 'trunk_moved' });
+        expect(await build(sha, 'squash', removed)).toEqual({ kind: 'rewritten', trunk: started });
+        expect((await forge.trunk()).sha).toBe(started);
       });
 
       it('does not call the second of two equal changes merged because the first was (dispatch 50)', async () => {
@@ -510,12 +518,7 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         const rival = await candidateFor(second.sha);
         await forge.land(first.pull.number, await candidateFor(first.sha));
         expect(await forge.land(second.pull.number, rival)).toEqual({ kind: 'trunk_moved' });
-        const built = await forge.buildCandidate({
-          headSha: second.sha,
-          method: 'squash',
-          message: 'm',
-          task: 't2',
-        });
+        const built = await build(second.sha);
         expect(built).toMatchObject({ kind: 'conflict', files: ['README.md'] });
       });
 

@@ -99,9 +99,13 @@ export interface Forge {
   /** Answers a remark where it was made, in its thread if it has one; once per marker. */
   reply(to: RemarkRef, marker: string, body: string): Promise<void>;
 
-  /** The commit that would land: `headSha` on today's trunk, by `method`. */
+  /**
+   * The commit that would land: `headSha` on today's trunk, by `method`. `rewritten` when trunk no longer contains
+   * `baseSha`, which the head builds on: a merge would bring back what somebody took out of trunk.
+   */
   buildCandidate(input: {
     headSha: string;
+    baseSha: string;
     method: 'squash' | 'merge' | 'rebase';
     message: string;
     task: string;
@@ -109,6 +113,7 @@ export interface Forge {
     | { kind: 'clean'; candidate: Candidate }
     | { kind: 'conflict'; files: string[]; trunk: string }
     | { kind: 'empty'; trunk: string }
+    | { kind: 'rewritten'; trunk: string }
   >;
   /** Why a merge (of this head, when it is known) could not land now, before anything is built; null when it could. */
   mergeBlocker(headSha?: string): Promise<string | null>;

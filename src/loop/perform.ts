@@ -53,7 +53,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
     case 'merge_in':
       return refusable(async () => ({
         kind: 'merged_in',
-        conflicts: (await workspaces.mergeTrunk(spec, action.sha)).conflicts,
+        ...(await workspaces.mergeTrunk(spec, action.sha)),
       }));
     case 'adopt_head': {
       const { exists } = await workspaces.probe(spec);
@@ -83,14 +83,13 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       const message = mergeMessage(task, policy);
       const built = await forge.buildCandidate({
         headSha: action.headSha,
+        baseSha: task.baseSha!,
         method: policy.merge.method,
         message,
         task: task.id,
       });
       if (built.kind === 'clean') return { kind: 'candidate', candidate: built.candidate };
-      return built.kind === 'conflict'
-        ? { kind: 'conflict', files: built.files, trunk: built.trunk }
-        : { kind: 'empty', trunk: built.trunk };
+      return built.kind === 'rewritten' ? { ...built, baseSha: task.baseSha! } : built;
     }
     case 'land': {
       const { pull, candidate } = action.permit;

@@ -49,7 +49,7 @@ export async function checkpoint(
     // Only now: until the workspace is settled, a repeated checkpoint needs to know of the merge.
     if (pins.merging !== null) await updatePins(git, spec, { merging: null });
     await index.save();
-    return measure(bench, base, { sha: next, tree });
+    return measure(bench, await newest(git, base, spec.baseSha, next), { sha: next, tree });
   });
 }
 
@@ -185,6 +185,14 @@ async function refuseNewRepositories(
       `${first} was committed as a git repository of its own, so its files are not in the branch. Remove it from the commit, and remove ${first}/.git.`,
     );
   }
+}
+
+/** What trunk took back after the work had taken it in is not the work's own: its base never moves backwards. */
+async function newest(git: Git, start: string, recorded: string, head: string): Promise<string> {
+  if (recorded === start || recorded === '') return start;
+  return (await isAncestor(git, start, recorded)) && (await isAncestor(git, recorded, head))
+    ? recorded
+    : start;
 }
 
 async function measure(bench: Bench, start: string, head: Checkpoint): Promise<CheckpointResult> {

@@ -484,6 +484,22 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       expect((await scene.workspaces.checkpoint(scene.spec, 'work')).baseSha).toBe(trunk);
     });
 
+    it('never counts as its own what trunk took back after the work had taken it in', async () => {
+      await put('mine.txt', 'mine');
+      await writeFile(join(scene.repo, 'trunk.txt'), 'trunk');
+      run(['add', '.']);
+      run(['commit', '-q', '-m', 'trunk']);
+      const removed = run(['rev-parse', 'main']);
+      run(['add', '.'], path);
+      run(['commit', '-q', '-m', 'mine'], path);
+      run(['merge', '-q', '-m', 'merge', removed], path);
+      const { baseSha } = await scene.workspaces.checkpoint(scene.spec, 'work');
+      run(['reset', '-q', '--hard', scene.spec.baseSha]);
+      await put('more.txt', 'more');
+      const later = await scene.workspaces.checkpoint({ ...scene.spec, baseSha }, 'more');
+      expect(later.baseSha).toBe(removed);
+    });
+
     it('saves two workspaces at the same time', async () => {
       const second = { ...scene.spec, task: 't2', issue: 8, slug: 'other', branch: 'loop/8-other' };
       await scene.workspaces.prepare(second);
@@ -532,7 +548,10 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
 
     it('lays a merge out with its conflicts, and the next checkpoint is the merge commit', async () => {
       const before = branchHead();
-      expect(await scene.workspaces.mergeTrunk(scene.spec, trunk)).toEqual({ conflicts: ['readme.md'] });
+      expect(await scene.workspaces.mergeTrunk(scene.spec, trunk)).toEqual({
+        conflicts: ['readme.md'],
+        landed: [`${run(['rev-parse', '--short', trunk])} trunk`],
+      });
       expect(await readFile(join(path, 'readme.md'), 'utf8')).toMatch(
         /<{7}[\s\S]*MINE[\s\S]*={7}[\s\S]*THEIRS[\s\S]*>{7}/,
       );
@@ -551,7 +570,7 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
         'readme.md',
       ]);
       expect(run(['status'], path)).not.toMatch(/merging|MERGE/i);
-      expect(await scene.workspaces.mergeTrunk(scene.spec, trunk)).toEqual({ conflicts: [] });
+      expect(await scene.workspaces.mergeTrunk(scene.spec, trunk)).toEqual({ conflicts: [], landed: [] });
     });
 
     it('takes the agent’s own merge commit', async () => {

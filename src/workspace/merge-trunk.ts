@@ -14,20 +14,18 @@ import { checkpoint } from './checkpoint.ts';
 import { readPins, updatePins } from './pins.ts';
 import { settle } from './place.ts';
 import { fillWorktree, findChanges, indexWithConflicts, withIndex } from './snapshot.ts';
-import type { WorkspaceSpec } from './workspace.ts';
+import type { MergedIn, WorkspaceSpec } from './workspace.ts';
 
-export async function mergeTrunk(
-  bench: Bench,
-  spec: WorkspaceSpec,
-  trunkSha: string,
-): Promise<{ conflicts: string[] }> {
+export async function mergeTrunk(bench: Bench, spec: WorkspaceSpec, trunkSha: string): Promise<MergedIn> {
   const { git } = bench;
   const pins = await readPins(git, spec);
-  if (pins.merging === trunkSha && pins.head !== null)
-    return { conflicts: (await merge(git, pins.head, trunkSha)).conflicts };
+  if (pins.merging === trunkSha && pins.head !== null) {
+    const { conflicts } = await merge(git, pins.head, trunkSha);
+    return { conflicts, landed: await broughtIn(git, pins.head, trunkSha) };
+  }
 
   const { head } = await checkpoint(bench, spec, 'Save the work before merging trunk\n');
-  if (await isAncestor(git, trunkSha, head.sha)) return { conflicts: [] };
+  if (await isAncestor(git, trunkSha, head.sha)) return { conflicts: [], landed: [] };
   const merged = await merge(git, head.sha, trunkSha);
   const place = await bench.layout.inspect(bench, pathOf(bench, spec));
   await updatePins(git, spec, { laying: trunkSha });
@@ -39,7 +37,14 @@ export async function mergeTrunk(
     await settle(place, { branch: spec.branch, sha: head.sha, index: shown, merging: trunkSha });
   });
   await updatePins(git, spec, { laying: null, merging: trunkSha });
-  return { conflicts: merged.conflicts };
+  return { conflicts: merged.conflicts, landed: await broughtIn(git, head.sha, trunkSha) };
+}
+
+const SHOWN = 20;
+
+async function broughtIn(git: Git, head: string, trunkSha: string): Promise<string[]> {
+  const args = ['log', '--first-parent', `--max-count=${SHOWN}`, '--format=%h %s', `${head}..${trunkSha}`];
+  return (await git(args)).stdout.split('\n').filter((line) => line !== '');
 }
 
 interface Merged {

@@ -29,6 +29,12 @@ export interface CheckpointResult {
   empty: boolean;
 }
 
+export interface MergedIn {
+  conflicts: string[];
+  /** The commits that came in, newest first, one line each; only the newest few of many. */
+  landed: string[];
+}
+
 /** What recovery can see of a workspace without changing it. */
 export interface WorkspaceProbe {
   exists: boolean;
@@ -54,7 +60,7 @@ export interface Workspaces {
   /** Moves the workspace to a head that a person pushed to its branch. */
   adopt(spec: WorkspaceSpec, sha: string): Promise<Checkpoint>;
   /** Starts a merge of trunk so that the agent can resolve it; conflict markers are left in the work tree. */
-  mergeTrunk(spec: WorkspaceSpec, trunkSha: string): Promise<{ conflicts: string[] }>;
+  mergeTrunk(spec: WorkspaceSpec, trunkSha: string): Promise<MergedIn>;
   probe(spec: WorkspaceSpec): Promise<WorkspaceProbe>;
   /** Removes it; pending changes are checkpointed first. Idempotent. */
   reap(spec: WorkspaceSpec): Promise<void>;

@@ -99,8 +99,9 @@ export function simForge(world: World): Forge {
       if (!world.replies.some((one) => one.marker === marker))
         world.replies.push({ to: to.id, marker, body });
     },
-    async buildCandidate({ headSha, message, task }) {
+    async buildCandidate({ headSha, baseSha, message, task }) {
       const trunk = world.trunk();
+      if (!repository.isAncestor(baseSha, trunk)) return { kind: 'rewritten', trunk };
       const { files, conflicts } = repository.merge(trunk, headSha);
       if (conflicts.length > 0) return { kind: 'conflict', files: conflicts, trunk };
       const made = repository.commit(files, [trunk], `${message}\n${task}`);
@@ -143,6 +144,10 @@ export function simForge(world: World): Forge {
       world.violate(`landed ${candidate.headSha} without an approval of it`);
     if (!world.passedTrees.has(candidate.tree))
       world.violate(`landed tree ${candidate.tree} without a passing gate on it`);
+    const [before, after] = [repository.get(world.trunk()).files, repository.get(candidate.sha).files];
+    for (const [path, content] of Object.entries(after))
+      if (before[path] !== content && world.takenBack.has(content))
+        world.violate(`landed ${path} as it was before a forced push took that out of trunk`);
     const closed = pull.issue === null ? undefined : world.closedAt.get(pull.issue);
     if (closed !== undefined && world.time.now() - closed > GRACE_MS)
       world.violate(`landed the closed issue ${pull.issue}`);

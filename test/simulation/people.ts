@@ -14,7 +14,7 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
   const issue = random.pick([...world.issues.values()]);
   const tasks = (await store.tasks({ issue: issue.number })).map((stored) => stored.task);
   const task = tasks.at(-1);
-  switch (random.int(12)) {
+  switch (random.int(13)) {
     case 0:
       issue.state = 'closed';
       world.closedAt.set(issue.number, time.now());
@@ -82,6 +82,15 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       for (const workspace of world.workspaces.keys())
         if (random.chance(0.3)) world.workspaces.delete(workspace);
       return;
+    case 11: {
+      const trunk = repository.get(world.trunk());
+      if (!trunk.message.startsWith('by hand ')) return;
+      const [parent] = trunk.parents;
+      for (const [path, content] of Object.entries(trunk.files))
+        if (repository.get(parent!).files[path] !== content) world.takenBack.add(content);
+      repository.refs.set('main', parent!);
+      return;
+    }
     case 10: {
       const pull = task && world.pulls.find((one) => one.issue === issue.number && one.state === 'open');
       const head = task && repository.refs.get(task.branch);

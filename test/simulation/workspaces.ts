@@ -46,7 +46,9 @@ export function simWorkspaces(world: World): Workspaces {
       }
       refs.set(`forge/${spec.task}`, workspace.head);
       const { sha, tree } = repository.get(workspace.head);
-      const baseSha = repository.mergeBase(workspace.head, world.trunk());
+      const shared = repository.mergeBase(workspace.head, world.trunk());
+      const taken = spec.baseSha !== '' && repository.isAncestor(spec.baseSha, workspace.head);
+      const baseSha = taken && !repository.isAncestor(spec.baseSha, shared) ? spec.baseSha : shared;
       return { head: { sha, tree }, baseSha, empty: tree === repository.get(baseSha).tree };
     },
     async adopt(spec, sha) {
@@ -58,11 +60,11 @@ export function simWorkspaces(world: World): Workspaces {
     async mergeTrunk(spec, sha) {
       const workspace = of(spec);
       if (workspace.mergeParent === sha || repository.isAncestor(sha, workspace.head))
-        return { conflicts: [] };
+        return { conflicts: [], landed: [] };
       const { files, conflicts } = repository.merge(workspace.head, sha);
       workspace.files = files;
       workspace.mergeParent = sha;
-      return { conflicts };
+      return { conflicts, landed: [`${sha.slice(0, 7)} ${repository.get(sha).message}`] };
     },
     async probe(spec) {
       const workspace = workspaces.get(path(spec));

@@ -54,6 +54,8 @@ export interface World {
   passedTrees: Set<string>;
   landings: { pull: number; issue: number | null; at: number; candidate: string }[];
   closedAt: Map<number, number>;
+  /** Contents that a forced push took out of trunk. */
+  takenBack: Set<string>;
   dirtyCheckout: boolean;
   violations: string[];
   violate(what: string): void;
@@ -87,6 +89,7 @@ export function createWorld(time: Timeline, random: Random): World {
     passedTrees: new Set(),
     landings: [],
     closedAt: new Map(),
+    takenBack: new Set(),
     dirtyCheckout: false,
     violations,
     violate: (what) => violations.push(`${time.now()}: ${what}`),

@@ -134,6 +134,10 @@ function peopleOf(forge: LocalForge, root: string, sh: Scratch['sh']): People {
     comment: (issue, text) => forge.addComment(issue, 'Mallory', text),
     commit,
     pushCommit,
+    rewriteBranch: async (branch, sha) => {
+      const isHere = sh(['symbolic-ref', '-q', 'HEAD']).trim() === `refs/heads/${branch}`;
+      sh(isHere ? ['reset', '-q', '--hard', sha] : ['update-ref', `refs/heads/${branch}`, sha]);
+    },
     mergeByHand: async (branch, how) => {
       if (how === 'merge') sh(['merge', '-q', '--no-ff', '-m', `Merge ${branch}`, branch]);
       if (how === 'fast_forward') sh(['merge', '-q', '--ff-only', branch]);

@@ -100,11 +100,12 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
   candidate(play, [sha, on, trunk]) {
     if (sha === 'conflicts') play.answer({ kind: 'conflict', files: ['a.ts'], trunk: trunk! });
     else if (sha === 'empty') play.answer({ kind: 'empty', trunk: trunk! });
+    else if (sha === 'rewritten') play.answer({ kind: 'rewritten', baseSha: play.task.baseSha!, trunk: trunk! });
     else if (on === 'on') play.candidate(sha!, trunk!);
     else throw new Error('say `candidate <sha> on <trunk>`');
   },
   merged(play, [, , ...files]) {
-    play.answer({ kind: 'merged_in', conflicts: files });
+    play.answer({ kind: 'merged_in', conflicts: files, landed: ['m2 Rename the flag (#6)'] });
   },
   landed: (play, [sha]) => void play.landed(sha!),
   trunk: (play) => void play.answer({ kind: 'trunk_moved' }),

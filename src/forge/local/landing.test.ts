@@ -32,11 +32,13 @@ const CHANGE = { 'README.md': 'changed\n', 'new dir/ä b.txt': 'new\n', 'old.txt
 
 /** A pull request that is ready to land. */
 async function ready(files: Record<string, string | null> = CHANGE, branch = 'loop/1-a') {
-  const sha = await s.people.commit((await s.forge.trunk()).sha, files);
+  const baseSha = (await s.forge.trunk()).sha;
+  const sha = await s.people.commit(baseSha, files);
   await s.forge.push(branch, sha, null);
   const pull = await s.forge.ensurePull({ issue: null, branch, title: 'T', body: 'B', marker: branch });
   const built = await s.forge.buildCandidate({
     headSha: sha,
+    baseSha,
     method: 'squash',
     message: 'Do it',
     task: branch,
@@ -272,7 +274,8 @@ describe('candidates', () => {
     const global = process.env.GIT_CONFIG_GLOBAL;
     process.env.GIT_CONFIG_GLOBAL = '/dev/null';
     try {
-      const input = { headSha: candidate.headSha, method: 'squash', message: 'm', task: 't' } as const;
+      const { headSha, trunk: baseSha } = candidate;
+      const input = { headSha, baseSha, method: 'squash', message: 'm', task: 't' } as const;
       await expect(forge.buildCandidate(input)).rejects.toThrow(/does not know who you are/);
       expect((await forge.check()).map((problem) => problem.what).join()).toContain('who you are');
     } finally {

@@ -34,9 +34,10 @@ export function openLanding(options: {
   return {
     unsettled: async () => (await checkouts()).filter(isUnsettled).map((checkout) => checkout.path),
 
-    buildCandidate: async ({ headSha, method, message, task }) => {
+    buildCandidate: async ({ headSha, baseSha, method, message, task }) => {
       if (isAnyLocked(git)) await exclusively('land', async () => settleAll(await checkouts()));
       const { sha: tip } = await trunk();
+      if (baseSha !== tip && !(await isAncestor(git, baseSha, tip))) return { kind: 'rewritten', trunk: tip };
       const merged = await mergeTree(git, tip, headSha);
       if (!merged.clean) return { kind: 'conflict', files: merged.files, trunk: tip };
       if (merged.tree === (await treeOf(git, tip))) return { kind: 'empty', trunk: tip };
