@@ -113,7 +113,7 @@ describe('why', () => {
       2: 'not labelled loop:ready — `forge-loop issue ready 2`',
       3: expect.stringMatching(/^queued: /),
       4: 'blocked by the open issue #1',
-      5: 'asks for taste: it will be declined with 3 questions',
+      5: 'it asks for a judgement of taste: it will be declined with 3 questions',
     });
   });
 
@@ -261,6 +261,32 @@ describe('restart', () => {
     await commit(second, moved('queued', 'abandoned', 'cancelled'));
     await perform(context, 'issue.close', { issue: 1 });
     await expect(restart('abcd0001')).rejects.toThrow('Issue #1 is closed');
+  });
+});
+
+describe('issue lint', () => {
+  test('says of an issue or a draft what readiness says, and reads nothing else', async () => {
+    await perform(context, 'issue.new', { title: 'Make the revoke flow nicer', body: '' });
+    expect(await perform(context, 'issue.lint', { issue: 1 })).toMatchObject({
+      issue: 1,
+      title: 'Make the revoke flow nicer',
+      decision: 'declined',
+      score: -3,
+      rules: [{ rule: 'taste', points: -3, because: '"nicer"' }],
+    });
+    expect(await perform(context, 'issue.lint', { text: '# Add\nadd(2, 3) returns 5' })).toMatchObject({
+      issue: null,
+      title: 'Add',
+      decision: 'ready',
+      questions: [],
+    });
+    expect(existsSync(context.databasePath)).toBe(false);
+  });
+
+  test('needs exactly one thing to look at, and it must be there', async () => {
+    await expect(perform(context, 'issue.lint', {})).rejects.toThrow('needs one thing to look at');
+    await expect(perform(context, 'issue.lint', { issue: 1, text: 'x' })).rejects.toThrow('needs one thing');
+    await expect(perform(context, 'issue.lint', { issue: 9 })).rejects.toThrow('There is no issue #9');
   });
 });
 

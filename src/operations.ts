@@ -69,6 +69,11 @@ export const OPERATIONS = {
   'issue.show': read('One issue with its comments.', oneIssue, async (context, input) =>
     (await import('./operations/issues.ts')).showIssue(context, input),
   ),
+  'issue.lint': read(
+    'What readiness says about an issue, and why: each rule with its points.',
+    (z) => z.object({ issue: issue(z).optional(), text: z.string().optional() }),
+    async (context, input) => (await import('./operations/lint.ts')).lintIssue(context, input),
+  ),
   'issue.ready': write(
     'Let the loop work on an issue; its text as it is now is the contract.',
     oneIssue,

@@ -119,7 +119,7 @@ function issueLine(issue: Issue, standing: Standing, last: Task | null, policy: 
     case 'eligible':
       return line('ready: taken up when a slot is free');
     case 'declined':
-      return line(`asks for taste: it will be declined with ${standing.questions.length} questions`);
+      return line(`${standing.problem}: it will be declined with ${standing.questions.length} questions`);
     case 'waiting':
       return line(standing.why, standing.until);
     case 'not_ready': {

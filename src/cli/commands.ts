@@ -165,6 +165,20 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       .argument('<issue>', 'its number', issueNumber)
       .action(operation(name, ([number]) => ({ issue: number })));
   }
+  describe(issue, 'lint', says('issue.lint'), ['issue lint 7', 'issue lint --file draft.md'])
+    .argument('[issue]', 'its number', issueNumber)
+    .option('--file <path>', 'a text that is no issue yet, its first line the title; - is standard input')
+    .addHelpText('after', '\nExit codes: 0 ready, 3 unsure (somebody has to read it), 1 declined.')
+    .action(
+      operation(
+        'issue.lint',
+        ([number], { file }) => ({
+          ...(number === undefined ? {} : { issue: number }),
+          ...(file === undefined ? {} : { text: textFrom({ bodyFile: file }) }),
+        }),
+        ({ decision }) => ({ ready: 0, unsure: 3, declined: 1 })[decision],
+      ),
+    );
   describe(issue, 'comment', says('issue.comment'), ['issue comment 7 --body "Use the existing parser."'])
     .argument('<issue>', 'its number', issueNumber)
     .option('--body <text>', 'the text')

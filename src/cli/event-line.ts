@@ -76,7 +76,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       if (happened.task === null || happened.data.kind === 'restart') return null;
       return `${happened.data.kind} asked by ${happened.data.by}`;
     case 'issue_declined':
-      return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('declined')}: it asks for taste; ${happened.data.questions.length} questions are in its comments`;
+      return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('declined')}: ${happened.data.problem ?? 'it asks for taste'}; ${happened.data.questions.length} questions are in its comments`;
     case 'loop_paused':
       return `paused by ${happened.data.by}`;
     case 'loop_resumed':

@@ -81,6 +81,7 @@ export const TEXT: Texts = {
     `#${issue.number} ${issue.title}${issue.labels.length ? ` [${issue.labels.join(', ')}]` : ''}`,
   'issue.list': issuesText,
   'issue.show': issueText,
+  'issue.lint': lintText,
   'issue.ready': (issue) => `#${issue.number} is ready: its text as it is now is the contract.`,
   'issue.close': (issue) => `#${issue.number} is closed.`,
   'issue.comment': (issue) => `Commented on #${issue.number}.`,
@@ -213,6 +214,26 @@ function issueText(issue: IssueDetail, { paint }: Terminal): string {
     '',
     issue.body.trim(),
     ...issue.comments.flatMap(({ by, at, text }) => ['', paint.dim(`${by}, ${at}`), text.trim()]),
+  ].join('\n');
+}
+
+function lintText(lint: Result<'issue.lint'>, { paint }: Terminal): string {
+  const colour = { ready: paint.green, unsure: paint.yellow, declined: paint.red }[lint.decision];
+  const rules = lint.rules.map(({ rule, points, because }) => [
+    '',
+    points > 0 ? paint.green(`+${points}`) : paint.red(`${points}`),
+    rule.replaceAll('_', ' '),
+    paint.dim(because),
+  ]);
+  return [
+    `${colour(lint.decision)} ${paint.bold(`${lint.issue === null ? '' : `#${lint.issue} `}${lint.title}`)}`,
+    lint.decision === 'ready'
+      ? `It can be checked when it is done${lint.thin ? ', though it leaves open what one should see' : ''}.`
+      : `${lint.problem[0]!.toUpperCase()}${lint.problem.slice(1)}.`,
+    ...(rules.length > 0 ? [paint.dim(`points: ${lint.score}`), table(rules)] : []),
+    ...(lint.questions.length > 0
+      ? [paint.dim('what its author has to answer'), ...lint.questions.map((question) => `  - ${question}`)]
+      : []),
   ].join('\n');
 }
 

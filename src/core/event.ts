@@ -133,7 +133,8 @@ interface TaskEvents {
 interface LoopEvents {
   runner_started: { owner: string; pid: number; version: string };
   runner_stopped: { owner: string; why: string };
-  issue_declined: { issue: number; bodyHash: string; questions: string[] };
+  /** `problem` is missing in events of an older version. */
+  issue_declined: { issue: number; bodyHash: string; problem?: string; questions: string[] };
   loop_paused: { by: string };
   loop_resumed: { by: string };
   loop_stop_requested: { by: string; now: boolean };

@@ -37,7 +37,7 @@ export interface ScheduleInput {
 
 export type Standing =
   | { kind: 'eligible' }
-  | { kind: 'declined'; questions: string[] }
+  | { kind: 'declined'; problem: string; questions: string[] }
   | { kind: 'not_ready'; why: string }
   | { kind: 'waiting'; why: string; until: number | null }
   | { kind: 'in_hand'; task: string };
@@ -49,8 +49,8 @@ export interface Schedule {
   critics: string[];
   /** Issues to claim now, in order. */
   claims: number[];
-  /** Ready issues that ask for taste; each is answered with questions once. */
-  declines: { issue: number; questions: string[] }[];
+  /** Ready issues that nobody could check when they are done; each is answered with questions once. */
+  declines: { issue: number; problem: string; questions: string[] }[];
   standings: Map<number, Standing>;
 }
 
@@ -64,7 +64,8 @@ export function schedule(input: ScheduleInput): Schedule {
   const { slots, critics, free } = grants(live, eligible.length, policy, now);
   const declines = issues.flatMap((issue) => {
     const standing = standings.get(issue.number);
-    return standing?.kind === 'declined' ? [{ issue: issue.number, questions: standing.questions }] : [];
+    if (standing?.kind !== 'declined') return [];
+    return [{ issue: issue.number, problem: standing.problem, questions: standing.questions }];
   });
   return {
     slots,
@@ -214,8 +215,8 @@ function standing(issue: IssueFacts, { last, open, policy, now, forced, judge }:
       until: cooling,
     };
   }
-  const judged = judge(issue.title, issue.body);
-  return judged.ready ? { kind: 'eligible' } : { kind: 'declined', questions: judged.questions };
+  const { decision, problem, questions } = judge(issue.title, issue.body);
+  return decision === 'declined' ? { kind: 'declined', problem, questions } : { kind: 'eligible' };
 }
 
 /** Only after a failure, and only while the body is the one that failed. */

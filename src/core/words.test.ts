@@ -78,7 +78,8 @@ test('taken up: attempt, branch, task', () => {
 });
 
 test('declined: the questions and what to do with the answers (dispatch 12)', () => {
-  const text = declinedComment(['What?', 'Which?'], 'loop:ready');
+  const text = declinedComment('it asks for taste', ['What?', 'Which?'], 'loop:ready');
+  expect(text).toContain('Declined for now: it asks for taste,');
   expect(text).toContain('- What?\n- Which?');
   expect(text).toContain('label it `loop:ready` again');
 });

@@ -12,9 +12,9 @@ export function claimedComment(task: Task): string {
   return `Taken up: attempt ${task.attempt} on branch \`${task.branch}\` (task \`${task.id}\`).`;
 }
 
-export function declinedComment(questions: readonly string[], readyLabel: string): string {
+export function declinedComment(problem: string, questions: readonly string[], readyLabel: string): string {
   return [
-    'Declined for now: this asks for a judgement of taste, and nothing in it could be checked. Please answer:',
+    `Declined for now: ${problem}, and so nobody could say when it is done. Please answer:`,
     '',
     ...questions.map((question) => `- ${question}`),
     '',

@@ -1,5 +1,5 @@
 /**
- * Takes up issues: polls the forge, claims what is eligible while there are slots, declines what asks for taste.
+ * Takes up issues: polls the forge, claims what is eligible while there are slots, declines what nobody could check.
  * Only the runner that holds the intake lease does this, so that two runners never answer one issue twice.
  */
 import { createHash } from 'node:crypto';
@@ -63,9 +63,9 @@ async function takeUp(
       const id = await claim(ports, lease, byNumber.get(number)!, tasks);
       if (id) claimed.push(id);
     }
-    for (const { issue, questions } of planned.declines) {
-      await decline(ports, lease, byNumber.get(issue)!, questions);
-      declined.push(issue);
+    for (const decline of planned.declines) {
+      await answer(ports, lease, byNumber.get(decline.issue)!, decline);
+      declined.push(decline.issue);
     }
   }
   return { schedule: planned, claimed, declined };
@@ -152,19 +152,29 @@ function closeEarlierPull(earlier: readonly Task[]) {
     }));
 }
 
-async function decline(ports: Ports, lease: Lease, issue: Issue, questions: string[]): Promise<void> {
+async function answer(
+  ports: Ports,
+  lease: Lease,
+  issue: Issue,
+  { problem, questions }: Schedule['declines'][number],
+): Promise<void> {
   const { labels } = ports.settings.policy();
   const marker = `declined:${issue.bodyHash.slice(0, 12)}`;
   await ports.store.record({
     lease,
     at: ports.clock.now(),
-    events: [event('issue_declined', { issue: issue.number, bodyHash: issue.bodyHash, questions })],
+    events: [event('issue_declined', { issue: issue.number, bodyHash: issue.bodyHash, problem, questions })],
     addActions: [
-      { kind: 'comment', issue: issue.number, marker, body: declinedComment(questions, labels.ready) },
+      {
+        kind: 'comment',
+        issue: issue.number,
+        marker,
+        body: declinedComment(problem, questions, labels.ready),
+      },
       { kind: 'label', issue: issue.number, add: [labels.needsSpec], remove: [labels.ready] },
     ],
   });
-  ports.log('info', `declined #${issue.number}: it asks for taste`, {});
+  ports.log('info', `declined #${issue.number}: ${problem}`, {});
 }
 
 /** A person's retry, asked after the last attempt ended, skips its cooldown. */

@@ -1,0 +1,42 @@
+/** What readiness says about an issue and why, so that its author can check it before labelling it. */
+import type { Context } from '../context.ts';
+import { type Readiness, readiness } from '../core/spec.ts';
+import { UserError } from '../errors.ts';
+
+export interface Lint extends Readiness {
+  /** Null for a text that is no issue yet. */
+  issue: number | null;
+  title: string;
+}
+
+export async function lintIssue(
+  context: Context,
+  input: { issue?: number | undefined; text?: string | undefined },
+): Promise<Lint> {
+  const { issue, title, body } = await textOf(context, input);
+  return { issue, title, ...readiness(title, body) };
+}
+
+async function textOf(
+  context: Context,
+  { issue, text }: { issue?: number | undefined; text?: string | undefined },
+): Promise<{ issue: number | null; title: string; body: string }> {
+  if ((issue === undefined) === (text === undefined))
+    throw new UserError('issue lint needs one thing to look at.', 'Give an issue number, or --file <path>.');
+  if (issue === undefined) return { issue: null, ...draftIn(text!) };
+  const found = await (await context.forge()).issue(issue);
+  if (!found)
+    throw new UserError(`There is no issue #${issue}.`, '`forge-loop issue list` shows the open ones.');
+  return { issue, title: found.title, body: found.body };
+}
+
+/** The title is `title:` of the front matter, else the first line; the rest is the body. */
+export function draftIn(text: string): { title: string; body: string } {
+  const plain = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
+  const front = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(plain);
+  const body = (front ? plain.slice(front[0].length) : plain).trim();
+  const named = /^title: *(["']?)(.+?)\1 *$/m.exec(front?.[1] ?? '')?.[2];
+  if (named !== undefined) return { title: named, body };
+  const [first = '', ...rest] = body.split('\n');
+  return { title: first.replace(/^#{1,6} +/, '').trim(), body: rest.join('\n').trim() };
+}
