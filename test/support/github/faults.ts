@@ -1,0 +1,64 @@
+/** What goes wrong on demand. Each fault is used up by the requests it matches, in the order they were asked for. */
+
+export interface Fault {
+  method?: string;
+  /** Matched against path and query, without the API prefix: `/repos/o/r/issues?state=open`. */
+  path?: RegExp;
+  /** How many requests it hits; one unless told. */
+  times?: number;
+  /**
+   * `answer`: this status instead of doing anything. `lose`: everything is done, then the connection breaks. `stale`:
+   * what the same question was answered last time. `hang`: nothing is done and no answer comes.
+   */
+  how:
+    | { kind: 'answer'; status: number; message?: string; headers?: Record<string, string> }
+    | { kind: 'lose' }
+    | { kind: 'stale' }
+    | { kind: 'hang' };
+}
+
+export interface Faults {
+  add(fault: Fault): void;
+  /** The fault that hits this request now, if any. */
+  hit(method: string, path: string): Fault['how'] | null;
+  /** Asked for and not used up yet. */
+  pending(): number;
+  clear(): void;
+}
+
+export function createFaults(): Faults {
+  let waiting: (Fault & { left: number })[] = [];
+  return {
+    add: (fault) => waiting.push({ ...fault, left: fault.times ?? 1 }),
+    hit(method, path) {
+      const found = waiting.find(
+        (fault) => (fault.method ?? method) === method && (fault.path?.test(path) ?? true),
+      );
+      if (!found) return null;
+      found.left -= 1;
+      if (found.left === 0) waiting = waiting.filter((fault) => fault !== found);
+      return found.how;
+    },
+    pending: () => waiting.length,
+    clear: () => {
+      waiting = [];
+    },
+  };
+}
+
+/** The answers GitHub documents for its limits. */
+export const LIMITS = {
+  secondary: (retryAfterSeconds: number): Fault['how'] => ({
+    kind: 'answer',
+    status: 403,
+    message:
+      'You have exceeded a secondary rate limit. Please wait a few minutes before you try again. If you reach out to GitHub Support for help, please include the request ID.',
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  }),
+  tooMany: (retryAfterSeconds: number): Fault['how'] => ({
+    kind: 'answer',
+    status: 429,
+    message: 'You have exceeded a secondary rate limit.',
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  }),
+};

@@ -1,0 +1,288 @@
+/** The part of GitHub's GraphQL schema that our queries touch. */
+import { latestChecks } from './check-routes.ts';
+import { type Document, execute, GraphqlProblem, type Node, parseDocument } from './graphql-language.ts';
+import { checkState } from './merging.ts';
+import { canPush } from './review-routes.ts';
+import { association, checkJson, iso, isoOrNull, nodeId, statusJson } from './shapes.ts';
+import {
+  branchTip,
+  type Comment,
+  fullName,
+  headOf,
+  type IssueRow,
+  liveHead,
+  type PullRow,
+  type World,
+} from './world.ts';
+
+export async function answerGraphql(
+  world: World,
+  user: string,
+  body: Record<string, unknown>,
+): Promise<{ data?: unknown; errors?: unknown[] }> {
+  try {
+    const document: Document = parseDocument(String(body.query ?? ''));
+    const variables = (body.variables ?? {}) as Record<string, unknown>;
+    const problems: unknown[] = [];
+    const root = document.operation === 'query' ? query(world, problems) : mutation(world, user);
+    const data = await execute(document, root, variables);
+    return problems.length > 0 ? { data, errors: problems } : { data };
+  } catch (problem) {
+    if (!(problem instanceof GraphqlProblem)) throw problem;
+    return { errors: [{ type: problem.type, message: problem.message }] };
+  }
+}
+
+/** A number that names nothing is null beside an error, while the rest of the answer stands. */
+function query(world: World, problems: unknown[]): Node {
+  const find = (number: unknown, isPull: boolean): IssueRow | null => {
+    const found = world.issues.get(Number(number));
+    if (found && (found.pull !== null) === isPull) return found;
+    const type = isPull ? 'PullRequest' : 'Issue';
+    problems.push({
+      type: 'NOT_FOUND',
+      message: `Could not resolve to ${isPull ? 'a' : 'an'} ${type} with the number of ${number}.`,
+    });
+    return null;
+  };
+  return {
+    __typename: 'Query',
+    repository: ({ owner, name }: { owner: string; name: string }) => {
+      const known = [fullName(world), ...world.formerNames].map((one) => one.toLowerCase());
+      if (!known.includes(`${owner}/${name}`.toLowerCase())) {
+        problems.push({
+          type: 'NOT_FOUND',
+          message: `Could not resolve to a Repository with the name '${owner}/${name}'.`,
+        });
+        return null;
+      }
+      return {
+        __typename: 'Repository',
+        nameWithOwner: fullName(world),
+        issue: ({ number }: { number: number }) => {
+          const issue = find(number, false);
+          return issue && issueNode(world, issue);
+        },
+        pullRequest: ({ number }: { number: number }) => {
+          const issue = find(number, true);
+          return issue && pullNode(world, issue, issue.pull!);
+        },
+      };
+    },
+    rateLimit: { __typename: 'RateLimit', cost: 1 },
+  };
+}
+
+function issueNode(world: World, issue: IssueRow): Node {
+  return {
+    __typename: 'Issue',
+    id: nodeId(issue),
+    number: issue.number,
+    title: issue.title,
+    body: issue.body,
+    state: issue.state.toUpperCase(),
+    createdAt: iso(issue.createdAt),
+    updatedAt: iso(issue.updatedAt),
+    lastEditedAt: isoOrNull(issue.editedAt),
+    labels: page(issue.labels.map((name) => ({ __typename: 'Label', name: named(world, name) }))),
+    blockedBy: page(
+      issue.blockedBy.flatMap((number) => {
+        const blocker = world.issues.get(number);
+        return blocker ? [issueNode(world, blocker)] : [];
+      }),
+    ),
+    parent: () => {
+      const parent = issue.parent === null ? null : world.issues.get(issue.parent);
+      return parent ? issueNode(world, parent) : null;
+    },
+    timelineItems: ({ itemTypes, last }: { itemTypes?: string[]; last?: number }) => {
+      const events = issue.timeline.filter(
+        (event) => event.event === 'labeled' && (itemTypes ?? ['LABELED_EVENT']).includes('LABELED_EVENT'),
+      );
+      return {
+        __typename: 'IssueTimelineItemsConnection',
+        nodes: events.slice(-(last ?? 100)).map((event) => ({
+          __typename: 'LabeledEvent',
+          createdAt: iso(event.at),
+          actor: actorNode(world, event.actor),
+          label: { __typename: 'Label', name: event.label },
+        })),
+      };
+    },
+  };
+}
+
+function pullNode(world: World, issue: IssueRow, pull: PullRow): Node {
+  return {
+    __typename: 'PullRequest',
+    id: nodeId(issue),
+    number: issue.number,
+    state: pull.merged ? 'MERGED' : issue.state.toUpperCase(),
+    isDraft: pull.draft,
+    body: issue.body,
+    updatedAt: iso(issue.updatedAt),
+    headRefName: pull.headRef,
+    headRefOid: () => headOf(world, pull),
+    headRef: async () => {
+      const head = await liveHead(world, pull);
+      return head === null ? null : { __typename: 'Ref', target: { __typename: 'Commit', oid: head } };
+    },
+    headRepository: { __typename: 'Repository', nameWithOwner: pull.headRepo },
+    baseRefOid: () => branchTip(world, pull.baseRef),
+    author: actorNode(world, issue.user),
+    mergeCommit: pull.mergeCommit === null ? null : { __typename: 'Commit', oid: pull.mergeCommit },
+    mergedBy: pull.mergedBy === null ? null : actorNode(world, pull.mergedBy),
+    isInMergeQueue: pull.queued,
+    reviews: page(
+      pull.reviews.map((review) => ({
+        __typename: 'PullRequestReview',
+        id: `PRR_${review.id}`,
+        databaseId: review.id,
+        author: actorNode(world, review.user),
+        authorCanPushToRepository: canPush(world, review.user),
+        state: review.state,
+        body: review.body,
+        commit: { __typename: 'Commit', oid: review.commit },
+        submittedAt: iso(review.at),
+      })),
+    ),
+    comments: page(issue.comments.map((comment) => commentNode(world, comment))),
+    reviewThreads: page(
+      pull.threads.map((thread) => ({
+        __typename: 'PullRequestReviewThread',
+        id: `PRRT_${thread.id}`,
+        isResolved: thread.resolved,
+        path: thread.path,
+        line: thread.line,
+        comments: page(
+          thread.comments.map((comment) => ({
+            ...commentNode(world, comment),
+            __typename: 'PullRequestReviewComment',
+            originalCommit: { __typename: 'Commit', oid: thread.commit },
+            pullRequestReview: { __typename: 'PullRequestReview', databaseId: thread.review },
+          })),
+        ),
+      })),
+    ),
+    commits: ({ last }: { last?: number }) => ({
+      __typename: 'PullRequestCommitConnection',
+      nodes:
+        (last ?? 1) < 1
+          ? []
+          : [{ __typename: 'PullRequestCommit', commit: () => commitNode(world, issue, pull) }],
+    }),
+  };
+}
+
+async function commitNode(world: World, issue: IssueRow, pull: PullRow): Promise<Node> {
+  const oid = await headOf(world, pull);
+  const required = world.protections.get(pull.baseRef)?.requiredChecks ?? [];
+  const statuses = [
+    ...new Map(world.statuses.filter((one) => one.sha === oid).map((one) => [one.context, one])).values(),
+  ];
+  const checks = latestChecks(world, oid);
+  const contexts: Node[] = [
+    ...checks.map((check) => ({
+      __typename: 'CheckRun',
+      databaseId: check.id,
+      name: check.name,
+      status: check.status.toUpperCase(),
+      conclusion: check.conclusion?.toUpperCase() ?? null,
+      detailsUrl: checkJson(world, check).details_url,
+      isRequired: required.includes(check.name),
+      checkSuite: { __typename: 'CheckSuite', app: { __typename: 'App', slug: check.app } },
+    })),
+    ...statuses.map((status) => ({
+      __typename: 'StatusContext',
+      context: status.context,
+      state: status.state.toUpperCase(),
+      description: status.description,
+      targetUrl: statusJson(world, status).target_url,
+      isRequired: required.includes(status.context),
+      creator: actorNode(world, status.user),
+    })),
+  ];
+  const states = contexts.map((one) => checkState(world, oid, String(one.name ?? one.context)));
+  const state = states.includes('failure') ? 'FAILURE' : states.includes('pending') ? 'PENDING' : 'SUCCESS';
+  return {
+    __typename: 'Commit',
+    oid,
+    statusCheckRollup:
+      contexts.length === 0
+        ? null
+        : {
+            __typename: 'StatusCheckRollup',
+            state,
+            // `isRequired` takes the pull request it is asked for.
+            contexts: page(contexts.map((one) => ({ ...one, isRequired: () => one.isRequired }))),
+          },
+    pullRequest: issue.number,
+  };
+}
+
+function mutation(world: World, user: string): Node {
+  const pullOf = (id: unknown): { issue: IssueRow; pull: PullRow } => {
+    const issue = [...world.issues.values()].find((one) => one.pull && nodeId(one) === id);
+    if (!issue?.pull)
+      throw new GraphqlProblem(`Could not resolve to a node with the global id of '${id}'`, 'NOT_FOUND');
+    if (!canPush(world, user) && issue.user !== user)
+      throw new GraphqlProblem(`${user} does not have the correct permissions`, 'FORBIDDEN');
+    return { issue, pull: issue.pull };
+  };
+  const answer = (issue: IssueRow) => ({
+    __typename: 'Payload',
+    pullRequest: pullNode(world, issue, issue.pull!),
+  });
+  return {
+    __typename: 'Mutation',
+    markPullRequestReadyForReview: ({ input }: { input: { pullRequestId: string } }) => {
+      const { issue, pull } = pullOf(input.pullRequestId);
+      pull.draft = false;
+      issue.updatedAt = world.now();
+      return answer(issue);
+    },
+    enqueuePullRequest: ({ input }: { input: { pullRequestId: string; expectedHeadOid?: string } }) =>
+      enqueue(pullOf(input.pullRequestId), input.expectedHeadOid),
+    resolveReviewThread: ({ input }: { input: { threadId: string } }) => {
+      for (const issue of world.issues.values()) {
+        const thread = issue.pull?.threads.find((one) => `PRRT_${one.id}` === input.threadId);
+        if (thread) thread.resolved = true;
+      }
+      return { __typename: 'Payload', clientMutationId: null };
+    },
+  };
+
+  async function enqueue({ issue, pull }: { issue: IssueRow; pull: PullRow }, expected?: string) {
+    if (expected !== undefined && expected !== (await headOf(world, pull)))
+      throw new GraphqlProblem('Head branch was modified. Review and try the merge again.', 'UNPROCESSABLE');
+    pull.queued = true;
+    return answer(issue);
+  }
+}
+
+const page = (nodes: Node[]) => (args: { first?: number; last?: number }) => ({
+  __typename: 'Connection',
+  totalCount: nodes.length,
+  pageInfo: {
+    __typename: 'PageInfo',
+    hasNextPage: args.first !== undefined && nodes.length > args.first,
+    hasPreviousPage: args.last !== undefined && nodes.length > args.last,
+  },
+  nodes: args.last !== undefined ? nodes.slice(-args.last) : nodes.slice(0, args.first ?? 100),
+});
+
+const commentNode = (world: World, comment: Comment): Node => ({
+  __typename: 'IssueComment',
+  databaseId: comment.id,
+  author: actorNode(world, comment.user),
+  authorAssociation: association(world, comment.user),
+  body: comment.body,
+  createdAt: iso(comment.at),
+});
+
+const actorNode = (world: World, login: string): Node | null => {
+  const user = world.users.get(login.toLowerCase());
+  return user ? { __typename: user.type, login: user.login } : null;
+};
+
+const named = (world: World, name: string): string => world.labels.get(name.toLowerCase())?.name ?? name;

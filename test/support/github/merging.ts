@@ -1,0 +1,243 @@
+/** Whether a pull request could be merged, the merge itself, and what a push changes for open pull requests. */
+import { mergeCommit, mergeTree, rebaseCommits, squashCommit } from '../../../src/git/merge.ts';
+import { isAncestor } from '../../../src/git/objects.ts';
+import { Refusal } from './answer.ts';
+import { branches } from './git-backend.ts';
+import {
+  atLeast,
+  branchTip,
+  fullName,
+  headOf,
+  type IssueRow,
+  note,
+  type Protection,
+  type PullRow,
+  permissionOf,
+  type World,
+} from './world.ts';
+
+/** Computed in the background on GitHub: the first to ask after a change learns nothing yet. */
+const known = new WeakMap<World, Set<string>>();
+
+export async function mergeability(
+  world: World,
+  issue: IssueRow,
+  pull: PullRow,
+): Promise<{ mergeable: boolean | null; state: string }> {
+  if (issue.state !== 'open') return { mergeable: null, state: 'unknown' };
+  const [head, base] = [await headOf(world, pull), await branchTip(world, pull.baseRef)];
+  if (base === null) return { mergeable: null, state: 'unknown' };
+  const seen = known.get(world) ?? new Set();
+  known.set(world, seen);
+  if (!seen.has(`${base} ${head}`)) {
+    seen.add(`${base} ${head}`);
+    return { mergeable: null, state: 'unknown' };
+  }
+  const merged = await mergeTree(world.git, base, head);
+  if (!merged.clean) return { mergeable: false, state: 'dirty' };
+  if (pull.draft) return { mergeable: true, state: 'draft' };
+  const rules = world.protections.get(pull.baseRef);
+  if (rules?.strict && !(await isAncestor(world.git, base, head)))
+    return { mergeable: true, state: 'behind' };
+  if (rules && unmet(world, pull, head, rules).length > 0) return { mergeable: true, state: 'blocked' };
+  const red = redChecks(world, head).length > 0;
+  return { mergeable: true, state: red ? 'unstable' : 'clean' };
+}
+
+/** What keeps a head from landing by the rules of its base, in GitHub's words. */
+export function unmet(world: World, pull: PullRow, head: string, rules: Protection): string[] {
+  const problems = rules.requiredChecks
+    .filter((name) => checkState(world, head, name) !== 'success')
+    .map((name) =>
+      checkState(world, head, name) === 'failure'
+        ? `Required status check "${name}" is failing.`
+        : `Required status check "${name}" is expected.`,
+    );
+  const last = new Map(
+    pull.reviews.filter((one) => one.state !== 'COMMENTED').map((one) => [one.user, one.state]),
+  );
+  const able = [...last].filter(([user]) => atLeast(permissionOf(world, user), 'write'));
+  const approvals = able.filter(([, state]) => state === 'APPROVED').length;
+  if (rules.approvals > 0 && able.some(([, state]) => state === 'CHANGES_REQUESTED'))
+    problems.push('Changes have been requested.');
+  if (approvals < rules.approvals)
+    problems.push(`At least ${rules.approvals} approving review is required by reviewers with write access.`);
+  return problems;
+}
+
+export function checkState(
+  world: World,
+  sha: string,
+  name: string,
+): 'success' | 'failure' | 'pending' | 'missing' {
+  const status = world.statuses.filter((one) => one.sha === sha && one.context === name).at(-1);
+  if (status) return status.state === 'error' ? 'failure' : status.state;
+  const check = world.checks.filter((one) => one.sha === sha && one.name === name).at(-1);
+  if (!check) return 'missing';
+  if (check.status !== 'completed') return 'pending';
+  return ['success', 'neutral', 'skipped'].includes(check.conclusion ?? '') ? 'success' : 'failure';
+}
+
+function redChecks(world: World, sha: string): string[] {
+  const names = new Set([
+    ...world.statuses.filter((one) => one.sha === sha).map((one) => one.context),
+    ...world.checks.filter((one) => one.sha === sha).map((one) => one.name),
+  ]);
+  return [...names].filter((name) => checkState(world, sha, name) === 'failure');
+}
+
+export async function mergePull(
+  world: World,
+  issue: IssueRow,
+  pull: PullRow,
+  by: string,
+  asked: { sha?: string; method: 'merge' | 'squash' | 'rebase'; message: string },
+): Promise<string> {
+  const head = await headOf(world, pull);
+  const base = await branchTip(world, pull.baseRef);
+  if (issue.state !== 'open' || base === null) throw new Refusal(405, 'Pull Request is not mergeable');
+  if (asked.sha !== undefined && asked.sha !== head)
+    throw new Refusal(409, 'Head branch was modified. Review and try the merge again.');
+  if (pull.draft) throw new Refusal(405, 'Pull Request is still a draft');
+  if (!world.mergeMethods[asked.method])
+    throw new Refusal(405, `${capital(asked.method)} merges are not allowed on this repository.`);
+  const rules = world.protections.get(pull.baseRef);
+  if (rules?.mergeQueue)
+    throw new Refusal(
+      405,
+      'Repository rule violations found\n\nChanges must be made through the merge queue',
+    );
+  const merged = await mergeTree(world.git, base, head);
+  if (!merged.clean) throw new Refusal(405, 'Pull Request is not mergeable');
+  if (rules) {
+    const problems = unmet(world, pull, head, rules);
+    if (problems.length > 0) throw new Refusal(405, problems.join(' '));
+    if (rules.strict && !(await isAncestor(world.git, base, head)))
+      throw new Refusal(405, 'Head branch is out of date with the base branch.');
+  }
+  const input = { tree: merged.tree, trunk: base, head, message: asked.message };
+  const commit = { squash: squashCommit, merge: mergeCommit, rebase: rebaseCommits }[asked.method];
+  const sha = await commit(world.git, input);
+  const swapped = await world.git(['update-ref', `refs/heads/${pull.baseRef}`, sha, base], {
+    allow: [1, 128],
+  });
+  if (swapped.exitCode !== 0)
+    throw new Refusal(405, 'Base branch was modified. Review and try the merge again.');
+  settleMerge(world, issue, pull, { by, sha, head });
+  if (pull.baseRef === world.defaultBranch) closeFixed(world, `${issue.body}\n${asked.message}`, by);
+  if (world.deleteBranchOnMerge && pull.headRepo === fullName(world))
+    await world.git(['update-ref', '-d', `refs/heads/${pull.headRef}`, head], { allow: [1, 128] });
+  return sha;
+}
+
+function settleMerge(
+  world: World,
+  issue: IssueRow,
+  pull: PullRow,
+  { by, sha, head }: { by: string; sha: string; head: string },
+): void {
+  Object.assign(pull, {
+    merged: true,
+    mergedBy: by,
+    mergedAt: world.now(),
+    mergeCommit: sha,
+    lastHead: head,
+    queued: false,
+  });
+  issue.state = 'closed';
+  issue.closedAt = world.now();
+  note(world, issue, { event: 'merged', actor: by });
+  note(world, issue, { event: 'closed', actor: by });
+  world.emit({ event: 'pull_request', payload: { action: 'closed', number: issue.number } });
+}
+
+const FIXES = /\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)/gi;
+
+function closeFixed(world: World, text: string, by: string): void {
+  for (const [, number] of text.matchAll(FIXES)) {
+    const issue = world.issues.get(Number(number));
+    if (issue && !issue.pull && issue.state === 'open') closeIssue(world, issue, by, 'completed');
+  }
+}
+
+export function closeIssue(world: World, issue: IssueRow, by: string, reason: string | null): void {
+  issue.state = 'closed';
+  issue.stateReason = reason;
+  issue.closedAt = world.now();
+  note(world, issue, { event: 'closed', actor: by });
+  world.emit({
+    event: issue.pull ? 'pull_request' : 'issues',
+    payload: { action: 'closed', number: issue.number },
+  });
+}
+
+/**
+ * After a push: a head that moved is a new head of its pull request, a head that is on its base was merged, a branch
+ * that is gone closes its pull request.
+ */
+export async function noticePush(world: World, before: Map<string, string>, by: string): Promise<void> {
+  const after = await branches(world);
+  for (const branch of new Set([...before.keys(), ...after.keys()])) {
+    const [old, now] = [before.get(branch) ?? null, after.get(branch) ?? null];
+    if (old === now) continue;
+    world.emit({
+      event: 'push',
+      payload: { ref: `refs/heads/${branch}`, before: old ?? ZERO, after: now ?? ZERO },
+    });
+    for (const issue of world.issues.values()) {
+      const { pull } = issue;
+      if (!pull || issue.state !== 'open') continue;
+      if (pull.headRepo === fullName(world) && pull.headRef === branch)
+        await headMoved(world, issue, pull, now, by);
+      if (pull.baseRef === branch && now !== null) await baseMoved(world, issue, pull, now, by);
+    }
+  }
+}
+
+async function headMoved(
+  world: World,
+  issue: IssueRow,
+  pull: PullRow,
+  now: string | null,
+  by: string,
+): Promise<void> {
+  if (now === null) {
+    note(world, issue, { event: 'head_ref_deleted', actor: by });
+    closeIssue(world, issue, by, null);
+    return;
+  }
+  pull.lastHead = now;
+  await world.git(['update-ref', `refs/pull/${issue.number}/head`, now]);
+  issue.updatedAt = world.now();
+  world.emit({ event: 'pull_request', payload: { action: 'synchronize', number: issue.number } });
+}
+
+async function baseMoved(
+  world: World,
+  issue: IssueRow,
+  pull: PullRow,
+  now: string,
+  by: string,
+): Promise<void> {
+  const head = await headOf(world, pull);
+  if (await isAncestor(world.git, head, now)) settleMerge(world, issue, pull, { by, sha: now, head });
+}
+
+/** Takes the head of the merge queue through, as GitHub does once its checks are green. */
+export async function runMergeQueue(world: World): Promise<void> {
+  for (const issue of world.issues.values()) {
+    const { pull } = issue;
+    if (!pull?.queued || issue.state !== 'open') continue;
+    const rules = world.protections.get(pull.baseRef)!;
+    world.protections.set(pull.baseRef, { ...rules, mergeQueue: false });
+    try {
+      const message = `${issue.title} (#${issue.number})`;
+      await mergePull(world, issue, pull, 'github-merge-queue[bot]', { method: 'squash', message });
+    } finally {
+      world.protections.set(pull.baseRef, rules);
+    }
+  }
+}
+
+const capital = (word: string): string => word[0]!.toUpperCase() + word.slice(1);
+const ZERO = '0'.repeat(40);

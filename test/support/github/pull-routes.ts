@@ -1,0 +1,169 @@
+/** Pull requests: opened from a branch, always showing the head that git has now, merged with a guard on it. */
+import { diffs } from '../../../src/git/diff.ts';
+import { isAncestor } from '../../../src/git/objects.ts';
+import { created, invalid, list, notFound, ok, Refusal } from './answer.ts';
+import { issueIn, openIssue } from './issue-routes.ts';
+import { closeIssue, mergePull } from './merging.ts';
+import { type Call, type Route, route, text } from './router.ts';
+import { pullJson } from './shapes.ts';
+import {
+  atLeast,
+  branchTip,
+  fullName,
+  headOf,
+  type IssueRow,
+  note,
+  type PullRow,
+  permissionOf,
+  type World,
+} from './world.ts';
+
+export const pullRoutes: Route[] = [
+  route('GET', '/pulls', 'read', 'pull_requests=read', async ({ world, url }) => {
+    const query = url.searchParams;
+    const state = query.get('state') ?? 'open';
+    const head = query.get('head');
+    const base = query.get('base');
+    const rows = [...world.issues.values()]
+      .filter((issue) => issue.pull !== null)
+      .filter((issue) => state === 'all' || issue.state === state)
+      .filter(({ pull }) => head === null || head === `${pull!.headRepo.split('/')[0]}:${pull!.headRef}`)
+      .filter(({ pull }) => base === null || base === pull!.baseRef)
+      .sort((a, b) => b.number - a.number);
+    return list(url, await Promise.all(rows.map((issue) => pullJson(world, issue, issue.pull!, false))));
+  }),
+  route('POST', '/pulls', 'read', 'pull_requests=write', async ({ world, user, body }) => {
+    const issue = await openPull(world, user, body);
+    world.emit({ event: 'pull_request', payload: { action: 'opened', number: issue.number } });
+    return created(await pullJson(world, issue, issue.pull!, true));
+  }),
+  route('GET', '/pulls/:number', 'read', 'pull_requests=read', async (call) => {
+    const { issue, pull } = pullIn(call);
+    if (!call.accept.includes('diff')) return ok(await pullJson(call.world, issue, pull, true));
+    return { status: 200, text: (await pullDiff(call.world, pull)).patch };
+  }),
+  route('PATCH', '/pulls/:number', 'read', 'pull_requests=write', async (call) => {
+    const { world, user, body } = call;
+    const { issue, pull } = pullIn(call);
+    if (issue.user !== user && !atLeast(permissionOf(world, user), 'write'))
+      throw new Refusal(403, 'Must have admin rights to Repository.');
+    issue.title = text(body, 'title') ?? issue.title;
+    issue.body = text(body, 'body') ?? issue.body;
+    issue.updatedAt = world.now();
+    const state = text(body, 'state');
+    if (state === 'closed' && issue.state === 'open') closeIssue(world, issue, user, null);
+    if (state === 'open' && issue.state === 'closed') await reopen(world, issue, pull, user);
+    return ok(await pullJson(world, issue, pull, true));
+  }),
+  route('GET', '/pulls/:number/files', 'read', 'pull_requests=read', async (call) => {
+    const { pull } = pullIn(call);
+    const { files, patch } = await pullDiff(call.world, pull);
+    return list(
+      call.url,
+      files.map((filename) => ({ filename, status: 'modified', patch: patchOf(patch, filename) })),
+    );
+  }),
+  route('PUT', '/pulls/:number/merge', 'write', 'contents=write', async (call) => {
+    const { world, user, body } = call;
+    const { issue, pull } = pullIn(call);
+    const method = text(body, 'merge_method') ?? 'merge';
+    if (method !== 'merge' && method !== 'squash' && method !== 'rebase')
+      throw invalid('PullRequest', 'merge_method', 'invalid');
+    const sha = text(body, 'sha');
+    const title = text(body, 'commit_title') ?? `${issue.title} (#${issue.number})`;
+    const message = `${title}\n\n${text(body, 'commit_message') ?? ''}`;
+    const merged = await mergePull(world, issue, pull, user, {
+      method,
+      message,
+      ...(sha === undefined ? {} : { sha }),
+    });
+    return ok({ sha: merged, merged: true, message: 'Pull Request successfully merged' });
+  }),
+];
+
+export function pullIn(call: Pick<Call, 'world' | 'params'>): { issue: IssueRow; pull: PullRow } {
+  const issue = issueIn(call);
+  if (!issue.pull) throw notFound();
+  return { issue, pull: issue.pull };
+}
+
+/** From where head and base parted, as the "Files changed" page shows it. */
+export async function pullDiff(world: World, pull: PullRow, at?: string) {
+  const base = await branchTip(world, pull.baseRef);
+  return diffs(world.git, base ?? pull.lastHead, at ?? (await headOf(world, pull)));
+}
+
+async function openPull(world: World, user: string, body: Record<string, unknown>): Promise<IssueRow> {
+  const [owner, branch] = splitHead(world, text(body, 'head') ?? '');
+  const base = text(body, 'base') ?? '';
+  const tip = await branchTip(world, base);
+  if (tip === null) throw invalid('PullRequest', 'base', 'invalid');
+  const head = owner === world.owner ? await branchTip(world, branch) : null;
+  if (head === null) throw invalid('PullRequest', 'head', 'invalid');
+  const twin = [...world.issues.values()].find(
+    ({ pull, state }) =>
+      state === 'open' &&
+      pull?.headRef === branch &&
+      pull.headRepo === fullName(world) &&
+      pull.baseRef === base,
+  );
+  if (twin) throw taken(`${owner}:${branch}`);
+  if (await isAncestor(world.git, head, tip)) {
+    const message = `No commits between ${base} and ${branch}`;
+    throw new Refusal(422, 'Validation Failed', [{ resource: 'PullRequest', code: 'custom', message }]);
+  }
+  if (body.draft === true && !world.draftsAllowed)
+    throw new Refusal(422, 'Draft pull requests are not supported in this repository.');
+  const issue = openIssue(world, user, text(body, 'title') ?? '', text(body, 'body') ?? '');
+  await makePull(world, issue, {
+    headRef: branch,
+    headRepo: fullName(world),
+    baseRef: base,
+    head,
+    draft: body.draft === true,
+  });
+  return issue;
+}
+
+export async function makePull(
+  world: World,
+  issue: IssueRow,
+  pull: { headRef: string; headRepo: string; baseRef: string; head: string; draft: boolean },
+): Promise<void> {
+  const { head, ...rest } = pull;
+  issue.pull = {
+    ...rest,
+    merged: false,
+    mergedBy: null,
+    mergedAt: null,
+    mergeCommit: null,
+    lastHead: head,
+    queued: false,
+    reviews: [],
+    threads: [],
+  };
+  await world.git(['update-ref', `refs/pull/${issue.number}/head`, head]);
+}
+
+function splitHead(world: World, head: string): [string, string] {
+  const colon = head.indexOf(':');
+  return colon < 0 ? [world.owner, head] : [head.slice(0, colon), head.slice(colon + 1)];
+}
+
+function taken(head: string): Refusal {
+  const message = `A pull request already exists for ${head}.`;
+  return new Refusal(422, 'Validation Failed', [{ resource: 'PullRequest', code: 'custom', message }]);
+}
+
+async function reopen(world: World, issue: IssueRow, pull: PullRow, user: string): Promise<void> {
+  if (pull.merged || (await branchTip(world, pull.headRef)) === null)
+    throw invalid('PullRequest', 'state', 'invalid', 'state cannot be changed.');
+  issue.state = 'open';
+  issue.closedAt = null;
+  note(world, issue, { event: 'reopened', actor: user });
+}
+
+function patchOf(patch: string, file: string): string {
+  const part = patch.split(/^(?=diff --git )/m).find((one) => one.includes(` b/${file}\n`));
+  return part?.slice(Math.max(0, part.indexOf('@@'))) ?? '';
+}

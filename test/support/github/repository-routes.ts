@@ -1,0 +1,129 @@
+/** The repository itself: rights, branches and their rules, labels, hooks, and who the caller is. */
+import { created, gone, invalid, list, notFound, ok, Refusal } from './answer.ts';
+import { branches } from './git-backend.ts';
+import { noticePush } from './merging.ts';
+import { type Call, type Route, route, strings, text } from './router.ts';
+import { repositoryJson, userJson } from './shapes.ts';
+import { branchTip, type Label, type Protection, type World } from './world.ts';
+
+export const repositoryRoutes: Route[] = [
+  route('GET', '', 'read', 'metadata=read', ({ world, user }) => ok(repositoryJson(world, user))),
+  route('GET', '/collaborators/:login/permission', 'write', 'metadata=read', ({ world, params }) => {
+    const login = params.login!;
+    if (!world.users.has(login.toLowerCase())) throw notFound();
+    const role = world.permissions.get(login.toLowerCase()) ?? 'none';
+    const permission = role === 'maintain' ? 'write' : role === 'triage' ? 'read' : role;
+    const publicly = permission === 'none' && !world.isPrivate ? 'read' : permission;
+    return ok({
+      permission: publicly,
+      role_name: role === 'none' ? publicly : role,
+      user: userJson(world, login),
+    });
+  }),
+  route('GET', '/branches/:branch', 'read', 'contents=read', async ({ world, params }) => {
+    const sha = await branchTip(world, params.branch!);
+    if (sha === null) throw new Refusal(404, 'Branch not found');
+    const rules = world.protections.get(params.branch!);
+    const classic = rules?.via === 'protection' ? rules : null;
+    return ok({
+      name: params.branch,
+      commit: { sha },
+      protected: rules !== undefined,
+      protection: {
+        enabled: classic !== null,
+        required_status_checks: {
+          enforcement_level: classic && classic.requiredChecks.length > 0 ? 'non_admins' : 'off',
+          contexts: classic?.requiredChecks ?? [],
+          checks: (classic?.requiredChecks ?? []).map((context) => ({ context, app_id: null })),
+        },
+      },
+    });
+  }),
+  route('GET', '/rules/branches/:branch', 'read', 'metadata=read', ({ world, params }) => {
+    const rules = world.protections.get(params.branch!);
+    return ok(rules?.via === 'ruleset' ? rulesOf(rules) : []);
+  }),
+  route('GET', '/git/ref/:ref', 'read', 'contents=read', async ({ world, params }) => {
+    const sha = await world.git.resolve(`refs/${params.ref}`);
+    if (sha === null) throw notFound();
+    return ok({ ref: `refs/${params.ref}`, object: { type: 'commit', sha } });
+  }),
+  route('DELETE', '/git/refs/:ref', 'write', 'contents=write', async ({ world, params, user }) => {
+    const before = await branches(world);
+    if ((await world.git.resolve(`refs/${params.ref}`)) === null)
+      throw new Refusal(422, 'Reference does not exist');
+    await world.git(['update-ref', '-d', `refs/${params.ref}`]);
+    await noticePush(world, before, user);
+    return gone;
+  }),
+  route('GET', '/labels', 'read', 'issues=read', ({ world, url }) =>
+    list(url, [...world.labels.values()].map(labelJson)),
+  ),
+  route('POST', '/labels', 'write', 'issues=write', ({ world, body }) => {
+    const name = text(body, 'name') ?? '';
+    if (name.trim() === '') throw invalid('Label', 'name', 'missing_field');
+    if (world.labels.has(name.toLowerCase())) throw invalid('Label', 'name', 'already_exists');
+    return created(
+      labelJson(ensureLabel(world, name, text(body, 'color'), text(body, 'description') ?? null)),
+    );
+  }),
+  route('POST', '/hooks', 'admin', 'repository_hooks=write', ({ world, body }) => {
+    const config = (body.config ?? {}) as Record<string, unknown>;
+    const hook = {
+      id: world.nextId(),
+      url: text(config, 'url') ?? '',
+      secret: text(config, 'secret') ?? '',
+      events: strings(body.events),
+    };
+    if (hook.url === '') throw invalid('Hook', 'url', 'missing_field');
+    world.hooks.push(hook);
+    return created({ id: hook.id, active: true, events: hook.events, config: { url: hook.url } });
+  }),
+];
+
+/** Who asks, and how much of the limit is left: paths outside the repository. */
+export function ownRoute(path: string, { world, user }: Pick<Call, 'world' | 'user'>) {
+  return path === '/user' ? ok(userJson(world, user)) : null;
+}
+
+export function ensureLabel(
+  world: World,
+  name: string,
+  color = 'ededed',
+  description: string | null = null,
+): Label {
+  const found = world.labels.get(name.toLowerCase());
+  if (found) return found;
+  if (name.length > 50)
+    throw invalid('Label', 'name', 'custom', 'name is too long (maximum is 50 characters)');
+  const label = { id: world.nextId(), name, color, description };
+  world.labels.set(name.toLowerCase(), label);
+  return label;
+}
+
+const labelJson = (label: Label) => ({
+  id: label.id,
+  name: label.name,
+  color: label.color,
+  description: label.description,
+});
+
+function rulesOf(rules: Protection) {
+  return [
+    ...(rules.requiredChecks.length > 0
+      ? [
+          {
+            type: 'required_status_checks',
+            parameters: {
+              required_status_checks: rules.requiredChecks.map((context) => ({ context })),
+              strict_required_status_checks_policy: rules.strict,
+            },
+          },
+        ]
+      : []),
+    ...(rules.approvals > 0
+      ? [{ type: 'pull_request', parameters: { required_approving_review_count: rules.approvals } }]
+      : []),
+    ...(rules.mergeQueue ? [{ type: 'merge_queue', parameters: { merge_method: 'SQUASH' } }] : []),
+  ];
+}

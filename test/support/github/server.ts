@@ -1,0 +1,286 @@
+/**
+ * A GitHub to test against. It is honest because it computes from git: heads, diffs, mergeability and merges come from
+ * the bare repository that people and the loop push to over HTTP.
+ *
+ * It answers under the addresses of an Enterprise server: REST at /api/v3, GraphQL at /api/graphql, git at
+ * /owner/name.git.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Answer, Refusal } from './answer.ts';
+import { checkRoutes, jobLog } from './check-routes.ts';
+import { createFaults, type Fault, type Faults } from './faults.ts';
+import { askGit, branches, relay } from './git-backend.ts';
+import { answerGraphql } from './graphql-schema.ts';
+import { issueRoutes } from './issue-routes.ts';
+import { noticePush } from './merging.ts';
+import { pullRoutes } from './pull-routes.ts';
+import { ownRoute, repositoryRoutes } from './repository-routes.ts';
+import { reviewRoutes } from './review-routes.ts';
+import { dispatch } from './router.ts';
+import { createWebhooks, type Webhooks } from './webhooks.ts';
+import { atLeast, fullName, openWorld, permissionOf, type World } from './world.ts';
+
+export interface Seen {
+  method: string;
+  /** Path and query without the API prefix; for git, `git <what>`. */
+  path: string;
+  /** 0: the connection was broken on purpose. */
+  status: number;
+  user: string | null;
+}
+
+export interface GitHub {
+  /** `http://127.0.0.1:port` */
+  url: string;
+  apiUrl: string;
+  gitUrl: string;
+  world: World;
+  /** Every request in order. */
+  requests: Seen[];
+  faults: Faults;
+  webhooks: Webhooks;
+  /** Requests left before the primary limit, for everybody; null is no limit. */
+  limit: { remaining: number | null; resetAt: number };
+  close(): Promise<void>;
+}
+
+const ROUTES = [...repositoryRoutes, ...issueRoutes, ...pullRoutes, ...reviewRoutes, ...checkRoutes];
+
+export async function startGitHub(
+  options: { owner?: string; name?: string; defaultBranch?: string; now?: () => number } = {},
+): Promise<GitHub> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'github-')));
+  const now = options.now ?? Date.now;
+  const webhooks = createWebhooks(() => world.hooks);
+  const world: World = await openWorld({
+    root,
+    owner: options.owner ?? 'acme',
+    name: options.name ?? 'rocket',
+    defaultBranch: options.defaultBranch ?? 'main',
+    now,
+    emit: webhooks.emit,
+  });
+  const server = createServer((request, response) => {
+    void respond(github, request, response).catch((problem: unknown) => {
+      response.writeHead(500).end(String((problem as Error)?.stack ?? problem));
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const github: GitHub = {
+    url,
+    apiUrl: `${url}/api/v3`,
+    gitUrl: `${url}/${fullName(world)}.git`,
+    world,
+    requests: [],
+    faults: createFaults(),
+    webhooks,
+    limit: { remaining: null, resetAt: 0 },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((done) => server.close(() => done()));
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+  return github;
+}
+
+async function respond(github: GitHub, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? '/', github.url);
+  const body = await bodyOf(request);
+  const method = request.method ?? 'GET';
+  const user = caller(github.world, request.headers.authorization);
+  if (url.pathname.startsWith('/logs/')) {
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    response.end(jobLog(github.world, Number(url.pathname.slice(6))) ?? '');
+    return;
+  }
+  const isApi = url.pathname.startsWith('/api/');
+  const path = isApi
+    ? url.pathname.replace(/^\/api(\/v3)?/, '') + url.search
+    : `git ${url.pathname.replace(/^.*\.git/, '')}${url.search}`;
+  const seen: Seen = { method, path, status: 0, user };
+  github.requests.push(seen);
+  const fault = github.faults.hit(method, path);
+  if (fault?.kind === 'hang') return;
+  if (fault?.kind === 'answer') {
+    seen.status = fault.status;
+    send(response, refusal(new Refusal(fault.status, fault.message ?? 'Server Error', [], fault.headers)));
+    return;
+  }
+  if (!isApi) {
+    seen.status = await answerGit(github, request, response, { url, user, body, fault });
+    return;
+  }
+  const answer = await answerApi(github, { method, url, path, user, body, request });
+  const final = conditional(github, request, fault?.kind === 'stale', path, answer);
+  if (fault?.kind === 'lose') {
+    request.socket.destroy();
+    return;
+  }
+  seen.status = final.status;
+  send(response, final, limitHeaders(github, final.status));
+}
+
+async function answerApi(
+  github: GitHub,
+  call: {
+    method: string;
+    url: URL;
+    path: string;
+    user: string | null;
+    body: Buffer;
+    request: IncomingMessage;
+  },
+): Promise<Answer> {
+  const { world, limit } = github;
+  const { method, url, user, request } = call;
+  try {
+    if (user === null) throw new Refusal(401, 'Bad credentials');
+    if (limit.remaining !== null && limit.remaining <= 0 && world.now() < limit.resetAt)
+      throw new Refusal(403, `API rate limit exceeded for user ID ${world.users.get(user)?.id ?? 1}.`);
+    const json = call.body.length === 0 ? {} : (JSON.parse(call.body.toString('utf8')) as never);
+    const plain = url.pathname.replace(/^\/api(\/v3)?/, '');
+    if (plain === '/graphql') return { status: 200, body: await answerGraphql(world, user, json) };
+    const own = ownRoute(plain, { world, user });
+    if (own) return own;
+    const place = placeOf(world, plain);
+    if (place === null) throw new Refusal(404, 'Not Found');
+    if (place.moved) {
+      const location = `${github.apiUrl}/repositories/${world.id}${place.rest}${url.search}`;
+      return { status: 301, body: { message: 'Moved Permanently', url: location }, headers: { location } };
+    }
+    const accept = String(request.headers.accept ?? '');
+    return await dispatch(ROUTES, method, place.rest, { world, user, url, body: json, accept });
+  } catch (problem) {
+    if (problem instanceof Refusal) return refusal(problem);
+    throw problem;
+  }
+}
+
+/** The part of a path below the repository; a former name is known but has moved. */
+function placeOf(world: World, path: string): { rest: string; moved: boolean } | null {
+  const byId = new RegExp(`^/repositories/${world.id}(/.*)?$`).exec(path);
+  if (byId) return { rest: byId[1] ?? '', moved: false };
+  const named = /^\/repos\/([^/]+\/[^/]+)(\/.*)?$/.exec(path);
+  if (!named) return null;
+  const asked = named[1]!.toLowerCase();
+  const isFormer = world.formerNames.some((name) => name.toLowerCase() === asked);
+  if (asked !== fullName(world).toLowerCase() && !isFormer) return null;
+  return { rest: named[2] ?? '', moved: isFormer };
+}
+
+async function answerGit(
+  github: GitHub,
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: { url: URL; user: string | null; body: Buffer; fault: Fault['how'] | null },
+): Promise<number> {
+  const { world } = github;
+  const { url, user, body, fault } = call;
+  const match = /^\/([^/]+\/[^/]+?)\.git(\/.*)$/.exec(url.pathname);
+  const refuse = (status: number, headers: Record<string, string> = {}): number => {
+    response.writeHead(status, headers).end();
+    return status;
+  };
+  if (!match) return refuse(404);
+  const [, name, rest] = match;
+  if (world.formerNames.includes(name!))
+    return refuse(301, { location: `${github.url}/${fullName(world)}.git${rest}${url.search}` });
+  if (name !== fullName(world)) return refuse(404);
+  const isPush = rest!.endsWith('git-receive-pack') || url.search.includes('git-receive-pack');
+  if (user === null && (isPush || world.isPrivate || request.headers.authorization !== undefined))
+    return refuse(401, { 'www-authenticate': 'Basic realm="GitHub"' });
+  const wanted = isPush ? 'write' : 'read';
+  if (!atLeast(permissionOf(world, user), wanted) || (isPush && world.archived)) return refuse(403);
+  const before = await branches(world);
+  const output = await askGit(world, request, { rest: rest!, query: url.search.slice(1), user, body });
+  // Before the answer: whoever pushed and asks next finds what follows from it.
+  if (isPush && request.method === 'POST') await noticePush(world, before, user!);
+  if (fault?.kind !== 'lose') return relay(output, response);
+  request.socket.destroy();
+  return 0;
+}
+
+/** Who a header stands for: a bearer or token, or, for git, a password with any name. */
+function caller(world: World, header: string | undefined): string | null {
+  const [kind = '', value = ''] = (header ?? '').split(' ');
+  const token =
+    kind.toLowerCase() === 'basic'
+      ? Buffer.from(value, 'base64')
+          .toString('utf8')
+          .replace(/^[^:]*:/, '')
+      : value;
+  return world.tokens.get(token)?.login ?? null;
+}
+
+const lastAnswers = new WeakMap<GitHub, Map<string, Answer>>();
+
+/** Unchanged answers are 304; a stale one is what was said before. */
+function conditional(
+  github: GitHub,
+  request: IncomingMessage,
+  stale: boolean,
+  path: string,
+  answer: Answer,
+): Answer {
+  if (request.method !== 'GET' || answer.status !== 200 || answer.text !== undefined) return answer;
+  const answers = lastAnswers.get(github) ?? new Map<string, Answer>();
+  lastAnswers.set(github, answers);
+  const said = (stale ? answers.get(path) : undefined) ?? answer;
+  if (!stale) answers.set(path, answer);
+  const etag = `W/"${createHash('sha256').update(JSON.stringify(said.body)).digest('hex').slice(0, 40)}"`;
+  const headers = { ...said.headers, etag };
+  if (request.headers['if-none-match'] === etag) return { status: 304, headers };
+  return { ...said, headers };
+}
+
+/** A conditional request that changed nothing costs nothing. */
+function limitHeaders(github: GitHub, status: number): Record<string, string> {
+  const { limit } = github;
+  if (limit.remaining !== null && status !== 304) limit.remaining = Math.max(0, limit.remaining - 1);
+  const remaining = limit.remaining ?? 5000;
+  return {
+    'x-ratelimit-limit': '5000',
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-used': String(5000 - remaining),
+    'x-ratelimit-reset': String(Math.ceil(limit.resetAt / 1000)),
+    'x-ratelimit-resource': 'core',
+  };
+}
+
+function refusal(problem: Refusal): Answer {
+  const body = {
+    message: problem.message,
+    ...(problem.errors.length > 0 ? { errors: problem.errors } : {}),
+    documentation_url: 'https://docs.github.com/rest',
+    status: String(problem.status),
+  };
+  return { status: problem.status, body, headers: problem.headers };
+}
+
+function send(response: ServerResponse, answer: Answer, more: Record<string, string> = {}): void {
+  const headers = { ...answer.headers, ...more };
+  if (answer.text !== undefined) {
+    response.writeHead(answer.status, { 'content-type': 'text/plain; charset=utf-8', ...headers });
+    response.end(answer.text);
+    return;
+  }
+  const isJson = answer.body !== undefined;
+  response.writeHead(answer.status, {
+    ...(isJson ? { 'content-type': 'application/json; charset=utf-8' } : {}),
+    ...headers,
+  });
+  response.end(isJson ? JSON.stringify(answer.body) : undefined);
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,273 @@
+/**
+ * What this GitHub knows: people, one repository with its bare git directory, issues, pull requests and what was said.
+ * Everything that git can answer (heads, diffs, mergeability) is asked of git and never stored here.
+ */
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Git, openGit } from '../../../src/git/git.ts';
+import { resolve } from '../../../src/git/objects.ts';
+import type { Hook, HookEvent } from './webhooks.ts';
+
+export const PERMISSIONS = ['none', 'read', 'triage', 'write', 'maintain', 'admin'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+export interface User {
+  login: string;
+  id: number;
+  type: 'User' | 'Bot';
+}
+
+export interface Label {
+  id: number;
+  name: string;
+  color: string;
+  description: string | null;
+}
+
+export interface TimelineEvent {
+  id: number;
+  event: string;
+  actor: string;
+  at: number;
+  label?: string;
+}
+
+export interface Comment {
+  id: number;
+  user: string;
+  body: string;
+  at: number;
+  editedAt: number | null;
+}
+
+export interface IssueRow {
+  number: number;
+  title: string;
+  body: string;
+  user: string;
+  state: 'open' | 'closed';
+  stateReason: string | null;
+  labels: string[];
+  comments: Comment[];
+  timeline: TimelineEvent[];
+  blockedBy: number[];
+  parent: number | null;
+  createdAt: number;
+  updatedAt: number;
+  closedAt: number | null;
+  /** When the text was edited last, and by whom; null when it never was. */
+  editedAt: number | null;
+  /** Present when this number is a pull request's. */
+  pull: PullRow | null;
+}
+
+export interface PullRow {
+  headRef: string;
+  /** `owner/name` of the repository the head is in; a fork's differs from ours. */
+  headRepo: string;
+  baseRef: string;
+  draft: boolean;
+  merged: boolean;
+  mergedBy: string | null;
+  mergedAt: number | null;
+  mergeCommit: string | null;
+  /** The head when the branch was last there: what is shown once it is gone. */
+  lastHead: string;
+  /** Waiting in the merge queue. */
+  queued: boolean;
+  reviews: Review[];
+  threads: Thread[];
+}
+
+export interface Review {
+  id: number;
+  user: string;
+  state: 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED';
+  body: string;
+  commit: string;
+  at: number;
+}
+
+export interface Thread {
+  id: number;
+  path: string;
+  line: number | null;
+  side: 'LEFT' | 'RIGHT';
+  commit: string;
+  resolved: boolean;
+  review: number;
+  comments: Comment[];
+}
+
+export interface Status {
+  id: number;
+  sha: string;
+  context: string;
+  state: 'error' | 'failure' | 'pending' | 'success';
+  description: string | null;
+  targetUrl: string | null;
+  user: string;
+  at: number;
+}
+
+export interface CheckRun {
+  id: number;
+  sha: string;
+  name: string;
+  status: 'queued' | 'in_progress' | 'completed';
+  conclusion: string | null;
+  app: string;
+  steps: { name: string; conclusion: string | null }[];
+  log: string;
+  at: number;
+}
+
+/** What the trunk asks for before anything lands on it, by classic protection or by a ruleset. */
+export interface Protection {
+  via: 'protection' | 'ruleset';
+  requiredChecks: string[];
+  strict: boolean;
+  approvals: number;
+  mergeQueue: boolean;
+}
+
+export interface World {
+  readonly git: Git;
+  /** Holds `<owner>/<name>.git`. */
+  readonly root: string;
+  owner: string;
+  name: string;
+  /** Names this repository had before; requests for them are redirected. */
+  formerNames: string[];
+  readonly id: number;
+  defaultBranch: string;
+  isPrivate: boolean;
+  archived: boolean;
+  hasIssues: boolean;
+  mergeMethods: { merge: boolean; squash: boolean; rebase: boolean };
+  deleteBranchOnMerge: boolean;
+  draftsAllowed: boolean;
+  users: Map<string, User>;
+  permissions: Map<string, Permission>;
+  /** Token → who it stands for, and which rights a fine-grained one lacks. */
+  tokens: Map<string, { login: string; lacks: string[] }>;
+  labels: Map<string, Label>;
+  issues: Map<number, IssueRow>;
+  statuses: Status[];
+  checks: CheckRun[];
+  protections: Map<string, Protection>;
+  hooks: Hook[];
+  now(): number;
+  nextId(): number;
+  emit(event: HookEvent): void;
+}
+
+export async function openWorld(options: {
+  root: string;
+  owner: string;
+  name: string;
+  defaultBranch: string;
+  now: () => number;
+  emit: (event: HookEvent) => void;
+}): Promise<World> {
+  const { root, owner, name, defaultBranch, now, emit } = options;
+  let id = 1000;
+  const dir = join(root, owner, `${name}.git`);
+  mkdirSync(dir, { recursive: true });
+  const git = await initBare(dir, defaultBranch);
+  return {
+    git,
+    root,
+    owner,
+    name,
+    formerNames: [],
+    id: 4711,
+    defaultBranch,
+    isPrivate: false,
+    archived: false,
+    hasIssues: true,
+    mergeMethods: { merge: true, squash: true, rebase: true },
+    deleteBranchOnMerge: false,
+    draftsAllowed: true,
+    users: new Map(),
+    permissions: new Map(),
+    tokens: new Map(),
+    labels: new Map(),
+    issues: new Map(),
+    statuses: [],
+    checks: [],
+    protections: new Map(),
+    hooks: [],
+    now,
+    nextId: () => {
+      id += 1;
+      return id;
+    },
+    emit,
+  };
+}
+
+/** A person with a token of their own. */
+export function addUser(world: World, login: string, permission: Permission, type: User['type'] = 'User') {
+  world.users.set(login.toLowerCase(), { login, id: world.nextId(), type });
+  world.permissions.set(login.toLowerCase(), permission);
+  const token = `ghp_${randomUUID().replaceAll('-', '')}`;
+  world.tokens.set(token, { login, lacks: [] });
+  return token;
+}
+
+export function permissionOf(world: World, login: string | null): Permission {
+  const given = login === null ? 'none' : (world.permissions.get(login.toLowerCase()) ?? 'none');
+  return given === 'none' && !world.isPrivate ? 'read' : given;
+}
+
+export const atLeast = (given: Permission, wanted: Permission): boolean =>
+  PERMISSIONS.indexOf(given) >= PERMISSIONS.indexOf(wanted);
+
+export const fullName = (world: World): string => `${world.owner}/${world.name}`;
+
+/** The head as it is now while the branch is there, else as it was last. */
+export async function headOf(world: World, pull: PullRow): Promise<string> {
+  return (await liveHead(world, pull)) ?? pull.lastHead;
+}
+
+/** Null when the branch is gone, or is in a fork. */
+export async function liveHead(world: World, pull: PullRow): Promise<string | null> {
+  if (pull.headRepo !== fullName(world)) return null;
+  return resolve(world.git, `refs/heads/${pull.headRef}`);
+}
+
+export async function branchTip(world: World, branch: string): Promise<string | null> {
+  return resolve(world.git, `refs/heads/${branch}`);
+}
+
+export function note(world: World, issue: IssueRow, event: Omit<TimelineEvent, 'id' | 'at'>): void {
+  issue.timeline.push({ id: world.nextId(), at: world.now(), ...event });
+  issue.updatedAt = world.now();
+}
+
+const REFUSE_PROTECTED = `#!/bin/sh
+if [ -f "$GIT_DIR/protected-refs" ] && grep -qxF "$1" "$GIT_DIR/protected-refs"; then
+  echo "error: GH006: Protected branch update failed for $1." >&2
+  exit 1
+fi
+`;
+
+async function initBare(dir: string, branch: string): Promise<Git> {
+  execFileSync('git', ['init', '-q', '--bare', '--template=', '-b', branch, dir]);
+  const git = await openGit(dir);
+  for (const [key, value] of [
+    ['user.name', 'GitHub'],
+    ['user.email', 'noreply@github.com'],
+    ['http.receivepack', 'true'],
+    ['receive.denyDeleteCurrent', 'ignore'],
+    ['uploadpack.allowAnySHA1InWant', 'true'],
+  ] as const) {
+    await git(['config', key, value]);
+  }
+  mkdirSync(join(dir, 'hooks'));
+  writeFileSync(join(dir, 'hooks', 'update'), REFUSE_PROTECTED, { mode: 0o755 });
+  return git;
+}
