@@ -21,7 +21,15 @@ describe('trunk moves', () => {
       {
         when: { role: 'coder' },
         steps: [
-          { expectPrompt: { contains: ['conflicts with what landed on trunk', 'list.txt'] } },
+          {
+            expectPrompt: {
+              contains: [
+                'conflicts with what landed on trunk',
+                'list.txt',
+                'Merged into your work tree meanwhile',
+              ],
+            },
+          },
           { shell: "grep '^line of' list.txt | sort > sorted && mv sorted list.txt" },
         ],
       },
@@ -46,6 +54,24 @@ describe('trunk moves', () => {
       ['coder', 'revise'],
       ['critic', 'critic'],
     ]);
+  });
+
+  test('a forced push takes out what the work builds on: it waits for a person and brings nothing back', async ({
+    world,
+  }) => {
+    const halt = world.halt('critic');
+    world.script({ when: { role: 'critic' }, steps: [{ shell: halt.shell }, APPROVE] });
+    const before = world.git('rev-parse', 'HEAD').trim();
+    world.write('mistake.txt', 'never meant to be here\n');
+    world.commit('A mistake');
+    const issue = await world.issue({});
+    const runner = world.run('--until-idle');
+    await halt.arrived();
+    world.git('reset', '-q', '--hard', before);
+    halt.lift();
+    expect((await world.finished(runner, 3)).stdout).toContain('trunk was rewritten');
+    expect((await world.task(issue)).hold?.reason).toBe('trunk_rewritten');
+    expect(world.git('rev-parse', 'main').trim()).toBe(before);
   });
 
   test('a person commits meanwhile: the gate runs on the merged tree, and red there goes back to the coder (dispatch 46)', async ({
