@@ -55,7 +55,7 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     maxConcurrent: SLOTS,
     maxTurns: 20,
     critic: { ...base.critic, enabled: true, parallel: 10 },
-    merge: { enabled: true, method: 'squash' },
+    merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
     budget: { usd: null, tokens: null, wallMs: null },
     agents: { ...base.agents, coder: agent, critic: agent },
   };

@@ -46,6 +46,14 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       const colour = verdict === 'APPROVE' ? paint.green : paint.yellow;
       return `${colour(verdict)} by ${by} (round ${round})`;
     }
+    case 'feedback_added': {
+      const { kind, text } = happened.data.feedback;
+      return kind === 'ci' || kind === 'review' ? paint.yellow(`${kind}: ${firstLine(text)}`) : null;
+    }
+    case 'feedback_withdrawn':
+      return `${happened.data.ids.join(', ')}: ${happened.data.why}`;
+    case 'remarks_ignored':
+      return `ignored, since they have no write access: ${happened.data.remarks.map(({ author }) => author).join(', ')}`;
     case 'critic_failed':
       return paint.yellow(`no usable report: ${happened.data.problem}`);
     case 'work_updated':

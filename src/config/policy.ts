@@ -33,7 +33,12 @@ export function toPolicy(workflow: Workflow): Policy {
     gate: gateOf(workflow.gate),
     session: workflow.session.policy,
     sandbox: workflow.sandbox,
-    merge: { enabled: merge.enabled, method: merge.method },
+    merge: {
+      enabled: merge.enabled,
+      method: merge.method,
+      requiredChecks: merge.required_checks,
+      checksWaitMs: merge.checks_wait_ms,
+    },
     budget: { usd: budget.usd, tokens: budget.tokens, wallMs: budget.wall_ms },
     recovery: { mode: recovery.mode, onLostSession: recovery.on_lost_session },
     hooks: {

@@ -304,6 +304,17 @@ export const workflowSchema = z
           .enum(['squash', 'merge', 'rebase'])
           .default('squash')
           .describe('How the branch becomes part of trunk.'),
+        required_checks: z
+          .array(text)
+          .default([])
+          .meta({
+            description:
+              'Checks of CI that must be green at the head, beside those the forge itself requires. One that was not reported yet is waited for.',
+            examples: [['build']],
+          }),
+        checks_wait_ms: milliseconds
+          .default(3_600_000)
+          .describe('How long a published head may wait for its checks before a person is asked.'),
         co_author: optional(
           z
             .string()

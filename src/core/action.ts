@@ -7,6 +7,7 @@
  */
 import type { Candidate, PromptKind } from './event.ts';
 import type { Role } from './policy.ts';
+import type { RemarkRef } from './remark.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Proof that every condition of the merge gate held for exactly this candidate; only `mergeGate` makes one. */
@@ -20,6 +21,7 @@ export interface MergePermit {
 export type Effect =
   | { kind: 'label'; issue: number; add: string[]; remove: string[] }
   | { kind: 'comment'; issue: number; marker: string; body: string }
+  | { kind: 'reply'; to: RemarkRef; marker: string; body: string }
   | { kind: 'close_issue'; issue: number }
   | { kind: 'prepare_workspace' }
   | { kind: 'checkpoint' }

@@ -8,6 +8,7 @@ import {
   merging,
   type Play,
   queued,
+  remark,
   running,
 } from '../../test/support/play.ts';
 import type { Finding } from './findings.ts';
@@ -26,6 +27,8 @@ describe('the merge gate', () => {
       branchSha: 'c1',
       openFindings: [],
       change: { files: ['a.ts'], secrets: [] },
+      checks: [{ name: 'build', state: 'green' }],
+      objections: [],
     };
     return { task, facts, policy };
   };
@@ -54,11 +57,18 @@ describe('the merge gate', () => {
     expect(conditions.every(({ met }) => met)).toBe(true);
   });
 
+  const CHECKS = 'required checks are green';
+  const OBJECTION = 'no person asks for changes at this head';
   const SECRETS = 'no secret is in the change';
   const PROTECTED = 'no protected path is touched, or a person approved it';
   type Change = (all: { task: Task; facts: MergeFacts; policy: Policy }) => void;
   const flips: [string, string, Change][] = [
     ['merging is switched off', 'merging is enabled', ({ policy }) => (policy.merge.enabled = false)],
+    ['a check is red', CHECKS, ({ facts }) => (facts.checks = [{ name: 'build', state: 'red' }])],
+    ['a check is pending', CHECKS, ({ facts }) => (facts.checks = [{ name: 'build', state: 'pending' }])],
+    ['the checks are unknown', CHECKS, ({ facts }) => (facts.checks = null)],
+    ['a person objects', OBJECTION, ({ facts }) => (facts.objections = [remark('no', 'request_changes')])],
+    ['what people say is unknown', OBJECTION, ({ facts }) => (facts.objections = null)],
     ['the issue was closed', 'the issue is open', ({ facts }) => (facts.issueOpen = false)],
     [
       'the body was edited',
@@ -173,7 +183,7 @@ describe('the merge gate', () => {
   test('its decision is written down with every condition', () => {
     const [decided] = landing().of('merge_decided');
     expect(decided?.permitted).toBe(true);
-    expect(decided?.conditions).toHaveLength(11);
+    expect(decided?.conditions).toHaveLength(13);
   });
 });
 

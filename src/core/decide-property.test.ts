@@ -3,7 +3,7 @@
  * edge outside the table is taken, nothing lands unverified or unapproved, and replaying the events gives the row.
  */
 import { expect, test } from 'vitest';
-import { APPROVE, BLOCK, changes, evidence, Play, turnOutcome } from '../../test/support/play.ts';
+import { APPROVE, BLOCK, changes, evidence, Play, remark, turnOutcome } from '../../test/support/play.ts';
 import { mulberry32 } from '../../test/support/store-steps.ts';
 import type { Action, MergePermit } from './action.ts';
 import type { Outcome } from './outcome.ts';
@@ -83,8 +83,24 @@ function walker(seed: number) {
         { files: ['a.ts'], secrets: [] },
         { files: ['WORKFLOW.md'], secrets: ['a key in b.ts'] },
       ]);
+    if (rarely(0.05) && world.branch) flipCheck(world.branch.sha);
+    if (rarely(0.03) && world.branch) {
+      const verdict = pick(['comment', 'comment', 'request_changes', 'approve'] as const);
+      const said = remark(`wish ${fresh()}`, verdict, { mayWrite: chance(0.7), headSha: world.branch.sha });
+      world.feedback = { ...world.feedback, remarks: [...world.feedback.remarks, said] };
+    }
     if (rarely(0.1)) world.spend = { costUsd: world.spend.costUsd + 2, tokens: 0 };
     if (rarely(0.3)) play.now += pick([1, 1000, 10_000, 400_000]);
+  }
+
+  function flipCheck(headSha: string): void {
+    const state = pick(['red', 'pending', 'green', 'green'] as const);
+    const others = play.world.feedback.checks.filter((check) => check.headSha !== headSha);
+    const check = { name: 'build', headSha, state, required: chance(0.7), job: null, step: null };
+    play.world.feedback = {
+      ...play.world.feedback,
+      checks: [...others, { ...check, logTail: `failed ${state}`, link: null }],
+    };
   }
 
   function outcomeOf(action: Action): Outcome | null {
@@ -202,8 +218,15 @@ function walker(seed: number) {
     expect(candidate.headSha).toBe(headSha);
     expect(candidateGate).toMatchObject({ tree: candidate.tree, outcome: 'pass' });
     expect(play.world.branch?.sha).toBe(headSha);
+    for (const check of play.world.feedback.checks)
+      if (check.headSha === headSha && check.required) expect(check.state).toBe('green');
+    const told = new Set(play.task.delivered);
+    for (const { id, mayWrite, verdict: said } of play.world.feedback.remarks)
+      if (mayWrite && said !== 'approve')
+        expect([...told].some((one) => one.startsWith(`remark:${id}:`))).toBe(true);
     if (verdict?.by === 'critic') expect(play.world.change.files).not.toContain('WORKFLOW.md');
     expect(play.world.issue).toMatchObject({ state: 'open', bodyHash: contract.hash });
+    expect(new Set(play.task.delivered).size).toBe(play.task.delivered.length);
   }
 
   return { play, step };

@@ -5,6 +5,7 @@
  * and actions to write down, with "stop the run in flight", or with a rest and the reason for it.
  */
 import type { Action } from './action.ts';
+import { requiredChecks } from './checks.ts';
 import { contractOf } from './criteria.ts';
 import {
   approval,
@@ -22,9 +23,11 @@ import {
 } from './decision.ts';
 import { endingOf, finish } from './ending.ts';
 import { event, type Hold, type NewEvent } from './event.ts';
+import { hear, isNews, objections } from './feedback.ts';
 import { judge, merge } from './judge.ts';
 import type { Policy } from './policy.ts';
 import { fence, oneLine } from './prompts.ts';
+import type { Check } from './remark.ts';
 import { backoffMs, isHeld } from './schedule.ts';
 import { isEnded, needsSlot, type Task } from './task.ts';
 import { claimedComment } from './words.ts';
@@ -133,7 +136,8 @@ function judgeHold(task: Task, held: Hold, facts: Facts, policy: Policy, now: nu
 /** Holds that end by themselves when the fact they rest on has changed; a person's new head changes them all. */
 function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
   if (held.reason === 'operator_pause') return false;
-  if (held.until === null && personPushed(task, facts)) return true;
+  if (held.until === null && (personPushed(task, facts) || isNews(hear(task, facts.feedback, policy))))
+    return true;
   switch (held.reason) {
     case 'protected_paths':
       return approvedAtHead(task) && task.verdict?.by !== 'critic';
@@ -147,11 +151,25 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
       return policy.merge.enabled;
     case 'dirty_checkout':
       return facts.mergeBlocker === null;
+    case 'checks_pending':
+      return hasNone('pending', task, facts, policy);
+    case 'checks_red':
+      return hasNone('red', task, facts, policy);
+    case 'changes_requested':
+      return (
+        facts.feedback !== null && objections(facts.feedback.remarks, task.head?.sha ?? null).length === 0
+      );
     case 'body_edited':
       return facts.issue?.bodyHash === task.contract.hash || hasNewContract(task, facts);
     default:
       return false;
   }
+}
+
+/** Nobody's answer is no answer: what could not be asked has not changed. */
+function hasNone(state: Check['state'], task: Task, facts: Facts, policy: Policy): boolean {
+  const checks = requiredChecks(facts.feedback, task.head?.sha ?? null, policy);
+  return checks?.every((check) => check.state !== state) ?? false;
 }
 
 /** The issue was edited and then made ready again in its new form. */

@@ -4,6 +4,7 @@ import { type Checkpoint, event, type HoldReason, type NewEvent, type TurnStatus
 import type { Finding } from './findings.ts';
 import type { Reason, State } from './machine.ts';
 import type { Policy } from './policy.ts';
+import type { PullFeedback } from './remark.ts';
 import type { Task } from './task.ts';
 
 export interface Facts {
@@ -21,6 +22,8 @@ export interface Facts {
     mergedSha: string | null;
     approvals: readonly { headSha: string; by: string }[];
   } | null;
+  /** What people and CI said about it; null when it was not asked for, or there is no pull request. */
+  feedback: PullFeedback | null;
   /** The published branch; null when it does not exist. */
   branch: Checkpoint | null;
   spend: { costUsd: number; tokens: number };

@@ -7,6 +7,7 @@ import type { Criterion } from './criteria.ts';
 import type { Evidence } from './gate.ts';
 import type { Reason, State } from './machine.ts';
 import type { Role } from './policy.ts';
+import type { RemarkRef } from './remark.ts';
 import type { Verdict } from './verdict.ts';
 
 export type TaskKind = 'issue' | 'plan' | 'goal';
@@ -24,7 +25,10 @@ export type HoldReason =
   | 'operator_pause'
   | 'protected_paths'
   | 'merge_refused'
-  | 'trunk_rewritten';
+  | 'trunk_rewritten'
+  | 'checks_pending'
+  | 'checks_red'
+  | 'changes_requested';
 
 /** Why a task waits. Without `until` only a person or a changed fact ends it. */
 export interface Hold {
@@ -43,6 +47,10 @@ export type FeedbackKind = 'critic' | 'conflict' | 'landed' | 'gate' | 'ci' | 'r
 export interface Feedback {
   kind: FeedbackKind;
   text: string;
+  /** Names what was said for ever, so that it is told once; absent for what the loop found by itself. */
+  id?: string;
+  /** Answered when it was worked in. */
+  remark?: RemarkRef;
 }
 
 export interface Contract {
@@ -109,6 +117,12 @@ interface TaskEvents {
   verdict_recorded: { headSha: string; verdict: Verdict; by: string; round: number; blocking: string[] };
   critic_failed: { problem: string };
   feedback_added: { feedback: Feedback };
+  /** It holds no more, and the coder was not told yet: CI turned green, or the head is another. */
+  feedback_withdrawn: { ids: string[]; why: string };
+  /** The turn that carried these, begun at this head, has finished; only now are they told. */
+  feedback_delivered: { ids: string[]; turn: number; headSha: string; remarks: RemarkRef[] };
+  /** Said on the pull request by people without write access: no instruction to anybody. */
+  remarks_ignored: { remarks: { id: string; author: string }[] };
   candidate_built: { candidate: Candidate };
   /** `mergeInto` is the commit the work has to be brought up to before the coder goes on. */
   update_needed: { mergeInto: string };

@@ -1,4 +1,5 @@
 /** From a published head to trunk: verdict, revision, candidate, merge. */
+import { namesOf, requiredChecks } from './checks.ts';
 import { protectedAmong } from './danger.ts';
 import {
   approval,
@@ -12,12 +13,14 @@ import {
   isGateEmpty,
   MAX_CRITIC_BACKOFFS,
   personPushed,
+  rest,
   stepAside,
   transition,
   waitedFor,
 } from './decision.ts';
 import { abandon, finish } from './ending.ts';
 import { event, type NewEvent } from './event.ts';
+import { hear, objections } from './feedback.ts';
 import { isStuck } from './findings.ts';
 import { mergeGate } from './merge.ts';
 import type { Policy } from './policy.ts';
@@ -60,6 +63,8 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
     );
   }
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
+  const heard = hear(task, facts.feedback, policy);
+  if (heard.length > 0) return { kind: 'act', events: heard, actions: [] };
   if (task.feedback.length > 0 || task.mergeInto !== null) return revise(task, facts, policy, now);
 
   const verified = verify(task, policy);
@@ -74,8 +79,31 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
       actions: [],
     };
   }
+  const refused = refusals(task, facts, policy);
+  if (refused) return { kind: 'act', events: [refused], actions: [] };
   if (verdict?.verdict !== 'APPROVE') return seekVerdict(task, facts, policy, now);
-  return enterMerge(task, facts, policy);
+  return awaitChecks(task, facts, policy, now) ?? enterMerge(task, facts, policy);
+}
+
+/** CI or a person said no to this very head, and the coder, who was told, left it as it is: a person decides. */
+function refusals(task: Task, facts: Facts, policy: Policy): NewEvent | null {
+  const checks = requiredChecks(facts.feedback, task.head!.sha, policy) ?? [];
+  const red = namesOf(checks, 'red');
+  if (red) return hold('checks_red', `red at ${task.head!.sha.slice(0, 10)}: ${red}`);
+  const [objection] = objections(facts.feedback?.remarks ?? [], task.head!.sha);
+  return objection
+    ? hold('changes_requested', `${objection.author} asked for changes at ${task.head!.sha.slice(0, 10)}`)
+    : null;
+}
+
+/** Checks take their time; only when they take too long is it a person's matter. */
+function awaitChecks(task: Task, facts: Facts, policy: Policy, now: number): Decision | null {
+  const checks = requiredChecks(facts.feedback, task.head!.sha, policy) ?? [];
+  const pending = namesOf(checks, 'pending');
+  if (!pending) return null;
+  const until = (task.pushedAt ?? now) + policy.merge.checksWaitMs;
+  if (now < until) return rest(`approved; waiting for the checks ${pending}`, until);
+  return { kind: 'act', events: [hold('checks_pending', `still not reported: ${pending}`)], actions: [] };
 }
 
 export function revise(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -94,13 +122,13 @@ export function revise(task: Task, facts: Facts, policy: Policy, now: number): D
   if (!facts.slot) return awaitGrant('changes were asked for; waiting for a slot');
   return {
     kind: 'act',
-    events: [
-      transition(task, 'revising', task.feedback.map((item) => item.kind).join(', ') || 'trunk moved'),
-    ],
+    events: [transition(task, 'revising', kindsOf(task) || 'trunk moved')],
     actions: [{ kind: 'prepare_workspace' }],
     limits: { slots: policy.maxConcurrent },
   };
 }
+
+const kindsOf = ({ feedback }: Task): string => [...new Set(feedback.map(({ kind }) => kind))].join(', ');
 
 export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   const head = task.head!;
@@ -179,14 +207,16 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   if (facts.mergeBlocker)
     return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
+  const heard = hear(task, facts.feedback, policy);
+  if (heard.length > 0) return { kind: 'act', events: heard, actions: [] };
   if (task.feedback.length > 0 || task.mergeInto !== null) {
     if (!facts.slot || task.turns >= policy.maxTurns)
       return back('the merged tree needs changes; waiting for a slot');
     return {
       kind: 'act',
       events: [
-        event('candidate_dropped', { why: 'the merged tree needs changes' }),
-        transition(task, 'revising', task.feedback[0]?.kind ?? 'conflict'),
+        event('candidate_dropped', { why: 'it needs changes' }),
+        transition(task, 'revising', kindsOf(task) || 'conflict'),
       ],
       actions: [{ kind: 'prepare_workspace' }],
       limits: { slots: policy.maxConcurrent },
@@ -213,6 +243,10 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
     };
   }
 
+  const checks = requiredChecks(facts.feedback, task.head?.sha ?? null, policy);
+  const waiting = checks?.filter(({ state }) => state !== 'green') ?? [];
+  if (waiting.length > 0) return back(`not green: ${waiting.map(({ name }) => name).join(', ')}`);
+
   const byPerson = task.verdict !== null && task.verdict.by !== 'critic';
   if (facts.change.secrets.length > 0) {
     const text = `Take these out of the change and of its history:\n${facts.change.secrets.join('\n')}`;
@@ -234,6 +268,8 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
       branchSha: facts.branch?.sha ?? null,
       openFindings: facts.openFindings,
       change: facts.change,
+      checks,
+      objections: facts.feedback && objections(facts.feedback.remarks, task.head?.sha ?? null),
     },
     policy,
   );

@@ -3,10 +3,12 @@
  * its value, so a person can read why a merge was or was not permitted; the permit is the proof `land` asks for.
  */
 import type { MergePermit } from './action.ts';
+import type { RequiredCheck } from './checks.ts';
 import { protectedAmong } from './danger.ts';
 import type { Finding } from './findings.ts';
 import type { Evidence } from './gate.ts';
 import type { Policy } from './policy.ts';
+import type { Remark } from './remark.ts';
 import type { Task } from './task.ts';
 import { blocking } from './verdict.ts';
 
@@ -16,6 +18,9 @@ export interface MergeFacts {
   branchSha: string | null;
   openFindings: readonly Finding[];
   change: { files: readonly string[]; secrets: readonly string[] };
+  /** At this head; null when nobody could be asked. */
+  checks: readonly RequiredCheck[] | null;
+  objections: readonly Remark[] | null;
 }
 
 export interface Condition {
@@ -74,6 +79,16 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
       touched.length === 0 || (verdict !== null && verdict.by !== 'critic'),
       touched.slice(0, 5).join(', ') || 'none',
     ),
+    condition(
+      'required checks are green',
+      facts.checks?.every(({ state }) => state === 'green') ?? false,
+      listed(facts.checks?.map(({ name, state }) => `${name} ${state}`)),
+    ),
+    condition(
+      'no person asks for changes at this head',
+      facts.objections?.length === 0,
+      listed(facts.objections?.map(({ author }) => author)),
+    ),
     condition('a pull request exists', pull !== null, pull === null ? 'none' : `#${pull}`),
   ];
   const permitted = conditions.every((one) => one.met);
@@ -86,4 +101,6 @@ const hasPassed = (gate: Evidence, policy: Policy): boolean =>
   gate.outcome === 'pass' && (policy.gate.commands === 'none' || gate.results.length > 0);
 
 const condition = (name: string, met: boolean, value: string): Condition => ({ name, met, value });
+const listed = (names: string[] | undefined): string =>
+  names === undefined ? 'unknown' : names.join(', ') || 'none';
 const short = (sha: string | null): string => sha?.slice(0, 10) ?? 'none';

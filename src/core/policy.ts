@@ -39,7 +39,14 @@ export interface Policy {
   gate: { setup: string[]; commands: string[] | 'none'; timeoutMs: number };
   session: SessionPolicy;
   sandbox: 'auto' | 'none' | 'required';
-  merge: { enabled: boolean; method: 'squash' | 'merge' | 'rebase' };
+  merge: {
+    enabled: boolean;
+    method: 'squash' | 'merge' | 'rebase';
+    /** Checks that have to be green beside those the forge requires itself. */
+    requiredChecks: string[];
+    /** How long a head may wait for them before a person is asked. */
+    checksWaitMs: number;
+  };
   budget: { usd: number | null; tokens: number | null; wallMs: number | null };
   recovery: { mode: 'auto' | 'manual'; onLostSession: 'abandon' | 'fresh_session' };
   hooks: {

@@ -18,7 +18,13 @@ const KINDS = Object.keys(DEFAULT_PROMPTS) as PromptKind[];
 const WITH_BODY: PromptKind[] = ['task', 'handover', 'critic'];
 
 function rendered(kind: PromptKind, play: Play, priorFailure: string | null = null): string {
-  const inputs = { history: '', diff: '+ DIFF', findings: play.findings, transcript: 'TRANSCRIPT' };
+  const inputs = {
+    history: '',
+    diff: '+ DIFF',
+    findings: play.findings,
+    remarks: [],
+    transcript: 'TRANSCRIPT',
+  };
   const context = promptContext(kind, play.task, play.task.turns + 1, play.policy, inputs, priorFailure);
   return renderPrompt(kind, DEFAULT_PROMPTS[kind], context);
 }
@@ -40,7 +46,7 @@ describe('the issue body', () => {
         revising().task,
         2,
         testPolicy(),
-        { history: '', diff: '', findings: [], transcript: '' },
+        { history: '', diff: '', findings: [], remarks: [], transcript: '' },
         null,
       );
       expect(() => renderPrompt(kind, '{{ issue.body }}', context)).toThrow('issue.body');
@@ -84,7 +90,7 @@ describe('each prompt', () => {
   });
 
   test.each(KINDS)('%s is offered exactly the names its sample has', (kind) => {
-    const inputs = { history: '', diff: '', findings: [], transcript: '' };
+    const inputs = { history: '', diff: '', findings: [], remarks: [], transcript: '' };
     const context = promptContext(kind, revising().task, 2, testPolicy(), inputs, null);
     const names = (value: object) =>
       Object.entries(value).flatMap(([key, below]) =>
@@ -112,7 +118,13 @@ describe('each prompt', () => {
 
   test('task: a later attempt is told of the earlier ones', () => {
     const play = running();
-    const inputs = { history: '- attempt 1: max_turns_reached', diff: '', findings: [], transcript: '' };
+    const inputs = {
+      history: '- attempt 1: max_turns_reached',
+      diff: '',
+      findings: [],
+      remarks: [],
+      transcript: '',
+    };
     const context = promptContext('task', play.task, 1, play.policy, inputs, null);
     expect(renderPrompt('task', DEFAULT_PROMPTS.task, context)).toContain(
       'Earlier attempts at this issue:\n- attempt 1',
@@ -211,5 +223,5 @@ test('feedback says where it comes from', () => {
       { kind: 'ci', text: 'x' },
       { kind: 'review', text: 'y' },
     ]),
-  ).toBe('CI is red:\nx\n\nA person reviewed it:\ny');
+  ).toBe('CI is red:\nx\n\nPeople who may decide about this repository say:\ny');
 });

@@ -131,13 +131,28 @@ function recordTurn(
       code === 'session_lost' || neverBegan(action, code)
         ? [event('session_lost', { sessionId, why: message })]
         : [];
-    return { events: [completed, ...lost], actions: [], findings: [] };
+    const told = status === 'finished' ? delivered(task) : [];
+    return { events: [completed, ...told, ...lost], actions: [], findings: [] };
   }
   if (status === 'interrupted' || status === 'cancelled')
     return { events: [completed], actions: [], findings: [] };
   if (status !== 'finished')
     return { events: [completed, event('critic_failed', { problem: message })], actions: [], findings: [] };
   return recordVerdict(task, action, outcome, ledger, policy, [completed]);
+}
+
+/** What people and CI said counts as told when the turn that carried it has finished, and not before. */
+function delivered({ turn, feedback, headSha }: Task): NewEvent[] {
+  const told = feedback.slice(0, turn?.delivers ?? 0).filter(({ id }) => id !== undefined);
+  if (!turn || told.length === 0) return [];
+  return [
+    event('feedback_delivered', {
+      ids: told.map(({ id }) => id!),
+      turn: turn.turn,
+      headSha: headSha ?? '',
+      remarks: told.flatMap(({ remark }) => remark ?? []),
+    }),
+  ];
 }
 
 /** The turn that was to open the session failed before the agent was asked: there is no conversation to go on with. */

@@ -4,6 +4,8 @@
  * The row is the fold of its events. `apply` is the only place where a task changes, so replaying the events of a task
  * from the first yields its row.
  */
+
+import { fitting } from './delivery.ts';
 import type {
   Candidate,
   Checkpoint,
@@ -17,6 +19,7 @@ import type {
 import type { Evidence } from './gate.ts';
 import { isEdge, isTerminal, type Reason, type State } from './machine.ts';
 import type { Role } from './policy.ts';
+import type { RemarkRef } from './remark.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface RecordedVerdict {
@@ -85,11 +88,18 @@ export interface Task {
   superseded: boolean;
   gate: Evidence | null;
   pushedSha: string | null;
+  /** When that was published; null when it was before this was kept. */
+  pushedAt: number | null;
   pull: number | null;
   /** The last one on this contract; it counts only for its own head. */
   verdict: RecordedVerdict | null;
   /** What the coder has not been told yet. */
   feedback: Feedback[];
+  /** Ids of what it was told, and of what does not count. */
+  delivered: string[];
+  ignored: string[];
+  /** Remarks that were told and not answered yet, with the head they were told at. */
+  owed: (RemarkRef & { headSha: string })[];
   candidate: Candidate | null;
   candidateGate: Evidence | null;
   mergedSha: string | null;
@@ -145,6 +155,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         hold: isTerminal(to) || from === 'abandoned' ? null : task.hold,
         candidate: to === 'merging' || to === 'merged' ? task.candidate : null,
         candidateGate: to === 'merging' || to === 'merged' ? task.candidateGate : null,
+        // The answers are among the actions of this very edge.
+        owed: to === 'awaiting_critic' && from !== 'merging' ? [] : task.owed,
         ...(from === 'abandoned' ? restarted() : {}),
       };
     }
@@ -160,13 +172,13 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'workspace_failed':
       return { ...task, streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 } };
     case 'turn_started': {
-      const { turn, role, sessionId } = happened.data;
+      const { turn, role, sessionId, prompt } = happened.data;
       const current = {
         turn,
         role,
         sessionId,
         startedAt: at,
-        delivers: role === 'coder' ? task.feedback.length : 0,
+        delivers: role === 'coder' ? fitting(task.feedback, prompt) : 0,
       };
       if (role !== 'coder') return { ...task, turn: current, retryAt: null };
       return {
@@ -235,7 +247,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         ? { ...task, gate: happened.data.evidence }
         : { ...task, candidateGate: happened.data.evidence };
     case 'push_rejected':
-      return { ...task, pushedSha: happened.data.sha, mergeInto: happened.data.sha };
+      return { ...task, pushedSha: happened.data.sha, pushedAt: at, mergeInto: happened.data.sha };
     case 'update_needed':
       return { ...task, mergeInto: happened.data.mergeInto };
     case 'work_updated':
@@ -248,15 +260,16 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'candidate_empty':
       return { ...task, superseded: true };
     case 'branch_pushed':
-      return { ...task, pushedSha: happened.data.sha };
+      return { ...task, pushedSha: happened.data.sha, pushedAt: at };
     case 'person_pushed':
       return {
         ...task,
         head: happened.data.head,
         headSha: happened.data.head.sha,
         pushedSha: happened.data.head.sha,
+        pushedAt: at,
         superseded: false,
-        feedback: task.feedback.filter(({ kind }) => kind !== 'critic' && kind !== 'gate'),
+        feedback: task.feedback.filter(({ kind }) => !['critic', 'gate', 'ci'].includes(kind)),
       };
     case 'pull_ensured':
       return { ...task, pull: happened.data.pull };
@@ -272,8 +285,24 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     }
     case 'critic_failed':
       return { ...task, streaks: { ...task.streaks, critic: task.streaks.critic + 1 } };
-    case 'feedback_added':
-      return { ...task, feedback: [...task.feedback, happened.data.feedback] };
+    case 'feedback_added': {
+      const { feedback } = happened.data;
+      // A person's word is new work: turns that changed nothing before it do not count against it.
+      const idle = feedback.kind === 'review' ? 0 : task.streaks.idle;
+      return { ...task, feedback: [...task.feedback, feedback], streaks: { ...task.streaks, idle } };
+    }
+    case 'feedback_withdrawn':
+      return {
+        ...task,
+        feedback: task.feedback.filter(({ id }) => id === undefined || !happened.data.ids.includes(id)),
+      };
+    case 'feedback_delivered': {
+      const { ids, remarks, headSha } = happened.data;
+      const owed = [...task.owed, ...remarks.map((remark) => ({ ...remark, headSha }))];
+      return { ...task, delivered: [...task.delivered, ...ids], owed };
+    }
+    case 'remarks_ignored':
+      return { ...task, ignored: [...task.ignored, ...happened.data.remarks.map(({ id }) => id)] };
     case 'candidate_built':
       return { ...task, candidate: happened.data.candidate, candidateGate: null };
     case 'candidate_dropped':
@@ -306,8 +335,15 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
 
 /** A row as an older version wrote it, with what it lacks. */
 export function revived(row: Task): Task {
-  return { ...row, contract: withCriteria(row.contract) };
+  return { ...ADDED, ...row, contract: withCriteria(row.contract) };
 }
+
+const ADDED = {
+  pushedAt: null,
+  delivered: [],
+  ignored: [],
+  owed: [],
+} satisfies Partial<Task>;
 
 const withCriteria = (contract: Contract): Contract => ({ ...contract, criteria: contract.criteria ?? [] });
 
@@ -347,9 +383,13 @@ function born(id: string, birth: Birth, at: number): Task {
     unrecoverable: null,
     gate: null,
     pushedSha: null,
+    pushedAt: null,
     pull: null,
     verdict: null,
     feedback: [],
+    delivered: [],
+    ignored: [],
+    owed: [],
     candidate: null,
     candidateGate: null,
     mergedSha: null,

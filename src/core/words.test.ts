@@ -35,6 +35,9 @@ const HOLDS: Record<HoldReason, true> = {
   merge_refused: true,
   protected_paths: true,
   trunk_rewritten: true,
+  checks_pending: true,
+  checks_red: true,
+  changes_requested: true,
 };
 
 describe('an ended task', () => {

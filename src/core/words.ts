@@ -111,6 +111,14 @@ export function changesText(report: CriticReport, open: readonly Finding[]): str
   return lines.join('\n');
 }
 
+/** The answer to a remark that the coder has worked in, or has read and left the head as it is. */
+export function addressedText(headSha: string, changed: boolean): string {
+  const sha = headSha.slice(0, 12);
+  return changed
+    ? `Worked in, as of \`${sha}\`.`
+    : `Read. The coder changed nothing for it: the head is still \`${sha}\`.`;
+}
+
 export function conflictText(files: readonly string[]): string {
   const list = files.map((file) => `- ${file}`).join('\n');
   return `Trunk was merged into your work tree. Resolve what conflicts, keep both intentions, and leave no conflict marker:\n${list}`;
@@ -136,6 +144,10 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
   trunk_rewritten:
     '`forge-loop task abandon <issue>`, then `forge-loop issue ready <issue>` for a new attempt on the trunk of today',
   merge_refused: 'see the detail, then `forge-loop resume <issue>`',
+  checks_pending: 'see why CI does not answer; goes on by itself when the checks are reported',
+  checks_red:
+    'the coder was told and left the head as it is: run the check again, or push; goes on by itself when it is green',
+  changes_requested: 'its author approves, somebody pushes, or says what is missing; goes on by itself then',
 };
 
 export function holdText(hold: Hold, issue: number | null): string {

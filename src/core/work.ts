@@ -21,6 +21,7 @@ import type { Policy } from './policy.ts';
 import { gateFailureText } from './prompts.ts';
 import { backoffMs } from './schedule.ts';
 import type { Task } from './task.ts';
+import { addressedText } from './words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (!facts.slot) return awaitGrant('waiting for a slot');
@@ -110,8 +111,18 @@ export function publish(task: Task, head: Checkpoint): Decision {
   return {
     kind: 'act',
     events: [transition(task, 'awaiting_critic', 'verified and published')],
-    actions: [],
+    actions: answers(task, head),
   };
+}
+
+/** Whoever said what was worked in is told so, where they said it. */
+function answers(task: Task, head: Checkpoint): Action[] {
+  return task.owed.map(({ headSha, ...to }) => ({
+    kind: 'reply',
+    to,
+    marker: `${task.id}:addressed:${to.id}`,
+    body: addressedText(head.sha, head.sha !== headSha),
+  }));
 }
 
 export function nextTurn(

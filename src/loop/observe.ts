@@ -21,6 +21,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
   const issue = task.issue === null ? null : await forge.issue(task.issue);
   const pull = task.pull === null ? null : await forge.pull(task.pull);
   const branch = task.pull === null ? null : await forge.branchHead(task.branch);
+  const feedback = isAsked(task, around) ? await forge.feedback(task.pull!) : null;
   const findings = await store.findings(task.id);
   const live = (await store.tasks({ live: true }))
     .map((stored) => stored.task)
@@ -30,6 +31,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     issue,
     pull,
     branch,
+    feedback,
     spend: await store.spend(task.id),
     openFindings: findings.filter((finding) => finding.status === 'open'),
     requests: await store.requests(task.id),
@@ -47,6 +49,13 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     newSessionId: ports.newId(),
     jitter: ports.random(),
   };
+}
+
+/** While an agent works nothing that people say changes its course; it is heard when the head is published. */
+function isAsked(task: Task, { inFlight }: Surroundings): boolean {
+  return (
+    task.pull !== null && inFlight === null && (task.state === 'awaiting_critic' || task.state === 'merging')
+  );
 }
 
 /** Looking at the operator's checkout is not free: it is asked before a merge begins and before it lands. */

@@ -21,6 +21,9 @@ export async function performForge(ports: Ports, action: Effect): Promise<Outcom
     case 'comment':
       await forge.ensureComment(action.issue, action.marker, action.body);
       return DONE;
+    case 'reply':
+      await forge.reply(action.to, action.marker, action.body);
+      return DONE;
     case 'close_issue':
       await forge.closeIssue(action.issue);
       return DONE;

@@ -7,6 +7,7 @@
 import type { TurnResult } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { TurnStatus } from '../core/event.ts';
+import { isInstruction } from '../core/feedback.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type PromptInputs, promptContext } from '../core/prompts.ts';
 import type { Task } from '../core/task.ts';
@@ -174,11 +175,13 @@ export async function runTurn(
 
 async function promptInputs(ports: Ports, task: Task, action: TurnAction): Promise<PromptInputs> {
   const history = action.prompt === 'task' && task.attempt > 1 ? await attemptHistory(ports, task) : '';
-  if (action.prompt !== 'critic') return { history, diff: '', findings: [], transcript: '' };
+  if (action.prompt !== 'critic') return { history, diff: '', findings: [], remarks: [], transcript: '' };
   const { patch } = await ports.forge.diff(task.baseSha!, task.headSha!);
   const findings = (await ports.store.findings(task.id)).filter((finding) => finding.status === 'open');
   const transcript = ports.places.session(task.id, task.sessionIds.at(-1) ?? '');
-  return { history, diff: cut(patch), findings, transcript };
+  const said = task.pull === null ? null : await ports.forge.feedback(task.pull);
+  const remarks = (said?.remarks ?? []).filter((remark) => remark.mayWrite && isInstruction(remark));
+  return { history, diff: cut(patch), findings, remarks, transcript };
 }
 
 /** What a new attempt is told about the earlier ones. */

@@ -25,7 +25,7 @@ export async function brief(context: Context, input: { issue: number }): Promise
   const live = tasks.find((task) => !isEnded(task));
   const task = live ?? unborn(nextAttempt(issue, tasks), issue.number, context.now());
   const history = store ? await attemptHistory({ store }, task) : '';
-  const inputs = { history, diff: '', findings: [], transcript: '' };
+  const inputs = { history, diff: '', findings: [], remarks: [], transcript: '' };
   const values = promptContext('task', task, task.turns + 1, settings.policy, inputs, null);
   const { render } = await context.tools();
   const prompt = render('task', settings.prompts.task, values);

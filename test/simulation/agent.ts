@@ -130,6 +130,7 @@ export function simAgent(world: World, temper: Temper): Agent {
         retryAt: null,
         usageKnown: true,
       });
+    if (turn.role === 'coder') world.heard.push(turn.prompt);
     end({
       status: 'finished',
       text: '',

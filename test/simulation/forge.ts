@@ -1,9 +1,10 @@
 /** The forge of the simulated world. Honest: heads, merges and conflicts come from its repository. */
 import { createHash } from 'node:crypto';
+import type { Policy } from '../../src/core/policy.ts';
 import type { Forge, Pull } from '../../src/forge/forge.ts';
 import type { SimPull, World } from './world.ts';
 
-export function simForge(world: World): Forge {
+export function simForge(world: World, policy: Policy): Forge {
   const { repository, issues } = world;
   const { refs } = repository;
   const find = (number: number) => {
@@ -148,6 +149,17 @@ export function simForge(world: World): Forge {
     for (const [path, content] of Object.entries(after))
       if (before[path] !== content && world.takenBack.has(content))
         world.violate(`landed ${path} as it was before a forced push took that out of trunk`);
+    const red = world.redSince.get(candidate.headSha);
+    const { state, required } = world.checks.find((one) => one.headSha === candidate.headSha)!;
+    const counts = required || policy.merge.requiredChecks.includes('build');
+    if (counts && (state === 'pending' || (red !== undefined && world.time.now() - red > GRACE_MS)))
+      world.violate(`landed ${candidate.headSha} with a required check that is ${state}`);
+    for (const { body, mayWrite, verdict, at, where } of world.remarks) {
+      const counts = mayWrite && verdict !== 'approve' && !body.startsWith('/loop');
+      if (where.kind !== 'pull' || where.number !== pull.number || !counts) continue;
+      if (world.time.now() - at > GRACE_MS && !world.heard.some((prompt) => prompt.includes(body)))
+        world.violate(`landed pull ${pull.number}, and nobody told the coder: ${body}`);
+    }
     const closed = pull.issue === null ? undefined : world.closedAt.get(pull.issue);
     if (closed !== undefined && world.time.now() - closed > GRACE_MS)
       world.violate(`landed the closed issue ${pull.issue}`);

@@ -50,6 +50,13 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
       world.violate(`${task.id} counts ${task.turns} turns, events say ${started - interrupted}`);
     if (task.turns > policy.maxTurns)
       world.violate(`${task.id} took ${task.turns} turns of ${policy.maxTurns}`);
+    if (new Set(task.delivered).size !== task.delivered.length)
+      world.violate(`${task.id} was told something twice: ${task.delivered.join(', ')}`);
+    for (const { id, body } of world.remarks) {
+      const isTold = task.delivered.some((one) => one.startsWith(`remark:${id}:`));
+      if (isTold && !world.heard.some((prompt) => prompt.includes(body)))
+        world.violate(`${task.id} says the coder was told ${body}, but no finished turn had it`);
+    }
     const spend = await store.spend(task.id);
     if (policy.budget.tokens !== null && spend.tokens > policy.budget.tokens + 200)
       world.violate(`${task.id} spent ${spend.tokens} tokens`);

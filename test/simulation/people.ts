@@ -14,7 +14,7 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
   const issue = random.pick([...world.issues.values()]);
   const tasks = (await store.tasks({ issue: issue.number })).map((stored) => stored.task);
   const task = tasks.at(-1);
-  switch (random.int(13)) {
+  switch (random.int(15)) {
     case 0:
       issue.state = 'closed';
       world.closedAt.set(issue.number, time.now());
@@ -97,6 +97,24 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       if (!pull || !head) return;
       pull.approvals.push({ headSha: head, by: 'person' });
       world.approvedHeads.add(head);
+      return;
+    }
+    case 12:
+    case 13: {
+      const pull = task && world.pulls.find((one) => one.branch === task.branch);
+      if (!pull) return;
+      world.remarks.push({
+        id: random.hex(8),
+        where: { kind: 'pull', number: pull.number },
+        author: random.pick(['ann', 'bob']),
+        mayWrite: random.chance(0.8),
+        verdict: random.pick(['comment', 'comment', 'request_changes', 'approve']),
+        body: `wish ${random.hex(8)}`,
+        file: null,
+        line: null,
+        headSha: repository.refs.get(task.branch) ?? null,
+        at: time.now(),
+      });
       return;
     }
     default: {

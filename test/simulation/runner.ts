@@ -92,7 +92,7 @@ export function startRunner(
 
   const ports: Ports = {
     store: wrap<Store>('store', world.store, false),
-    forge: wrap('forge', simForge(world), true),
+    forge: wrap('forge', simForge(world, policy), true),
     workspaces: wrap('workspaces', simWorkspaces(world), false),
     processes: wrap('processes', simProcesses(world, faults.couldNotRun), false),
     sandbox: {
@@ -108,7 +108,7 @@ export function startRunner(
       check: async () => 'same',
       problem: () => null,
     },
-    render: (kind, _template, context) => `${kind} head ${context.head_sha ?? ''}`,
+    render: (kind, _template, context) => `${kind} head ${context.head_sha ?? ''}\n${context.feedback ?? ''}`,
     places: {
       home: (task) => `/h/${task}`,
       session: (task, id) => `/s/${task}/${id}`,

@@ -1,6 +1,7 @@
 /** One seed, one story: issues, agents of some temper, people who meddle, runners that die, and then peace. */
 import type { Policy } from '../../src/core/policy.ts';
 import type { Temper } from './agent.ts';
+import { startCi } from './ci.ts';
 import { checkInvariants, watchStore } from './invariants.ts';
 import { meddle } from './people.ts';
 import { type Random, seeded } from './random.ts';
@@ -38,6 +39,12 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   const policy = somePolicy(random);
   const temper = someTemper(random);
   watchStore(world, policy);
+  startCi(world, {
+    fails: random.pick([0, 0, 0.2, 0.5]),
+    flips: random.pick([0, 0.3]),
+    silent: random.pick([0, 0, 0.05]),
+    required: random.chance(0.5),
+  });
   const issues = 1 + random.int(4);
   for (let number = 1; number <= issues; number++)
     addIssue(world, number, `Issue ${number}`, `It returns \`${number}\`.`);
@@ -135,7 +142,12 @@ export function somePolicy(random: Random): Policy {
     gate: { setup: [], commands: ['test'], timeoutMs: 60_000 },
     session: random.pick(['persist', 'persist', 'rotate', 'fresh']),
     sandbox: 'none',
-    merge: { enabled: random.chance(0.95), method: 'squash' },
+    merge: {
+      enabled: random.chance(0.95),
+      method: 'squash',
+      requiredChecks: random.pick([[], ['build']]),
+      checksWaitMs: HOUR,
+    },
     budget: { usd: null, tokens: random.pick([null, null, 3000]), wallMs: null },
     recovery: { mode: 'auto', onLostSession: random.pick(['abandon', 'fresh_session']) },
     hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 1000 },

@@ -44,6 +44,10 @@ export interface World {
   remarks: Remark[];
   checks: Check[];
   replies: { to: string; marker: string; body: string }[];
+  /** Heads whose check is red, and since when. */
+  redSince: Map<string, number>;
+  /** What was in the prompts of coder turns that finished. */
+  heard: string[];
   workspaces: Map<string, SimWorkspace>;
   exports: Map<string, Tree>;
   sessions: Map<string, { messages: number }>;
@@ -80,6 +84,8 @@ export function createWorld(time: Timeline, random: Random): World {
     remarks: [],
     checks: [],
     replies: [],
+    redSince: new Map(),
+    heard: [],
     workspaces: new Map(),
     exports: new Map(),
     sessions: new Map(),

@@ -16,6 +16,7 @@ import type { Outcome } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { record } from '../../src/core/record.ts';
 import { type Probes, recover } from '../../src/core/recover.ts';
+import type { Check, PullFeedback, Remark } from '../../src/core/remark.ts';
 import { grants } from '../../src/core/schedule.ts';
 import { apply, fold, isEnded, type Task } from '../../src/core/task.ts';
 import { merged, type PolicyChange, testPolicy } from './policy.ts';
@@ -25,6 +26,7 @@ export type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
 export interface World {
   issue: Facts['issue'];
   pull: Facts['pull'];
+  feedback: PullFeedback;
   branch: Facts['branch'];
   spend: Facts['spend'];
   requests: { id: number; kind: string; by: string }[];
@@ -67,6 +69,7 @@ export class Play {
         readyHash: 'body-1',
       },
       pull: null,
+      feedback: { checks: [], remarks: [] },
       branch: null,
       spend: { costUsd: 0, tokens: 0 },
       requests: [],
@@ -116,6 +119,7 @@ export class Play {
       openFindings: this.findings.filter((finding) => finding.status === 'open'),
       slot: !slotsFull && (granted?.slots.includes(this.task.id) ?? false),
       criticSlot: !criticsBusy && (granted?.critics.includes(this.task.id) ?? false),
+      feedback: this.task.pull === null || (run && this.started) ? null : world.feedback,
       inFlight: run && this.started ? { action: run, ...this.started } : null,
       newSessionId: `s${this.sessions + 1}`,
     };
@@ -228,6 +232,21 @@ export class Play {
   change(world: Partial<World>): this {
     Object.assign(this.world, world);
     return this.look();
+  }
+
+  /** CI reports a check at the published head. */
+  ci(name: string, state: Check['state'], more: Partial<Check> = {}): this {
+    const headSha = this.world.branch?.sha ?? '';
+    const others = this.world.feedback.checks.filter((one) => one.name !== name || one.headSha !== headSha);
+    const check = { ...CHECK, name, state, headSha, ...more };
+    return this.change({ feedback: { ...this.world.feedback, checks: [...others, check] } });
+  }
+
+  /** A person says something on the pull request, about the published head. */
+  hears(said: Remark): this {
+    const told = { headSha: this.world.branch?.sha ?? null, at: this.now };
+    const remarks = [...this.world.feedback.remarks, { ...said, ...told }];
+    return this.change({ feedback: { ...this.world.feedback, remarks } });
   }
 
   issue(change: Partial<NonNullable<Facts['issue']>>): this {
@@ -370,6 +389,7 @@ export class Play {
       case 'preserve_workspace':
         return { kind: 'preserved', path: this.task.workspace! };
       case 'comment':
+      case 'reply':
       case 'post_review':
       case 'close_pull':
       case 'adopt_head':
@@ -421,6 +441,34 @@ export function evidence(tree: string, outcome: GateOutcome, policy: Policy, pro
       logPath: null,
       durationMs: 10,
     })),
+  };
+}
+
+const CHECK: Omit<Check, 'name' | 'state' | 'headSha'> = {
+  required: true,
+  job: null,
+  step: null,
+  logTail: null,
+  link: null,
+};
+
+export function remark(
+  body: string,
+  verdict: Remark['verdict'] = 'comment',
+  more: Partial<Remark> = {},
+): Remark {
+  return {
+    id: body.toLowerCase().replace(/\W+/g, '-'),
+    where: { kind: 'pull', number: 1 },
+    author: 'ann',
+    mayWrite: true,
+    verdict,
+    body,
+    file: null,
+    line: null,
+    headSha: null,
+    at: 0,
+    ...more,
   };
 }
 

@@ -30,7 +30,7 @@ const POLICY: Policy = {
   gate: { setup: [], commands: ['npm test'], timeoutMs: 600_000 },
   session: 'persist',
   sandbox: 'auto',
-  merge: { enabled: true, method: 'squash' },
+  merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
   budget: { usd: null, tokens: null, wallMs: null },
   recovery: { mode: 'auto', onLostSession: 'abandon' },
   hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 60_000 },

@@ -6,7 +6,7 @@
  * A command either changes the world (a person does something, time passes) or says what came of the action the core
  * is waiting for. Then the core looks, decides and acts until it waits again.
  */
-import { changes, Play, problem } from '../support/play.ts';
+import { changes, Play, problem, remark } from '../support/play.ts';
 import type { PolicyChange } from '../support/policy.ts';
 import { printed } from './printed.ts';
 
@@ -58,6 +58,7 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
       ...(set.idle_turns && { idleTurns: Number(set.idle_turns) }),
       ...(set.max_rounds && { critic: { maxRounds: Number(set.max_rounds) } }),
       ...(set.critic && { critic: { enabled: set.critic === 'on' } }),
+      ...(set.required_check && { merge: { requiredChecks: [set.required_check] } }),
       ...(set.merge && { merge: { enabled: set.merge === 'on' } }),
       ...(set.gate && { gate: { commands: gateCommands(set.gate) } }),
       ...(set.budget_usd && { budget: { usd: Number(set.budget_usd) } }),
@@ -129,6 +130,15 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     else if (does === 'edits') play.issue({ body: what!, bodyHash: `hash of "${what}"` });
     else if (does === 'readies') play.issue({ readyHash: play.world.issue!.bodyHash });
     else throw new Error('unknown deed');
+  },
+  ci(play, [name, state, logTail, ...rest]) {
+    const { required } = pairs(rest);
+    play.ci(name!, state as 'red', { logTail: logTail ?? null, required: required !== 'no' });
+  },
+  says(play, [author, body, ...rest]) {
+    const { verdict = 'comment', file, line, access } = pairs(rest);
+    const place = { file: file ?? null, line: line ? Number(line) : null };
+    play.hears(remark(body!, verdict as 'comment', { author: author!, mayWrite: access !== 'no', ...place }));
   },
   ask: (play, [kind]) => void play.ask(kind!),
   restart: (play) => void play.restart(),

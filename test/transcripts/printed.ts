@@ -60,6 +60,14 @@ function eventLines(happened: LoopEvent): string[] {
       const { kind, text } = happened.data.feedback;
       return [`feedback (${kind}): ${brief(text)}`];
     }
+    case 'feedback_withdrawn':
+      return [`feedback taken back (${happened.data.why})`];
+    case 'feedback_delivered': {
+      const { ids, turn } = happened.data;
+      return [`told in turn ${turn}: ${ids.map(shortId).join(', ')}`];
+    }
+    case 'remarks_ignored':
+      return [`ignored, without write access: ${happened.data.remarks.map(({ author }) => author).join(', ')}`];
     case 'candidate_built': {
       const { sha, headSha, trunk } = happened.data.candidate;
       return [`candidate ${sha}: ${headSha} on trunk ${trunk}`];
@@ -109,6 +117,8 @@ function actionLines(action: Action): string[] {
     }
     case 'comment':
       return [`comment #${action.issue}: ${brief(action.body)}`];
+    case 'reply':
+      return [`reply to ${action.to.id}: ${brief(action.body)}`];
     case 'turn': {
       const { role, turn, sessionId, prompt, priorFailure } = action;
       const told = priorFailure && prompt !== 'revise' ? `, told: ${brief(priorFailure)}` : '';
@@ -142,6 +152,9 @@ function actionLines(action: Action): string[] {
       return action satisfies never;
   }
 }
+
+/** Without the digest that an id ends with. */
+const shortId = (id: string): string => id.replace(/:[0-9a-f]{12}$/, '');
 
 const clock = (ms: number): string => `${ms / 1000}s`;
 
