@@ -39,6 +39,8 @@ export interface TurnRequest {
   home: string;
   logPath: string;
   mark: string;
+  /** The JSON Schema of the answer that is wanted; agents that can't be given one have it in words in the prompt. */
+  outputSchema?: Record<string, unknown>;
 }
 
 export type FailureCode =

@@ -126,6 +126,17 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       expect(progress()).toBeGreaterThan(0);
     });
 
+    test('a wanted shape of the answer is handed over as a file outside the workspace', async () => {
+      const outputSchema = { type: 'object', required: ['verdict'] };
+      const acts: Act[] = [
+        { shell: 'cat "$FORGE_OUTPUT_SCHEMA" > shape; echo "$FORGE_OUTPUT_SCHEMA" > where' },
+      ];
+      const turn = await turnOf(acts, { role: 'critic', outputSchema });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({ status: 'finished' });
+      expect(JSON.parse(await readFile(inWorkspace('shape'), 'utf8'))).toEqual(outputSchema);
+      expect(await readFile(inWorkspace('where'), 'utf8')).not.toContain(workspace);
+    });
+
     test('nothing runs when its record is refused, and the session stays empty', async () => {
       const { hooks } = watched({ onHeld: () => Promise.reject(new Error('the lease is lost')) });
       const turn = await turnOf([{ shell: 'touch ran' }]);

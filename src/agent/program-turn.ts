@@ -6,13 +6,14 @@
  *   FORGE_ROLE FORGE_TASK FORGE_ISSUE FORGE_TURN
  *   FORGE_SESSION_ID    FORGE_SESSION_DIR (the same directory on resume)    FORGE_RESUME (0 or 1)
  *   FORGE_RESULT        where it may write { text, structured, usage, costUsd }, once or again and again
+ *   FORGE_OUTPUT_SCHEMA a file with the JSON Schema of `structured`, where one is wanted
  *   exit 0              the turn is finished; anything else is a failure, whatever the result says
  *
  * The result file is looked at while the program runs, so that usage is known early: a budget can stop a turn in
  * flight, and a kill loses little of the account.
  */
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import { childEnvironment } from '../process/environment.ts';
@@ -42,12 +43,17 @@ export async function runProgram(
     // A resumed session has its directory; making one would hide that it was lost.
     if (!turn.resume) await mkdir(turn.sessionDir, { recursive: true });
     const resultPath = await freshResultPath(turn);
+    const schemaPath = turn.outputSchema ? join(dirname(resultPath), 'output-schema.json') : null;
+    if (schemaPath) await writeFile(schemaPath, JSON.stringify(turn.outputSchema));
     const meter = usageMeter(turn.policy.model ?? 'unknown', hooks.onUsage);
     const stopLooking = lookAt(resultPath, meter, hooks.onProgress);
     const ended = await processes.launch({
       argv: program.argv,
       cwd: turn.cwd,
-      env: environmentOf(turn, resultPath, program.env),
+      env: environmentOf(turn, resultPath, {
+        ...program.env,
+        ...(schemaPath ? { FORGE_OUTPUT_SCHEMA: schemaPath } : {}),
+      }),
       stdin: turn.prompt,
       logPath: turn.logPath,
       timeoutMs: turn.policy.turnTimeoutMs,

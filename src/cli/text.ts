@@ -54,6 +54,12 @@ export const TEXT: Texts = {
       clock(turn.startedAt),
       turn.sessionId.slice(0, 8),
     ]);
+    const criteria = task.criteria.map(({ id, met, text, evidence }) => [
+      '',
+      id,
+      met ?? 'not judged',
+      evidence === '' ? text : `${text} ${paint.dim(`(${evidence})`)}`,
+    ]);
     const findings = task.findings.map((finding) => [
       '',
       finding.status,
@@ -65,6 +71,7 @@ export const TEXT: Texts = {
       paint.bold(`${task.issue === null ? '' : `#${task.issue} `}${task.title}`),
       table(facts.filter(([, value]) => value).map(([name, value]) => [paint.dim(name), value!])),
       ...(turns.length ? [paint.dim('turns'), table(turns)] : []),
+      ...(criteria.length ? [paint.dim('criteria'), table(criteria)] : []),
       ...(findings.length ? [paint.dim('findings'), table(findings)] : []),
     ].join('\n');
   },

@@ -27,6 +27,7 @@ export type Effect =
   | { kind: 'checkpoint' }
   | { kind: 'push'; sha: string; expected: string | null }
   | { kind: 'ensure_pull'; headSha: string }
+  | { kind: 'update_pull'; pull: number; title: string; body: string }
   | {
       kind: 'post_review';
       pull: number;

@@ -1,6 +1,15 @@
 /** While a task waits for its critic: verdicts, rounds, unusable reports, people. */
 import { describe, expect, test } from 'vitest';
-import { APPROVE, awaiting, BLOCK, changes, type Play, problem, revising } from '../../test/support/play.ts';
+import {
+  APPROVE,
+  awaiting,
+  BLOCK,
+  changes,
+  judgedBy,
+  type Play,
+  problem,
+  revising,
+} from '../../test/support/play.ts';
 import { MAX_CRITIC_BACKOFFS } from './decision.ts';
 
 const ended = (play: Play) => [play.task.state, play.task.reason];
@@ -258,5 +267,62 @@ describe('people', () => {
     const play = awaiting({ critic: { enabled: false } }).ask('pause');
     play.change({ branch: { sha: 'theirs', tree: 'tree-theirs' } });
     expect(play.task).toMatchObject({ hold: { reason: 'operator_pause' }, head: { sha: 'c1' } });
+  });
+});
+
+describe('criteria of the contract', () => {
+  const BODY = '- [ ] It opens\n- [ ] It closes';
+  const met = (id: string) => ({ id, met: 'met', evidence: 'a.test.ts' });
+
+  test('a report that leaves one out is unusable, and nobody blames the coder', () => {
+    const play = judgedBy(BODY).critic({ verdict: 'APPROVE', criteria: [met('c1')] });
+    expect(play.of('critic_failed')).toEqual([{ problem: 'the report does not judge c2' }]);
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      verdict: null,
+      feedback: [],
+      criticRounds: 0,
+    });
+    expect(play.run()).toMatchObject({ role: 'critic', turn: 1 });
+  });
+
+  test.each(['unmet', 'unclear'])('an approval with one %s asks for changes and names it', (state) => {
+    const criteria = [met('c1'), { id: 'c2', met: state, evidence: 'close.ts:9' }];
+    const play = judgedBy(BODY).critic({ verdict: 'APPROVE', criteria });
+    expect(play.task).toMatchObject({ state: 'revising', verdict: { verdict: 'REQUEST_CHANGES', criteria } });
+    expect(play.task.feedback[0]?.text).toBe(`- [criterion ${state}] c2 It closes: close.ts:9`);
+  });
+
+  test('what was found is in the event, the row, the review and the pull request', () => {
+    const criteria = [met('c1'), met('c2')];
+    const play = judgedBy(BODY).critic({ verdict: 'APPROVE', criteria });
+    expect(play.of('verdict_recorded')[0]?.criteria).toMatchObject(criteria);
+    expect(play.task.verdict?.criteria).toMatchObject(criteria);
+    expect(play.actionsOf('post_review')[0]?.body).toContain('| c1 | It opens | met | a.test.ts |');
+    expect(play.actionsOf('update_pull')[0]).toMatchObject({
+      pull: 1,
+      title: 'Add a revoke button (#7)',
+      body: expect.stringContaining('| c2 | It closes | met | a.test.ts |'),
+    });
+  });
+
+  test('the pull request is told after each verdict, a person’s too', () => {
+    const play = judgedBy(BODY).critic(changes()).worked('c2').critic(changes('other')).worked('c3');
+    play.turn('failed').turn('failed').ask('approve');
+    const bodies = play.actionsOf('update_pull').map(({ body }) => /Judged by .*:/.exec(body)?.[0]);
+    expect(bodies).toEqual([
+      'Judged by critic at `c1`, round 1:',
+      'Judged by critic at `c2`, round 2:',
+      'Judged by ann at `c3`, round 2:',
+    ]);
+  });
+
+  test('a new contract has new criteria, and nothing found about the old ones counts', () => {
+    const play = judgedBy(BODY).critic({ verdict: 'APPROVE', criteria: [met('c1'), met('c2')] });
+    play.issue({ body: '- [ ] It stays', bodyHash: 'body-2', readyHash: 'body-2' }).candidate();
+    expect(play.task).toMatchObject({
+      verdict: null,
+      contract: { criteria: [{ id: 'c1', text: 'It stays' }] },
+    });
   });
 });

@@ -50,6 +50,17 @@ describe('the merge gate', () => {
     closedBy: null,
   });
 
+  /** The row of a task whose contract lists one criterion, found to be so. */
+  const judged = (met: 'met' | 'unmet') => {
+    const { contract, verdict } = landing().task;
+    const criterion = { id: 'c1', text: 'It opens', verify: null };
+    const found = { id: 'c1', criterion: 'It opens', met, evidence: 'a.test.ts' };
+    return {
+      contract: { ...contract, criteria: [criterion] },
+      verdict: { ...verdict!, criteria: [found] },
+    };
+  };
+
   test('permits exactly the candidate that was tested, at the head that was judged', () => {
     const { task, facts, policy } = good();
     const { permit, conditions } = mergeGate(task, facts, policy);
@@ -100,6 +111,12 @@ describe('the merge gate', () => {
       'changes were asked for',
       'approved at this head',
       ({ task }) => (task.verdict!.verdict = 'REQUEST_CHANGES'),
+    ],
+    ['a criterion is unmet', 'every criterion is met', ({ task }) => Object.assign(task, judged('unmet'))],
+    [
+      'a criterion was not judged',
+      'every criterion is met',
+      ({ task }) => Object.assign(task.contract, judged('met').contract),
     ],
     ['it was blocked', 'approved at this head', ({ task }) => (task.verdict!.verdict = 'BLOCK')],
     [
@@ -161,6 +178,22 @@ describe('the merge gate', () => {
     expect(new Set(flips.map(([, name]) => name))).toEqual(new Set(names));
   });
 
+  test.each<[string, (task: Task) => void, string]>([
+    ['the critic', (task) => Object.assign(task, judged('met')), 'all 1 met'],
+    [
+      'a person',
+      (task) => Object.assign(task, judged('unmet'), { verdict: { ...judged('unmet').verdict, by: 'ann' } }),
+      "ann's approval counts for all 1",
+    ],
+    ['nobody, since none is listed', () => {}, 'none is listed'],
+  ])('criteria judged by %s', (_who, change, value) => {
+    const { task, facts, policy } = structuredClone(good());
+    change(task);
+    const { permit, conditions } = mergeGate(task, facts, policy);
+    expect(permit).not.toBeNull();
+    expect(conditions.find(({ name }) => name === 'every criterion is met')?.value).toBe(value);
+  });
+
   test('without a candidate nothing about a candidate is met', () => {
     const { task, facts, policy } = good();
     const unmet = mergeGate({ ...task, candidate: null }, facts, policy).conditions.filter(({ met }) => !met);
@@ -183,7 +216,7 @@ describe('the merge gate', () => {
   test('its decision is written down with every condition', () => {
     const [decided] = landing().of('merge_decided');
     expect(decided?.permitted).toBe(true);
-    expect(decided?.conditions).toHaveLength(13);
+    expect(decided?.conditions).toHaveLength(14);
   });
 });
 

@@ -8,8 +8,8 @@ import type { Action } from './action.ts';
 import { requiredChecks } from './checks.ts';
 import { contractOf } from './criteria.ts';
 import {
-  approval,
   approvalFor,
+  approve,
   approvedAtHead,
   awaitGrant,
   type Decision,
@@ -29,7 +29,7 @@ import type { Policy } from './policy.ts';
 import { fence, oneLine } from './prompts.ts';
 import type { Check } from './remark.ts';
 import { backoffMs, isHeld } from './schedule.ts';
-import { isEnded, needsSlot, type Task } from './task.ts';
+import { isByPerson, isEnded, needsSlot, type Task } from './task.ts';
 import { claimedComment } from './words.ts';
 import { dispatch, prepare, work } from './work.ts';
 
@@ -109,7 +109,7 @@ function answerRequests(task: Task, facts: Facts): Decision | null {
     return answer(event('hold_cleared', { reason: task.hold.reason, by }));
   }
   if (kind === 'approve' && task.state === 'awaiting_critic' && task.head)
-    return answer(approval(task, task.head.sha, by));
+    return { ...answer(), ...approve(task, task.head.sha, by) };
   return answer();
 }
 
@@ -140,7 +140,7 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
     return true;
   switch (held.reason) {
     case 'protected_paths':
-      return approvedAtHead(task) && task.verdict?.by !== 'critic';
+      return approvedAtHead(task) && isByPerson(task.verdict);
     case 'gate_empty':
       return policy.gate.commands === 'none' || policy.gate.commands.length > 0;
     case 'critic_unusable':

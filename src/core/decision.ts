@@ -6,6 +6,7 @@ import type { Reason, State } from './machine.ts';
 import type { Policy } from './policy.ts';
 import type { PullFeedback } from './remark.ts';
 import type { Task } from './task.ts';
+import { pullBody, pullTitle } from './words.ts';
 
 export interface Facts {
   /** Null when the issue is gone altogether. */
@@ -120,8 +121,28 @@ export const gateEmpty = (): NewEvent => hold('gate_empty', 'no gate.commands ar
 
 export const waitedFor = (task: Task, now: number): boolean => task.retryAt !== null && now >= task.retryAt;
 
-export const approval = (task: Task, headSha: string, by: string): NewEvent =>
-  event('verdict_recorded', { headSha, verdict: 'APPROVE', by, round: task.criticRounds, blocking: [] });
+const approval = (task: Task, headSha: string, by: string): NewEvent =>
+  event('verdict_recorded', {
+    headSha,
+    verdict: 'APPROVE',
+    by,
+    round: task.criticRounds,
+    blocking: [],
+    criteria: [],
+  });
+
+/** A person's approval, and the pull request's text that tells of it. */
+export function approve(task: Task, headSha: string, by: string): { events: NewEvent[]; actions: Action[] } {
+  const recorded = approval(task, headSha, by);
+  const verdict = { headSha, verdict: 'APPROVE' as const, by, round: task.criticRounds, criteria: [] };
+  return { events: [recorded], actions: updatePull({ ...task, verdict }) };
+}
+
+/** The text of the pull request as this row tells it; said again after every verdict. */
+export function updatePull(task: Task): Action[] {
+  if (task.pull === null) return [];
+  return [{ kind: 'update_pull', pull: task.pull, title: pullTitle(task), body: pullBody(task) }];
+}
 
 export function approvalFor(task: Task, facts: Facts): { by: string } | null {
   return facts.pull?.approvals.find((one) => one.headSha === task.head?.sha) ?? null;

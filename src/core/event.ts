@@ -8,7 +8,7 @@ import type { Evidence } from './gate.ts';
 import type { Reason, State } from './machine.ts';
 import type { Role } from './policy.ts';
 import type { RemarkRef } from './remark.ts';
-import type { Verdict } from './verdict.ts';
+import type { Judgement, Verdict } from './verdict.ts';
 
 export type TaskKind = 'issue' | 'plan' | 'goal';
 
@@ -114,7 +114,15 @@ interface TaskEvents {
   push_rejected: { sha: string };
   person_pushed: { head: Checkpoint };
   pull_ensured: { pull: number; headSha: string };
-  verdict_recorded: { headSha: string; verdict: Verdict; by: string; round: number; blocking: string[] };
+  verdict_recorded: {
+    headSha: string;
+    verdict: Verdict;
+    by: string;
+    round: number;
+    blocking: string[];
+    /** What was found about each criterion; none when a person decided. */
+    criteria: Judgement[];
+  };
   critic_failed: { problem: string };
   feedback_added: { feedback: Feedback };
   /** It holds no more, and the coder was not told yet: CI turned green, or the head is another. */

@@ -2,8 +2,8 @@
 import { namesOf, requiredChecks } from './checks.ts';
 import { protectedAmong } from './danger.ts';
 import {
-  approval,
   approvalFor,
+  approve,
   awaitGrant,
   couldNotRun,
   type Decision,
@@ -26,7 +26,7 @@ import { mergeGate } from './merge.ts';
 import type { Policy } from './policy.ts';
 import { gateFailureText } from './prompts.ts';
 import { backoffMs } from './schedule.ts';
-import type { Task } from './task.ts';
+import { isByPerson, type Task } from './task.ts';
 import { verify } from './work.ts';
 
 export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -134,7 +134,7 @@ export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: numbe
   const head = task.head!;
   if (!policy.critic.enabled) {
     const approved = approvalFor(task, facts);
-    if (approved) return { kind: 'act', events: [approval(task, head.sha, approved.by)], actions: [] };
+    if (approved) return { kind: 'act', ...approve(task, head.sha, approved.by) };
     return {
       kind: 'act',
       events: [hold('needs_approval', `a person has to approve ${head.sha.slice(0, 10)}`)],
@@ -247,7 +247,6 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   const waiting = checks?.filter(({ state }) => state !== 'green') ?? [];
   if (waiting.length > 0) return back(`not green: ${waiting.map(({ name }) => name).join(', ')}`);
 
-  const byPerson = task.verdict !== null && task.verdict.by !== 'critic';
   if (facts.change.secrets.length > 0) {
     const text = `Take these out of the change and of its history:\n${facts.change.secrets.join('\n')}`;
     return {
@@ -257,7 +256,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
     };
   }
   const touched = protectedAmong(facts.change.files, policy.protectedPaths);
-  if (touched.length > 0 && !byPerson) {
+  if (touched.length > 0 && !isByPerson(task.verdict)) {
     return back('it touches protected paths', hold('protected_paths', touched.slice(0, 5).join(', ')));
   }
   const decision = mergeGate(

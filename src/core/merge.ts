@@ -9,7 +9,7 @@ import type { Finding } from './findings.ts';
 import type { Evidence } from './gate.ts';
 import type { Policy } from './policy.ts';
 import type { Remark } from './remark.ts';
-import type { Task } from './task.ts';
+import { isByPerson, type Task } from './task.ts';
 import { blocking } from './verdict.ts';
 
 export interface MergeFacts {
@@ -58,6 +58,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
       verdict !== null && verdict.verdict === 'APPROVE' && verdict.headSha === head,
       verdict ? `${verdict.verdict} by ${verdict.by} at ${short(verdict.headSha)}` : 'no verdict',
     ),
+    criteriaCondition(task),
     condition('no blocking finding is open', blockers.length === 0, `${blockers.length} open`),
     condition(
       'the candidate is this head on trunk',
@@ -76,7 +77,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     ),
     condition(
       'no protected path is touched, or a person approved it',
-      touched.length === 0 || (verdict !== null && verdict.by !== 'critic'),
+      touched.length === 0 || isByPerson(verdict),
       touched.slice(0, 5).join(', ') || 'none',
     ),
     condition(
@@ -94,6 +95,19 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
   const permitted = conditions.every((one) => one.met);
   if (!permitted || pull === null || candidate === null || head === null) return { conditions, permit: null };
   return { conditions, permit: { permit: 'merge', pull, headSha: head, candidate } };
+}
+
+/** What the critic found about each criterion of the contract; a person's approval stands for all of them. */
+function criteriaCondition({ contract, verdict }: Task): Condition {
+  const name = 'every criterion is met';
+  const { criteria } = contract;
+  if (criteria.length === 0) return condition(name, true, 'none is listed');
+  if (verdict && isByPerson(verdict))
+    return condition(name, true, `${verdict.by}'s approval counts for all ${criteria.length}`);
+  const isMet = (id: string) => verdict?.criteria.find((one) => one.id === id)?.met === 'met';
+  const open = criteria.filter(({ id }) => !isMet(id)).map(({ id }) => id);
+  const value = open.length === 0 ? `all ${criteria.length} met` : `not met: ${open.join(', ')}`;
+  return condition(name, open.length === 0, value);
 }
 
 /** A pass of nothing is a pass only where `gate: none` was said. */

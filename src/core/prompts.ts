@@ -6,6 +6,7 @@
  * send it again.
  */
 import { createHash } from 'node:crypto';
+import type { Criterion } from './criteria.ts';
 import { fitting } from './delivery.ts';
 import type { Feedback, PromptKind } from './event.ts';
 import type { Finding } from './findings.ts';
@@ -21,7 +22,10 @@ do what it asks, all of it, and nothing else.
 Title: {{ issue.title }}
 
 {{ issue.body }}
-
+{% if criteria != "" %}
+It is judged by these criteria, each on its own. Meet every one, and leave evidence for it (a test, a command):
+{{ criteria }}
+{% endif %}
 How to work:
 - You are in a work tree of your own, on branch {{ task.branch }}. Read the project's conventions first.
 - Write or extend tests that fail without your change and pass with it.
@@ -69,7 +73,10 @@ The work tree on branch {{ task.branch }} holds everything it did so far. Read \
 Title: {{ issue.title }}
 
 {{ issue.body }}
-{% if prior_failure_reason != "" %}
+{% if criteria != "" %}
+It is judged by these criteria, each on its own:
+{{ criteria }}
+{% endif %}{% if prior_failure_reason != "" %}
 What was still open:
 {{ prior_failure_reason }}
 {% endif %}{% if feedback != "" %}
@@ -85,7 +92,10 @@ The contract:
 Title: {{ issue.title }}
 
 {{ issue.body }}
-
+{% if criteria != "" %}
+Its criteria. Judge each by its id, with evidence (a test, a command, file:line); a report that leaves one out can't be used:
+{{ criteria }}
+{% endif %}
 What verification found:
 {{ evidence }}
 {% if findings != "" %}
@@ -102,7 +112,7 @@ The change, against {{ base_sha }}:
 The coder's transcript, if you need to know why something was done: {{ transcript }}
 
 Severities: sev1 breaks the contract, loses data or opens a hole; sev2 is a defect that must be fixed before merging; sev3 is advice.
-Judge each acceptance criterion of the contract on its own, with evidence (a test, a command, file:line).
+A criterion is met when you have seen the evidence, unmet when it does not hold, unclear when neither can be shown.
 Verdicts: APPROVE when the contract is met and nothing sev1 or sev2 is open; REQUEST_CHANGES when the coder can fix it; BLOCK when the
 approach itself is wrong or harmful; BLOCK_ON_SPEC when the contract contradicts itself.
 
@@ -111,7 +121,7 @@ Answer with one JSON object, and nothing after it, in a fenced block:
 \`\`\`json
 { "verdict": "APPROVE | REQUEST_CHANGES | BLOCK | BLOCK_ON_SPEC",
   "findings": [{ "severity": "sev1 | sev2 | sev3", "category": "…", "file": "path", "line": 1, "message": "…", "scenario": "…", "suggestion": "…" }],
-  "criteria": [{ "criterion": "…", "met": "met | unmet | unclear", "evidence": "…" }],
+  "criteria": [{ "id": "c1", "met": "met | unmet | unclear", "evidence": "…" }],
   "minimalPathToGreen": ["…"], "specDefects": ["…"], "summary": "…" }
 \`\`\`
 `,
@@ -130,6 +140,7 @@ export interface PromptContext {
   };
   gate_commands: string[];
   history?: string;
+  criteria?: string;
   prior_failure_reason?: string;
   feedback?: string;
   head_sha?: string;
@@ -173,12 +184,13 @@ export function promptContext(
   };
   const named = { number: task.issue ?? 0, title: oneLine(task.contract.title) };
   const whole = { ...named, body: fence('issue', task.contract.body) };
+  const criteria = criteriaText(task.contract.criteria);
   const prior_failure_reason = priorFailure ?? '';
   const told = task.feedback.slice(0, fitting(task.feedback, kind));
   const feedback = feedbackText(told, task.feedback.length - told.length);
   switch (kind) {
     case 'task':
-      return { ...shared, issue: whole, history: inputs.history };
+      return { ...shared, issue: whole, criteria, history: inputs.history };
     case 'continuation':
       return { ...shared, issue: named, prior_failure_reason };
     case 'revise':
@@ -186,11 +198,12 @@ export function promptContext(
     case 'interrupted':
       return { ...shared, issue: named, prior_failure_reason, feedback };
     case 'handover':
-      return { ...shared, issue: whole, prior_failure_reason, feedback };
+      return { ...shared, issue: whole, criteria, prior_failure_reason, feedback };
     case 'critic':
       return {
         ...shared,
         issue: whole,
+        criteria,
         head_sha: task.headSha ?? '',
         base_sha: task.baseSha ?? '',
         evidence: evidenceText(task.gate),
@@ -211,14 +224,15 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
   const whole = { ...named, body: 'A body' };
   const base = { task, gate_commands: ['npm test'] };
   return {
-    task: { ...base, issue: whole, history: '' },
+    task: { ...base, issue: whole, criteria: '', history: '' },
     continuation: { ...base, issue: named, prior_failure_reason: 'x' },
     revise: { ...base, issue: named, feedback: 'x' },
     interrupted: { ...base, issue: named, prior_failure_reason: '', feedback: '' },
-    handover: { ...base, issue: whole, prior_failure_reason: '', feedback: '' },
+    handover: { ...base, issue: whole, criteria: '', prior_failure_reason: '', feedback: '' },
     critic: {
       ...base,
       issue: whole,
+      criteria: '',
       head_sha: 'x',
       base_sha: 'x',
       evidence: 'x',
@@ -228,6 +242,15 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
       transcript: 'x',
     },
   };
+}
+
+/** Numbered, with the command that proves it where there is one. The words are the issue's. */
+function criteriaText(criteria: readonly Criterion[]): string {
+  if (criteria.length === 0) return '';
+  const lines = criteria.map(
+    ({ id, text, verify }) => `${id}: ${text}${verify === null ? '' : `\n    verify: ${verify}`}`,
+  );
+  return fence('criteria', lines.join('\n'));
 }
 
 /** The mark is a digest of the text, so the text can't contain its own closing mark. */

@@ -1,12 +1,13 @@
 /** What came of an action, as events, further actions and findings to be written with it. */
 import type { Action } from './action.ts';
+import { updatePull } from './decision.ts';
 import { event, type Feedback, type NewEvent } from './event.ts';
 import { afterRound, type Finding } from './findings.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { fence } from './prompts.ts';
-import type { Task } from './task.ts';
-import { blocking, effectiveVerdict, parseReport } from './verdict.ts';
+import type { RecordedVerdict, Task } from './task.ts';
+import { blocking, effectiveVerdict, judgementsOf, parseReport } from './verdict.ts';
 import { changesText, conflictText, reviewBody, rewrittenText } from './words.ts';
 
 export interface Recorded {
@@ -170,7 +171,8 @@ function recordVerdict(
   policy: Policy,
   before: NewEvent[],
 ): Recorded {
-  const parsed = parseReport(outcome.structured, outcome.text);
+  const { criteria } = task.contract;
+  const parsed = parseReport(outcome.structured, outcome.text, criteria);
   if (!parsed.ok)
     return {
       events: [...before, event('critic_failed', { problem: parsed.problem })],
@@ -189,13 +191,20 @@ function recordVerdict(
     by: 'critic',
   });
   const open = findings.filter((finding) => finding.status === 'open');
-  const verdict = effectiveVerdict(report, blockOn);
+  const verdict = effectiveVerdict(report, open, blockOn);
+  const judged: RecordedVerdict = {
+    headSha,
+    verdict,
+    by: 'critic',
+    round,
+    criteria: judgementsOf(report, criteria),
+  };
   const blockers = blocking(open, blockOn).map((finding) => finding.id);
-  const feedback = { kind: 'critic' as const, text: changesText(report, open) };
+  const feedback = { kind: 'critic' as const, text: changesText(report, judged.criteria, open) };
   return {
     events: [
       ...before,
-      event('verdict_recorded', { headSha, verdict, by: 'critic', round, blocking: blockers }),
+      event('verdict_recorded', { ...judged, blocking: blockers }),
       ...(verdict === 'REQUEST_CHANGES' ? [event('feedback_added', { feedback })] : []),
     ],
     actions:
@@ -208,13 +217,14 @@ function recordVerdict(
               headSha,
               marker: `${task.id}:review:${action.sessionId}`,
               verdict,
-              body: reviewBody(report, verdict, round),
+              body: reviewBody(report, judged, task),
               comments: report.findings.map(({ file, line, severity, message }) => ({
                 file,
                 line,
                 body: `[${severity}] ${message}`,
               })),
             },
+            ...updatePull({ ...task, verdict: judged }),
           ],
     findings,
   };

@@ -20,13 +20,14 @@ import type { Evidence } from './gate.ts';
 import { isEdge, isTerminal, type Reason, type State } from './machine.ts';
 import type { Role } from './policy.ts';
 import type { RemarkRef } from './remark.ts';
-import type { Verdict } from './verdict.ts';
+import type { Judgement, Verdict } from './verdict.ts';
 
 export interface RecordedVerdict {
   headSha: string;
   verdict: Verdict;
   by: string;
   round: number;
+  criteria: Judgement[];
 }
 
 export interface Task {
@@ -111,6 +112,10 @@ export interface Task {
   startedAt: number | null;
   endedAt: number | null;
 }
+
+/** The critic's word is bound by every condition of the merge gate; a person's stands for some of them. */
+export const isByPerson = (verdict: RecordedVerdict | null): boolean =>
+  verdict !== null && verdict.by !== 'critic';
 
 /** A task with the version the store compares when it commits. */
 export interface StoredTask {
@@ -277,7 +282,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       const { headSha, verdict, by, round } = happened.data;
       return {
         ...task,
-        verdict: { headSha, verdict, by, round },
+        verdict: { headSha, verdict, by, round, criteria: happened.data.criteria ?? [] },
         criticRounds: round,
         changeRequests: task.changeRequests + (verdict === 'REQUEST_CHANGES' ? 1 : 0),
         streaks: { ...task.streaks, critic: 0 },
@@ -335,7 +340,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
 
 /** A row as an older version wrote it, with what it lacks. */
 export function revived(row: Task): Task {
-  return { ...ADDED, ...row, contract: withCriteria(row.contract) };
+  const verdict = row.verdict && { ...row.verdict, criteria: row.verdict.criteria ?? [] };
+  return { ...ADDED, ...row, contract: withCriteria(row.contract), verdict };
 }
 
 const ADDED = {

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { problem } from '../../test/support/play.ts';
 import type { Severity } from './findings.ts';
@@ -5,10 +6,20 @@ import {
   blocking,
   type CriticReport,
   criticReport,
+  criticReportSchema,
   effectiveVerdict,
+  judgementsOf,
   parseReport,
   VERDICTS,
 } from './verdict.ts';
+
+const SCHEMA = new URL('../../schema/critic-report.schema.json', import.meta.url);
+const schemaText = (): string => `${JSON.stringify(criticReportSchema(), null, 2)}\n`;
+if (process.env.UPDATE_DOCS) writeFileSync(SCHEMA, schemaText());
+
+test('schema/critic-report.schema.json is what the schema says (UPDATE_DOCS=1 rewrites it)', () => {
+  expect(readFileSync(SCHEMA, 'utf8')).toBe(schemaText());
+});
 
 const fenced = (json: string, info = 'json') => `\`\`\`${info}\n${json}\n\`\`\``;
 const APPROVE = '{"verdict":"APPROVE"}';
@@ -130,6 +141,56 @@ describe('garbage', () => {
   });
 });
 
+describe('the criteria of the contract', () => {
+  const CONTRACT = [
+    { id: 'c1', text: 'It opens `a`', verify: null },
+    { id: 'c2', text: 'It closes', verify: 'npm test' },
+  ];
+  const met = (id: string, change: object = {}) => ({ id, met: 'met', evidence: 'a.test.ts', ...change });
+  const problemOf = (criteria: object[]) => {
+    const parsed = parseReport({ verdict: 'APPROVE', criteria }, '', CONTRACT);
+    return parsed.ok ? 'usable' : parsed.problem;
+  };
+
+  test.each<[string, object[], string]>([
+    ['every one judged', [met('c1'), met('c2')], 'usable'],
+    ['in another order, with one of its own', [met('c2'), met('c9'), met('c1')], 'usable'],
+    [
+      'unmet and unclear',
+      [met('c1', { met: 'unmet', evidence: '' }), met('c2', { met: 'unclear' })],
+      'usable',
+    ],
+    ['by the very words', [{ ...met('x'), id: null, criterion: 'it opens "a"' }, met('c2')], 'usable'],
+    ['none judged', [], 'the report does not judge c1, c2'],
+    ['one left out', [met('c2')], 'the report does not judge c1'],
+    ['one twice', [met('c1'), met('c1', { met: 'unmet' }), met('c2')], 'the report judges c1 more than once'],
+    [
+      'other words',
+      [{ ...met('x'), id: null, criterion: 'it opens b' }, met('c2')],
+      'the report does not judge c1',
+    ],
+    [
+      'met without evidence',
+      [met('c1', { evidence: ' ' }), met('c2')],
+      'the report is invalid at criteria.0.evidence',
+    ],
+  ])('%s', (_what, criteria, says) => {
+    expect(problemOf(criteria)).toContain(says);
+  });
+
+  test('are told in the order of the contract, in its words, then what the critic added', () => {
+    const report = criticReport.parse({
+      verdict: 'APPROVE',
+      criteria: [met('c9', { criterion: 'own' }), met('c2'), met('c1', { criterion: 'a paraphrase' })],
+    });
+    expect(judgementsOf(report, CONTRACT)).toMatchObject([
+      { id: 'c1', criterion: 'It opens `a`' },
+      { id: 'c2', criterion: 'It closes' },
+      { id: null, criterion: 'own' },
+    ]);
+  });
+});
+
 describe('the verdict that counts', () => {
   const report = (change: Partial<CriticReport>): CriticReport => ({
     ...criticReport.parse({ verdict: 'APPROVE' }),
@@ -137,7 +198,7 @@ describe('the verdict that counts', () => {
   });
   const finding = (severity: Severity) =>
     criticReport.parse({ verdict: 'APPROVE', findings: [problem(severity, 'x')] }).findings;
-  const criterion = (met: 'met' | 'unmet' | 'unclear') => [{ criterion: 'c', met, evidence: '' }];
+  const criterion = (met: 'met' | 'unmet' | 'unclear') => [{ id: null, criterion: 'c', met, evidence: 'x' }];
 
   const TABLE: [string, Partial<CriticReport>, Severity[], string][] = [
     ['nothing against it', {}, ['sev1', 'sev2'], 'APPROVE'],
@@ -151,11 +212,15 @@ describe('the verdict that counts', () => {
     ['a criterion nobody could judge', { criteria: criterion('unclear') }, ['sev1'], 'REQUEST_CHANGES'],
   ];
   test.each(TABLE)('an approval with %s', (_what, change, blockOn, verdict) => {
-    expect(effectiveVerdict(report(change), blockOn)).toBe(verdict);
+    expect(effectiveVerdict(report(change), report(change).findings, blockOn)).toBe(verdict);
   });
 
   test.each(['REQUEST_CHANGES', 'BLOCK', 'BLOCK_ON_SPEC'] as const)('%s is taken at its word', (verdict) => {
-    expect(effectiveVerdict(report({ verdict }), ['sev1', 'sev2'])).toBe(verdict);
+    expect(effectiveVerdict(report({ verdict }), finding('sev1'), ['sev1', 'sev2'])).toBe(verdict);
+  });
+
+  test('an approval that does not mention what is open in the ledger is none', () => {
+    expect(effectiveVerdict(report({}), finding('sev1'), [])).toBe('REQUEST_CHANGES');
   });
 
   test('sev1 always blocks, the others as configured', () => {

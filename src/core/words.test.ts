@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { awaiting, changes, evidence, landing, problem, running } from '../../test/support/play.ts';
+import { awaiting, changes, evidence, judgedBy, landing, problem, running } from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
 import type { HoldReason } from './event.ts';
 import { REASONS, type Reason } from './machine.ts';
-import { criticReport } from './verdict.ts';
+import type { RecordedVerdict } from './task.ts';
+import { criticReport, judgementsOf, type Verdict } from './verdict.ts';
 import {
   changesText,
   checkpointMessage,
@@ -109,6 +110,49 @@ test('a merge message has the title, the issue, the task, and a co-author only i
   expect(checkpointMessage(task)).toBe('Checkpoint of #7 after turn 1');
 });
 
+describe('the table of criteria', () => {
+  const BODY = '- [ ] Opens a|b, @ann (fixes #7)\n- [ ] Closes\n  verify: npm test';
+  const play = () => judgedBy(BODY);
+
+  test('is part of the pull request, before anybody judged them', () => {
+    const body = pullBody(judgedBy(BODY, { critic: { enabled: false } }).task);
+    expect(body).toContain('Not judged yet.');
+    expect(body).toContain('| c2 | Closes | – |  | `npm test`: passed |');
+  });
+
+  test('tells what was found, on what evidence, and what the command said', () => {
+    const { task } = play().critic({
+      verdict: 'APPROVE',
+      criteria: [
+        { id: 'c1', met: 'met', evidence: 'open.test.ts\n"opens"' },
+        { id: 'c2', met: 'unclear' },
+      ],
+    });
+    const body = pullBody(task);
+    expect(body).toContain('Judged by critic at `c1`, round 1:');
+    expect(body).toContain('| met | open.test.ts "opens" |  |');
+    expect(body).toContain('| c2 | Closes | unclear |  | `npm test`: passed |');
+  });
+
+  test('a person approved all of them', () => {
+    const { task } = judgedBy(BODY, { critic: { enabled: false } }).ask('approve');
+    expect(pullBody(task)).toContain('| c2 | Closes | approved by ann |');
+  });
+
+  test('the words of strangers break no cell, mention nobody and close nothing', () => {
+    const row = pullBody(play().task)
+      .split('\n')
+      .find((line) => line.startsWith('| c1'))!;
+    expect(row).toContain('a\\|b');
+    expect(row).not.toMatch(/@ann|fixes #7/);
+    expect(row.replaceAll('\\|', '').split('|')).toHaveLength(7);
+  });
+
+  test('an issue that lists none has no table', () => {
+    expect(pullBody(awaiting().task)).not.toContain('criterion');
+  });
+});
+
 describe('a review', () => {
   const report = criticReport.parse({
     ...changes(),
@@ -121,14 +165,22 @@ describe('a review', () => {
     summary: 'Nearly.',
   });
 
+  const judged = (verdict: Verdict): RecordedVerdict => ({
+    headSha: 'c1',
+    verdict,
+    by: 'critic',
+    round: 2,
+    criteria: judgementsOf(report, []),
+  });
+
   test('has everything the critic said', () => {
-    const text = reviewBody(report, 'REQUEST_CHANGES', 2);
+    const text = reviewBody(report, judged('REQUEST_CHANGES'), awaiting().task);
     for (const part of [
       '**REQUEST_CHANGES** (round 2)',
       'Nearly.',
       '[sev2] a.ts:3',
-      '- met: opens (a.test.ts)',
-      '- unclear: closes',
+      '- [criterion met] opens: a.test.ts',
+      '- [criterion unclear] closes',
       '- says A and not A',
     ]) {
       expect(text).toContain(part);
@@ -137,14 +189,14 @@ describe('a review', () => {
   });
 
   test('says when the verdict that counts is not the one that was given', () => {
-    expect(reviewBody({ ...report, verdict: 'APPROVE' }, 'REQUEST_CHANGES', 1)).toContain(
-      'The report said APPROVE, which contradicts',
-    );
+    expect(
+      reviewBody({ ...report, verdict: 'APPROVE' }, judged('REQUEST_CHANGES'), awaiting().task),
+    ).toContain('The report said APPROVE, which contradicts');
   });
 
   test('the coder gets findings, criteria not met and the shortest way', () => {
     const open = awaiting().critic(changes()).findings;
-    const text = changesText(report, open);
+    const text = changesText(report, judged('REQUEST_CHANGES').criteria, open);
     expect(text).toContain('- [sev2] a.ts:3 the dialog has no role');
     expect(text).toContain('- [criterion unclear] closes');
     expect(text).not.toContain('opens');
@@ -152,7 +204,7 @@ describe('a review', () => {
   });
 
   test('a request for changes that names nothing still tells the coder what to do', () => {
-    expect(changesText(criticReport.parse({ verdict: 'REQUEST_CHANGES' }), [])).toContain(
+    expect(changesText(criticReport.parse({ verdict: 'REQUEST_CHANGES' }), [], [])).toContain(
       'every point of the issue',
     );
   });

@@ -5,8 +5,8 @@ import type { Evidence } from './gate.ts';
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { findingText, oneLine } from './prompts.ts';
-import type { Task } from './task.ts';
-import type { CriticReport, Verdict } from './verdict.ts';
+import { isByPerson, type RecordedVerdict, type Task } from './task.ts';
+import type { CriticReport, Judgement } from './verdict.ts';
 
 export function claimedComment(task: Task): string {
   return `Taken up: attempt ${task.attempt} on branch \`${task.branch}\` (task \`${task.id}\`).`;
@@ -49,8 +49,24 @@ export function pullBody(task: Task): string {
     '',
     `Task \`${task.id}\`, attempt ${task.attempt}.`,
     '',
+    ...(task.contract.criteria.length > 0 ? [criteriaTable(task), ''] : []),
     evidenceTable(task.gate),
   ].join('\n');
+}
+
+/** Each criterion of the contract: what was found about it, on what evidence, and what its own command said. */
+export function criteriaTable({ contract, verdict, gate }: Task): string {
+  const said = verdict
+    ? [`Judged by ${inert(verdict.by)} at \`${verdict.headSha.slice(0, 10)}\`, round ${verdict.round}:`]
+    : ['Not judged yet.'];
+  const rows = contract.criteria.map(({ id, text, verify }) => {
+    const judged = verdict?.criteria.find((one) => one.id === id);
+    const met = judged?.met ?? (verdict && isByPerson(verdict) ? `approved by ${verdict.by}` : '–');
+    const ran = gate?.results.find(({ command }) => command === verify);
+    const proof = verify === null ? '' : `\`${verify}\`: ${ran ? (ran.problem ?? 'passed') : 'not run'}`;
+    return [id, text, met, judged?.evidence ?? '', proof];
+  });
+  return [...said, '', table(['', 'criterion', 'met', 'evidence', 'verify'], rows)].join('\n');
 }
 
 export function mergeMessage(task: Task, policy: Policy): string {
@@ -64,27 +80,30 @@ export function checkpointMessage(task: Task): string {
 
 export function evidenceTable(evidence: Evidence | null): string {
   if (!evidence || evidence.results.length === 0) return 'No verification commands are configured.';
-  const rows = evidence.results.map(
-    (result) => `| \`${result.command.replaceAll('|', '\\|')}\` | ${result.problem ?? 'passed'} |`,
-  );
-  return ['| command | result |', '|---|---|', ...rows].join('\n');
+  const rows = evidence.results.map((result) => [`\`${result.command}\``, result.problem ?? 'passed']);
+  return table(['command', 'result'], rows);
 }
 
-export function reviewBody(report: CriticReport, verdict: Verdict, round: number): string {
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows.map((row) => row.map(cell))]
+    .map((row) => `| ${row.join(' | ')} |`)
+    .join('\n');
+
+const cell = (text: string): string => inert(oneLine(text)).replaceAll('|', '\\|');
+
+/** Words of strangers where a forge reads meaning into them: no mention of a person, no "fixes #7". */
+const inert = (text: string): string => text.replace(/(?<!\w)@(?=\w)|#(?=\d)/g, '$&\u200b');
+
+export function reviewBody(report: CriticReport, judged: RecordedVerdict, task: Task): string {
+  const { verdict, round } = judged;
   const lines = [`**${verdict}** (round ${round})`];
   if (report.verdict !== verdict)
     lines.push('', `The report said ${report.verdict}, which contradicts what it lists.`);
   if (report.summary) lines.push('', report.summary);
   if (report.findings.length > 0) lines.push('', ...report.findings.map(findingText));
-  if (report.criteria.length > 0) {
-    lines.push(
-      '',
-      ...report.criteria.map(
-        (one) =>
-          `- ${one.met}: ${oneLine(one.criterion)}${one.evidence ? ` (${oneLine(one.evidence)})` : ''}`,
-      ),
-    );
-  }
+  if (task.contract.criteria.length > 0) lines.push('', criteriaTable({ ...task, verdict: judged }));
+  const further = judged.criteria.filter(({ id }) => id === null);
+  if (further.length > 0) lines.push('', ...further.map(judgementText));
   if (report.specDefects.length > 0)
     lines.push(
       '',
@@ -94,14 +113,18 @@ export function reviewBody(report: CriticReport, verdict: Verdict, round: number
   return lines.join('\n');
 }
 
-export function changesText(report: CriticReport, open: readonly Finding[]): string {
-  const unmet = report.criteria.filter((one) => one.met !== 'met');
+const judgementText = ({ id, criterion, met, evidence }: Judgement): string =>
+  `- [criterion ${met}] ${id === null ? '' : `${id} `}${oneLine(criterion)}${evidence ? `: ${oneLine(evidence)}` : ''}`;
+
+export function changesText(
+  report: CriticReport,
+  judged: readonly Judgement[],
+  open: readonly Finding[],
+): string {
+  const unmet = judged.filter((one) => one.met !== 'met');
   const lines = [
     ...open.map(findingText),
-    ...unmet.map(
-      (one) =>
-        `- [criterion ${one.met}] ${oneLine(one.criterion)}${one.evidence ? `: ${oneLine(one.evidence)}` : ''}`,
-    ),
+    ...unmet.map(judgementText),
     ...(report.minimalPathToGreen.length > 0
       ? ['Shortest way to an approval:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`)]
       : []),

@@ -37,6 +37,8 @@ export interface People {
   remark(pull: number, remark: Pick<Remark, 'verdict' | 'body' | 'file' | 'line'>): Promise<void>;
   /** CI reports a result for the head as it is now. */
   reportCheck(pull: number, check: Pick<Check, 'name' | 'state'> & { log?: string }): Promise<void>;
+  /** Title and text of a pull request, as people see them. */
+  description(pull: number): Promise<string>;
   /** Everything that was said on a pull request. */
   conversation(pull: number): Promise<string>;
   readFile(branch: string, path: string): Promise<string | null>;
@@ -241,6 +243,30 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         expect(diff.patch).toContain('+neu');
         expect(diff.patch).not.toContain('other.txt');
       });
+
+      it('knows size and content of what a head changed, and its commits in order', async () => {
+        const { sha: trunk } = await forge.trunk();
+        const one = await people.commit(trunk, { 'a.txt': 'one\n', 'sub/b.bin': '\0\0\0' });
+        const two = await people.commit(one, { 'a.txt': 'again\n', 'README.md': null });
+        const { blobs, commits } = await forge.diff(trunk, two);
+        const sizes = Object.fromEntries(blobs.map(({ path, bytes }) => [path, bytes]));
+        expect(sizes).toEqual({ 'README.md': null, 'a.txt': 6, 'sub/b.bin': 3 });
+        const before = (await forge.diff(trunk, one)).blobs.find(({ path }) => path === 'a.txt');
+        expect(before?.sha).toMatch(/^[0-9a-f]{40}/);
+        expect(blobs.find(({ path }) => path === 'a.txt')?.sha).not.toBe(before?.sha);
+        expect(commits.map(({ sha }) => sha)).toEqual([one, two]);
+        expect(commits.every(({ message }) => message !== '')).toBe(true);
+        expect(await forge.diff(trunk, trunk)).toEqual({ files: [], patch: '', blobs: [], commits: [] });
+      });
+
+      it('reads a file as a commit has it', async () => {
+        const { sha: trunk } = await forge.trunk();
+        const one = await people.commit(trunk, { 'sub/ä.txt': 'größer\n', 'README.md': null });
+        expect(await forge.fileAt(one, 'sub/ä.txt')).toBe('größer\n');
+        expect(await forge.fileAt(one, 'README.md')).toBeNull();
+        expect(await forge.fileAt(trunk, 'README.md')).toBe('hello\n');
+        expect(await forge.fileAt(one, 'sub')).toBeNull();
+      });
     });
 
     describe('pull requests', () => {
@@ -282,6 +308,24 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         expect(said.split('Not yet.')).toHaveLength(2);
         expect(said).toContain('Handle the empty case.');
         expect(said).toContain('REQUEST_CHANGES');
+      });
+
+      it('replaces title and text of a pull request, and keeps what was said on it', async () => {
+        const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const review = { marker: 'review:1', headSha: sha, verdict: 'APPROVE', body: 'Fine.', comments: [] };
+        await forge.postReview(pull.number, review);
+        const text = { title: 'A new title', body: 'First line.\n\n| a | b |\n|---|---|\n| 1 | 2 |' };
+        await forge.updatePull(pull.number, text);
+        await forge.updatePull(pull.number, text);
+        const described = await people.description(pull.number);
+        expect(described).toContain('A new title');
+        expect(described).toContain(text.body);
+        expect(described).not.toContain('Please merge.');
+        expect((await people.conversation(pull.number)).split('Fine.')).toHaveLength(2);
+        expect(await forge.pull(pull.number)).toMatchObject({ state: 'open', headSha: sha });
+        await forge.postReview(pull.number, review);
+        expect((await people.conversation(pull.number)).split('Fine.')).toHaveLength(2);
+        await forge.updatePull(pull.number + 1000, text);
       });
 
       it('closes a pull request with a comment, once or twice', async () => {

@@ -4,6 +4,7 @@
  * Verbs are idempotent: `ensure…` finds what an earlier call made, by deterministic name or marker and own author.
  * A forge that can't answer throws ForgeUnavailable; it never invents an answer.
  */
+import type { Change } from '../core/change.ts';
 import type { Candidate, Checkpoint } from '../core/event.ts';
 import type { PullFeedback, Remark, RemarkRef } from '../core/remark.ts';
 
@@ -80,6 +81,8 @@ export interface Forge {
     marker: string;
   }): Promise<Pull>;
   pull(number: number): Promise<Pull | null>;
+  /** Replaces title and text; what was said on it stays. Nothing to do when it is gone. */
+  updatePull(pull: number, text: { title: string; body: string }): Promise<void>;
   postReview(
     pull: number,
     review: { marker: string; headSha: string; verdict: string; body: string; comments: ReviewComment[] },
@@ -121,6 +124,8 @@ export interface Forge {
   land(pull: number, candidate: Candidate): Promise<LandResult>;
   /** Is this commit, or a commit with the same effect for the pull request, on trunk? */
   onTrunk(sha: string): Promise<boolean>;
-  /** The files changed and the patch between two commits. */
-  diff(base: string, head: string): Promise<{ files: string[]; patch: string }>;
+  /** What `head` changes since it left `base`. */
+  diff(base: string, head: string): Promise<Change>;
+  /** The text of a file as a commit has it; null when it has no such file. */
+  fileAt(commit: string, path: string): Promise<string | null>;
 }

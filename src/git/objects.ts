@@ -19,6 +19,12 @@ export async function treeOf(git: Git, commit: string): Promise<string> {
   });
 }
 
+/** The text of a file as a commit has it; null when it has no such file. */
+export async function fileAt(git: Git, commit: string, path: string): Promise<string | null> {
+  const shown = await git(['cat-file', 'blob', `${commit}:${path}`], { allow: [128] });
+  return shown.exitCode === 0 ? shown.stdout : null;
+}
+
 /** Where each of these refs is; those that do not exist are absent. */
 export async function readRefs(git: Git, refs: readonly string[]): Promise<Map<string, string>> {
   const found = await Promise.all(refs.map(async (ref) => [ref, await git.resolve(ref)] as const));

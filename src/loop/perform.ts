@@ -30,6 +30,9 @@ export async function performForge(ports: Ports, action: Effect): Promise<Outcom
     case 'close_pull':
       await forge.closePull(action.pull, action.comment);
       return DONE;
+    case 'update_pull':
+      await forge.updatePull(action.pull, { title: action.title, body: action.body });
+      return DONE;
     case 'post_review': {
       const { pull, marker, headSha, verdict, body, comments } = action;
       await forge.postReview(pull, { marker, headSha, verdict, body, comments });

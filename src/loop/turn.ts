@@ -11,6 +11,7 @@ import { isInstruction } from '../core/feedback.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type PromptInputs, promptContext } from '../core/prompts.ts';
 import type { Task } from '../core/task.ts';
+import { criticReportSchema } from '../core/verdict.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { processRecorder } from './command.ts';
@@ -135,6 +136,7 @@ export async function runTurn(
         home: ports.places.home(task.id),
         logPath: ports.places.log(task.id, `${name}.log`),
         mark: task.id,
+        ...(action.role === 'critic' ? { outputSchema: criticReportSchema() } : {}),
       },
       {
         signal: supervision.signal,

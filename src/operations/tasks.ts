@@ -1,8 +1,10 @@
 /** Looking at tasks, and asking something of one. What is asked is a fact for the runner that owns the task. */
 import type { Context } from '../context.ts';
+import type { Criterion } from '../core/criteria.ts';
 import type { Finding } from '../core/findings.ts';
 import { REASONS } from '../core/machine.ts';
 import { isEnded, type Task } from '../core/task.ts';
+import type { Judgement } from '../core/verdict.ts';
 import { UserError } from '../errors.ts';
 import type { RequestKind, TurnRow } from '../store/store.ts';
 import { iso, isRunnerAlive, type TaskView, taskViews } from '../view.ts';
@@ -22,6 +24,8 @@ export async function listTasks(context: Context, input: { all: boolean }): Prom
 export interface TaskDetail extends TaskView {
   advice: string | null;
   turnsTaken: (Omit<TurnRow, 'startedAt' | 'endedAt'> & { startedAt: string; endedAt: string | null })[];
+  /** Each criterion of the contract with what was found about it last; `met` is null when nobody judged it. */
+  criteria: (Criterion & { met: Judgement['met'] | null; evidence: string })[];
   findings: Finding[];
   pending: { action: string; attempts: number; notBefore: string | null }[];
   requests: { kind: string; by: string; at: string }[];
@@ -41,6 +45,10 @@ export async function showTask(context: Context, input: { task: string }): Promi
       startedAt: iso(turn.startedAt)!,
       endedAt: iso(turn.endedAt),
     })),
+    criteria: task.contract.criteria.map((criterion) => {
+      const judged = task.verdict?.criteria.find(({ id }) => id === criterion.id);
+      return { ...criterion, met: judged?.met ?? null, evidence: judged?.evidence ?? '' };
+    }),
     findings: await store!.findings(task.id),
     pending: (await store!.pendingActions(task.id)).map(({ action, attempts, notBefore }) => ({
       action: action.kind,

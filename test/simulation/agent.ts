@@ -158,19 +158,25 @@ export function simAgent(world: World, temper: Temper): Agent {
   function report(turn: TurnRequest): unknown {
     const { random } = world;
     if (random.chance(temper.garbage)) return { verdict: 'LGTM' };
-    if (random.chance(temper.blocks))
-      return { verdict: random.pick(['BLOCK', 'BLOCK_ON_SPEC']), findings: [] };
     const head = turn.prompt.match(/head ([0-9a-f]{40})/)?.[1];
+    const ids = turn.prompt.match(/^c\d+(?=:)/gm) ?? [];
+    const met = (id: string) => ({ id, met: 'met', evidence: 'seen' });
+    if (random.chance(temper.blocks))
+      return { verdict: random.pick(['BLOCK', 'BLOCK_ON_SPEC']), findings: [], criteria: ids.map(met) };
     if (random.chance(temper.approves)) {
-      const contradicts = random.chance(0.1);
-      if (!contradicts && head) world.approvedHeads.add(head);
-      return {
-        verdict: 'APPROVE',
-        findings: contradicts ? [{ severity: 'sev1', message: 'broken', category: 'x' }] : [],
-      };
+      // Each way an approval may contradict itself or leave something out: none of them may ever merge.
+      const flaw = random.chance(0.2) ? random.pick(['sev1', 'unmet', 'left out', 'no evidence']) : null;
+      if (flaw === null || (flaw !== 'sev1' && ids.length === 0)) if (head) world.approvedHeads.add(head);
+      const criteria = ids.map(met);
+      if (flaw === 'unmet' && criteria[0]) criteria[0].met = random.pick(['unmet', 'unclear']);
+      if (flaw === 'left out') criteria.pop();
+      if (flaw === 'no evidence' && criteria[0]) criteria[0].evidence = '';
+      const findings = flaw === 'sev1' ? [{ severity: 'sev1', message: 'broken', category: 'x' }] : [];
+      return { verdict: 'APPROVE', findings, criteria };
     }
     return {
       verdict: 'REQUEST_CHANGES',
+      criteria: ids.map(met),
       findings: [
         { severity: 'sev2', message: `wrong ${random.hex(3)}`, category: 'x', file: 'a.txt', line: 1 },
       ],

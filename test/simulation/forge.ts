@@ -1,7 +1,9 @@
 /** The forge of the simulated world. Honest: heads, merges and conflicts come from its repository. */
 import { createHash } from 'node:crypto';
+import type { ChangedBlob } from '../../src/core/change.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { Forge, Pull } from '../../src/forge/forge.ts';
+import type { Tree } from './repository.ts';
 import type { SimPull, World } from './world.ts';
 
 export function simForge(world: World, policy: Policy): Forge {
@@ -52,7 +54,7 @@ export function simForge(world: World, policy: Policy): Forge {
     async deleteBranch(branch) {
       refs.delete(branch);
     },
-    async ensurePull({ issue, branch, marker }) {
+    async ensurePull({ issue, branch, body, marker }) {
       const found = world.pulls.find((pull) => pull.branch === branch && pull.marker === marker);
       if (found) return seen(found);
       const open = world.pulls.filter((pull) => pull.issue === issue && seen(pull).state === 'open');
@@ -62,6 +64,7 @@ export function simForge(world: World, policy: Policy): Forge {
         issue,
         branch,
         marker,
+        body,
         state: 'open',
         headSha: null,
         mergedSha: null,
@@ -74,6 +77,10 @@ export function simForge(world: World, policy: Policy): Forge {
     async pull(number) {
       const found = world.pulls.find((pull) => pull.number === number);
       return found ? seen(found) : null;
+    },
+    async updatePull(number, { body }) {
+      const found = world.pulls.find((pull) => pull.number === number);
+      if (found) found.body = body;
     },
     async postReview() {},
     async closePull(number) {
@@ -128,12 +135,18 @@ export function simForge(world: World, policy: Policy): Forge {
       return { kind: 'landed', sha: candidate.sha };
     },
     onTrunk: async (sha) => repository.isAncestor(sha, world.trunk()),
-    diff: async (base, head) => ({
-      files: [],
-      patch: createHash('sha1')
-        .update(base + head)
-        .digest('hex'),
-    }),
+    diff: async (base, head) => {
+      const from = repository.get(repository.mergeBase(base, head));
+      const to = repository.get(head);
+      const files = changedPaths(from.files, to.files);
+      return {
+        files,
+        patch: files.map((path) => filePatch(path, from.files[path], to.files[path])).join(''),
+        blobs: files.map((path) => blobAt(path, to.files[path])),
+        commits: repository.between(from.sha, head).map(({ sha, message }) => ({ sha, message })),
+      };
+    },
+    fileAt: async (commit, path) => repository.get(commit).files[path] ?? null,
   };
 
   /** The invariants of merging, checked by the world at the moment trunk moves. */
@@ -166,6 +179,32 @@ export function simForge(world: World, policy: Policy): Forge {
     if (world.landings.some((one) => one.pull === pull.number))
       world.violate(`landed pull ${pull.number} twice`);
   }
+}
+
+function changedPaths(before: Tree, after: Tree): string[] {
+  const paths = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return paths.filter((path) => before[path] !== after[path]).sort();
+}
+
+function filePatch(path: string, before: string | undefined, after: string | undefined): string {
+  const lines = (sign: string, text: string | undefined) =>
+    text === undefined ? [] : text.split('\n').map((line) => `${sign}${line}`);
+  return [
+    `diff --git a/${path} b/${path}`,
+    ...(before === undefined ? ['new file mode 100644'] : []),
+    ...(after === undefined ? ['deleted file mode 100644'] : []),
+    before === undefined ? '--- /dev/null' : `--- a/${path}`,
+    after === undefined ? '+++ /dev/null' : `+++ b/${path}`,
+    '@@ -1 +1 @@',
+    ...lines('-', before),
+    ...lines('+', after),
+    '',
+  ].join('\n');
+}
+
+function blobAt(path: string, content: string | undefined): ChangedBlob {
+  if (content === undefined) return { path, sha: null, bytes: null };
+  return { path, sha: createHash('sha1').update(content).digest('hex'), bytes: content.length };
 }
 
 /** A person may close an issue while the decision to land it is already on its way. */

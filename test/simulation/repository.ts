@@ -17,6 +17,8 @@ export interface Repository {
   refs: Map<string, string>;
   isAncestor(old: string, young: string): boolean;
   mergeBase(a: string, b: string): string;
+  /** The commits of `young` that `old` does not have, oldest first. */
+  between(old: string, young: string): SimCommit[];
   merge(ours: string, theirs: string): { files: Tree; conflicts: string[] };
 }
 
@@ -65,6 +67,13 @@ export function createRepository(): Repository {
         todo.push(...get(next).parents);
       }
       throw new Error('no merge base');
+    },
+    between(old, young) {
+      const known = ancestors(old);
+      return [...ancestors(young)]
+        .filter((sha) => !known.has(sha))
+        .map(get)
+        .reverse();
     },
     merge(ours, theirs) {
       const base = get(repository.mergeBase(ours, theirs)).files;

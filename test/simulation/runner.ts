@@ -108,7 +108,8 @@ export function startRunner(
       check: async () => 'same',
       problem: () => null,
     },
-    render: (kind, _template, context) => `${kind} head ${context.head_sha ?? ''}\n${context.feedback ?? ''}`,
+    render: (kind, _template, context) =>
+      `${kind} head ${context.head_sha ?? ''}\n${context.criteria ?? ''}\n${context.feedback ?? ''}`,
     places: {
       home: (task) => `/h/${task}`,
       session: (task, id) => `/s/${task}/${id}`,
@@ -187,6 +188,7 @@ const WRITES = new Set([
     'deleteBranch',
     'ensurePull',
     'postReview',
+    'updatePull',
     'reply',
     'closePull',
     'buildCandidate',

@@ -47,7 +47,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   });
   const issues = 1 + random.int(4);
   for (let number = 1; number <= issues; number++)
-    addIssue(world, number, `Issue ${number}`, `It returns \`${number}\`.`);
+    addIssue(world, number, `Issue ${number}`, someBody(number, random));
 
   const quiet = options.calm || options.crashAtCall !== undefined;
   const faults: Faults = quiet
@@ -106,6 +106,12 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
       `#${task.issue}.${task.attempt} ${task.state} ${task.reason ?? ''} ${task.hold?.reason ?? ''}`,
   );
   return { violations: world.violations, calls: first.calls(), states, world };
+}
+
+/** Some list what they are judged by, some only tell it. */
+function someBody(number: number, random: Random): string {
+  const boxes = Array.from({ length: random.int(3) }, (_, index) => `- [ ] part ${index} returns 1`);
+  return [`It returns \`${number}\`.`, ...boxes].join('\n');
 }
 
 export function somePolicy(random: Random): Policy {

@@ -13,6 +13,7 @@ import type { Timeline } from './time.ts';
 
 export interface SimPull extends Pull {
   marker: string;
+  body: string;
   baseSha: string;
 }
 

@@ -166,6 +166,7 @@ function peopleOf(forge: LocalForge, root: string, sh: Scratch['sh']): People {
         log: log ?? null,
         ...check,
       })),
+    description: async (pull) => readFileSync(fileOf('pulls', pull), 'utf8').split('\n### ')[0]!,
     conversation: async (pull) => readFileSync(fileOf('pulls', pull), 'utf8'),
     readFile: async (branch, path) => {
       try {

@@ -201,10 +201,12 @@ export class Play {
     return this.turn().checkpoint(sha).gate(outcome);
   }
 
-  critic(report: unknown): this {
+  /** What a report leaves out is as good as can be: a test that wants a criterion unmet says so. */
+  critic(report: object): this {
     const action = this.expectPending('turn');
     if (action.role !== 'critic') throw new Error(`the ${action.role} is at work, not the critic`);
-    return this.answer(turnOutcome('finished', { structured: report }));
+    const criteria = this.task.contract.criteria.map(({ id }) => ({ id, met: 'met', evidence: 'a.test.ts' }));
+    return this.answer(turnOutcome('finished', { structured: { criteria, ...report } }));
   }
 
   candidate(sha = 'candidate', trunk = 'trunk'): this {
@@ -391,6 +393,7 @@ export class Play {
       case 'comment':
       case 'reply':
       case 'post_review':
+      case 'update_pull':
       case 'close_pull':
       case 'adopt_head':
       case 'delete_branch':
@@ -496,6 +499,13 @@ export const running = (change: PolicyChange = {}): Play => new Play(change).cla
 
 /** Verified and published as c1; the critic is at work unless it is disabled. */
 export const awaiting = (change: PolicyChange = {}): Play => running(change).worked('c1');
+
+/** The same, for an issue that lists what it is judged by. */
+export function judgedBy(body: string, change: PolicyChange = {}): Play {
+  const play = new Play(change);
+  play.world.issue = { ...play.world.issue!, body };
+  return play.claim().worked('c1');
+}
 
 /** Changes were asked for and the same session is at work on them. */
 export const revising = (change: PolicyChange = {}): Play => awaiting(change).critic(changes());

@@ -156,7 +156,7 @@ export function anyEvent(task: Task, random: () => number): NewEvent {
     completed(pick(['coder', 'critic']), task.turns, pick(['finished', 'failed', 'interrupted', 'stalled'])),
     event('checkpointed', { head, baseSha: 'base', changed: random() < 0.5, empty: false }),
     event('workspace_ready', { path: 'somewhere', baseSha: 'base' }),
-    event('verdict_recorded', { ...verdict, blocking: [] }),
+    event('verdict_recorded', { ...verdict, blocking: [], criteria: [] }),
     event('feedback_added', { feedback: { kind: 'critic', text: 'change “this” — ü' } }),
     event('pull_ensured', { pull: 3, headSha: sha }),
     event('candidate_built', { candidate: { ...head, trunk: 'trunk', headSha: sha } }),

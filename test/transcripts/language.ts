@@ -69,7 +69,8 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
   },
   issue(play, [, ...rest]) {
     const { title, body } = pairs(rest);
-    Object.assign(play.world.issue!, { ...(title && { title }), ...(body && { body }) });
+    const text = body?.replaceAll('\\n', '\n');
+    Object.assign(play.world.issue!, { ...(title && { title }), ...(text && { body: text }) });
   },
   claim: (play) => void play.claim(),
   slots(play, [state]) {
@@ -93,10 +94,16 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     else play.checkpoint(sha!, { empty: how === 'empty' });
   },
   gate: (play, [outcome]) => void play.gate(outcome as 'pass'),
-  verdict(play, [verdict, severity, message]) {
+  /** `c2=unmet` judges a criterion, `c2=left-out` does not; those that are not named are met. */
+  verdict(play, [verdict, ...rest]) {
+    const judged = pairs(rest.filter(isJudgement));
+    const [severity, message] = rest.filter((word) => !isJudgement(word));
+    const criteria = play.task.contract.criteria
+      .map(({ id }) => ({ id, met: judged[id] ?? 'met', evidence: `seen at ${play.task.headSha}` }))
+      .filter(({ met }) => met !== 'left-out');
     if (verdict === 'unusable') play.turn('finished', { text: 'Looks fine to me.' });
-    else if (verdict === 'REQUEST_CHANGES') play.critic(changes(message, severity));
-    else play.critic({ verdict, findings: severity ? [problem(severity, message ?? '')] : [] });
+    else if (verdict === 'REQUEST_CHANGES') play.critic({ ...changes(message, severity), criteria });
+    else play.critic({ verdict, criteria, findings: severity ? [problem(severity, message ?? '')] : [] });
   },
   candidate(play, [sha, on, trunk]) {
     if (sha === 'conflicts') play.answer({ kind: 'conflict', files: ['a.ts'], trunk: trunk! });
@@ -152,6 +159,8 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     });
   },
 };
+
+const isJudgement = (word: string): boolean => /^c\d+=/.test(word);
 
 const pairs = (rest: string[]): Record<string, string> =>
   Object.fromEntries(rest.map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]));

@@ -137,6 +137,8 @@ function actionLines(action: Action): string[] {
     case 'merge_in':
     case 'adopt_head':
       return [`${action.kind} ${action.sha}`];
+    case 'update_pull':
+      return [`describe !${action.pull} anew`];
     case 'close_pull':
       return [`close_pull !${action.pull}`];
     case 'close_issue':

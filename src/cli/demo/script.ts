@@ -92,8 +92,8 @@ rules:
               scenario: slug('Ready, set, go!') returns 'ready-set-go-'
               suggestion: Trim dashes at both ends, and test it.
           criteria:
-            - { criterion: slug('Hello World') returns 'hello-world', met: met, evidence: test/slug.test.js }
-            - { criterion: a slug neither begins nor ends with a dash, met: unmet, evidence: src/slug.js line 1 }
+            - { id: c1, met: met, evidence: test/slug.test.js joins words by dashes }
+            - { id: c2, met: unmet, evidence: src/slug.js line 1 }
   - when: { issue: 3, role: coder }
     steps:
       - expectPrompt:
@@ -146,6 +146,9 @@ rules:
       - answer:
           verdict: APPROVE
           summary: Every criterion of the contract has a test.
+          criteria:
+            - { id: c1, met: met, evidence: test/mean.test.js averages }
+            - { id: c2, met: met, evidence: test/mean.test.js averages }
   - when: { issue: 4, role: coder }
     steps:
       - expectPrompt:
@@ -158,11 +161,22 @@ rules:
           mv numbers.resolved src/numbers.js
       - say: Kept both, sum from trunk and mean from here.
 
-  # Whatever else is judged is good.
+  # Whatever else is judged is good. Each criterion is judged by its id.
+  - when: { issue: 2, role: critic }
+    steps:
+      - sleepMs: 500
+      - answer:
+          verdict: APPROVE
+          summary: Every criterion of the contract has a test.
+          criteria:
+            - { id: c1, met: met, evidence: test/title-case.test.js capitalises every word }
   - when: { role: critic }
     steps:
       - sleepMs: 500
       - answer:
           verdict: APPROVE
           summary: Every criterion of the contract has a test.
+          criteria:
+            - { id: c1, met: met, evidence: a test of its own }
+            - { id: c2, met: met, evidence: a test of its own }
 `;

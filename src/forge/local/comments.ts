@@ -60,6 +60,14 @@ export function readComments(source: string): Comment[] {
   return comments;
 }
 
+/** Replaces what stands before the first comment, which nobody else wrote. */
+export function withOpening(source: string, text: string): string {
+  const lines = source.replaceAll('\r\n', '\n').split('\n');
+  const first = lines.findIndex((line) => HEADING.test(line));
+  const said = first < 0 ? [] : ['', ...lines.slice(first)];
+  return `${[asText(text), ...said].join('\n').trimEnd()}\n`;
+}
+
 export function isMarked(source: string, marker: string): boolean {
   const wanted = escapeMarker(marker);
   return readComments(source).some((comment) => comment.by === SELF && comment.marker === wanted);

@@ -9,7 +9,7 @@ import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { diffs } from '../../git/diff.ts';
 import { type Git, identity } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
-import { resolve, treeOf } from '../../git/objects.ts';
+import { fileAt, resolve, treeOf } from '../../git/objects.ts';
 import type { Forge, ForgeProblem, Issue, Pull } from '../forge.ts';
 import type { Comment } from './comments.ts';
 import { type NewCheck, type NewRemark, openConversation } from './conversation.ts';
@@ -162,6 +162,7 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
 
     ensurePull: pulls.ensurePull,
     pull: pulls.pull,
+    updatePull: pulls.updatePull,
     postReview: pulls.postReview,
     closePull: pulls.closePull,
     feedback: conversation.feedback,
@@ -173,6 +174,7 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
 
     onTrunk: async (sha) => (await landedAs(git, sha, (await trunk()).sha)) !== null,
     diff: (base, head) => diffs(git, base, head),
+    fileAt: (commit, path) => fileAt(git, commit, path),
 
     newIssue: async ({ ready, by, ...issue }) => {
       const made = await issues.create(issue);

@@ -74,6 +74,15 @@ export function editMarkdown(text: string, change: (front: Document) => void): s
   return `${bom}---${eol}${edited}---${eol}${eol}${rest}`;
 }
 
+/** Changes what stands below the front matter, which stays as it is. */
+export function withBody(text: string, change: (body: string) => string): string {
+  const { rest } = split(text);
+  const front = text.slice(0, text.length - rest.length);
+  const eol = /\r\n/.test(text) ? '\r\n' : '\n';
+  const body = change(rest.replaceAll('\r\n', '\n').trim());
+  return `${front}${eol}${body.replaceAll('\n', eol)}`;
+}
+
 export function writeMarkdown(values: Record<string, unknown>, body: string): string {
   const document = parseDocument('{}');
   if (isMap(document.contents)) document.contents.flow = false;

@@ -13,14 +13,15 @@ import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
 import { isAncestor, mergeBase, readRefs, resolve } from '../../git/objects.ts';
 import type { Forge, ForgeProblem, Pull } from '../forge.ts';
-import { appendComment, asText, isMarked, SELF } from './comments.ts';
+import { appendComment, asText, isMarked, SELF, withOpening } from './comments.ts';
 import { createFile, readIfThere, replaceFile } from './file.ts';
 import { openFolder } from './folder.ts';
 import type { Exclusively } from './lock.ts';
-import { editMarkdown, writeMarkdown } from './markdown.ts';
+import { editMarkdown, withBody, writeMarkdown } from './markdown.ts';
 import { type PullFile, parsePull, pullFileName } from './pull-file.ts';
 
-export interface Pulls extends Pick<Forge, 'ensurePull' | 'pull' | 'postReview' | 'closePull'> {
+export interface Pulls
+  extends Pick<Forge, 'ensurePull' | 'pull' | 'updatePull' | 'postReview' | 'closePull'> {
   problems(): ForgeProblem[];
   all(): PullFile[];
   /** Null when there is none; throws when its file can't be understood, for that is not the same. */
@@ -145,7 +146,7 @@ export function openPulls(options: {
         };
         await git(['update-ref', headRef(number), head]);
         if (
-          !createFile(join(path, pullFileName(number)), writeMarkdown(front, asText(`# ${title}\n\n${body}`)))
+          !createFile(join(path, pullFileName(number)), writeMarkdown(front, asText(opening(title, body))))
         ) {
           throw new ForgeUnavailable(
             `${join(path, pullFileName(number))} was made by somebody else just now.`,
@@ -157,6 +158,10 @@ export function openPulls(options: {
     pull: async (number) => {
       const found = find(number);
       return found && describe(found);
+    },
+
+    updatePull: async (number, { title, body }) => {
+      await rewrite(number, (text) => withBody(text, (said) => withOpening(said, opening(title, body))));
     },
 
     postReview: async (number, review) => {
@@ -210,6 +215,8 @@ export function openPulls(options: {
     },
   };
 }
+
+const opening = (title: string, body: string): string => `# ${title}\n\n${body}`;
 
 const headRef = (number: number): string => `refs/forge/pulls/${number}`;
 

@@ -1,0 +1,17 @@
+/** What a head changes since it left its base, as git tells it. All of it is the agent's text: data, never commands. */
+
+export interface Change {
+  /** Every path touched; a rename touches both of its names. */
+  files: string[];
+  patch: string;
+  blobs: ChangedBlob[];
+  /** Those of the head that are not the base's, oldest first. */
+  commits: { sha: string; message: string }[];
+}
+
+/** One changed path at the head; null where it is deleted or no file with content (a submodule). */
+export interface ChangedBlob {
+  path: string;
+  sha: string | null;
+  bytes: number | null;
+}
