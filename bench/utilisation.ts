@@ -73,7 +73,14 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     tokensPerStep: 1,
   };
   const inner = simAgent(world, temper);
-  const faults = { crashAtCall: null, crashChance: 0, failChance: 0, loseAnswerChance: 0, couldNotRun: 0 };
+  const faults = {
+    crashAtCall: null,
+    crashChance: 0,
+    failChance: 0,
+    loseAnswerChance: 0,
+    couldNotRun: 0,
+    flaky: 0,
+  };
   const turns: number[] = [];
   let took = 0;
   const timedAgent = {

@@ -211,8 +211,7 @@ async function composePorts(
       if (sandbox === 'required') throw new UserError(NO_SANDBOX, 'Set `sandbox: auto` or `sandbox: none`.');
       return parts.agent(agents[role].kind);
     },
-    childEnvironment: async (task) => {
-      const home = parts.places.home(task);
+    childEnvironment: async (task, home = parts.places.home(task)) => {
       await mkdir(home, { recursive: true, mode: 0o700 });
       return childEnvironment({ home, mark: task, identity: await parts.identity() });
     },

@@ -4,11 +4,10 @@
  */
 import type { Context } from './context.ts';
 import type { Action, PendingAction } from './core/action.ts';
-import { REASONS } from './core/machine.ts';
 import type { Policy } from './core/policy.ts';
 import { grants, isHeld, type Standing, schedule } from './core/schedule.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
-import { holdText } from './core/words.ts';
+import { adviceText, holdText } from './core/words.ts';
 import { ConfigError } from './errors.ts';
 import type { Issue } from './forge/forge.ts';
 import { type Store, taskLease } from './store/store.ts';
@@ -141,8 +140,7 @@ function issueLine(issue: Issue, standing: Standing, last: Task | null, policy: 
 function ending(task: Task): string {
   if (task.state !== 'abandoned' || !task.reason)
     return `attempt ${task.attempt} was ${task.state}: ${task.why}`;
-  const { advice } = REASONS[task.reason];
-  return `attempt ${task.attempt} ended (${task.reason}): ${firstLine(task.why)} — ${advice}`;
+  return `attempt ${task.attempt} ended (${task.reason}): ${firstLine(task.why)} — ${adviceText(task)}`;
 }
 
 async function taskLine(

@@ -1,6 +1,8 @@
 /** One event as one line for people; null for what only the log needs to know. */
 import type { LoopEvent } from '../core/event.ts';
+import { isFlaky } from '../core/gate.ts';
 import { REASONS } from '../core/machine.ts';
+import { resultText } from '../core/prompts.ts';
 import { holdText } from '../core/words.ts';
 import type { Paint } from './terminal.ts';
 
@@ -35,6 +37,11 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return paint.yellow(`work tree refused: ${happened.data.problem}`);
     case 'gate_completed':
       return gateEnded(happened.data, paint);
+    case 'gate_base_completed': {
+      const { command, sha, outcome } = happened.data;
+      const ended = { pass: 'passes', fail: 'is red too', could_not_run: 'could not run' }[outcome];
+      return `\`${command}\` ${ended} on trunk at ${sha.slice(0, 10)}`;
+    }
     case 'pull_ensured':
       return `pull request #${happened.data.pull} at ${happened.data.headSha.slice(0, 10)}`;
     case 'push_rejected':
@@ -120,11 +127,14 @@ function turnEnded(
   );
 }
 
-function gateEnded({ scope, evidence }: Data<'gate_completed'>, paint: Paint): string {
+function gateEnded({ scope, evidence, reused }: Data<'gate_completed'>, paint: Paint): string {
   const where = scope === 'work' ? 'gate' : 'gate on the merged tree';
-  if (evidence.outcome === 'pass') return `${where} ${paint.green('passed')}`;
-  const red = evidence.results.find((result) => result.outcome !== 'pass');
-  return `${where} ${paint.yellow(evidence.outcome === 'fail' ? 'failed' : 'could not run')}: \`${red?.command}\` ${red?.problem}`;
+  const notable =
+    evidence.results.find((result) => result.outcome !== 'pass') ?? evidence.results.find(isFlaky);
+  const detail = notable ? `: \`${notable.command}\` ${resultText(notable)}` : '';
+  if (evidence.outcome === 'pass')
+    return `${where} ${paint.green('passed')}${reused ? ' before, on the same tree' : ''}${detail}`;
+  return `${where} ${paint.yellow(evidence.outcome === 'fail' ? 'failed' : 'could not run')}${detail}`;
 }
 
 function transitioned(

@@ -125,7 +125,12 @@ describe('a wrong value', () => {
       'expected one of "sev1", "sev2", "sev3", found "sev9"',
       ['critic:', '  block_on:', '    - sev1', '    - sev9'],
     ],
-    ['gate.commands', 3, 'expected list of text, found "npm test"', ['gate:', '  commands: npm test']],
+    [
+      'gate.commands',
+      3,
+      'expected "none" or list of text, found "npm test"',
+      ['gate:', '  commands: npm test'],
+    ],
     ['gate.commands.0', 3, 'expected text, found 5', ['gate:', '  commands: [5]']],
     ['gate', 2, 'expected "none" or map, found "nothing"', ['gate: nothing']],
     ['agent', 2, 'expected map, found a list', ['agent: []']],

@@ -68,6 +68,20 @@ function agentFor(role: Role, { agent, roles }: Workflow): AgentPolicy {
 }
 
 function gateOf(gate: Workflow['gate']): Policy['gate'] {
-  if (gate === 'none') return { setup: [], commands: 'none', timeoutMs: GATE_TIMEOUT_MS };
-  return { setup: gate.setup, commands: gate.commands, timeoutMs: gate.timeout_ms };
+  if (gate === 'none') {
+    return {
+      setup: [],
+      commands: 'none',
+      timeoutMs: GATE_TIMEOUT_MS,
+      preexisting: 'block',
+      criteriaCommands: true,
+    };
+  }
+  return {
+    setup: gate.setup,
+    commands: gate.commands,
+    timeoutMs: gate.timeout_ms,
+    preexisting: gate.preexisting,
+    criteriaCommands: gate.criteria_commands,
+  };
 }

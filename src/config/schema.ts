@@ -100,16 +100,28 @@ const gate = z.object({
       examples: [['npm ci']],
     }),
   commands: z
-    .array(shell)
+    .union([z.literal('none'), z.array(shell)])
     .default([])
     .meta({
       description:
-        'All must pass. An empty list is not a pass: the task waits for a person. Write `gate: none` to do without.',
+        'All must pass. An empty list is not a pass: the task waits for a person. Write `none` (or `gate: none`) to do without.',
       examples: [['npm test']],
     }),
   timeout_ms: milliseconds
     .default(GATE_TIMEOUT_MS)
     .describe('For each command. A timeout counts as "could not run".'),
+  preexisting: z
+    .enum(['block', 'allow_unchanged'])
+    .default('block')
+    .describe(
+      'A command that is red on the base commit too. `block`: it has to become green all the same. `allow_unchanged`: it does not stand in the way while its exit code and its failing lines are the same as there.',
+    ),
+  criteria_commands: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. They come from the text that somebody with the right to made ready.",
+    ),
 });
 
 const prompt = (description: string, example: string) => optional(z.string(), description, example);

@@ -55,8 +55,14 @@ export type Run =
       prompt: PromptKind;
       priorFailure: string | null;
     }
-  | { kind: 'gate'; scope: 'work'; tree: string; commit: string }
-  | { kind: 'gate'; scope: 'candidate'; tree: string; commit: string };
+  | {
+      kind: 'gate';
+      scope: 'work' | 'candidate';
+      tree: string;
+      commit: string;
+      /** What a red command is compared with; absent in rows of older versions, which compare with nothing. */
+      base?: string;
+    };
 
 export type Action = Effect | Run;
 

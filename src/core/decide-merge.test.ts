@@ -151,6 +151,16 @@ describe('the merge gate', () => {
       ({ task }) => (task.candidateGate!.tree = 'tree-c1'),
     ],
     [
+      'the gate ran other commands',
+      'the gate passed on the candidate',
+      ({ policy }) => (policy.gate.commands = ['npm test', 'npm run lint']),
+    ],
+    [
+      'the gate was run by an older version, which did not say with what',
+      'the gate passed on the candidate',
+      ({ task }) => delete task.candidateGate!.digest,
+    ],
+    [
       'the gate ran nothing',
       'the gate passed on the candidate',
       ({ task }) => (task.candidateGate!.results = []),
@@ -160,7 +170,16 @@ describe('the merge gate', () => {
       PROTECTED,
       ({ facts }) => (facts.change = { files: ['ci.yml'], secrets: [] }),
     ],
-    ['a secret is in it', SECRETS, ({ facts }) => (facts.change = { files: [], secrets: ['a.ts: a key'] })],
+    [
+      'a secret is in it',
+      SECRETS,
+      ({ facts }) => (facts.change = { files: ['a.ts'], secrets: ['a.ts: a key'] }),
+    ],
+    [
+      'it changes nothing',
+      'it changes something',
+      ({ facts }) => (facts.change = { files: [], secrets: [] }),
+    ],
     ['there is no pull request', 'a pull request exists', ({ task }) => (task.pull = null)],
   ];
 
@@ -216,14 +235,20 @@ describe('the merge gate', () => {
   test('its decision is written down with every condition', () => {
     const [decided] = landing().of('merge_decided');
     expect(decided?.permitted).toBe(true);
-    expect(decided?.conditions).toHaveLength(14);
+    expect(decided?.conditions).toHaveLength(15);
   });
 });
 
 describe('on the way to trunk', () => {
   test('the gate runs on the candidate, not on the head (dispatch 46)', () => {
     const play = merging().candidate('k1', 'm1');
-    expect(play.run()).toEqual({ kind: 'gate', scope: 'candidate', tree: 'tree-k1', commit: 'k1' });
+    expect(play.run()).toEqual({
+      kind: 'gate',
+      scope: 'candidate',
+      tree: 'tree-k1',
+      commit: 'k1',
+      base: 'm1',
+    });
   });
 
   test('merged is what was observed on trunk; then the worktree goes and the branch with it (dispatch 48)', () => {

@@ -130,7 +130,9 @@ function walker(seed: number) {
             action.tree,
             rarely(0.5) ? pick(['fail', 'could_not_run']) : 'pass',
             play.policy,
+            play.task.contract,
           ),
+          bases: [],
         };
       case 'checkpoint': {
         if (chance(0.05)) return { kind: 'refused', problem: 'nested repository' };

@@ -23,7 +23,7 @@ describe('after a turn', () => {
     const play = running().turn();
     expect(play.pending[0]?.action).toEqual({ kind: 'checkpoint' });
     play.checkpoint('c1');
-    expect(play.run()).toEqual({ kind: 'gate', scope: 'work', tree: 'tree-c1', commit: 'c1' });
+    expect(play.run()).toEqual({ kind: 'gate', scope: 'work', tree: 'tree-c1', commit: 'c1', base: 'base' });
     play.gate('pass');
     expect(play.actionsOf('push')).toEqual([{ kind: 'push', sha: 'c1', expected: null }]);
     expect(play.actionsOf('ensure_pull')).toHaveLength(1);

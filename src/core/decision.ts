@@ -1,12 +1,14 @@
 /** What a decision is made of: the facts it rests on, the answers it can give, and the small words they share. */
+import { createHash } from 'node:crypto';
 import type { Action, Run } from './action.ts';
 import { type Checkpoint, event, type HoldReason, type NewEvent, type TurnStatus } from './event.ts';
 import type { Finding } from './findings.ts';
+import type { Evidence } from './gate.ts';
 import type { Reason, State } from './machine.ts';
 import type { Policy } from './policy.ts';
 import type { PullFeedback } from './remark.ts';
 import type { Task } from './task.ts';
-import { pullBody, pullTitle } from './words.ts';
+import { couldNotRunComment, couldNotRunText, pullBody, pullTitle } from './words.ts';
 
 export interface Facts {
   /** Null when the issue is gone altogether. */
@@ -105,13 +107,24 @@ export const stop = (status: 'cancelled' | 'stalled' | 'timed_out', why: string)
 /** One candidate at a time: a task that has to wait must not keep the merge from others. */
 export const stepAside = (task: Task, why: string, ...events: NewEvent[]): Decision => ({
   kind: 'act',
-  events: [event('candidate_dropped', { why }), transition(task, 'awaiting_critic', why), ...events],
+  events: [...putAside(task, why), ...events],
   actions: [],
 });
 
-export function couldNotRun(gate: NonNullable<Task['gate']>): string {
-  const broken = gate.results.find((result) => result.outcome === 'could_not_run');
-  return broken ? `\`${broken.command}\` ${broken.problem}` : 'the gate could not run';
+export const putAside = (task: Task, why: string): NewEvent[] => [
+  event('candidate_dropped', { why }),
+  transition(task, 'awaiting_critic', why),
+];
+
+/** Nobody's failure and never a pass: it waits for a person, who is told once for each thing that is broken. */
+export function gateBroken(task: Task, gate: Evidence): Extract<Decision, { kind: 'act' }> {
+  const detail = couldNotRunText(gate);
+  const marker = `${task.id}:could-not-run:${createHash('sha256').update(detail).digest('hex').slice(0, 12)}`;
+  const notice: Action[] =
+    task.issue === null
+      ? []
+      : [{ kind: 'comment', issue: task.issue, marker, body: couldNotRunComment(task.issue, gate) }];
+  return { kind: 'act', events: [hold('gate_could_not_run', detail)], actions: notice };
 }
 
 export const isGateEmpty = (policy: Policy): boolean =>

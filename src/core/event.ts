@@ -4,7 +4,7 @@
  * A task's row is the fold of its events (`apply` in task.ts), so an event carries every value the row takes from it.
  */
 import type { Criterion } from './criteria.ts';
-import type { Evidence } from './gate.ts';
+import type { BaseRun, Evidence } from './gate.ts';
 import type { Reason, State } from './machine.ts';
 import type { Role } from './policy.ts';
 import type { RemarkRef } from './remark.ts';
@@ -108,7 +108,10 @@ interface TaskEvents {
   };
   checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };
   checkpoint_refused: { problem: string };
-  gate_completed: { scope: 'work' | 'candidate'; evidence: Evidence };
+  /** `reused`: nothing was run, the evidence of an earlier candidate with the same tree stands. */
+  gate_completed: { scope: 'work' | 'candidate'; evidence: Evidence; reused?: true };
+  /** A red command on the commit the work is measured against; looked up again for every task on that commit. */
+  gate_base_completed: BaseRun;
   branch_pushed: { sha: string };
   /** The published branch has a commit of somebody else's: it is merged into the work before the next push. */
   push_rejected: { sha: string };

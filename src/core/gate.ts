@@ -1,9 +1,17 @@
-/** The gate's rules: three outcomes, and evidence bound to the tree it ran on. */
+/**
+ * The gate's rules: three outcomes, what a red command is compared with, and what evidence is bound to.
+ *
+ * Evidence holds for one tree and one set of commands. A red command is run once more in the same tree, and when it
+ * stays red, on the commit the work is measured against: whether it was red before is proved, not argued.
+ */
+import { createHash } from 'node:crypto';
+import type { Contract } from './event.ts';
+import type { Policy } from './policy.ts';
 
 export type GateOutcome = 'pass' | 'fail' | 'could_not_run';
 
-export interface CommandResult {
-  command: string;
+/** One run of one command. */
+export interface CommandRun {
   outcome: GateOutcome;
   /** Exit code, or null when a signal, a timeout or a failure to start ended it. */
   exitCode: number | null;
@@ -11,6 +19,25 @@ export interface CommandResult {
   tail: string;
   logPath: string | null;
   durationMs: number;
+  /** What a red run looked like, without what differs from run to run; see signature.ts. */
+  signature?: string;
+}
+
+/** The same command on the commit the work is measured against. */
+export interface BaseRun extends CommandRun {
+  sha: string;
+  command: string;
+  /** What was run there before it; another setup says nothing about this one. */
+  setup: string;
+}
+
+export interface CommandResult extends CommandRun {
+  command: string;
+  /** The criterion of the contract that it verifies; absent for the operator's own commands. */
+  criterion?: string;
+  /** Set when it was red and run again: the first of the two runs. */
+  first?: CommandRun;
+  base?: BaseRun;
 }
 
 export interface Evidence {
@@ -18,7 +45,40 @@ export interface Evidence {
   outcome: GateOutcome;
   results: CommandResult[];
   at: number;
+  /** Of the commands and what counts as a pass; absent in rows of older versions, which hold for nothing any more. */
+  digest?: string;
 }
+
+export interface GateCommand {
+  command: string;
+  criterion: string | null;
+}
+
+type GatePolicy = Policy['gate'];
+
+/** The operator's commands, then those by which the contract's criteria are verified. */
+export function gateCommands(gate: GatePolicy, contract: Contract): GateCommand[] {
+  const commands = gate.commands === 'none' ? [] : gate.commands;
+  const verified = gate.criteriaCommands ? (contract.criteria ?? []) : [];
+  return [
+    ...commands.map((command) => ({ command, criterion: null })),
+    ...verified.flatMap(({ id, verify }) => (verify === null ? [] : [{ command: verify, criterion: id }])),
+  ];
+}
+
+/** What evidence has to have been made with to count under this policy and contract. */
+export function gateDigest(gate: GatePolicy, contract: Contract): string {
+  return digestOf([gate.setup, gateCommands(gate, contract), gate.preexisting]);
+}
+
+export const setupDigest = (setup: readonly string[]): string => digestOf(setup);
+
+const digestOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
+
+/** Does this evidence say anything about this tree under these rules? */
+export const holdsFor = (evidence: Evidence | null, tree: string, digest: string): evidence is Evidence =>
+  evidence !== null && evidence.tree === tree && evidence.digest === digest;
 
 export interface Exit {
   code: number | null;
@@ -29,20 +89,61 @@ export interface Exit {
 }
 
 /** 126 and 127 are the shell's words for "cannot execute" and "not found": the environment failed, not the work. */
-export function classifyExit(exit: Exit): { outcome: GateOutcome; problem: string | null } {
+export function classifyExit(exit: Exit, tail = ''): { outcome: GateOutcome; problem: string | null } {
   if (exit.spawnError) return { outcome: 'could_not_run', problem: `could not start: ${exit.spawnError}` };
   if (exit.timedOut) return { outcome: 'could_not_run', problem: 'timed out' };
   if (exit.signal) return { outcome: 'could_not_run', problem: `killed by ${exit.signal}` };
   if (exit.code === 127) return { outcome: 'could_not_run', problem: 'command not found (exit 127)' };
   if (exit.code === 126) return { outcome: 'could_not_run', problem: 'command not executable (exit 126)' };
   if (exit.code === null) return { outcome: 'could_not_run', problem: 'ended without an exit code' };
-  return exit.code === 0
-    ? { outcome: 'pass', problem: null }
-    : { outcome: 'fail', problem: `exit ${exit.code}` };
+  if (exit.code === 0) return { outcome: 'pass', problem: null };
+  const inMake = MAKE_COULD_NOT_RUN.exec(tail)?.[1];
+  if (inMake) return { outcome: 'could_not_run', problem: `make could not run a command (Error ${inMake})` };
+  return { outcome: 'fail', problem: `exit ${exit.code}` };
 }
 
+/** make ends with 2 whatever its command ended with, and says the rest in its last words. */
+const MAKE_COULD_NOT_RUN = /^g?make(?:\[\d+\])?: \*\*\* .* Error (12[67])$/m;
+
+/**
+ * A criterion may well name a program that the work has to bring (`./bin/tool --version`): that it is not there yet is
+ * the work's own red, not the environment's.
+ */
+export function asCriterion(run: CommandRun, command: string): CommandRun {
+  const [program = ''] = command.trim().split(/\s/, 1);
+  const isOfTheTree = program.includes('/') && !program.startsWith('/');
+  const isMissing = run.exitCode === 126 || run.exitCode === 127;
+  return isOfTheTree && isMissing && run.outcome === 'could_not_run' ? { ...run, outcome: 'fail' } : run;
+}
+
+/** Red on the base commit as well. */
+export const wasRedBefore = (result: CommandResult): boolean =>
+  result.outcome === 'fail' && result.base?.outcome === 'fail';
+
+/**
+ * Red on the base commit in the same way: the same exit code and the same failing lines. A run that speaks of a
+ * missing program or module proves nothing about the work, so two of them are never "the same".
+ */
+export function isUnchanged(result: CommandResult): boolean {
+  const { base, signature } = result;
+  if (!base || !wasRedBefore(result) || signature === undefined) return false;
+  return base.signature === signature && !BROKEN.test(result.tail);
+}
+
+const BROKEN =
+  /\b(?:command )?not found\b|No such file or directory|No module named|Cannot find (?:module|package)|permission denied/i;
+
+/** Red at first and green when it was run again. */
+export const isFlaky = (result: CommandResult): boolean =>
+  result.outcome === 'pass' && result.first !== undefined;
+
 /** One command that could not run makes the whole gate undecided; it is never outvoted by passes or fails. */
-export function overall(results: readonly CommandResult[]): GateOutcome {
+export function overall(
+  results: readonly CommandResult[],
+  preexisting: GatePolicy['preexisting'] = 'block',
+): GateOutcome {
   if (results.some((result) => result.outcome === 'could_not_run')) return 'could_not_run';
-  return results.some((result) => result.outcome === 'fail') ? 'fail' : 'pass';
+  const blocks = (result: CommandResult): boolean =>
+    result.outcome === 'fail' && !(preexisting === 'allow_unchanged' && isUnchanged(result));
+  return results.some(blocks) ? 'fail' : 'pass';
 }

@@ -5,28 +5,31 @@ import {
   approvalFor,
   approve,
   awaitGrant,
-  couldNotRun,
   type Decision,
   type Facts,
+  gateBroken,
   gateEmpty,
   hold,
   isGateEmpty,
   MAX_CRITIC_BACKOFFS,
   personPushed,
+  putAside,
   rest,
   stepAside,
   transition,
   waitedFor,
 } from './decision.ts';
 import { abandon, finish } from './ending.ts';
-import { event, type NewEvent } from './event.ts';
+import { type Candidate, event, type NewEvent } from './event.ts';
 import { hear, objections } from './feedback.ts';
 import { isStuck } from './findings.ts';
+import { type Evidence, gateDigest, holdsFor } from './gate.ts';
 import { mergeGate } from './merge.ts';
 import type { Policy } from './policy.ts';
 import { gateFailureText } from './prompts.ts';
 import { backoffMs } from './schedule.ts';
 import { isByPerson, type Task } from './task.ts';
+import { redBeforeText } from './words.ts';
 import { verify } from './work.ts';
 
 export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -70,8 +73,7 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
   const verified = verify(task, policy);
   if (verified) return verified;
   const gate = task.gate!;
-  if (gate.outcome === 'could_not_run')
-    return { kind: 'act', events: [hold('gate_could_not_run', couldNotRun(gate))], actions: [] };
+  if (gate.outcome === 'could_not_run') return gateBroken(task, gate);
   if (gate.outcome === 'fail') {
     return {
       kind: 'act',
@@ -112,7 +114,9 @@ export function revise(task: Task, facts: Facts, policy: Policy, now: number): D
       task,
       abandon(
         'max_turns_reached',
-        `${task.turns} of ${policy.maxTurns} turns used, and it still needs changes`,
+        [`${task.turns} of ${policy.maxTurns} turns used, and it still needs changes`, redBeforeText(task)]
+          .filter(Boolean)
+          .join('. '),
       ),
       facts,
       policy,
@@ -226,14 +230,12 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   const { candidate, candidateGate: gate } = task;
   if (!candidate)
     return { kind: 'act', events: [], actions: [{ kind: 'build_candidate', headSha: task.head!.sha }] };
-  if (!gate)
-    return {
-      kind: 'act',
-      events: [],
-      actions: [{ kind: 'gate', scope: 'candidate', tree: candidate.tree, commit: candidate.sha }],
-    };
-  if (gate.outcome === 'could_not_run')
-    return back('the gate could not run', hold('gate_could_not_run', couldNotRun(gate)));
+  const digest = gateDigest(policy.gate, task.contract);
+  if (!holdsFor(gate, candidate.tree, digest)) return testCandidate(task, candidate, digest);
+  if (gate.outcome === 'could_not_run') {
+    const broken = gateBroken(task, gate);
+    return { ...broken, events: [...putAside(task, 'the gate could not run'), ...broken.events] };
+  }
   if (gate.outcome === 'fail') {
     const feedback = { kind: 'gate' as const, text: gateFailureText(gate) };
     return {
@@ -281,3 +283,20 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   const unmet = decision.conditions.filter((one) => !one.met).map((one) => `${one.name} (${one.value})`);
   return back('the merge gate refused', recorded, hold('merge_refused', `not met: ${unmet.join('; ')}`));
 }
+
+/** Runs the gate on it, unless a candidate with the same tree has passed these very commands against the same trunk. */
+function testCandidate(task: Task, candidate: Candidate, digest: string): Decision {
+  const known = task.candidateEvidence ?? null;
+  if (holdsFor(known, candidate.tree, digest) && known.outcome === 'pass' && restsOn(known, candidate.trunk))
+    return {
+      kind: 'act',
+      events: [event('gate_completed', { scope: 'candidate', evidence: known, reused: true })],
+      actions: [],
+    };
+  const { tree, sha: commit, trunk: base } = candidate;
+  return { kind: 'act', events: [], actions: [{ kind: 'gate', scope: 'candidate', tree, commit, base }] };
+}
+
+/** A red that was let pass because trunk was red says nothing about another trunk. */
+const restsOn = (evidence: Evidence, trunk: string): boolean =>
+  evidence.results.every((result) => result.base === undefined || result.base.sha === trunk);

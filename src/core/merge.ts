@@ -6,7 +6,7 @@ import type { MergePermit } from './action.ts';
 import type { RequiredCheck } from './checks.ts';
 import { protectedAmong } from './danger.ts';
 import type { Finding } from './findings.ts';
-import type { Evidence } from './gate.ts';
+import { type Evidence, gateDigest, holdsFor } from './gate.ts';
 import type { Policy } from './policy.ts';
 import type { Remark } from './remark.ts';
 import { isByPerson, type Task } from './task.ts';
@@ -67,8 +67,15 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     ),
     condition(
       'the gate passed on the candidate',
-      gate !== null && candidate !== null && gate.tree === candidate.tree && hasPassed(gate, policy),
+      candidate !== null &&
+        holdsFor(gate, candidate.tree, gateDigest(policy.gate, task.contract)) &&
+        hasPassed(gate, policy),
       gate ? `${gate.outcome} on ${short(gate.tree)}` : 'not run',
+    ),
+    condition(
+      'it changes something',
+      facts.change.files.length > 0,
+      `${facts.change.files.length} file${facts.change.files.length === 1 ? '' : 's'}`,
     ),
     condition(
       'no secret is in the change',

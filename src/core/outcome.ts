@@ -1,6 +1,6 @@
 /** What came of an action. `record` turns an outcome into events; nothing else looks at it. */
 import type { Candidate, Checkpoint, TurnStatus } from './event.ts';
-import type { Evidence } from './gate.ts';
+import type { BaseRun, Evidence } from './gate.ts';
 
 export type Outcome =
   | { kind: 'done' }
@@ -24,7 +24,8 @@ export type Outcome =
       durationMs: number;
       usageKnown: boolean;
     }
-  | { kind: 'gate'; evidence: Evidence }
+  /** `bases` are the runs on the base commit that were made for it. */
+  | { kind: 'gate'; evidence: Evidence; bases: BaseRun[] }
   | { kind: 'candidate'; candidate: Candidate }
   | { kind: 'conflict'; files: string[]; trunk: string }
   | { kind: 'empty'; trunk: string }

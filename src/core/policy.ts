@@ -36,7 +36,15 @@ export interface Policy {
   agents: Record<Role, AgentPolicy>;
   critic: { enabled: boolean; maxRounds: number; parallel: number; blockOn: Severity[] };
   /** `none` was said explicitly; an empty list of commands was not, and waits for a person. */
-  gate: { setup: string[]; commands: string[] | 'none'; timeoutMs: number };
+  gate: {
+    setup: string[];
+    commands: string[] | 'none';
+    timeoutMs: number;
+    /** What becomes of a command that was red on the base commit too. */
+    preexisting: 'block' | 'allow_unchanged';
+    /** Whether the commands that an issue's criteria name are run too. */
+    criteriaCommands: boolean;
+  };
   session: SessionPolicy;
   sandbox: 'auto' | 'none' | 'required';
   merge: {

@@ -10,7 +10,7 @@ import type { Criterion } from './criteria.ts';
 import { fitting } from './delivery.ts';
 import type { Feedback, PromptKind } from './event.ts';
 import type { Finding } from './findings.ts';
-import type { Evidence } from './gate.ts';
+import { type CommandResult, type Evidence, isUnchanged } from './gate.ts';
 import type { Policy } from './policy.ts';
 import type { Check, Remark } from './remark.ts';
 import type { Task } from './task.ts';
@@ -311,15 +311,28 @@ export function findingText(
 export function gateFailureText(evidence: Evidence): string {
   const red = evidence.results.filter((result) => result.outcome !== 'pass');
   return red
-    .map((result) => `\`${result.command}\`: ${result.problem}\n${fence('output', tail(result.tail))}`)
+    .map((result) => `\`${result.command}\`: ${resultText(result)}\n${fence('output', tail(result.tail))}`)
     .join('\n\n');
+}
+
+/** How one command came out: what people and agents read about it, in a word or in a clause. */
+export function resultText(result: CommandResult): string {
+  const { base, first, problem } = result;
+  if (result.outcome === 'could_not_run') return problem ?? 'could not run';
+  if (result.outcome === 'pass')
+    return first ? `passed when run again, at first ${first.problem} (flaky)` : 'passed';
+  if (!base) return problem ?? 'failed';
+  const at = base.sha.slice(0, 10);
+  if (base.outcome === 'pass') return `${problem}; without this work, on trunk at ${at}, it passes`;
+  if (base.outcome === 'could_not_run')
+    return `${problem}; on trunk at ${at} it could not run: ${base.problem}`;
+  const how = isUnchanged(result) ? 'in the same way' : `with another output, ${base.problem}`;
+  return `${problem}; red on trunk without this work too (at ${at}, ${how})`;
 }
 
 export function evidenceText(evidence: Evidence | null): string {
   if (!evidence || evidence.results.length === 0) return 'No verification commands are configured.';
-  return evidence.results
-    .map((result) => `- \`${result.command}\`: ${result.problem ?? 'passed'}`)
-    .join('\n');
+  return evidence.results.map((result) => `- \`${result.command}\`: ${resultText(result)}`).join('\n');
 }
 
 /** What a person with write access said. It is for the coder to do, and still nothing that widens what it may do. */

@@ -62,6 +62,7 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
     }
     case 'gate':
       return [
+        ...outcome.bases.map((base) => event('gate_base_completed', base)),
         event('gate_completed', {
           scope: action.kind === 'gate' ? action.scope : 'work',
           evidence: outcome.evidence,

@@ -103,6 +103,8 @@ export interface Task {
   owed: (RemarkRef & { headSha: string })[];
   candidate: Candidate | null;
   candidateGate: Evidence | null;
+  /** What the gate last found on a candidate. It outlives the candidate: one with the same tree need not be tested again. */
+  candidateEvidence: Evidence | null;
   mergedSha: string | null;
   /** Set when a person released a critic hold: the next unusable report ends the task. */
   criticHeldOnce: boolean;
@@ -250,7 +252,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'gate_completed':
       return happened.data.scope === 'work'
         ? { ...task, gate: happened.data.evidence }
-        : { ...task, candidateGate: happened.data.evidence };
+        : { ...task, candidateGate: happened.data.evidence, candidateEvidence: happened.data.evidence };
     case 'push_rejected':
       return { ...task, pushedSha: happened.data.sha, pushedAt: at, mergeInto: happened.data.sha };
     case 'update_needed':
@@ -398,6 +400,7 @@ function born(id: string, birth: Birth, at: number): Task {
     owed: [],
     candidate: null,
     candidateGate: null,
+    candidateEvidence: null,
     mergedSha: null,
     criticHeldOnce: false,
     workedMs: 0,

@@ -1,10 +1,10 @@
 /** All we say to people: comments, pull requests, commit messages, the line that says why something waits. */
 import type { Hold, HoldReason } from './event.ts';
 import type { Finding } from './findings.ts';
-import type { Evidence } from './gate.ts';
+import { type Evidence, wasRedBefore } from './gate.ts';
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
-import { findingText, oneLine } from './prompts.ts';
+import { findingText, oneLine, resultText } from './prompts.ts';
 import { isByPerson, type RecordedVerdict, type Task } from './task.ts';
 import type { CriticReport, Judgement } from './verdict.ts';
 
@@ -35,8 +35,25 @@ export function endedComment(task: Task, why: string): string {
       '',
       `The work is on branch \`${task.branch}\` at \`${task.headSha.slice(0, 12)}\`; its worktree is kept.`,
     );
-  if (info) lines.push('', info.advice);
+  if (info) lines.push('', adviceText(task) ?? '');
   return lines.join('\n');
+}
+
+/** What a person does about an abandoned task. Where trunk itself was red, that comes first. */
+export function adviceText(task: Task): string | null {
+  if (!task.reason) return null;
+  const { advice } = REASONS[task.reason];
+  const before = redBeforeText(task);
+  if (before === null || REASONS[task.reason].outcome !== 'failure') return advice;
+  return `Mend trunk first: ${before}. Or set gate.preexisting: allow_unchanged, if that red is not to stand in the way. ${advice}`;
+}
+
+/** Said of a task whose gate is red by commands that were red on trunk when its work began. */
+export function redBeforeText(task: Task): string | null {
+  if (task.gate?.outcome !== 'fail') return null;
+  const red = task.gate.results.filter(wasRedBefore).map((result) => `\`${result.command}\``);
+  if (red.length === 0) return null;
+  return `${red.join(', ')} ${red.length === 1 ? 'was' : 'were'} red on trunk before the work began`;
 }
 
 export function pullTitle(task: Task): string {
@@ -80,8 +97,23 @@ export function checkpointMessage(task: Task): string {
 
 export function evidenceTable(evidence: Evidence | null): string {
   if (!evidence || evidence.results.length === 0) return 'No verification commands are configured.';
-  const rows = evidence.results.map((result) => [`\`${result.command}\``, result.problem ?? 'passed']);
+  const rows = evidence.results.map((result) => [`\`${result.command}\``, resultText(result)]);
   return table(['command', 'result'], rows);
+}
+
+export function couldNotRunText(gate: Evidence): string {
+  const broken = gate.results.find((result) => result.outcome === 'could_not_run');
+  return broken ? `\`${broken.command}\` ${broken.problem}` : 'the gate could not run';
+}
+
+export function couldNotRunComment(issue: number, gate: Evidence): string {
+  const log = gate.results.find((result) => result.outcome === 'could_not_run')?.logPath;
+  return [
+    `Waiting for a person: the gate could not run, so nothing was judged. ${couldNotRunText(gate)}.`,
+    ...(log ? ['', `Its output is in \`${log}\`.`] : []),
+    '',
+    `This is not held against the work. Mend the environment, then \`forge-loop resume ${issue}\`.`,
+  ].join('\n');
 }
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

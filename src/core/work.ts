@@ -2,9 +2,9 @@
 import type { Action } from './action.ts';
 import {
   awaitGrant,
-  couldNotRun,
   type Decision,
   type Facts,
+  gateBroken,
   gateEmpty,
   hold,
   isGateEmpty,
@@ -17,11 +17,12 @@ import {
 } from './decision.ts';
 import { abandon, finish } from './ending.ts';
 import { type Checkpoint, event, type HoldReason, type NewEvent, type PromptKind } from './event.ts';
+import { gateDigest, holdsFor } from './gate.ts';
 import type { Policy } from './policy.ts';
 import { gateFailureText } from './prompts.ts';
 import { backoffMs } from './schedule.ts';
 import type { Task } from './task.ts';
-import { addressedText } from './words.ts';
+import { addressedText, redBeforeText } from './words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (!facts.slot) return awaitGrant('waiting for a slot');
@@ -76,8 +77,7 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   const verified = verify(task, policy);
   if (verified) return verified;
   const gate = task.gate!;
-  if (gate.outcome === 'could_not_run')
-    return { kind: 'act', events: [hold('gate_could_not_run', couldNotRun(gate))], actions: [] };
+  if (gate.outcome === 'could_not_run') return gateBroken(task, gate);
   if (gate.outcome === 'fail') return nextTurn(task, facts, policy, now, gateFailureText(gate));
   return publish(task, task.head);
 }
@@ -91,15 +91,16 @@ function afterTakingIn(task: Task, facts: Facts, policy: Policy, now: number): D
   return nextTurn(task, facts, policy, now, ask);
 }
 
-/** The gate on the current head, unless its tree is already judged. */
+/** The gate on the current head, unless its tree is already judged by these commands. */
 export function verify(task: Task, policy: Policy): Decision | null {
   const head = task.head!;
   if (isGateEmpty(policy)) return { kind: 'act', events: [gateEmpty()], actions: [] };
-  if (task.gate?.tree === head.tree) return null;
+  if (holdsFor(task.gate, head.tree, gateDigest(policy.gate, task.contract))) return null;
+  const base = task.baseSha === null ? {} : { base: task.baseSha };
   return {
     kind: 'act',
     events: [],
-    actions: [{ kind: 'gate', scope: 'work', tree: head.tree, commit: head.sha }],
+    actions: [{ kind: 'gate', scope: 'work', tree: head.tree, commit: head.sha, ...base }],
   };
 }
 
@@ -132,13 +133,12 @@ export function nextTurn(
   now: number,
   priorFailure: string,
 ): Decision {
+  const before = redBeforeText(task);
+  const still = `${before ? `${before}. ` : ''}${priorFailure}`;
   if (task.turns >= policy.maxTurns) {
     return finish(
       task,
-      abandon(
-        'max_turns_reached',
-        `${task.turns} of ${policy.maxTurns} turns used. ${priorFailure}`.slice(0, 4000),
-      ),
+      abandon('max_turns_reached', `${task.turns} of ${policy.maxTurns} turns used. ${still}`.slice(0, 4000)),
       facts,
       policy,
       now,
@@ -147,7 +147,7 @@ export function nextTurn(
   if (task.streaks.idle >= policy.idleTurns) {
     return finish(
       task,
-      abandon('no_progress', `${task.streaks.idle} turns in a row changed nothing. ${priorFailure}`),
+      abandon('no_progress', `${task.streaks.idle} turns in a row changed nothing. ${still}`),
       facts,
       policy,
       now,

@@ -9,6 +9,8 @@ export interface CommandRequest {
   purpose: string;
   command: string;
   cwd: string;
+  /** The task's own home unless another is named. */
+  home?: string;
   logPath: string;
   timeoutMs: number;
   signal: AbortSignal;
@@ -16,8 +18,9 @@ export interface CommandRequest {
 
 export async function runCommand(ports: Ports, request: CommandRequest): Promise<LaunchResult> {
   const { task, lease, purpose, cwd, logPath, timeoutMs, signal } = request;
-  const env = await ports.childEnvironment(task);
-  const grants = { readRoots: ['/'], writeRoots: [cwd, ports.places.home(task)], networkDomains: [] };
+  const home = request.home ?? ports.places.home(task);
+  const env = await ports.childEnvironment(task, home);
+  const grants = { readRoots: ['/'], writeRoots: [cwd, home], networkDomains: [] };
   const confined = await ports.sandbox.confine(['/bin/sh', '-c', request.command], env, grants);
   const hold = processRecorder(ports, task, lease, purpose);
   try {

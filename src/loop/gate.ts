@@ -1,71 +1,99 @@
 /**
- * Runs the gate: in the workspace for the coder's feedback, and on a throwaway tree of the exact candidate for the
- * merge. The commands come from the operator's configuration, never from the tree they judge.
+ * Runs the gate: in the workspace for the coder's feedback, and on a loop-owned tree of the exact candidate for the
+ * merge. The commands never come from the tree they judge.
+ *
+ * A red command is run once more in the same tree; one that stays red is compared with the base commit.
  */
 import type { Action } from '../core/action.ts';
-import { type CommandResult, classifyExit, type Evidence, overall } from '../core/gate.ts';
+import {
+  asCriterion,
+  type BaseRun,
+  type CommandResult,
+  type CommandRun,
+  type Evidence,
+  type GateCommand,
+  gateCommands,
+  gateDigest,
+  overall,
+} from '../core/gate.ts';
 import type { Task } from '../core/task.ts';
+import { couldNotRunText } from '../core/words.ts';
 import type { Lease } from '../store/store.ts';
-import { runCommand } from './command.ts';
+import { createBase } from './gate-base.ts';
+import { type GatePlace, runIn, setUp } from './gate-command.ts';
 import type { Ports } from './ports.ts';
 
 type GateAction = Extract<Action, { kind: 'gate' }>;
 
+/** Null when it was cut short: what is known then proves nothing, in particular no pass. */
 export async function runGate(
   ports: Ports,
   task: Task,
   action: GateAction,
   lease: Lease,
   signal: AbortSignal,
-): Promise<Evidence> {
+): Promise<{ evidence: Evidence; bases: BaseRun[] } | null> {
   const { gate } = ports.settings.policy();
-  const commands = gate.commands === 'none' ? [] : gate.commands;
-  const place =
-    action.scope === 'work'
-      ? { path: task.workspace!, dispose: async () => {} }
-      : await ports.workspaces.export(action.commit, `gate-${task.id}`);
-  const results: CommandResult[] = [];
+  const circumstances = { ports, task: task.id, lease, signal, gate };
+  const base = createBase(circumstances, action.base ?? null);
+  const name = `gate-${action.scope}-${action.tree.slice(0, 10)}`;
+  const place = await openPlace();
   try {
-    for (const command of gate.setup) {
-      const result = await one(command, `setup-${results.length + 1}`);
-      if (result.outcome === 'pass') continue;
-      results.push({ ...result, outcome: 'could_not_run', problem: `setup failed: ${result.problem}` });
-      return evidence(results);
-    }
-    for (const command of commands) {
-      if (signal.aborted) break;
-      results.push(await one(command, `${results.length + 1}`));
-    }
-    return evidence(results);
+    const results = await judged();
+    if (signal.aborted) return null;
+    const evidence: Evidence = {
+      tree: action.tree,
+      outcome: overall(results, gate.preexisting),
+      results,
+      at: ports.clock.now(),
+      digest: gateDigest(gate, task.contract),
+    };
+    if (evidence.outcome === 'could_not_run')
+      ports.log('warn', `the gate could not run: ${couldNotRunText(evidence)}`, { task: task.id });
+    return { evidence, bases: base.made() };
   } finally {
     await place.dispose();
+    await base.dispose();
   }
 
-  async function one(command: string, name: string): Promise<CommandResult> {
-    const logPath = ports.places.log(task.id, `gate-${action.scope}-${action.tree.slice(0, 10)}-${name}.log`);
-    const exit = await runCommand(ports, {
-      task: task.id,
-      lease,
-      purpose: 'gate',
-      command,
-      cwd: place.path,
-      logPath,
-      timeoutMs: gate.timeoutMs,
-      signal,
-    });
-    const { outcome, problem } = classifyExit(exit);
-    return {
-      command,
-      outcome,
-      problem,
-      exitCode: exit.code,
-      tail: exit.tail.slice(-8000),
-      logPath,
-      durationMs: exit.durationMs,
+  async function openPlace(): Promise<GatePlace & { dispose(): Promise<void> }> {
+    if (action.scope === 'candidate') return ports.workspaces.stage(action.commit, `gate-${task.id}`);
+    return { path: task.workspace!, home: ports.places.home(task.id), dispose: async () => {} };
+  }
+
+  async function judged(): Promise<CommandResult[]> {
+    const broken = await setUp(circumstances, place, name);
+    if (broken) return [broken];
+    const results: CommandResult[] = [];
+    for (const [index, command] of gateCommands(gate, task.contract).entries()) {
+      if (signal.aborted) break;
+      const same = results.find((result) => result.command === command.command);
+      results.push(same ? shared(same, command) : await judge(command, `${name}-${index + 1}`));
+    }
+    return results;
+  }
+
+  async function judge({ command, criterion }: GateCommand, log: string): Promise<CommandResult> {
+    const about = { command, ...(criterion === null ? {} : { criterion }) };
+    const run = async (name: string): Promise<CommandRun> => {
+      const ended = await runIn(circumstances, place, command, name);
+      return criterion === null ? ended : asCriterion(ended, command);
     };
-  }
-
-  function evidence(all: CommandResult[]): Evidence {
-    return { tree: action.tree, outcome: overall(all), results: all, at: ports.clock.now() };
+    const first = await run(log);
+    if (first.outcome !== 'fail' || signal.aborted) return { ...about, ...first };
+    const again = await run(`${log}-again`);
+    const result: CommandResult = { ...about, ...again, first: brief(first) };
+    // A criterion is expected to be red before the work.
+    if (again.outcome !== 'fail' || signal.aborted || criterion !== null) return result;
+    const before = await base.run(command);
+    return before ? { ...result, base: { ...before, ...brief(before) } } : result;
   }
 }
+
+/** Several criteria may name one command: it is run once, and proves each of them. */
+function shared({ base: _, ...result }: CommandResult, { criterion }: GateCommand): CommandResult {
+  return criterion === null ? result : { ...result, criterion };
+}
+
+/** What was red before the run that counts is kept as evidence, not as reading matter. */
+const brief = (run: CommandRun): CommandRun => ({ ...run, tail: run.tail.slice(-2000) });

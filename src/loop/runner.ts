@@ -220,7 +220,10 @@ export function createRunner(ports: Ports, version: string): Runner {
     if (standings.some((one) => one.kind === 'eligible' || (one.kind === 'waiting' && one.until !== null)))
       return false;
     const live = (await store.tasks({ live: true })).map((stored) => stored.task);
-    return live.every(onlyAPersonEnds);
+    if (!live.every(onlyAPersonEnds)) return false;
+    // What a person is to be told about a held task may still be on its way.
+    for (const { id } of live) if ((await store.pendingActions(id)).length > 0) return false;
+    return true;
   }
 
   function onlyAPersonEnds(task: Task): boolean {

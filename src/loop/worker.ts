@@ -286,9 +286,9 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   async function performRun(held: Lease, task: Task, current: RunInFlight, prompt: string): Promise<Outcome> {
     const { action, controller } = current;
     if (action.kind === 'gate') {
-      const evidence = await runGate(ports, task, action, held, controller.signal);
-      if (controller.signal.aborted && evidence.outcome !== 'pass') throw new Interrupted();
-      return { kind: 'gate', evidence };
+      const found = await runGate(ports, task, action, held, controller.signal);
+      if (!found) throw new Interrupted();
+      return { kind: 'gate', ...found };
     }
     return runTurn(ports, task, action, prompt, held, {
       signal: controller.signal,

@@ -2,9 +2,9 @@
 import type { Context } from '../context.ts';
 import type { Criterion } from '../core/criteria.ts';
 import type { Finding } from '../core/findings.ts';
-import { REASONS } from '../core/machine.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Judgement } from '../core/verdict.ts';
+import { adviceText } from '../core/words.ts';
 import { UserError } from '../errors.ts';
 import type { RequestKind, TurnRow } from '../store/store.ts';
 import { iso, isRunnerAlive, type TaskView, taskViews } from '../view.ts';
@@ -39,7 +39,7 @@ export async function showTask(context: Context, input: { task: string }): Promi
   const [view] = await taskViews(context, store!, [task]);
   return {
     ...view!,
-    advice: task.reason ? REASONS[task.reason].advice : null,
+    advice: adviceText(task),
     turnsTaken: (await store!.turns(task.id)).map((turn) => ({
       ...turn,
       startedAt: iso(turn.startedAt)!,

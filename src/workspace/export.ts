@@ -11,6 +11,7 @@ import type { Git } from '../git/git.ts';
 import { ensureHome, type Site, safeName } from './paths.ts';
 import { list, removeTree } from './plain-files.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
+import type { Stage } from './workspace.ts';
 
 export async function exportCommit(
   git: Git,
@@ -18,19 +19,38 @@ export async function exportCommit(
   commit: string,
   purpose: string,
 ): Promise<{ path: string; dispose(): Promise<void> }> {
+  const path = await newFolder(site, commit, purpose);
+  return filled(git, commit, path, { path });
+}
+
+/** The same with an empty home beside it, for commands that must find nothing an agent could have written. */
+export async function stageCommit(git: Git, site: Site, commit: string, purpose: string): Promise<Stage> {
+  const folder = await newFolder(site, commit, purpose);
+  const stage = { path: join(folder, 'tree'), home: join(folder, 'home') };
+  for (const path of [stage.path, stage.home]) await mkdir(path, { mode: 0o700 });
+  return filled(git, commit, folder, stage);
+}
+
+async function newFolder(site: Site, commit: string, purpose: string): Promise<string> {
   const folder = join(await ensureHome(site), EXPORTS);
   await mkdir(folder, { recursive: true });
   await removeAbandoned(folder);
-  const path = await mkdtemp(
-    join(folder, `${safeName(purpose)}.${commit.slice(0, 12)}.${host()}.${process.pid}.`),
-  );
+  return mkdtemp(join(folder, `${safeName(purpose)}.${commit.slice(0, 12)}.${host()}.${process.pid}.`));
+}
+
+async function filled<T extends { path: string }>(
+  git: Git,
+  commit: string,
+  folder: string,
+  place: T,
+): Promise<T & { dispose(): Promise<void> }> {
   try {
-    await withIndex(git, path, null, (index) => fillWorktree(index, commit));
+    await withIndex(git, place.path, null, (index) => fillWorktree(index, commit));
   } catch (error) {
-    await rm(path, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
     throw error;
   }
-  return { path, dispose: () => removeTree(path) };
+  return { ...place, dispose: () => removeTree(folder) };
 }
 
 export const EXPORTS = 'exports';

@@ -6,7 +6,7 @@ import { mergeBase } from '../git/objects.ts';
 import { adopt } from './adopt.ts';
 import { type Bench, type Layout, pathOf, seedOf, type WorkspacesOptions } from './bench.ts';
 import { checkpoint } from './checkpoint.ts';
-import { exportCommit } from './export.ts';
+import { exportCommit, stageCommit } from './export.ts';
 import { notContained } from './history.ts';
 import { mergeTrunk } from './merge-trunk.ts';
 import { findOrphans } from './orphans.ts';
@@ -35,6 +35,7 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
     probe: async (spec) => own(spec, () => probe(bench, spec)),
     reap: async (spec) => own(spec, () => reap(bench, spec)),
     export: (commit, purpose) => exportCommit(git, bench, commit, purpose),
+    stage: (commit, purpose) => stageCommit(git, bench, commit, purpose),
     orphans: (tasks) => findOrphans(bench, tasks),
   };
 }

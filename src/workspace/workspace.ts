@@ -44,6 +44,12 @@ export interface WorkspaceProbe {
   problem: string | null;
 }
 
+export interface Stage {
+  path: string;
+  home: string;
+  dispose(): Promise<void>;
+}
+
 export interface Workspaces {
   readonly kind: 'clone' | 'worktree';
   path(spec: Pick<WorkspaceSpec, 'task' | 'issue' | 'slug'>): string;
@@ -66,6 +72,8 @@ export interface Workspaces {
   reap(spec: WorkspaceSpec): Promise<void>;
   /** A throwaway tree of exactly one commit, without a way back to any repository. */
   export(commit: string, purpose: string): Promise<{ path: string; dispose(): Promise<void> }>;
+  /** Such a tree for commands whose result counts: with a home of its own, in which nothing of an agent is. */
+  stage(commit: string, purpose: string): Promise<Stage>;
   /** Directories under the root of this repository that belong to none of these tasks. */
   orphans(tasks: readonly string[]): Promise<{ path: string; unsaved: boolean }[]>;
 }

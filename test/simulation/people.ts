@@ -29,7 +29,13 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       return;
     case 3: {
       const trunk = repository.get(world.trunk());
-      const files = { ...trunk.files, [random.pick(['shared.txt', 'other.txt'])]: `good ${random.hex(4)}` };
+      const files = {
+        ...trunk.files,
+        [random.pick([
+          'shared.txt',
+          'other.txt',
+        ])]: `${random.pick(['good', 'good', 'bad'])} ${random.hex(4)}`,
+      };
       repository.refs.set('main', repository.commit(files, [trunk.sha], `by hand ${random.hex(6)}`).sha);
       return;
     }

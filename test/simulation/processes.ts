@@ -1,9 +1,9 @@
 /** Commands of the simulated world: a gate passes unless the tree it runs on has something bad in it. */
 import type { LaunchResult, Processes } from '../../src/process/process.ts';
-import { treeHash } from './repository.ts';
+import { redFiles, treeHash } from './repository.ts';
 import type { World } from './world.ts';
 
-export function simProcesses(world: World, couldNotRun: number): Processes {
+export function simProcesses(world: World, faults: { couldNotRun: number; flaky: number }): Processes {
   return {
     launch: (request) =>
       new Promise((resolve) => {
@@ -38,12 +38,13 @@ export function simProcesses(world: World, couldNotRun: number): Processes {
             if (over) return;
             const files = world.exports.get(request.cwd) ?? world.workspaces.get(request.cwd)?.files;
             if (!files) return end({ spawnError: `no directory ${request.cwd}` });
-            if (world.random.chance(couldNotRun)) return end({ code: 127 });
-            const red = Object.values(files).some(
-              (content) => !content.startsWith('good') && content !== 'hello',
-            );
-            if (!red && world.exports.has(request.cwd)) world.passedTrees.add(treeHash(files));
-            end({ code: red ? 1 : 0, tail: red ? 'a test failed' : '' });
+            if (world.random.chance(faults.couldNotRun)) return end({ code: 127 });
+            const red = redFiles(files);
+            if (world.exports.has(request.cwd)) world.testedTrees.add(treeHash(files));
+            if (red.length === 0 && world.random.chance(faults.flaky))
+              return end({ code: 1, tail: `FAIL flaky ${world.random.hex(4)}` });
+            if (red.length === 0 && world.exports.has(request.cwd)) world.passedTrees.add(treeHash(files));
+            end({ code: red.length > 0 ? 1 : 0, tail: red.map((file) => `FAIL ${file}`).join('\n') });
           },
           () => end({ cancelled: true }),
         );

@@ -91,3 +91,10 @@ export function createRepository(): Repository {
   };
   return repository;
 }
+
+/** What the simulated tests find wrong in a tree. */
+export const redFiles = (files: Tree): string[] =>
+  Object.entries(files)
+    .filter(([, content]) => !content.startsWith('good') && content !== 'hello')
+    .map(([path, content]) => `${path} ${content}`)
+    .sort();

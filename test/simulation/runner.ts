@@ -23,6 +23,8 @@ export interface Faults {
   failChance: number;
   loseAnswerChance: number;
   couldNotRun: number;
+  /** A gate that is red on a good tree. */
+  flaky: number;
 }
 
 export interface SimRunner {
@@ -94,7 +96,7 @@ export function startRunner(
     store: wrap<Store>('store', world.store, false),
     forge: wrap('forge', simForge(world, policy), true),
     workspaces: wrap('workspaces', simWorkspaces(world), false),
-    processes: wrap('processes', simProcesses(world, faults.couldNotRun), false),
+    processes: wrap('processes', simProcesses(world, faults), false),
     sandbox: {
       kind: 'none',
       unavailable: async () => null,
@@ -197,5 +199,5 @@ const WRITES = new Set([
     'checkpoint',
     'adopt',
   ],
-  ...['mergeTrunk', 'reap', 'export', 'launch', 'stop', 'run'],
+  ...['mergeTrunk', 'reap', 'export', 'stage', 'launch', 'stop', 'run'],
 ]);

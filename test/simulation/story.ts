@@ -29,6 +29,7 @@ const NO_FAULTS: Faults = {
   failChance: 0,
   loseAnswerChance: 0,
   couldNotRun: 0,
+  flaky: 0,
 };
 const HOUR = 3_600_000;
 
@@ -38,6 +39,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   const world = createWorld(time, random);
   const policy = somePolicy(random);
   const temper = someTemper(random);
+  world.allowsRedBefore = policy.gate.preexisting === 'allow_unchanged';
   watchStore(world, policy);
   startCi(world, {
     fails: random.pick([0, 0, 0.2, 0.5]),
@@ -58,6 +60,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
         failChance: random.pick([0, 0.01, 0.05]),
         loseAnswerChance: random.pick([0, 0.01, 0.05]),
         couldNotRun: random.pick([0, 0, 0.02]),
+        flaky: random.pick([0, 0, 0.1]),
       };
 
   const runners: SimRunner[] = [];
@@ -145,7 +148,13 @@ export function somePolicy(random: Random): Policy {
       parallel: 1 + random.int(2),
       blockOn: ['sev1', 'sev2'],
     },
-    gate: { setup: [], commands: ['test'], timeoutMs: 60_000 },
+    gate: {
+      setup: [],
+      commands: ['test'],
+      timeoutMs: 60_000,
+      preexisting: random.pick(['block', 'allow_unchanged']),
+      criteriaCommands: true,
+    },
     session: random.pick(['persist', 'persist', 'rotate', 'fresh']),
     sandbox: 'none',
     merge: {

@@ -14,6 +14,16 @@ export function simWorkspaces(world: World): Workspaces {
     if (!found) throw new WorkspaceRefused(`${path(spec)} is gone`);
     return found;
   };
+  const exported = async (commit: string, purpose: string) => {
+    const at = `/x/${purpose}-${world.random.hex(6)}`;
+    world.exports.set(at, repository.get(commit).files);
+    return {
+      path: at,
+      dispose: async () => {
+        world.exports.delete(at);
+      },
+    };
+  };
   return {
     kind: 'clone',
     path,
@@ -75,15 +85,10 @@ export function simWorkspaces(world: World): Workspaces {
     async reap(spec) {
       workspaces.delete(path(spec));
     },
-    async export(commit, purpose) {
-      const at = `/x/${purpose}-${world.random.hex(6)}`;
-      world.exports.set(at, repository.get(commit).files);
-      return {
-        path: at,
-        dispose: async () => {
-          world.exports.delete(at);
-        },
-      };
+    export: exported,
+    async stage(commit, purpose) {
+      const { path: at, dispose } = await exported(commit, purpose);
+      return { path: at, home: `${at}-home`, dispose };
     },
     orphans: async () => [],
   };

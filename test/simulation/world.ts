@@ -57,6 +57,9 @@ export interface World {
   /** Told by the world itself, not by the loop's records. */
   approvedHeads: Set<string>;
   passedTrees: Set<string>;
+  testedTrees: Set<string>;
+  /** `gate.preexisting` of the story. */
+  allowsRedBefore: boolean;
   landings: { pull: number; issue: number | null; at: number; candidate: string }[];
   closedAt: Map<number, number>;
   /** Contents that a forced push took out of trunk. */
@@ -94,6 +97,8 @@ export function createWorld(time: Timeline, random: Random): World {
     deadOwners: new Set(),
     approvedHeads: new Set(),
     passedTrees: new Set(),
+    testedTrees: new Set(),
+    allowsRedBefore: false,
     landings: [],
     closedAt: new Map(),
     takenBack: new Set(),

@@ -9,9 +9,16 @@ import { type Action, isRun, type PendingAction, type Run } from '../../src/core
 import { contractOf } from '../../src/core/criteria.ts';
 import { claimed, decide } from '../../src/core/decide.ts';
 import { type Decision, type Facts, transition } from '../../src/core/decision.ts';
-import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
+import { type Contract, event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
 import type { Finding } from '../../src/core/findings.ts';
-import type { Evidence, GateOutcome } from '../../src/core/gate.ts';
+import {
+  type CommandResult,
+  type Evidence,
+  type GateOutcome,
+  gateCommands,
+  gateDigest,
+  overall,
+} from '../../src/core/gate.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { record } from '../../src/core/record.ts';
@@ -193,7 +200,25 @@ export class Play {
 
   gate(outcome: GateOutcome, problem?: string): this {
     const action = this.expectPending('gate');
-    return this.answer({ kind: 'gate', evidence: evidence(action.tree, outcome, this.policy, problem) });
+    return this.answer({
+      kind: 'gate',
+      evidence: evidence(action.tree, outcome, this.policy, this.task.contract, problem),
+      bases: [],
+    });
+  }
+
+  /** The gate ends with exactly these results, judged by the policy. */
+  gated(...results: Partial<CommandResult>[]): this {
+    const action = this.expectPending('gate');
+    const [some] = evidence('', 'pass', this.policy, this.task.contract).results;
+    const all = results.map((result) => ({ ...some!, ...result }));
+    const whole = evidence(
+      action.tree,
+      overall(all, this.policy.gate.preexisting),
+      this.policy,
+      this.task.contract,
+    );
+    return this.answer({ kind: 'gate', evidence: { ...whole, results: all }, bases: [] });
   }
 
   /** A coder's turn from its end to the gate's verdict on a new head. */
@@ -428,15 +453,22 @@ export function turnOutcome(
   };
 }
 
-export function evidence(tree: string, outcome: GateOutcome, policy: Policy, problem?: string): Evidence {
-  const commands = policy.gate.commands === 'none' ? [] : policy.gate.commands;
+export function evidence(
+  tree: string,
+  outcome: GateOutcome,
+  policy: Policy,
+  contract: Contract = contractOf({ title: '', body: '', bodyHash: '' }),
+  problem?: string,
+): Evidence {
   const said = { pass: null, fail: 'exit 1', could_not_run: 'command not found (exit 127)' }[outcome];
   return {
     tree,
     outcome,
     at: 0,
-    results: commands.map((command) => ({
+    digest: gateDigest(policy.gate, contract),
+    results: gateCommands(policy.gate, contract).map(({ command, criterion }) => ({
       command,
+      ...(criterion === null ? {} : { criterion }),
       outcome,
       exitCode: outcome === 'pass' ? 0 : 1,
       problem: outcome === 'pass' ? null : (problem ?? said),
@@ -473,6 +505,13 @@ export function remark(
     at: 0,
     ...more,
   };
+}
+
+/** A result that is red, and red on the base commit too. */
+export function redBefore(change: Partial<CommandResult> = {}): Partial<CommandResult> {
+  const red = { outcome: 'fail', exitCode: 1, problem: 'exit 1', signature: 'x' } as const;
+  const run = { ...red, tail: 'FAIL old', logPath: null, durationMs: 1 };
+  return { ...run, first: run, base: { ...run, sha: 'base', command: 'npm test', setup: '' }, ...change };
 }
 
 export const APPROVE = { verdict: 'APPROVE' };

@@ -6,7 +6,7 @@
  * A command either changes the world (a person does something, time passes) or says what came of the action the core
  * is waiting for. Then the core looks, decides and acts until it waits again.
  */
-import { changes, Play, problem, remark } from '../support/play.ts';
+import { changes, Play, problem, redBefore, remark } from '../support/play.ts';
 import type { PolicyChange } from '../support/policy.ts';
 import { printed } from './printed.ts';
 
@@ -61,6 +61,7 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
       ...(set.required_check && { merge: { requiredChecks: [set.required_check] } }),
       ...(set.merge && { merge: { enabled: set.merge === 'on' } }),
       ...(set.gate && { gate: { commands: gateCommands(set.gate) } }),
+      ...(set.preexisting && { gate: { preexisting: set.preexisting as 'block' } }),
       ...(set.budget_usd && { budget: { usd: Number(set.budget_usd) } }),
       ...(set.on_lost_session === 'fresh_session' && { recovery: { onLostSession: 'fresh_session' } }),
     };
@@ -93,7 +94,12 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     if (sha === 'refused') play.answer({ kind: 'refused', problem: how ?? '' });
     else play.checkpoint(sha!, { empty: how === 'empty' });
   },
-  gate: (play, [outcome]) => void play.gate(outcome as 'pass'),
+  gate(play, [outcome, how]) {
+    if (how === 'flaky') play.gated({ first: { ...redRun, tail: '' } });
+    else if (how === 'red-before') play.gated(redBefore());
+    else if (how === 'red-otherwise-before') play.gated(redBefore({ signature: 'y' }));
+    else play.gate(outcome as 'pass');
+  },
   /** `c2=unmet` judges a criterion, `c2=left-out` does not; those that are not named are met. */
   verdict(play, [verdict, ...rest]) {
     const judged = pairs(rest.filter(isJudgement));
@@ -164,6 +170,8 @@ const isJudgement = (word: string): boolean => /^c\d+=/.test(word);
 
 const pairs = (rest: string[]): Record<string, string> =>
   Object.fromEntries(rest.map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]));
+
+const redRun = { outcome: 'fail', exitCode: 1, problem: 'exit 1', logPath: null, durationMs: 1 } as const;
 
 const gateCommands = (said: string): string[] | 'none' => (said === 'none' ? 'none' : said === 'empty' ? [] : [said]);
 

@@ -1,6 +1,7 @@
 /** How a transcript shows what the core decided: events as they are, actions after `>`, stops after `!`, rests after `…`. */
 import type { Action } from '../../src/core/action.ts';
 import type { LoopEvent } from '../../src/core/event.ts';
+import { resultText } from '../../src/core/prompts.ts';
 import type { Step } from '../support/play.ts';
 
 export function printed(step: Step): string[] {
@@ -41,8 +42,10 @@ function eventLines(happened: LoopEvent): string[] {
     case 'checkpoint_refused':
       return [`could not be saved: ${happened.data.problem}`];
     case 'gate_completed': {
-      const { scope, evidence } = happened.data;
-      return [`gate on the ${scope}: ${evidence.outcome} (${evidence.tree})`];
+      const { scope, evidence, reused } = happened.data;
+      const notable = evidence.results.filter((result) => result.first !== undefined).map(resultText);
+      const more = [...(reused ? ['reused'] : []), ...notable].map((one) => `, ${one}`).join('');
+      return [`gate on the ${scope}: ${evidence.outcome} (${evidence.tree})${more}`];
     }
     case 'branch_pushed':
       return [`pushed ${happened.data.sha}`];

@@ -1,0 +1,61 @@
+/**
+ * The commit that work is measured against, run through the same command on a tree of its own. What came of it is
+ * remembered as an event, so that it is run once for all tasks on that commit.
+ */
+import { type BaseRun, setupDigest } from '../core/gate.ts';
+import type { Stage } from '../workspace/workspace.ts';
+import { type Circumstances, runIn, setUp } from './gate-command.ts';
+
+export interface Base {
+  /** Null when there is nothing to compare with. */
+  run(command: string): Promise<BaseRun | null>;
+  /** The runs that were really made. */
+  made(): BaseRun[];
+  dispose(): Promise<void>;
+}
+
+/** How many earlier runs are searched. Trunk moves on, and what fell out is only run once more. */
+const REMEMBERED = 200;
+
+export function createBase(circumstances: Circumstances, sha: string | null): Base {
+  const { ports, task, signal, gate } = circumstances;
+  const setup = setupDigest(gate.setup);
+  const fresh: BaseRun[] = [];
+  let stage: Stage | null = null;
+  let broken: Awaited<ReturnType<typeof setUp>> = null;
+
+  return {
+    run: async (command) =>
+      sha === null ? null : ((await known(command, sha)) ?? (await make(command, sha))),
+    made: () => fresh,
+    dispose: async () => stage?.dispose(),
+  };
+
+  async function known(command: string, at: string): Promise<BaseRun | null> {
+    const events = await ports.store.events({ type: 'gate_base_completed', last: REMEMBERED });
+    const same = (run: BaseRun): boolean =>
+      run.sha === at && run.command === command && run.setup === setup && run.outcome !== 'could_not_run';
+    return (
+      events.flatMap((one) => (one.type === 'gate_base_completed' ? [one.data] : [])).findLast(same) ?? null
+    );
+  }
+
+  async function make(command: string, at: string): Promise<BaseRun> {
+    const log = `gate-base-${at.slice(0, 10)}-${fresh.length + 1}`;
+    if (!stage) {
+      stage = await ports.workspaces.stage(at, `base-${task}`);
+      broken = await setUp(circumstances, stage, log);
+    }
+    const about = { sha: at, command, setup };
+    if (broken) return { ...broken, ...about };
+    const first = await runIn(circumstances, stage, command, log);
+    // As on the work itself: red counts when it is red twice.
+    const last =
+      first.outcome === 'fail' && !signal.aborted
+        ? await runIn(circumstances, stage, command, `${log}-again`)
+        : first;
+    const run: BaseRun = { ...last, ...about, tail: last.tail.slice(-4000) };
+    if (!signal.aborted) fresh.push(run);
+    return run;
+  }
+}

@@ -1,0 +1,250 @@
+/** The gate with real processes on real trees. What the outcomes mean is in core/gate.test.ts. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { memoryStore } from '../../test/support/memory-store.ts';
+import { running } from '../../test/support/play.ts';
+import { merged, type PolicyChange, testPolicy } from '../../test/support/policy.ts';
+import { contractOf } from '../core/criteria.ts';
+import { event } from '../core/event.ts';
+import type { Policy } from '../core/policy.ts';
+import type { Task } from '../core/task.ts';
+import { childEnvironment } from '../process/environment.ts';
+import { hostProcesses } from '../process/host.ts';
+import { noSandbox } from '../sandbox/none.ts';
+import type { Lease } from '../store/store.ts';
+import { cloneWorkspaces } from '../workspace/clone.ts';
+import { makeScene, removeTemplate, type Scene } from '../workspace/contract.ts';
+import { runGate } from './gate.ts';
+import type { Ports } from './ports.ts';
+
+let scene: Scene;
+let ports: Ports;
+let policy: Policy;
+let lease: Lease;
+let warned: string[];
+
+beforeEach(async () => {
+  scene = await makeScene(cloneWorkspaces);
+  policy = testPolicy({ gate: { timeoutMs: 30_000 } });
+  const store = memoryStore();
+  lease = (await store.acquireLease('task:t1', 'me', 0, 1e15, () => false))!;
+  warned = [];
+  const at = (...parts: string[]): string => join(scene.dir, ...parts);
+  const identity = { name: 'n', email: 'e' };
+  ports = {
+    store,
+    workspaces: scene.workspaces,
+    processes: hostProcesses(),
+    sandbox: noSandbox(),
+    settings: { policy: () => policy },
+    places: { home: () => at('home'), session: () => '', log: (task, name) => at('logs', task, name) },
+    childEnvironment: async (task: string, home = at('home')) =>
+      childEnvironment({ home, mark: task, identity }),
+    clock: { now: () => 5 },
+    log: (level, message) => level === 'warn' && warned.push(message),
+  } satisfies Partial<{ [K in keyof Ports]: Partial<Ports[K]> | Ports[K] }> as unknown as Ports;
+  mkdirSync(at('home'));
+});
+afterEach(() => scene.dispose());
+afterAll(removeTemplate);
+
+/** The gate on the operator's checkout, in the place of a workspace, compared with what is committed there. */
+async function gate(
+  commands: string[],
+  change: PolicyChange['gate'] = {},
+  body = 'b',
+  scope: 'work' | 'candidate' = 'work',
+) {
+  policy = merged(policy, { gate: { commands, ...change } });
+  const task: Task = {
+    ...running().task,
+    workspace: scene.repo,
+    contract: contractOf({ title: 't', body, bodyHash: 'h' }),
+  };
+  const base = scene.run(['rev-parse', 'main']).trim();
+  const commit = scene.run(['rev-parse', 'HEAD']).trim();
+  const action = { kind: 'gate' as const, scope, tree: 'tree', commit, base };
+  const found = await runGate(ports, task, action, lease, new AbortController().signal);
+  const { evidence, bases } = found!;
+  const [first] = evidence.results;
+  return { evidence, bases, first: first!, outcome: evidence.outcome };
+}
+
+const put = (path: string, text: string, mode = 0o644): void => {
+  writeFileSync(join(scene.repo, path), text);
+  chmodSync(join(scene.repo, path), mode);
+};
+const count = (name: string): string => `echo x >> '${join(scene.dir, name)}'`;
+const counted = (name: string): number => readFileSync(join(scene.dir, name), 'utf8').length / 2;
+
+describe('a command that can’t run', () => {
+  const MISSING = '#!/no/such/interpreter\nexit 0\n';
+  const TABLE: [string, string, () => void, RegExp][] = [
+    ['no such program', 'no-such-program --now', () => {}, /not found \(exit 127\)/],
+    [
+      'no such program inside npm test',
+      'npm test --silent',
+      () => put('package.json', '{"scripts":{"test":"no-such-program"}}'),
+      /not found/,
+    ],
+    [
+      'no such program inside make',
+      'make check',
+      () => put('Makefile', 'check:\n\tno-such-program\n'),
+      /make could not run/,
+    ],
+    ['a script without its interpreter', './check.sh', () => put('check.sh', MISSING, 0o755), /exit 12[67]/],
+    ['a script that is not executable', './check.sh', () => put('check.sh', '#!/bin/sh\n'), /not executable/],
+    ['a signal', 'kill -9 $$', () => {}, /killed by SIGKILL/],
+    ['a timeout', 'sleep 60', () => {}, /timed out/],
+  ];
+  test.each(TABLE)(
+    '%s: neither pass nor fail, and not run again',
+    async (what, command, arrange, problem) => {
+      arrange();
+      const timeoutMs = what === 'a timeout' ? 50 : 30_000;
+      const { first, outcome, bases } = await gate([`${count('runs')}; ${command}`], { timeoutMs });
+      expect(outcome).toBe('could_not_run');
+      expect(first.problem).toMatch(problem);
+      expect([counted('runs'), bases]).toEqual([1, []]);
+      expect(warned, 'the operator’s log has it').toEqual([
+        expect.stringContaining('the gate could not run'),
+      ]);
+    },
+  );
+
+  test('a setup that fails is one too, and nothing is run after it', async () => {
+    const { outcome, evidence } = await gate(['true'], { setup: ['true', 'echo offline; exit 3'] });
+    expect(outcome).toBe('could_not_run');
+    expect(evidence.results).toMatchObject([
+      { command: 'echo offline; exit 3', problem: 'setup failed: exit 3', tail: 'offline\n' },
+    ]);
+  });
+});
+
+describe('a red command', () => {
+  test('is run once more; both runs are kept, with their logs', async () => {
+    const { first, outcome } = await gate([`[ -e second ] || { touch second; echo unlucky; exit 4; }`]);
+    expect(outcome).toBe('pass');
+    expect(first).toMatchObject({ exitCode: 0, first: { outcome: 'fail', exitCode: 4, tail: 'unlucky\n' } });
+    expect(readFileSync(first.first!.logPath!, 'utf8')).toContain('unlucky');
+  });
+
+  test('that could not run the second time could not run', async () => {
+    const { outcome } = await gate([`[ ! -e second ] || exit 127; touch second; exit 1`]);
+    expect(outcome).toBe('could_not_run');
+  });
+
+  test('is green on the base commit: its own red', async () => {
+    put('src/a.txt', 'broken\n');
+    const { first, outcome, bases } = await gate(['grep -x a src/a.txt'], { preexisting: 'allow_unchanged' });
+    expect(outcome).toBe('fail');
+    expect(first.base).toMatchObject({ outcome: 'pass', sha: scene.spec.baseSha });
+    expect(bases).toHaveLength(1);
+  });
+
+  test.each([
+    ['block', 'fail'],
+    ['allow_unchanged', 'pass'],
+  ] as const)('is red there too, under %s: %s', async (preexisting, whole) => {
+    const { first, outcome } = await gate(['pwd; echo "FAIL in $PWD/x after $$ ms"; exit 1'], {
+      preexisting,
+    });
+    expect(outcome).toBe(whole);
+    expect(first).toMatchObject({ outcome: 'fail', base: { outcome: 'fail', signature: first.signature } });
+  });
+
+  test('is red there in another way: never allowed', async () => {
+    put('src/a.txt', 'more\n');
+    const { outcome } = await gate(['echo "FAIL $(cat src/a.txt)"; exit 1'], {
+      preexisting: 'allow_unchanged',
+    });
+    expect(outcome).toBe('fail');
+  });
+
+  test('is not run on a base commit where it was run before, by whatever task', async () => {
+    const command = `${count('runs')}; echo FAIL; exit 1`;
+    const { bases } = await gate([command]);
+    await ports.store.record({ events: bases.map((base) => event('gate_base_completed', base)), at: 0 });
+    const again = await gate([command]);
+    expect(again.bases).toEqual([]);
+    expect(again.first.base).toMatchObject({ outcome: 'fail' });
+    expect(counted('runs'), 'twice here, twice there, twice here').toBe(6);
+    const other = await gate([command], { setup: ['true'] });
+    expect(other.bases, 'another setup, another base').toHaveLength(1);
+  });
+
+  test('is not compared with a base whose setup fails', async () => {
+    put('only-here', '');
+    const { first, outcome, bases } = await gate(['echo FAIL; exit 1'], {
+      setup: ['[ -e only-here ]'],
+      preexisting: 'allow_unchanged',
+    });
+    expect([outcome, first.base?.outcome, bases]).toEqual(['fail', 'could_not_run', []]);
+  });
+});
+
+test('every command is run, in order, and each keeps its own log', async () => {
+  const { evidence } = await gate(['echo one', 'echo two; exit 1', 'echo three']);
+  expect(evidence.results.map(({ outcome, tail }) => [outcome, tail])).toEqual([
+    ['pass', 'one\n'],
+    ['fail', 'two\n'],
+    ['pass', 'three\n'],
+  ]);
+  expect(new Set(evidence.results.map(({ logPath }) => logPath)).size).toBe(3);
+});
+
+test('a gate that is cut short is no evidence, though what it ran so far has passed', async () => {
+  const cut = new AbortController();
+  policy = merged(policy, { gate: { commands: ['true', 'true'] } });
+  const launch = ports.processes.launch;
+  ports.processes.launch = async (request) => {
+    const ended = await launch(request);
+    cut.abort();
+    return ended;
+  };
+  const task: Task = { ...running().task, workspace: scene.repo };
+  const action = { kind: 'gate' as const, scope: 'work' as const, tree: 't', commit: 'c' };
+  expect(await runGate(ports, task, action, lease, cut.signal)).toBeNull();
+});
+
+describe('the candidate', () => {
+  test('is tested on a tree and in a home of the loop’s own', async () => {
+    put('uncommitted', '');
+    mkdirSync(join(scene.repo, 'ignored'));
+    writeFileSync(join(scene.dir, 'home', '.npmrc'), 'script-shell=/bin/true\n');
+    const { first } = await gate(['ls -A . "$HOME"; pwd'], {}, 'b', 'candidate');
+    expect(first.tail).toContain('readme.md');
+    expect(first.tail).not.toMatch(/uncommitted|ignored|npmrc/);
+    expect(execFileSync('ls', ['-A', join(scene.root)], { encoding: 'utf8' })).not.toContain('gate-');
+  });
+});
+
+describe('criteria that name a command', () => {
+  const body =
+    '## Acceptance\n\n- [ ] It answers.\n  verify: ./answer.sh\n- [ ] It is tested.\n  verify: true\n';
+
+  test('are verified after the operator’s own commands, each result with its criterion', async () => {
+    const { evidence, outcome } = await gate(['true'], {}, body);
+    expect(evidence.results.map(({ command, criterion, outcome }) => [command, criterion, outcome])).toEqual([
+      ['true', undefined, 'pass'],
+      ['./answer.sh', 'c1', 'fail'],
+      ['true', 'c2', 'pass'],
+    ]);
+    expect(outcome, 'what the work has to bring is missing').toBe('fail');
+    put('answer.sh', '#!/bin/sh\n', 0o755);
+    expect((await gate(['true'], {}, body)).outcome).toBe('pass');
+  });
+
+  test('are not compared with the base commit, where they are red by nature', async () => {
+    const { outcome, bases } = await gate([], { commands: 'none', preexisting: 'allow_unchanged' }, body);
+    expect([outcome, bases]).toEqual(['fail', []]);
+  });
+
+  test('are left alone where the operator refuses', async () => {
+    const { evidence } = await gate(['true'], { criteriaCommands: false }, body);
+    expect(evidence.results).toHaveLength(1);
+  });
+});

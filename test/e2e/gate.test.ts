@@ -1,0 +1,178 @@
+/** The gate on real processes: what was red before, what is flaky, what can't run, what need not run twice. */
+import { chmodSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { LoopEvent } from '../../src/core/event.ts';
+import { expectMergedOnce } from '../support/e2e/merged-once.ts';
+import { test, type World } from '../support/e2e/world.ts';
+
+describe('red on trunk before the work began', () => {
+  const GATE = 'if [ -e old-bug.txt ]; then echo "FAIL the old test $$"; exit 1; fi';
+
+  function withOldBug(world: World, preexisting: string): void {
+    world.write('old-bug.txt', 'x\n');
+    world.settings({ agent: { max_turns: 2 }, gate: { commands: [GATE, 'ls done-*.txt'], preexisting } });
+  }
+
+  test('block: the coder is told so, and when its turns are used up everybody else is', async ({ world }) => {
+    withOldBug(world, 'block');
+    world.script({
+      when: { role: 'coder', turn: 2 },
+      steps: [
+        { expectPrompt: { contains: ['red on trunk without this work too', 'in the same way'] } },
+        { write: { 'more.txt': 'more\n' } },
+      ],
+    });
+    const issue = await world.issue({});
+    await world.settle();
+    expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'max_turns_reached' });
+    const words = 'was red on trunk before the work began';
+    expect(world.comments(issue)).toContain(words);
+    expect(world.comments(issue)).toContain('Mend trunk first');
+    const { issues } = await world.json<{ issues: { why: string }[] }>('why', String(issue));
+    expect(issues[0]?.why).toContain(words);
+    expect(await world.json('task', 'show', String(issue))).toMatchObject({
+      advice: expect.stringContaining(words),
+    });
+    expect(of(await world.events(), 'gate_base_completed'), 'once for both turns').toHaveLength(1);
+  });
+
+  test('block: a coder that mends it merges', async ({ world }) => {
+    withOldBug(world, 'block');
+    world.script({ when: { role: 'coder', turn: 2 }, steps: [{ shell: 'rm old-bug.txt' }] });
+    const issue = await world.issue({});
+    await world.settle();
+    expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 2 });
+  });
+
+  test('allow_unchanged: it merges, and the pull request says what is red', async ({ world }) => {
+    withOldBug(world, 'allow_unchanged');
+    const issue = await world.issue({});
+    await world.settle();
+    expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
+    expect(world.pulls(issue)[0]).toMatch(/exit 1; red on trunk without this work too .*in the same way/);
+    const gates = of(await world.events(), 'gate_completed').map(({ scope, evidence }) => [
+      scope,
+      evidence.outcome,
+      evidence.results[0]?.outcome,
+    ]);
+    expect(gates).toEqual([
+      ['work', 'pass', 'fail'],
+      ['candidate', 'pass', 'fail'],
+    ]);
+  });
+
+  test('allow_unchanged: one more failing test blocks', async ({ world }) => {
+    const gate = 'ls | grep bug && echo "FAIL $(ls | grep -c bug) failed" && exit 1; exit 0';
+    world.write('old-bug.txt', 'x\n');
+    world.settings({
+      agent: { max_turns: 2 },
+      gate: { commands: [gate], preexisting: 'allow_unchanged' },
+    });
+    world.script(
+      { when: { role: 'coder', turn: 1 }, steps: [{ write: { 'new-bug.txt': 'x\n', 'done.txt': 'x\n' } }] },
+      {
+        when: { role: 'coder', turn: 2 },
+        steps: [{ expectPrompt: { contains: ['with another output'] } }, { shell: 'rm new-bug.txt' }],
+      },
+    );
+    const issue = await world.issue({});
+    await world.settle();
+    expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 2 });
+  });
+});
+
+test('a flaky command is run once more: a pass that says so in the pull request and the events', async ({
+  world,
+}) => {
+  const seen = join(world.folder, 'seen');
+  world.settings({ gate: { commands: [`[ -e '${seen}' ] || { touch '${seen}'; echo unlucky; exit 1; }`] } });
+  const issue = await world.issue({});
+  await world.settle();
+  await expectMergedOnce(world, issue);
+  expect(world.pulls(issue)[0]).toContain('passed when run again, at first exit 1 (flaky)');
+  const [work, candidate] = of(await world.events(), 'gate_completed');
+  expect(work?.evidence.results[0]).toMatchObject({
+    outcome: 'pass',
+    first: { outcome: 'fail', exitCode: 1, tail: 'unlucky\n' },
+  });
+  expect(candidate?.evidence.results[0]?.first).toBeUndefined();
+});
+
+test('a command that can’t run is nobody’s failure: held, a person told once, run again on resume', async ({
+  world,
+}) => {
+  world.write('check.sh', '#!/no/such/interpreter\nexit 0\n');
+  chmodSync(join(world.root, 'check.sh'), 0o755);
+  world.settings({ gate: { commands: ['./check.sh'] } });
+  const issue = await world.issue({});
+  await world.settle(3);
+  expect(await world.task(issue)).toMatchObject({ turns: 1, hold: { reason: 'gate_could_not_run' } });
+  await world.json('resume', String(issue));
+  await world.settle(3);
+  const said = world.comments(issue).match(/the gate could not run/g);
+  expect(said, 'said once, though it happened twice').toHaveLength(1);
+  world.settings({ gate: { commands: ['true'] } });
+  await world.json('resume', String(issue));
+  await world.settle();
+  expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
+});
+
+test('the same candidate again is not tested again, and is when the commands changed', async ({ world }) => {
+  const halt = world.halt('candidate');
+  const count = join(world.folder, 'count');
+  const command = `[ -e .git ] || { echo x >> '${count}'; ${halt.shell}; }`;
+  world.settings({ gate: { commands: [command] } });
+  const issue = await world.issue({});
+  const runner = world.run('--until-idle');
+  await halt.arrived();
+  world.write('README.md', '# An edit in the way\n');
+  halt.lift();
+  const { stderr } = await world.finished(runner, 3);
+  expect(stderr).toContain('README.md');
+  world.git('restore', 'README.md');
+  await world.settle();
+  await expectMergedOnce(world, issue);
+  const gates = of(await world.events(), 'gate_completed').map(({ scope, reused }) => [
+    scope,
+    reused ?? false,
+  ]);
+  expect(gates).toEqual([
+    ['work', false],
+    ['candidate', false],
+    ['candidate', true],
+  ]);
+  expect(readFileSync(count, 'utf8')).toBe('x\n');
+});
+
+test('a criterion’s command is red, then green; its result carries the criterion', async ({ world }) => {
+  world.settings({ gate: 'none' });
+  world.script({
+    when: { role: 'coder', turn: 2 },
+    steps: [
+      { expectPrompt: { contains: ['./answer.sh', 'command not found'] } },
+      { shell: 'printf "#!/bin/sh\\necho 42\\n" > answer.sh; chmod +x answer.sh' },
+    ],
+  });
+  const body = '## Acceptance\n\n- [ ] It answers. \n  verify: ./answer.sh\n';
+  const issue = await world.issue({ body });
+  await world.settle();
+  expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 2 });
+  const gates = of(await world.events(), 'gate_completed').map(({ scope, evidence }) => [
+    scope,
+    evidence.outcome,
+    evidence.results.map(({ criterion }) => criterion),
+  ]);
+  expect(gates).toEqual([
+    ['work', 'fail', ['c1']],
+    ['work', 'pass', ['c1']],
+    ['candidate', 'pass', ['c1']],
+  ]);
+});
+
+function of<T extends LoopEvent['type']>(
+  events: readonly LoopEvent[],
+  type: T,
+): Extract<LoopEvent, { type: T }>['data'][] {
+  return events.flatMap((one) => (one.type === type ? [one.data as never] : []));
+}
