@@ -7,9 +7,10 @@
  */
 import type { Candidate } from '../../core/event.ts';
 import { ForgeUnavailable } from '../../errors.ts';
+import { buildCandidate } from '../../git/candidate.ts';
 import type { Git } from '../../git/git.ts';
-import { mergeCommit, mergeTree, rebaseCommits, squashCommit } from '../../git/merge.ts';
-import { isAncestor, resolve, treeIfThere, treeOf } from '../../git/objects.ts';
+import { mergeTree } from '../../git/merge.ts';
+import { isAncestor, resolve, treeIfThere } from '../../git/objects.ts';
 import type { Forge, LandResult } from '../forge.ts';
 import { catchUp, type Held, hold, isUnsettled, settle, whyImmovable, whyLocked } from './advance.ts';
 import { type Checkout, checkoutsOf, isAnyLocked, whyBusy, whyTrunkIsTaken } from './checkout.ts';
@@ -34,17 +35,9 @@ export function openLanding(options: {
   return {
     unsettled: async () => (await checkouts()).filter(isUnsettled).map((checkout) => checkout.path),
 
-    buildCandidate: async ({ headSha, baseSha, method, message, task }) => {
+    buildCandidate: async (input) => {
       if (isAnyLocked(git)) await exclusively('land', async () => settleAll(await checkouts()));
-      const { sha: tip } = await trunk();
-      if (baseSha !== tip && !(await isAncestor(git, baseSha, tip))) return { kind: 'rewritten', trunk: tip };
-      const merged = await mergeTree(git, tip, headSha);
-      if (!merged.clean) return { kind: 'conflict', files: merged.files, trunk: tip };
-      if (merged.tree === (await treeOf(git, tip))) return { kind: 'empty', trunk: tip };
-      const commit = { squash: squashCommit, merge: mergeCommit, rebase: rebaseCommits }[method];
-      const sha = await commit(git, { tree: merged.tree, trunk: tip, head: headSha, message });
-      await git(['update-ref', `refs/forge/${task}/candidate`, sha]);
-      return { kind: 'clean', candidate: { sha, tree: merged.tree, trunk: tip, headSha } };
+      return buildCandidate(git, { ...input, trunk: (await trunk()).sha });
     },
 
     mergeBlocker: async (headSha) => {
