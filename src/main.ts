@@ -124,6 +124,19 @@ async function readSettings(path: string): Promise<{ settings: Settings; problem
 }
 
 async function openForge(git: Git, root: string, settings: Settings): Promise<Forge & IssueDesk> {
+  const { kind, provider } = settings.tracker;
+  if (kind === 'github') {
+    const { openGitHub } = await import('./forge/github/open.ts');
+    return openGitHub({
+      git,
+      root,
+      provider,
+      labels: settings.policy.labels,
+      trunk: settings.tracker.trunk,
+      trusted: () => settings.workflow.trust.ready_by,
+      env: process.env,
+    });
+  }
   const { localForge } = await import('./forge/local/local.ts');
   const { defaultRoot } = await import('./workspace/paths.ts');
   const { trunk } = settings.tracker;

@@ -154,15 +154,17 @@ export const workflowSchema = z
     tracker: z
       .object({
         kind: z
-          .enum(['local'])
+          .enum(['local', 'github'])
           .default('local')
-          .describe('Where issues and pull requests live. `local`: in the repository itself.'),
+          .describe(
+            'Where issues and pull requests live. `local`: in the repository itself. `github`: on GitHub, see docs/github.md.',
+          ),
         provider: z
           .record(z.string(), z.string())
           .default({})
           .meta({
             description:
-              "The tracker's own settings; `local` has none. A value may be `$VAR`, so that no secret stands in the file.",
+              "The tracker's own settings; `local` has none, those of `github` are in docs/github.md. A value may be `$VAR`, so that no secret stands in the file.",
             examples: [{ token: '$TRACKER_TOKEN' }],
           }),
         trunk: optional(
@@ -181,6 +183,17 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe('Where the work comes from.'),
+    trust: z
+      .object({
+        ready_by: z
+          .enum(['triage', 'write', 'maintain', 'admin'])
+          .default('write')
+          .describe(
+            'The role a person needs at least for their `labels.ready` to count. Only GitHub knows roles; whoever writes locally may.',
+          ),
+      })
+      .prefault({})
+      .describe('Whose word counts.'),
     polling: z
       .object({
         interval_ms: milliseconds

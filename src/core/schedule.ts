@@ -18,6 +18,7 @@ export interface IssueFacts {
   blockedBy: readonly number[];
   readyHash: string | null;
   readyAt: number | null;
+  readyProblem?: string;
   createdAt: number;
 }
 
@@ -201,6 +202,7 @@ function standing(issue: IssueFacts, { last, open, policy, now, forced, judge }:
   const blocker = issue.blockedBy.find((number) => open.has(number));
   if (blocker !== undefined)
     return { kind: 'waiting', why: `blocked by the open issue #${blocker}`, until: null };
+  if (issue.readyProblem !== undefined) return { kind: 'not_ready', why: issue.readyProblem };
   if (issue.readyHash !== null && issue.readyHash !== issue.bodyHash) {
     return { kind: 'not_ready', why: 'edited since it was made ready; make it ready again' };
   }

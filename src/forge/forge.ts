@@ -22,6 +22,8 @@ export interface Issue {
   readyHash: string | null;
   /** When it was made ready last; null when unknown. A later time than an attempt's end is a person's new request. */
   readyAt: number | null;
+  /** Why being made ready does not count: who did it may not start work. */
+  readyProblem?: string;
   createdAt: number;
   updatedAt: number;
 }
@@ -46,7 +48,12 @@ export interface ReviewComment {
 
 export type LandResult =
   /** `note`: what a person should know about their checkout; the merge itself is done. */
-  | { kind: 'landed'; sha: string; note?: string }
+  | {
+      kind: 'landed';
+      sha: string;
+      note?: string /** Why what landed is not what was tested. */;
+      untested?: string;
+    }
   | { kind: 'trunk_moved' }
   | { kind: 'dirty_checkout'; detail: string }
   | { kind: 'refused'; detail: string };
@@ -120,7 +127,10 @@ export interface Forge {
   >;
   /** Why a merge (of this head, when it is known) could not land now, before anything is built; null when it could. */
   mergeBlocker(headSha?: string): Promise<string | null>;
-  /** Makes exactly this candidate trunk by compare-and-swap; asked again, says `landed` when it is there. */
+  /**
+   * Makes this candidate trunk, only while trunk is what it was built on; asked again, says `landed` when it is there.
+   * The commit is the candidate itself, or, where the forge makes its own, one with the candidate's tree.
+   */
   land(pull: number, candidate: Candidate): Promise<LandResult>;
   /** Is this commit, or a commit with the same effect for the pull request, on trunk? */
   onTrunk(sha: string): Promise<boolean>;

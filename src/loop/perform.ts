@@ -3,6 +3,7 @@
  * expected to go wrong is an outcome; what is thrown is repeated with backoff by the caller.
  */
 import type { Effect } from '../core/action.ts';
+import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Task } from '../core/task.ts';
 import { checkpointMessage, mergeMessage, pullBody, pullTitle } from '../core/words.ts';
@@ -104,6 +105,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       if (landed.kind === 'dirty_checkout') return { kind: 'dirty_checkout', detail: landed.detail };
       if (landed.kind === 'refused') return { kind: 'merge_refused', detail: landed.detail };
       if (landed.note) ports.log('warn', landed.note, { task: task.id });
+      if (landed.untested) await holdTheLoop(ports, landed.untested);
       if (!(await forge.onTrunk(landed.sha)))
         throw new ForgeUnavailable(`${landed.sha} was reported as landed but is not on trunk`);
       return { kind: 'landed', sha: landed.sha };
@@ -127,6 +129,13 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
     default:
       throw new Error(`no way to perform ${action.kind}`);
   }
+}
+
+/** Nobody verified what is on trunk now: nothing more is built on it until a person has looked. */
+async function holdTheLoop(ports: Ports, why: string): Promise<void> {
+  const by = `forge-loop (${why})`;
+  ports.log('error', why, {});
+  await ports.store.updateLoop({ pausedBy: by }, [event('loop_paused', { by })], ports.clock.now());
 }
 
 const DONE: Outcome = { kind: 'done' };

@@ -8,13 +8,15 @@ export interface Fault {
   times?: number;
   /**
    * `answer`: this status instead of doing anything. `lose`: everything is done, then the connection breaks. `stale`:
-   * what the same question was answered last time. `hang`: nothing is done and no answer comes.
+   * what the same question was answered last time. `hang`: nothing is done and no answer comes. `meanwhile`: somebody
+   * else does something just before.
    */
   how:
     | { kind: 'answer'; status: number; message?: string; headers?: Record<string, string> }
     | { kind: 'lose' }
     | { kind: 'stale' }
-    | { kind: 'hang' };
+    | { kind: 'hang' }
+    | { kind: 'meanwhile'; act: () => Promise<unknown> };
 }
 
 export interface Faults {

@@ -213,7 +213,7 @@ async function commitNode(world: World, issue: IssueRow, pull: PullRow): Promise
         : {
             __typename: 'StatusCheckRollup',
             state,
-            // `isRequired` takes the pull request it is asked for.
+            // `isRequired` is asked with the number of a pull request.
             contexts: page(contexts.map((one) => ({ ...one, isRequired: () => one.isRequired }))),
           },
     pullRequest: issue.number,
@@ -231,6 +231,7 @@ function mutation(world: World, user: string): Node {
   };
   const answer = (issue: IssueRow) => ({
     __typename: 'Payload',
+    clientMutationId: null,
     pullRequest: pullNode(world, issue, issue.pull!),
   });
   return {

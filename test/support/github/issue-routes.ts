@@ -9,6 +9,12 @@ import { atLeast, type IssueRow, note, permissionOf, type World } from './world.
 export const LONGEST_TEXT = 65_536;
 
 export const issueRoutes: Route[] = [
+  route('GET', '/issues/comments', 'read', 'issues=read', ({ world, url }) => {
+    const all = [...world.issues.values()].flatMap((issue) =>
+      issue.comments.map((comment) => commentJson(world, comment, issue)),
+    );
+    return list(url, since(url, all));
+  }),
   route('GET', '/issues', 'read', 'issues=read', ({ world, url }) => {
     needIssues(world);
     return list(
@@ -55,7 +61,7 @@ export const issueRoutes: Route[] = [
   route('GET', '/issues/:number/comments', 'read', 'issues=read', (call) =>
     list(
       call.url,
-      issueIn(call).comments.map((comment) => commentJson(call.world, comment)),
+      issueIn(call).comments.map((comment) => commentJson(call.world, comment, issueIn(call))),
     ),
   ),
   route('POST', '/issues/:number/comments', 'read', 'issues=write', (call): Answer => {
@@ -66,14 +72,14 @@ export const issueRoutes: Route[] = [
     issue.comments.push(comment);
     issue.updatedAt = world.now();
     world.emit({ event: 'issue_comment', payload: { action: 'created', number: issue.number } });
-    return created(commentJson(world, comment));
+    return created(commentJson(world, comment, issue));
   }),
   route('PATCH', '/issues/comments/:id', 'read', 'issues=write', (call) => {
     const { comment, issue } = commentIn(call);
     comment.body = spoken(text(call.body, 'body'), 'IssueComment');
     comment.editedAt = call.world.now();
     issue.updatedAt = call.world.now();
-    return ok(commentJson(call.world, comment));
+    return ok(commentJson(call.world, comment, issue));
   }),
   route('DELETE', '/issues/comments/:id', 'read', 'issues=write', (call) => {
     const { comment, issue } = commentIn(call);
@@ -92,6 +98,12 @@ export const issueRoutes: Route[] = [
       })),
     ),
   ),
+  route('GET', '/issues/:number/dependencies/blocked_by', 'read', 'issues=read', (call) =>
+    list(
+      call.url,
+      issueIn(call).blockedBy.map((number) => issueJson(call.world, call.world.issues.get(number)!)),
+    ),
+  ),
   route('POST', '/issues/:number/dependencies/blocked_by', 'triage', 'issues=write', (call) => {
     const blocker = [...call.world.issues.values()].find(
       (one) => one.number + 100_000 === call.body.issue_id,
@@ -101,6 +113,18 @@ export const issueRoutes: Route[] = [
     return created(issueJson(call.world, blocker));
   }),
 ];
+
+/** Changed since then, sorted as asked. */
+export function since<T extends { created_at: string; updated_at: string }>(
+  url: URL,
+  rows: readonly T[],
+): T[] {
+  const from = Date.parse(url.searchParams.get('since') ?? '') || 0;
+  const key = url.searchParams.get('sort') === 'updated' ? 'updated_at' : 'created_at';
+  const sign = url.searchParams.get('direction') === 'asc' ? 1 : -1;
+  const changed = rows.filter((row) => Date.parse(row.updated_at) >= from);
+  return changed.sort((a, b) => sign * (Date.parse(a[key]) - Date.parse(b[key])));
+}
 
 export function openIssue(world: World, user: string, title: string, body: string): IssueRow {
   if (title.trim() === '') throw invalid('Issue', 'title', 'missing_field');

@@ -1,9 +1,9 @@
 /** Reviews and remarks on lines. A remark outside the diff refuses the whole review, as GitHub does. */
 
+import { shownLines } from '../../../src/git/hunks.ts';
 import { isAncestor } from '../../../src/git/objects.ts';
 import { created, list, notFound, ok, Refusal } from './answer.ts';
-import { shownLines } from './hunks.ts';
-import { spoken } from './issue-routes.ts';
+import { since, spoken } from './issue-routes.ts';
 import { pullDiff, pullIn } from './pull-routes.ts';
 import { type Call, type Route, route, text } from './router.ts';
 import { reviewJson, threadCommentsJson } from './shapes.ts';
@@ -18,6 +18,12 @@ import {
 } from './world.ts';
 
 export const reviewRoutes: Route[] = [
+  route('GET', '/pulls/comments', 'read', 'pull_requests=read', ({ world, url }) => {
+    const all = [...world.issues.values()].flatMap(({ number, pull }) =>
+      (pull?.threads ?? []).flatMap((thread) => threadCommentsJson(world, thread, number)),
+    );
+    return list(url, since(url, all));
+  }),
   route('GET', '/pulls/:number/reviews', 'read', 'pull_requests=read', (call) =>
     list(
       call.url,
@@ -46,7 +52,9 @@ export const reviewRoutes: Route[] = [
   route('GET', '/pulls/:number/comments', 'read', 'pull_requests=read', (call) =>
     list(
       call.url,
-      pullIn(call).pull.threads.flatMap((thread) => threadCommentsJson(call.world, thread)),
+      pullIn(call).pull.threads.flatMap((thread) =>
+        threadCommentsJson(call.world, thread, Number(call.params.number)),
+      ),
     ),
   ),
   route('POST', '/pulls/:number/comments/:id/replies', 'read', 'pull_requests=write', (call) => {
@@ -61,7 +69,7 @@ export const reviewRoutes: Route[] = [
       event: 'pull_request_review_comment',
       payload: { action: 'created', number: issue.number },
     });
-    return created(threadCommentsJson(world, thread).at(-1));
+    return created(threadCommentsJson(world, thread, issue.number).at(-1));
   }),
 ];
 

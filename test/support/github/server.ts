@@ -49,7 +49,7 @@ export interface GitHub {
   close(): Promise<void>;
 }
 
-const ROUTES = [...repositoryRoutes, ...issueRoutes, ...pullRoutes, ...reviewRoutes, ...checkRoutes];
+const ROUTES = [...repositoryRoutes, ...issueRoutes, ...reviewRoutes, ...pullRoutes, ...checkRoutes];
 
 export async function startGitHub(
   options: { owner?: string; name?: string; defaultBranch?: string; now?: () => number } = {},
@@ -108,6 +108,7 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
   github.requests.push(seen);
   const fault = github.faults.hit(method, path);
   if (fault?.kind === 'hang') return;
+  if (fault?.kind === 'meanwhile') await fault.act();
   if (fault?.kind === 'answer') {
     seen.status = fault.status;
     send(response, refusal(new Refusal(fault.status, fault.message ?? 'Server Error', [], fault.headers)));
@@ -153,7 +154,12 @@ async function answerApi(
     if (place === null) throw new Refusal(404, 'Not Found');
     if (place.moved) {
       const location = `${github.apiUrl}/repositories/${world.id}${place.rest}${url.search}`;
-      return { status: 301, body: { message: 'Moved Permanently', url: location }, headers: { location } };
+      // Only a GET may change its method on the way.
+      return {
+        status: method === 'GET' ? 301 : 307,
+        body: { message: 'Moved Permanently', url: location },
+        headers: { location },
+      };
     }
     const accept = String(request.headers.accept ?? '');
     return await dispatch(ROUTES, method, place.rest, { world, user, url, body: json, accept });

@@ -119,9 +119,16 @@ export async function pullJson(world: World, issue: IssueRow, pull: PullRow, alo
   };
 }
 
-export function commentJson(world: World, comment: Comment) {
+export function commentJson(world: World, comment: Comment, on?: IssueRow) {
+  const place = on && `${fullName(world)}/${on.pull ? 'pull' : 'issues'}/${on.number}`;
   return {
     id: comment.id,
+    ...(on
+      ? {
+          html_url: `/${place}#issuecomment-${comment.id}`,
+          issue_url: `/repos/${fullName(world)}/issues/${on.number}`,
+        }
+      : {}),
     user: userJson(world, comment.user),
     author_association: association(world, comment.user),
     body: comment.body,
@@ -142,9 +149,10 @@ export function reviewJson(world: World, review: Review) {
   };
 }
 
-export function threadCommentsJson(world: World, thread: Thread) {
+export function threadCommentsJson(world: World, thread: Thread, pull: number) {
   return thread.comments.map((comment, index) => ({
     ...commentJson(world, comment),
+    pull_request_url: `/repos/${fullName(world)}/pulls/${pull}`,
     path: thread.path,
     line: thread.line,
     side: thread.side,

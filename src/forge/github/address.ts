@@ -1,0 +1,67 @@
+/** Where a repository is: its name, its API, and the address git pushes to. */
+import { UserError } from '../../errors.ts';
+
+export interface Address {
+  owner: string;
+  name: string;
+  apiUrl: string;
+  gitUrl: string;
+  host: string;
+}
+
+/** From what WORKFLOW.md says and, for what it leaves out, from the remote's address. */
+export function addressOf(given: {
+  repository: string | null;
+  apiUrl: string | null;
+  remoteUrl: string | null;
+}): Address {
+  const remote = given.remoteUrl === null ? null : parseRemote(given.remoteUrl);
+  const [owner, name] = (given.repository ?? remote?.path ?? '').split('/');
+  if (!owner || !name || (given.repository ?? '').split('/').length > 2) {
+    throw new UserError(
+      given.repository === null
+        ? "Can't tell which GitHub repository this is: there is no remote called origin with an address like https://github.com/owner/name."
+        : `tracker.provider.repository must read like owner/name, not ${given.repository}.`,
+      'Set tracker.provider.repository in WORKFLOW.md, or: git remote add origin https://github.com/owner/name.git',
+    );
+  }
+  const host = given.apiUrl === null ? (remote?.host ?? 'github.com') : hostOf(given.apiUrl);
+  const apiUrl = given.apiUrl?.replace(/\/+$/, '') ?? apiOf(host);
+  return { owner, name, host, apiUrl, gitUrl: `${webOf(apiUrl)}/${owner}/${name}.git` };
+}
+
+/** `https://host/o/n.git`, `git@host:o/n.git`, `ssh://git@host:22/o/n`; null for anything else. */
+export function parseRemote(url: string): { host: string; path: string } | null {
+  const scp = /^(?:[\w.-]+@)([\w.-]+):(?!\/)(.+)$/.exec(url);
+  const [host, path] = scp ? [scp[1]!, scp[2]!] : fromUrl(url);
+  const parts = path
+    .replace(/^\/+|\/+$/g, '')
+    .replace(/\.git$/, '')
+    .split('/');
+  return host !== '' && parts.length === 2 && parts.every((part) => /^[\w.-]+$/.test(part))
+    ? { host, path: parts.join('/') }
+    : null;
+}
+
+function fromUrl(url: string): [string, string] {
+  try {
+    const parsed = new URL(url);
+    const isWeb = parsed.protocol === 'https:' || parsed.protocol === 'http:';
+    return isWeb || parsed.protocol === 'ssh:'
+      ? [isWeb ? parsed.host : parsed.hostname, parsed.pathname]
+      : ['', ''];
+  } catch {
+    return ['', ''];
+  }
+}
+
+const apiOf = (host: string): string =>
+  host === 'github.com' ? 'https://api.github.com' : `https://${host}/api/v3`;
+
+const webOf = (apiUrl: string): string =>
+  apiUrl === 'https://api.github.com' ? 'https://github.com' : apiUrl.replace(/\/api\/v3$/, '');
+
+function hostOf(apiUrl: string): string {
+  const { host } = new URL(apiUrl);
+  return host === 'api.github.com' ? 'github.com' : host;
+}

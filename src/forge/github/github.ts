@@ -1,0 +1,186 @@
+/**
+ * GitHub as a forge: issues and pull requests over its API, branches over git. Everything that can be computed from git
+ * is; what GitHub alone knows is asked for conditionally, in batches, and remembered for one look.
+ */
+import { join } from 'node:path';
+import type { Labels } from '../../core/policy.ts';
+import { UserError } from '../../errors.ts';
+import { diffs } from '../../git/diff.ts';
+import type { Git } from '../../git/git.ts';
+import { landedAs } from '../../git/landed.ts';
+import { fileAt } from '../../git/objects.ts';
+import type { Forge, Issue } from '../forge.ts';
+import { ensureExcluded } from '../local/exclude.ts';
+import { withLock } from '../local/lock.ts';
+import type { Address } from './address.ts';
+import { openClient } from './client.ts';
+import { openComments } from './comments.ts';
+import { openIssues } from './issues.ts';
+import { openLanding } from './landing.ts';
+import type { Place } from './place.ts';
+import { openPulls } from './pulls.ts';
+import { openReadiness } from './readiness.ts';
+import { openRemarks } from './remarks.ts';
+import { openRemote } from './remote.ts';
+import { openReviews } from './reviews.ts';
+import { problemsOf } from './rights.ts';
+import { openRoles, type Role } from './roles.ts';
+import { repositoryShape, userShape } from './shapes.ts';
+import { openStatuses } from './statuses.ts';
+
+export interface GitHubForge extends Forge {
+  readonly kind: 'github';
+  newIssue(issue: NewIssue): Promise<Issue>;
+  /** Labels it anew, so that its text is pinned as it is now, and takes away what an earlier attempt left. */
+  markReady(number: number, by: string): Promise<Issue>;
+  setState(number: number, state: 'open' | 'closed'): Promise<void>;
+  addComment(number: number, by: string, text: string): Promise<void>;
+  comments(number: number): Promise<{ by: string; at: string; text: string }[]>;
+  listIssues(all: boolean): Promise<Issue[]>;
+  approvePull(number: number, by: string): Promise<{ headSha: string }>;
+}
+
+interface NewIssue {
+  title: string;
+  body: string;
+  labels?: readonly string[];
+  priority?: number | null;
+  blockedBy?: readonly number[];
+  ready?: boolean;
+  by?: string;
+}
+
+export interface GitHubOptions {
+  git: Git;
+  root: string;
+  address: Address;
+  token(): Promise<string>;
+  now(): number;
+  labels: Labels;
+  trunk: string | null;
+  trusted(): Role;
+  /** Open pull requests as drafts until the critic approves. */
+  drafts: boolean;
+  requestsPerHour: number;
+  paced: boolean;
+  freshMs: number;
+}
+
+export function githubForge(options: GitHubOptions): GitHubForge {
+  const { git, address, now, labels } = options;
+  const client = openClient({ ...options, apiUrl: address.apiUrl });
+  const at = { owner: address.owner, repo: address.name };
+
+  let named: string | null = options.trunk;
+  /** Found once: a default branch that is changed on GitHub does not change where merges land. */
+  const trunkBranch = async (): Promise<string> => {
+    named ??= (await client.get('/repos/{owner}/{repo}', at, repositoryShape))?.default_branch ?? null;
+    if (named !== null) return named;
+    throw new UserError(
+      `GitHub shows this token no repository ${at.owner}/${at.repo}.`,
+      'Check its name and what the token may see.',
+    );
+  };
+  let login: string | null = null;
+  const self = async (): Promise<string> => {
+    login ??= (await client.get('/user', {}, userShape))?.login ?? null;
+    if (login !== null) return login;
+    throw new UserError('GitHub does not say whose token this is.', 'Use a token of a user account.');
+  };
+  const remote = openRemote({ ...options, url: address.gitUrl, trunk: trunkBranch });
+  const place: Place = { client, git, remote, at, self, trunkBranch, now, freshMs: options.freshMs };
+  const exclusively = <T>(name: string, section: () => Promise<T>): Promise<T> => {
+    ensureExcluded(git);
+    return withLock(join(options.root, '.forge', `${name}.lock`), section);
+  };
+
+  const roles = openRoles(place);
+  const issues = openIssues(place, labels, openReadiness(place, labels, roles, options.trusted));
+  const comments = openComments(place);
+  const pulls = openPulls(place, comments, options.drafts);
+  const landing = openLanding(place, pulls, exclusively);
+  const remarks = openRemarks({ place, pulls, issues, comments, roles });
+  const existing = async (number: number): Promise<Issue> => {
+    const issue = await issues.find(number);
+    if (!issue) throw new UserError(`There is no issue #${number} in ${at.owner}/${at.repo}.`);
+    return issue;
+  };
+
+  const markReady: GitHubForge['markReady'] = async (number) => {
+    await existing(number);
+    await issues.setState(number, 'open');
+    const stale = [labels.needsReview, labels.needsSpec, labels.abandon, labels.merged, labels.ready];
+    await issues.relabel(number, { add: [], remove: stale });
+    await issues.relabel(number, { add: [labels.ready], remove: [] });
+    await issues.open();
+    return existing(number);
+  };
+
+  return {
+    kind: 'github',
+    check: () => problemsOf(place, labels),
+
+    openIssues: issues.open,
+    issue: issues.find,
+    relabel: issues.relabel,
+    ensureComment: async (number, marker, body) => {
+      if (await issues.find(number)) await comments.ensure(number, marker, body);
+    },
+    closeIssue: (number) => issues.setState(number, 'closed'),
+
+    trunk: landing.trunk,
+    push: async (branch, sha, expected) => {
+      if (branch === (await trunkBranch())) throw new Error(`${branch} is trunk: only a merge moves it`);
+      return remote.push(branch, sha, expected);
+    },
+    branchHead: remote.head,
+    deleteBranch: async (branch) => {
+      const head = await remote.headNow(branch);
+      // Only what is on trunk: anything else might be somebody's only copy.
+      if (head && (await landedAs(git, head.sha, (await landing.trunk()).sha)) !== null)
+        await remote.remove(branch, head.sha);
+    },
+
+    ensurePull: pulls.ensurePull,
+    pull: pulls.pull,
+    updatePull: pulls.updatePull,
+    postReview: openReviews(place, pulls, comments, openStatuses(place)).postReview,
+    closePull: pulls.closePull,
+    ...remarks,
+    buildCandidate: landing.buildCandidate,
+    mergeBlocker: async () => null,
+    land: landing.land,
+    onTrunk: landing.onTrunk,
+    diff: (base, head) => diffs(git, base, head),
+    fileAt: (commit, path) => fileAt(git, commit, path),
+
+    newIssue: async ({ title, body, labels: given = [], priority, blockedBy = [], ready, by }) => {
+      const wanted = [...given, ...(priority ? [`priority:${priority}`] : [])];
+      const blockers = blockedBy.map((number) => `Blocked by #${number}`).join('\n');
+      const text = [body, blockers].filter((part) => part !== '').join('\n\n');
+      const number = await issues.create({ title, body: text, labels: wanted });
+      return ready ? markReady(number, by ?? '') : existing(number);
+    },
+    markReady,
+    setState: async (number, state) => {
+      await existing(number);
+      await issues.setState(number, state);
+    },
+    addComment: async (number, _by, text) => {
+      await existing(number);
+      await comments.add(number, text);
+    },
+    comments: async (number) => comments.all((await existing(number)).number),
+    listIssues: (all) => (all ? issues.all() : issues.open()),
+    approvePull: async (number) => {
+      const pull = await pulls.pull(number);
+      if (!pull) throw new UserError(`There is no pull request #${number}.`);
+      if (pull.state !== 'open' || pull.headSha === null)
+        throw new UserError(
+          `Pull request #${number} is ${pull.headSha === null ? 'without a branch' : pull.state}.`,
+        );
+      await pulls.approve(number, pull.headSha);
+      return { headSha: pull.headSha };
+    },
+  };
+}

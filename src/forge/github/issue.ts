@@ -1,0 +1,58 @@
+/** One issue as the loop sees it: its text in one form, its priority and its blockers from what people wrote. */
+import { createHash } from 'node:crypto';
+import type { Issue } from '../forge.ts';
+import type { Ready } from './readiness.ts';
+import type { IssueRow } from './shapes.ts';
+
+export function issueFrom(row: IssueRow, ready: Ready | null, blockers: readonly number[]): Issue {
+  const body = textOf(row.body ?? '');
+  return {
+    number: row.number,
+    title: row.title,
+    body,
+    bodyHash: hashOf(body),
+    state: row.state,
+    labels: row.labels,
+    priority: priorityIn(row.labels),
+    blockedBy: [...new Set([...blockers, ...blockersIn(body)])].filter((number) => number !== row.number),
+    readyHash: ready?.hash ?? null,
+    readyAt: ready?.at ?? null,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    ...(ready?.problem ? { readyProblem: ready.problem } : {}),
+  };
+}
+
+/** The editor in the browser writes other line endings than the API. */
+export const textOf = (body: string): string => body.replaceAll('\r\n', '\n');
+
+export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
+
+const WORDS: Record<string, number> = {
+  critical: 1,
+  urgent: 1,
+  highest: 1,
+  high: 2,
+  medium: 3,
+  normal: 3,
+  low: 4,
+  lowest: 4,
+};
+
+/** `P2`, `priority: 2`, `priority/high`: the first (most urgent) of several; null when none is given. */
+export function priorityIn(labels: readonly string[]): number | null {
+  const found = labels.flatMap((label) => {
+    const named = /^(?:p|prio(?:rity)?[\s:/-]*)(\d)$/i.exec(label.trim());
+    if (named) return [Math.min(4, Math.max(1, Number(named[1])))];
+    const word = /^prio(?:rity)?[\s:/-]+(\w+)$/i.exec(label.trim())?.[1]?.toLowerCase();
+    return word !== undefined && word in WORDS ? [WORDS[word]!] : [];
+  });
+  return found.length > 0 ? Math.min(...found) : null;
+}
+
+/** "Blocked by #3", "Depends on #4, #5 and #6", outside quoted code. */
+export function blockersIn(body: string): number[] {
+  const prose = body.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/`[^`\n]*`/g, '');
+  const clauses = prose.matchAll(/\b(?:blocked\s+by|depends\s+on):?\s+((?:#\d+(?:\s*(?:,|and|&)\s*)*)+)/gi);
+  return [...clauses].flatMap(([, list]) => [...list!.matchAll(/#(\d+)/g)].map((match) => Number(match[1])));
+}

@@ -1,0 +1,174 @@
+/**
+ * Issues. One conditional request lists all that are open; what it does not say (who made an issue ready and when, what
+ * blocks it) is asked only for issues that changed and carry one of our labels, all in one query.
+ */
+import type { Labels } from '../../core/policy.ts';
+import { hasLabel } from '../../core/schedule.ts';
+import type { Issue } from '../forge.ts';
+import { Refused } from './client.ts';
+import { issueFrom, textOf } from './issue.ts';
+import type { Place } from './place.ts';
+import type { Readiness } from './readiness.ts';
+import { type IssueRow, issueShape, labelsShape, nothing, numberShape } from './shapes.ts';
+
+export interface Issues {
+  /** Every open issue; unchanged ones are the very same objects as before. */
+  open(): Promise<Issue[]>;
+  find(number: number): Promise<Issue | null>;
+  relabel(number: number, change: { add: string[]; remove: string[] }): Promise<void>;
+  setState(number: number, state: 'open' | 'closed'): Promise<void>;
+  create(issue: { title: string; body: string; labels: readonly string[] }): Promise<number>;
+  all(): Promise<Issue[]>;
+  /** Another value whenever anything about an open issue or pull request may have changed. */
+  changes(): Promise<unknown>;
+}
+
+const OPEN = { state: 'open', sort: 'created', direction: 'asc' };
+
+export function openIssues(place: Place, labels: Labels, readiness: Readiness): Issues {
+  const { client, at, now, freshMs } = place;
+  const made = new Map<number, { row: string; issue: Issue }>();
+  let rows: readonly IssueRow[] | null = null;
+  /** We changed something ourselves since. */
+  let isTouched = false;
+  let issues: Issue[] = [];
+  let askedAt = Number.NEGATIVE_INFINITY;
+
+  const open = async (): Promise<Issue[]> => {
+    const listed = await client.list('/repos/{owner}/{repo}/issues', { ...at, ...OPEN }, issueShape);
+    askedAt = now();
+    if (listed === rows && !isTouched && !readiness.isDue(issues)) return issues;
+    rows = listed;
+    isTouched = false;
+    issues = await understood(listed.filter((row) => row.pull_request === undefined));
+    return issues;
+  };
+
+  const understood = async (fresh: readonly IssueRow[]): Promise<Issue[]> => {
+    const changed = fresh.filter(
+      (row) => made.get(row.number)?.row !== JSON.stringify(row) || readiness.isStale(row.number),
+    );
+    const ours = changed.filter((row) => isOurs(row.labels));
+    const [known, blockers] = [await readiness.of(ours), await blockersOf(ours)];
+    for (const row of changed) {
+      const issue = issueFrom(row, known.get(row.number) ?? null, blockers.get(row.number) ?? []);
+      made.set(row.number, { row: JSON.stringify(row), issue });
+    }
+    return fresh.map((row) => made.get(row.number)!.issue);
+  };
+
+  const isOurs = (names: readonly string[]): boolean =>
+    [labels.ready, labels.running].some((label) => hasLabel(names, label));
+
+  const blockersOf = async (rows: readonly IssueRow[]): Promise<Map<number, number[]>> => {
+    const found = new Map<number, number[]>();
+    for (const { number, issue_dependencies_summary: summary } of rows) {
+      if (!summary?.total_blocked_by) continue;
+      const path = '/repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by';
+      const blockers = await client.list(path, { ...at, issue_number: number }, numberShape);
+      found.set(
+        number,
+        blockers.map((blocker) => blocker.number),
+      );
+    }
+    return found;
+  };
+
+  /** The list leaves them out for issues that nobody made ready. */
+  const withBlockers = async (issue: Issue): Promise<Issue> => {
+    const row = rows?.find((one) => one.number === issue.number);
+    const found = row ? (await blockersOf([row])).get(issue.number) : undefined;
+    return found ? { ...issue, blockedBy: [...new Set([...found, ...issue.blockedBy])] } : issue;
+  };
+
+  const find = async (number: number): Promise<Issue | null> => {
+    if (now() - askedAt >= freshMs) await open();
+    const listed = issues.find((issue) => issue.number === number);
+    if (listed) return isOurs(listed.labels) ? listed : withBlockers(listed);
+    const row = await client.get(
+      '/repos/{owner}/{repo}/issues/{issue_number}',
+      { ...at, issue_number: number },
+      issueShape,
+    );
+    if (row === null || row.pull_request !== undefined) return null;
+    return (await understood([row]))[0]!;
+  };
+
+  /** What we changed ourselves we know without asking; the next list confirms it. */
+  const remember = (number: number, change: Partial<Pick<Issue, 'labels' | 'state'>>): void => {
+    const entry = made.get(number);
+    if (!entry) return;
+    entry.issue = { ...entry.issue, ...change };
+    issues = issues
+      .map((issue) => (issue.number === number ? entry.issue : issue))
+      .filter((issue) => issue.state === 'open');
+    isTouched = true;
+  };
+
+  return {
+    open,
+    find,
+    async changes() {
+      if (now() - askedAt >= freshMs) await open();
+      return rows;
+    },
+    async relabel(number, { add, remove }) {
+      const issue = await find(number);
+      if (!issue) return;
+      const one = { ...at, issue_number: number };
+      let current = issue.labels;
+      const missing = add.filter((label) => !hasLabel(current, label));
+      if (missing.length > 0)
+        current = await client.write(
+          'POST /repos/{owner}/{repo}/issues/{issue_number}/labels',
+          { ...one, labels: missing },
+          labelsShape,
+        );
+      for (const name of current.filter((label) => hasLabel(remove, label))) {
+        const route = 'DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}';
+        const left = await unlessGone(client.write(route, { ...one, name }, labelsShape));
+        current = left ?? current.filter((label) => label !== name);
+      }
+      remember(number, { labels: current });
+    },
+    async setState(number, state) {
+      const issue = await find(number);
+      if (!issue || issue.state === state) return;
+      const reason = state === 'closed' ? { state_reason: 'completed' } : {};
+      await client.write(
+        'PATCH /repos/{owner}/{repo}/issues/{issue_number}',
+        { ...at, issue_number: number, state, ...reason },
+        nothing,
+      );
+      remember(number, { state });
+    },
+    async create({ title, body, labels: wanted }) {
+      const text = textOf(body);
+      const created = await client.write(
+        'POST /repos/{owner}/{repo}/issues',
+        { ...at, title, body: text, labels: wanted },
+        numberShape,
+      );
+      askedAt = Number.NEGATIVE_INFINITY;
+      return created.number;
+    },
+    async all() {
+      const listed = await client.list(
+        '/repos/{owner}/{repo}/issues',
+        { ...at, ...OPEN, state: 'all' },
+        issueShape,
+      );
+      return understood(listed.filter((row) => row.pull_request === undefined));
+    },
+  };
+}
+
+/** Null when what should be taken away was gone already. */
+async function unlessGone<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (problem) {
+    if (problem instanceof Refused && problem.status === 404) return null;
+    throw problem;
+  }
+}

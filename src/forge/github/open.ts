@@ -1,0 +1,66 @@
+/** From what WORKFLOW.md says under `tracker` to a forge: the repository, the token, and what may be set beside them. */
+import { z } from 'zod';
+import type { Labels } from '../../core/policy.ts';
+import { UserError } from '../../errors.ts';
+import type { Git } from '../../git/git.ts';
+import { addressOf } from './address.ts';
+import { type GitHubForge, githubForge } from './github.ts';
+import type { Role } from './roles.ts';
+import { findToken } from './token.ts';
+
+export async function openGitHub(options: {
+  git: Git;
+  root: string;
+  labels: Labels;
+  trunk: string | null;
+  provider: Record<string, string>;
+  trusted(): Role;
+  env: NodeJS.ProcessEnv;
+}): Promise<GitHubForge> {
+  const { git, root, labels, trunk, trusted, env } = options;
+  const given = readProvider(options.provider);
+  const remote = await git(['config', '--get', 'remote.origin.url'], { allow: [1] });
+  const address = addressOf({
+    repository: given.repository ?? null,
+    apiUrl: given.api_url ?? null,
+    remoteUrl: remote.stdout.trim() || null,
+  });
+  const token = await findToken({ given: given.token ?? null, env, host: address.host });
+  return githubForge({
+    git,
+    root,
+    address,
+    labels,
+    trunk,
+    trusted,
+    token: token.read,
+    now: () => Date.now(),
+    drafts: given.drafts === 'true',
+    requestsPerHour: given.requests_per_hour,
+    paced: given.paced === 'true',
+    freshMs: FRESH_MS,
+  });
+}
+
+/** One look at a task asks for its issue, its pull request and its branch; the next look is a few seconds later. */
+const FRESH_MS = 5000;
+
+const onOff = z.enum(['true', 'false']);
+
+const providerShape = z.strictObject({
+  repository: z.string().optional(),
+  api_url: z.url().optional(),
+  token: z.string().optional(),
+  drafts: onOff.default('true'),
+  requests_per_hour: z.coerce.number().int().min(10).default(2500),
+  paced: onOff.default('true'),
+});
+
+function readProvider(provider: Record<string, string>): z.output<typeof providerShape> {
+  const read = providerShape.safeParse(provider);
+  if (read.success) return read.data;
+  const problem = read.error.issues[0]!;
+  const key = ['tracker', 'provider', ...problem.path].join('.');
+  const known = Object.keys(providerShape.shape).join(', ');
+  throw new UserError(`${key}: ${problem.message}`, `GitHub takes: ${known}. See docs/github.md.`);
+}

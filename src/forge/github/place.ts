@@ -1,0 +1,21 @@
+/** What every part of this forge needs to know: the repository, the way to ask, and who we are. */
+import type { Git } from '../../git/git.ts';
+import type { Client } from './client.ts';
+import type { Remote } from './remote.ts';
+
+export interface Place {
+  client: Client;
+  git: Git;
+  remote: Remote;
+  /** `owner` and `repo` as routes want them. */
+  at: { owner: string; repo: string };
+  /** The account the loop acts as. */
+  self(): Promise<string>;
+  trunkBranch(): Promise<string>;
+  now(): number;
+  /** How old an answer may be and still count as "now"; a look at one task asks for many things at once. */
+  freshMs: number;
+}
+
+/** Runs a section while no other process does, on this machine. */
+export type Exclusively = <T>(name: string, section: () => Promise<T>) => Promise<T>;

@@ -1,0 +1,210 @@
+/**
+ * Pull requests. Those the loop asks about are read together in one query; their heads come from git, so that what is
+ * said about a branch and about its pull request never disagree.
+ */
+import { ForgeUnavailable } from '../../errors.ts';
+import type { Forge, Pull } from '../forge.ts';
+import { Refused } from './client.ts';
+import type { Comments } from './comments.ts';
+import { hashOf } from './issue.ts';
+import { hasMark, marked, remarked } from './marker.ts';
+import type { Place } from './place.ts';
+import { nothing, type PullFacts, type PullRow, pullFactsShape, pullShape, repositoryOf } from './shapes.ts';
+
+export interface Pulls extends Pick<Forge, 'ensurePull' | 'pull' | 'updatePull' | 'closePull'> {
+  /** As GitHub has it at this moment; null when there is none. */
+  row(number: number): Promise<PullRow | null>;
+  markReady(nodeId: string): Promise<void>;
+  /** Into GitHub's own merge queue, with this head. Asked again, it stays where it is. */
+  enqueue(nodeId: string, headSha: string): Promise<void>;
+  /** An operator's approval of a head: on GitHub nobody can approve a pull request of their own account. */
+  approve(number: number, headSha: string): Promise<void>;
+  /** Everything that is said about it, read together with all others that are followed; null when there is none. */
+  facts(number: number): Promise<PullFacts | null>;
+  /** What was read is out of date: we changed it. */
+  forget(number: number): void;
+}
+
+export function openPulls(place: Place, comments: Comments, drafts: boolean): Pulls {
+  const { client, at, self, remote, now, freshMs } = place;
+  const followed = new Map<number, { facts: PullFacts | null; at: number }>();
+  const name = `${at.owner}/${at.repo}`.toLowerCase();
+
+  /** One query for all that are followed and may still change. */
+  const refresh = async (wanted: number): Promise<void> => {
+    const open = [...followed].filter(([, known]) => known.facts?.state === 'OPEN').map(([number]) => number);
+    const numbers = [...new Set([wanted, ...open])];
+    const fields = numbers.map((number) => `p${number}: pullRequest(number: ${number}) ${factsOf(number)}`);
+    const answer = await client.graphql(
+      `query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }`,
+      { owner: at.owner, name: at.repo },
+      repositoryOf(pullFactsShape),
+    );
+    for (const number of numbers)
+      followed.set(number, { facts: answer.repository?.[`p${number}`] ?? null, at: now() });
+  };
+
+  const facts = async (number: number): Promise<PullFacts | null> => {
+    const known = followed.get(number);
+    if (!known || now() - known.at >= freshMs) await refresh(number);
+    return followed.get(number)?.facts ?? null;
+  };
+  const pull: Pulls['pull'] = async (number) => {
+    const found = await facts(number);
+    return found && describe(found);
+  };
+
+  const describe = async (facts: PullFacts): Promise<Pull> => ({
+    number: facts.number,
+    issue: issueIn(facts.headRefName),
+    branch: facts.headRefName,
+    state: facts.state === 'OPEN' ? 'open' : facts.state === 'MERGED' ? 'merged' : 'closed',
+    headSha: (await remote.head(facts.headRefName))?.sha ?? null,
+    mergedSha: facts.state === 'MERGED' ? (facts.mergeCommit?.oid ?? null) : null,
+    approvals: approvalsIn(facts, await self()),
+  });
+
+  const row = (number: number): Promise<PullRow | null> =>
+    client.get('/repos/{owner}/{repo}/pulls/{pull_number}', { ...at, pull_number: number }, pullShape);
+
+  /** Ours is: from our own repository, by our own account, for this branch; of these the marked one, or else an open one. */
+  const find = async (branch: string, marker: string): Promise<PullRow | null> => {
+    const me = await self();
+    const query = { ...at, state: 'all', head: `${at.owner}:${branch}` };
+    const listed = await client.list('/repos/{owner}/{repo}/pulls', query, pullShape);
+    const own = listed.filter(
+      (one) =>
+        one.head.ref === branch && one.head.repo?.full_name.toLowerCase() === name && one.user?.login === me,
+    );
+    return (
+      own.find((one) => hasMark(one.body, `pull:${marker}`)) ??
+      own.find((one) => one.state === 'open') ??
+      null
+    );
+  };
+
+  /** GitHub allows one open pull request for a branch, and anybody who may read can open it. */
+  const inTheWay = async (branch: string): Promise<Error> => {
+    const query = { ...at, state: 'open', head: `${at.owner}:${branch}` };
+    const [other] = await client.list('/repos/{owner}/{repo}/pulls', query, pullShape);
+    const which = other
+      ? `#${other.number}, opened by ${other.user?.login ?? 'a deleted account'}`
+      : 'another one';
+    return new ForgeUnavailable(
+      `The branch ${branch} has a pull request that is not the loop's: ${which}. Close it.`,
+    );
+  };
+
+  const create = async (input: {
+    branch: string;
+    title: string;
+    body: string;
+    draft: boolean;
+  }): Promise<number> => {
+    const { branch, title, body, draft } = input;
+    const asked = { ...at, head: branch, base: await place.trunkBranch(), title, body, draft };
+    try {
+      return (await client.write('POST /repos/{owner}/{repo}/pulls', asked, pullShape)).number;
+    } catch (problem) {
+      const isRefused = problem instanceof Refused && problem.status === 422;
+      // A private repository of a free plan has no drafts.
+      if (isRefused && draft && /draft/i.test(problem.message)) return create({ ...input, draft: false });
+      if (isRefused && /already exists/i.test(problem.message)) throw await inTheWay(branch);
+      throw problem;
+    }
+  };
+
+  return {
+    row,
+    pull,
+    facts,
+    forget: (number) => void followed.delete(number),
+    async ensurePull({ branch, title, body, marker }) {
+      const found = await find(branch, marker);
+      const number =
+        found?.number ??
+        (await create({
+          branch,
+          title: oneLine(title),
+          body: marked(`pull:${marker}`, body),
+          draft: drafts,
+        }));
+      followed.delete(number);
+      const seen = await pull(number);
+      if (!seen) throw new Refused(404, `Pull request #${number} was opened and is not there.`);
+      return seen;
+    },
+    async updatePull(number, text) {
+      const current = await row(number);
+      if (!current) return;
+      const title = oneLine(text.title);
+      const body = remarked(current.body, text.body);
+      if (current.title === title && current.body.replaceAll('\r\n', '\n') === body) return;
+      const route = 'PATCH /repos/{owner}/{repo}/pulls/{pull_number}';
+      await client.write(route, { ...at, pull_number: number, title, body }, nothing);
+    },
+    async closePull(number, comment) {
+      const current = await row(number);
+      if (current?.state !== 'open') return;
+      if (comment !== '') await comments.ensure(number, `closed:${hashOf(comment).slice(0, 12)}`, comment);
+      await client.write(
+        'PATCH /repos/{owner}/{repo}/pulls/{pull_number}',
+        { ...at, pull_number: number, state: 'closed' },
+        nothing,
+      );
+      followed.delete(number);
+    },
+    async markReady(nodeId) {
+      const query =
+        'mutation($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } } }';
+      await client.graphql(query, { id: nodeId }, nothing);
+    },
+    async enqueue(id, head) {
+      const query =
+        'mutation($id: ID!, $head: GitObjectID!) { enqueuePullRequest(input: { pullRequestId: $id, expectedHeadOid: $head }) { clientMutationId } }';
+      try {
+        await client.graphql(query, { id, head }, nothing);
+      } catch (problem) {
+        if (!(problem instanceof Refused) || !/already/i.test(problem.message)) throw problem;
+      }
+    },
+    async approve(number, headSha) {
+      await comments.ensure(number, `approve:${headSha}`, `Approved at \`${headSha}\`.`);
+      followed.delete(number);
+    },
+  };
+}
+
+const factsOf = (number: number): string => `{ number id state isDraft headRefName mergeCommit { oid }
+  comments(last: 100) { nodes { databaseId author { login } body createdAt } }
+  reviews(last: 100) { nodes { databaseId author { login } authorCanPushToRepository state body commit { oid } submittedAt } }
+  reviewThreads(last: 100) { nodes { path line comments(first: 50) { nodes {
+    databaseId author { login } body createdAt originalCommit { oid } pullRequestReview { databaseId } } } } }
+  commits(last: 1) { nodes { commit { oid statusCheckRollup { contexts(first: 100) { nodes { __typename
+    ... on CheckRun { databaseId name status conclusion detailsUrl isRequired(pullRequestNumber: ${number}) checkSuite { app { slug } } }
+    ... on StatusContext { context state description targetUrl isRequired(pullRequestNumber: ${number}) } } } } } } } }`;
+
+/** Of each person with write access the last word; a review that only comments leaves the one before standing. */
+function approvalsIn({ reviews, comments }: PullFacts, self: string): Pull['approvals'] {
+  const last = new Map<string, { state: string; headSha: string | null }>();
+  for (const { author, authorCanPushToRepository: mayPush, state, commit } of reviews.nodes) {
+    if (author && mayPush && author.login !== self && state !== 'COMMENTED' && state !== 'PENDING')
+      last.set(author.login, { state, headSha: commit?.oid ?? null });
+  }
+  const given = [...last].flatMap(([by, { state, headSha }]) =>
+    state === 'APPROVED' && headSha !== null ? [{ by, headSha }] : [],
+  );
+  const own = comments.nodes.flatMap(({ author, body }) => {
+    const headSha = /^<!-- forge-loop:approve:([0-9a-f]{40}) -->/.exec(body)?.[1];
+    return author?.login === self && headSha !== undefined ? [{ by: self, headSha }] : [];
+  });
+  return [...given, ...own];
+}
+
+const issueIn = (branch: string): number | null => {
+  const number = /^loop\/(\d+)-/.exec(branch)?.[1];
+  return number === undefined ? null : Number(number);
+};
+
+/** GitHub takes 256 characters. */
+const oneLine = (title: string): string => [...title.replace(/\s+/g, ' ').trim()].slice(0, 250).join('');

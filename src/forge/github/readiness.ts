@@ -1,0 +1,100 @@
+/**
+ * Who made an issue ready, when, and with which text.
+ *
+ * GitHub's history of labels names the person; their rights decide whether it counts. The text is pinned as it was at
+ * that moment: one that was edited later is not what was agreed. GitHub counts whole seconds, so an edit in the same
+ * second as the label counts as later.
+ */
+import type { Labels } from '../../core/policy.ts';
+import { hasLabel } from '../../core/schedule.ts';
+import type { Issue } from '../forge.ts';
+import { hashOf, textOf } from './issue.ts';
+import type { Place } from './place.ts';
+import { isAtLeast, type Role, type Roles } from './roles.ts';
+import { type History, historyShape, type IssueRow, repositoryOf } from './shapes.ts';
+
+export interface Ready {
+  at: number;
+  /** The hash of the text then; a value no text has when the text was edited since and was not seen before. */
+  hash: string;
+  /** Why it does not count; null when it does. */
+  problem: string | null;
+}
+
+export interface Readiness {
+  /** For each issue that was ever made ready. */
+  of(rows: readonly IssueRow[]): Promise<Map<number, Ready>>;
+  /** Was it looked up so soon after a change that another change of the same second may have been missed? */
+  isStale(issue: number): boolean;
+  isDue(issues: readonly Issue[]): boolean;
+}
+
+const EDITED_SINCE = 'edited since it was made ready';
+
+export function openReadiness(place: Place, labels: Labels, roles: Roles, trusted: () => Role): Readiness {
+  const { client, at, now } = place;
+  const pins = new Map<number, { at: number; hash: string }>();
+  const lookedAt = new Map<number, { at: number; changed: number }>();
+
+  const problemOf = async (login: string | null): Promise<string | null> => {
+    if (login === null) return 'the account that labelled it is gone';
+    const wanted = trusted();
+    const role = await roles.of(login);
+    if (isAtLeast(role, wanted)) return null;
+    return `${labels.ready} was added by ${login}, who has the role ${role} and needs ${wanted} (trust.ready_by)`;
+  };
+
+  const readyOf = async (row: IssueRow, history: History): Promise<Ready | null> => {
+    const last = history.timelineItems.nodes
+      .filter((node) => hasLabel([node.label.name], labels.ready))
+      .at(-1);
+    if (!last) return null;
+    const pinned = pins.get(row.number);
+    const hash = hashOf(textOf(row.body ?? ''));
+    const editedSince = history.lastEditedAt !== null && history.lastEditedAt >= last.createdAt;
+    if (pinned?.at !== last.createdAt)
+      pins.set(row.number, { at: last.createdAt, hash: editedSince ? EDITED_SINCE : hash });
+    return {
+      at: last.createdAt,
+      hash: pins.get(row.number)!.hash,
+      problem: await problemOf(last.actor?.login ?? null),
+    };
+  };
+
+  const isStale = (issue: number): boolean => {
+    const looked = lookedAt.get(issue);
+    return looked !== undefined && looked.at - looked.changed < 2000 && now() - looked.changed >= 2000;
+  };
+
+  return {
+    isStale,
+    isDue: (issues) => issues.some((issue) => isStale(issue.number)),
+    async of(rows) {
+      const found = new Map<number, Ready>();
+      for (let from = 0; from < rows.length; from += BATCH) {
+        const batch = rows.slice(from, from + BATCH);
+        const asked = await client.graphql(
+          historyQuery(batch),
+          { owner: at.owner, name: at.repo },
+          repositoryOf(historyShape),
+        );
+        for (const row of batch) {
+          lookedAt.set(row.number, { at: now(), changed: row.updated_at });
+          const history = asked.repository?.[`i${row.number}`];
+          const ready = history ? await readyOf(row, history) : null;
+          if (ready) found.set(row.number, ready);
+        }
+      }
+      return found;
+    },
+  };
+}
+
+const BATCH = 50;
+
+function historyQuery(rows: readonly IssueRow[]): string {
+  const fields = rows.map((row) => `i${row.number}: issue(number: ${row.number}) { ...history }`);
+  return `query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }
+fragment history on Issue { number lastEditedAt timelineItems(last: 100, itemTypes: [LABELED_EVENT]) { nodes {
+  ... on LabeledEvent { createdAt actor { login } label { name } } } } }`;
+}

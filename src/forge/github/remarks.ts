@@ -1,0 +1,167 @@
+/**
+ * What people say on issues and pull requests, and answers to it. Our own words are those of our account that carry a
+ * mark, and the remarks of a review that does: the operator may write under the same account without one.
+ */
+import type { Remark } from '../../core/remark.ts';
+import type { Forge } from '../forge.ts';
+import { openChecks } from './checks.ts';
+import type { Comments } from './comments.ts';
+import { textOf } from './issue.ts';
+import type { Issues } from './issues.ts';
+import { hasMark, isMarked, marked } from './marker.ts';
+import type { Place } from './place.ts';
+import type { Pulls } from './pulls.ts';
+import type { Roles } from './roles.ts';
+import { nothing, type PlacedComment, type PullFacts, placedCommentShape } from './shapes.ts';
+
+export type Remarks = Pick<Forge, 'feedback' | 'commands' | 'reply'>;
+
+export function openRemarks(parts: {
+  place: Place;
+  pulls: Pulls;
+  issues: Issues;
+  comments: Comments;
+  roles: Roles;
+}): Remarks {
+  const { place, pulls, issues, comments, roles } = parts;
+  const { client, at, self } = place;
+  const checks = openChecks(place);
+  let last: { changes: unknown; seen: number } | null = null;
+
+  const remarksOn = async (facts: PullFacts): Promise<Remark[]> => {
+    const me = await self();
+    const where = { kind: 'pull' as const, number: facts.number };
+    const isOwn = (author: { login: string } | null, body: string) => author?.login === me && isMarked(body);
+    const ownReviews = new Set(
+      facts.reviews.nodes.filter((one) => isOwn(one.author, one.body)).map((one) => one.databaseId),
+    );
+    const found: Remark[] = [];
+    for (const one of facts.comments.nodes) {
+      if (isOwn(one.author, one.body)) continue;
+      found.push({ ...(await said(one)), id: `c${one.databaseId}`, where });
+    }
+    /** A review without words of its own speaks through its first remark on a line. */
+    const silent = new Map<number, Remark['verdict']>();
+    for (const one of facts.reviews.nodes) {
+      if (one.state === 'PENDING' || ownReviews.has(one.databaseId)) continue;
+      const verdict = VERDICTS[one.state] ?? 'comment';
+      const hasRemarks = facts.reviewThreads.nodes.some(
+        (thread) => thread.comments.nodes[0]?.pullRequestReview?.databaseId === one.databaseId,
+      );
+      if (one.body.trim() === '' && hasRemarks) silent.set(one.databaseId, verdict);
+      else if (one.body.trim() !== '' || verdict !== 'comment') {
+        found.push({
+          id: `r${one.databaseId}`,
+          where,
+          author: one.author?.login ?? 'ghost',
+          mayWrite: one.authorCanPushToRepository,
+          verdict,
+          body: textOf(one.body),
+          file: null,
+          line: null,
+          headSha: one.commit?.oid ?? null,
+          at: one.submittedAt ?? 0,
+        });
+      }
+    }
+    for (const thread of facts.reviewThreads.nodes) {
+      for (const one of thread.comments.nodes) {
+        const review = one.pullRequestReview?.databaseId ?? null;
+        if (isOwn(one.author, one.body) || (review !== null && ownReviews.has(review))) continue;
+        const verdict = review === null ? undefined : silent.get(review);
+        if (review !== null) silent.delete(review);
+        found.push({
+          ...(await said(one)),
+          id: `t${one.databaseId}`,
+          where,
+          verdict: verdict ?? 'comment',
+          file: thread.path,
+          line: thread.line,
+          headSha: one.originalCommit?.oid ?? null,
+        });
+      }
+    }
+    return found.sort((a, b) => a.at - b.at);
+  };
+
+  const said = async (one: { author: { login: string } | null; body: string; createdAt: number }) => ({
+    author: one.author?.login ?? 'ghost',
+    mayWrite: one.author !== null && (await roles.mayWrite(one.author.login)),
+    verdict: 'comment' as const,
+    body: textOf(one.body),
+    file: null,
+    line: null,
+    headSha: null,
+    at: one.createdAt,
+  });
+
+  const placed = async (comment: PlacedComment): Promise<Remark> => {
+    const isThread = comment.pull_request_url !== undefined;
+    const isPull = isThread || (comment.html_url ?? '').includes('/pull/');
+    const number = Number(/\/(\d+)$/.exec(comment.pull_request_url ?? comment.issue_url ?? '')?.[1] ?? 0);
+    const words = { author: comment.user, body: comment.body, createdAt: Date.parse(comment.created_at) };
+    return {
+      ...(await said(words)),
+      id: `${isThread ? 't' : 'c'}${comment.id}`,
+      where: { kind: isPull ? 'pull' : 'issue', number },
+      file: comment.path ?? null,
+      line: comment.line ?? null,
+      headSha: comment.original_commit_id ?? null,
+    };
+  };
+
+  return {
+    async feedback(number) {
+      const facts = await pulls.facts(number);
+      if (!facts) return null;
+      return { checks: await checks.of(facts), remarks: await remarksOn(facts) };
+    },
+
+    async commands(since) {
+      const changes = await issues.changes();
+      // Whoever goes on from what was seen has dealt with it; without a change there is nothing after it.
+      if (last !== null && last.changes === changes && since >= last.seen)
+        return { remarks: [], seen: since };
+      const query = { ...at, sort: 'updated', direction: 'asc', since: new Date(since).toISOString() };
+      const listed = [
+        ...(await client.list('/repos/{owner}/{repo}/issues/comments', query, placedCommentShape)),
+        ...(await client.list('/repos/{owner}/{repo}/pulls/comments', query, placedCommentShape)),
+      ].filter((comment) => Date.parse(comment.created_at) >= since);
+      const me = await self();
+      const remarks: Remark[] = [];
+      for (const comment of listed) {
+        const isOwn = comment.user?.login === me && isMarked(comment.body);
+        if (!isOwn && /^\/loop\b/m.test(textOf(comment.body))) remarks.push(await placed(comment));
+      }
+      const seen = Math.max(since, ...listed.map((comment) => Date.parse(comment.created_at)));
+      last = { changes, seen };
+      return { remarks: remarks.sort((a, b) => a.at - b.at), seen };
+    },
+
+    async reply(to, marker, body) {
+      const id = Number(to.id.slice(1));
+      if (!to.id.startsWith('t')) return comments.ensure(to.where.number, marker, body);
+      const one = { ...at, pull_number: to.where.number };
+      const listed = await client.list(
+        '/repos/{owner}/{repo}/pulls/{pull_number}/comments',
+        one,
+        placedCommentShape,
+      );
+      const me = await self();
+      if (listed.some((comment) => comment.user?.login === me && hasMark(comment.body, marker))) return;
+      const thread = listed.find((comment) => comment.id === id);
+      if (!thread) return comments.ensure(to.where.number, marker, body);
+      await client.write(
+        'POST /repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies',
+        { ...one, comment_id: thread.in_reply_to_id ?? id, body: marked(marker, body) },
+        nothing,
+      );
+      pulls.forget(to.where.number);
+    },
+  };
+}
+
+const VERDICTS: Record<string, Remark['verdict']> = {
+  APPROVED: 'approve',
+  CHANGES_REQUESTED: 'request_changes',
+};

@@ -1,0 +1,132 @@
+/**
+ * The repository on GitHub, over git: heads are fetched into refs/forge-loop/heads/, pushes carry a lease.
+ *
+ * The token reaches git through a credential helper that reads it from the environment of that one git; it is in no
+ * address, no file, no argument and no log.
+ */
+import type { Checkpoint } from '../../core/event.ts';
+import { ForgeUnavailable, GitFailed } from '../../errors.ts';
+import type { Git, GitResult } from '../../git/git.ts';
+import { resolve, treeOf } from '../../git/objects.ts';
+
+export interface Remote {
+  /** Where a branch is there, its commits fetched; null when it does not exist. */
+  head(branch: string): Promise<Checkpoint | null>;
+  /** As `head`, but asked now, however short ago it was asked last. */
+  headNow(branch: string): Promise<Checkpoint | null>;
+  push(branch: string, sha: string, expected: string | null): Promise<'pushed' | 'moved'>;
+  /** Only while it is at `sha`. */
+  remove(branch: string, sha: string): Promise<void>;
+}
+
+/** Branches of ours; trunk is fetched beside them. */
+const OURS = 'loop/*';
+
+export function openRemote(options: {
+  git: Git;
+  url: string;
+  token(): Promise<string>;
+  trunk(): Promise<string>;
+  now(): number;
+  freshMs: number;
+}): Remote {
+  const { git, url, now } = options;
+  let fetchedAt = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<void> | null = null;
+
+  const authorized = async (args: readonly string[], allow: readonly number[] = []): Promise<GitResult> => {
+    try {
+      return await git([...HELPER, ...args], {
+        env: { FORGE_LOOP_GIT_TOKEN: await options.token() },
+        allow,
+      });
+    } catch (problem) {
+      if (!(problem instanceof GitFailed)) throw problem;
+      throw unreachable(problem.stderr, problem);
+    }
+  };
+  const unreachable = (stderr: string, cause?: unknown): ForgeUnavailable => {
+    const said = stderr.trim().split('\n').slice(-3).join(' ');
+    return new ForgeUnavailable(`git could not reach ${url}: ${said}`, null, { cause });
+  };
+
+  const fetch = async (): Promise<void> => {
+    const trunk = await options.trunk();
+    const specs = [trunk, OURS].map((name) => `+refs/heads/${name}:${tracked(name)}`);
+    const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--prune'];
+    const fetched = await authorized(['fetch', ...quiet, url, ...specs], [128]);
+    if (fetched.exitCode !== 0) {
+      if (!fetched.stderr.includes("couldn't find remote ref")) throw unreachable(fetched.stderr);
+      await git(['update-ref', '-d', tracked(trunk)]);
+    }
+    fetchedAt = now();
+  };
+  /** Whoever asks while a fetch is under way may have asked after it looked; the next one is theirs. */
+  const refresh = async (): Promise<void> => {
+    while (fetching) await fetching.catch(() => {});
+    fetching = fetch().finally(() => {
+      fetching = null;
+    });
+    return fetching;
+  };
+  const local = async (branch: string): Promise<Checkpoint | null> => {
+    const sha = await resolve(git, tracked(branch));
+    return sha === null ? null : { sha, tree: await treeOf(git, sha) };
+  };
+  const headNow = async (branch: string): Promise<Checkpoint | null> => {
+    await refresh();
+    return local(branch);
+  };
+
+  return {
+    headNow,
+    async head(branch) {
+      if (now() - fetchedAt >= options.freshMs) await refresh();
+      return local(branch);
+    },
+    async push(branch, sha, expected) {
+      const ref = `refs/heads/${branch}`;
+      const lease = `--force-with-lease=${ref}:${expected ?? ''}`;
+      const pushed = await authorized(['push', '--porcelain', lease, url, `${sha}:${ref}`], [1]);
+      if (pushed.exitCode !== 0) {
+        const at = (await headNow(branch))?.sha ?? null;
+        if (at === sha) return 'pushed';
+        if (at !== expected) return 'moved';
+        throw new ForgeUnavailable(`GitHub did not take the push to ${branch}: ${refusalIn(pushed)}`);
+      }
+      await git(['update-ref', tracked(branch), sha]);
+      return 'pushed';
+    },
+    async remove(branch, sha) {
+      const ref = `refs/heads/${branch}`;
+      const removed = await authorized(
+        ['push', '--porcelain', `--force-with-lease=${ref}:${sha}`, url, `:${ref}`],
+        [1],
+      );
+      if (removed.exitCode !== 0) {
+        await refresh();
+        return;
+      }
+      await git(['update-ref', '-d', tracked(branch)]);
+    },
+  };
+}
+
+const tracked = (branch: string): string => `refs/forge-loop/heads/${branch}`;
+
+/** The first empties the list of helpers the operator has, so that none of theirs learns or keeps the token. */
+const HELPER = [
+  '-c',
+  'credential.helper=',
+  '-c',
+  'credential.helper=!f() { test "$1" = get && printf "username=x-access-token\\npassword=%s\\n" "$FORGE_LOOP_GIT_TOKEN"; }; f',
+];
+
+function refusalIn({ stdout, stderr }: GitResult): string {
+  const line = /^!.*$/m.exec(stdout)?.[0] ?? '';
+  const remote = stderr
+    .split('\n')
+    .filter((one) => one.startsWith('remote:'))
+    .slice(0, 3);
+  return [line.split('\t').at(-1), ...remote].filter(Boolean).join(' ');
+}

@@ -1,0 +1,119 @@
+/**
+ * The critic's reviews: remarks on lines the diff shows are attached there, all others stand in the text, and whatever
+ * GitHub refuses to attach is said in the text instead. Nothing is lost.
+ *
+ * Nobody can approve or request changes on a pull request of their own account, so a review of ours is a comment there;
+ * the verdict is in its text and in the commit status `forge-loop/critic`.
+ */
+import { diffs } from '../../git/diff.ts';
+import { shownLines } from '../../git/hunks.ts';
+import type { Forge, ReviewComment } from '../forge.ts';
+import { Refused } from './client.ts';
+import type { Comments } from './comments.ts';
+import { hasMark, LONGEST, marked, within } from './marker.ts';
+import type { Place } from './place.ts';
+import type { Pulls } from './pulls.ts';
+import { nothing, reviewShape } from './shapes.ts';
+import type { Statuses } from './statuses.ts';
+
+export function openReviews(
+  place: Place,
+  pulls: Pulls,
+  comments: Comments,
+  statuses: Statuses,
+): Pick<Forge, 'postReview'> {
+  const { client, at, git, self } = place;
+
+  const isPosted = async (pull: number, marker: string): Promise<boolean> => {
+    const me = await self();
+    const listed = await client.list(
+      '/repos/{owner}/{repo}/pulls/{pull_number}/reviews',
+      { ...at, pull_number: pull },
+      reviewShape,
+    );
+    return listed.some((review) => review.user?.login === me && hasMark(review.body ?? '', marker));
+  };
+
+  return {
+    async postReview(number, review) {
+      const pull = await pulls.row(number);
+      if (!pull) return;
+      if (!(await isPosted(number, review.marker))) {
+        const event = pull.user?.login === (await self()) ? 'COMMENT' : eventFor(review.verdict);
+        const { inline, rest } = await sorted(review);
+        const post = (text: string, inline: readonly Inline[]) => {
+          const body = marked(review.marker, text);
+          const route = 'POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews';
+          const words = { commit_id: review.headSha, event, body, comments: inline };
+          return client.write(route, { ...at, pull_number: number, ...words }, nothing);
+        };
+        try {
+          await post(textOf(review, rest), inline);
+        } catch (problem) {
+          if (!(problem instanceof Refused) || problem.status !== 422) throw problem;
+          await inWords(number, review.marker, textOf(review, review.comments), post);
+        }
+      }
+      await statuses.set(review.headSha, 'forge-loop/critic', {
+        state: review.verdict === 'APPROVE' ? 'success' : 'failure',
+        description: `${review.verdict} at ${review.headSha.slice(0, 10)}`,
+      });
+      if (review.verdict === 'APPROVE' && pull.draft && pull.state === 'open')
+        await pulls.markReady(pull.node_id);
+    },
+  };
+
+  /** A head that was pushed over is not part of the pull request any more; the review is still worth reading. */
+  async function inWords(
+    number: number,
+    marker: string,
+    text: string,
+    post: (text: string, inline: readonly Inline[]) => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await post(text, []);
+    } catch (problem) {
+      if (!(problem instanceof Refused) || problem.status !== 422) throw problem;
+      await comments.ensure(number, marker, text);
+    }
+  }
+
+  async function sorted({ headSha, comments: remarks }: Parameters<Forge['postReview']>[1]): Promise<{
+    inline: Inline[];
+    rest: ReviewComment[];
+  }> {
+    const trunk = await place.remote.head(await place.trunkBranch());
+    const isHere = (await git.resolve(`${headSha}^{commit}`)) !== null;
+    const shown = trunk && isHere ? shownLines((await diffs(git, trunk.sha, headSha)).patch) : new Map();
+    const inline: Inline[] = [];
+    const rest: ReviewComment[] = [];
+    for (const comment of remarks) {
+      const { file, line, body } = comment;
+      const isShown = file !== null && line !== null && shown.get(file)?.right.has(line);
+      if (isShown) inline.push({ path: file, line, side: 'RIGHT', body: within(body, LONGEST) });
+      else rest.push(comment);
+    }
+    return { inline, rest };
+  }
+}
+
+interface Inline {
+  path: string;
+  line: number;
+  side: 'RIGHT';
+  body: string;
+}
+
+const eventFor = (verdict: string): string => (verdict === 'APPROVE' ? 'APPROVE' : 'REQUEST_CHANGES');
+
+function textOf(
+  review: { headSha: string; verdict: string; body: string },
+  rest: readonly ReviewComment[],
+): string {
+  const remarks = rest.map(({ file, line, body }) => {
+    const where = file === null ? 'general' : line === null ? `\`${file}\`` : `\`${file}:${line}\``;
+    return `- ${where}: ${body.trim().replaceAll('\n', '\n  ')}`;
+  });
+  const parts = [`**${review.verdict}** at \`${review.headSha}\``, review.body.trim(), remarks.join('\n')];
+  return parts.filter((part) => part !== '').join('\n\n');
+}

@@ -1,0 +1,45 @@
+/**
+ * Where the token comes from: WORKFLOW.md (`tracker.provider.token`, usually `$VAR`), then GITHUB_TOKEN or GH_TOKEN,
+ * then the GitHub CLI. It is asked for again when GitHub stops accepting it; a GitHub App would be one more source.
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { UserError } from '../../errors.ts';
+
+export interface TokenSource {
+  /** In words for people: where the token is from, never the token. */
+  readonly from: string;
+  read(): Promise<string>;
+}
+
+export async function findToken(options: {
+  given: string | null;
+  env: NodeJS.ProcessEnv;
+  host: string;
+}): Promise<TokenSource> {
+  const { given, env, host } = options;
+  if (given) return { from: 'tracker.provider.token', read: async () => given };
+  for (const name of ['GITHUB_TOKEN', 'GH_TOKEN']) {
+    const value = env[name];
+    if (value) return { from: name, read: async () => value };
+  }
+  const cli: TokenSource = { from: '`gh auth token`', read: () => fromCli(host, env) };
+  await cli.read();
+  return cli;
+}
+
+async function fromCli(host: string, env: NodeJS.ProcessEnv): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)('gh', ['auth', 'token', '--hostname', host], {
+      env,
+      timeout: 10_000,
+    });
+    if (stdout.trim() !== '') return stdout.trim();
+  } catch {
+    // Not installed, not logged in: both end in the same advice.
+  }
+  throw new UserError(
+    `There is no token for ${host}.`,
+    'Set GITHUB_TOKEN, or tracker.provider.token: $VAR in WORKFLOW.md, or run: gh auth login',
+  );
+}

@@ -1,0 +1,144 @@
+/** Strangers: who may start work, whose marks count, and where the token is not. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { person } from '../../../test/support/github/client.ts';
+import { openIssue } from '../../../test/support/github/issue-routes.ts';
+import { makePull } from '../../../test/support/github/pull-routes.ts';
+import { type GitHubScratch, githubScratch } from '../../../test/support/github/scratch.ts';
+import { marked } from './marker.ts';
+
+let s: GitHubScratch;
+beforeEach(async () => {
+  s = await githubScratch();
+});
+afterEach(() => s.dispose());
+
+async function branchOf(files: Record<string, string>): Promise<{ sha: string; branch: string }> {
+  const sha = await s.people.commit((await s.forge.trunk()).sha, files);
+  await s.forge.push('loop/7-a', sha, null);
+  return { sha, branch: 'loop/7-a' };
+}
+
+describe('who may start work', () => {
+  test.each([
+    ['triage', 'write', false],
+    ['write', 'write', true],
+    ['triage', 'triage', true],
+    ['write', 'maintain', false],
+    ['admin', 'maintain', true],
+  ] as const)('a label of somebody with %s where %s is asked for: %s', async (role, wanted, counts) => {
+    const forge = await s.open({ trusted: () => wanted });
+    const number = await s.people.createIssue({ title: 'T', body: 'B' });
+    const eve = person(s.github, 'eve', role);
+    await eve.post(`/issues/${number}/labels`, { labels: ['loop:ready'] });
+    const issue = (await forge.issue(number))!;
+    expect(issue.readyProblem === undefined).toBe(counts);
+    if (!counts) expect(issue.readyProblem).toContain(`added by eve, who has the role ${role}`);
+  });
+
+  it('trusts the last who added it, and nobody whose account is gone', async () => {
+    const number = await s.people.createIssue({ title: 'T', body: 'B' });
+    const eve = person(s.github, 'eve', 'triage');
+    await eve.post(`/issues/${number}/labels`, { labels: ['loop:ready'] });
+    expect((await s.forge.issue(number))?.readyProblem).toContain('eve');
+    await s.people.makeReady(number);
+    expect((await s.forge.issue(number))?.readyProblem).toBeUndefined();
+    s.github.world.users.delete('ada');
+    expect((await (await s.reopen()).issue(number))?.readyProblem).toContain('is gone');
+  });
+
+  it('notices an edit after the label even when it never saw the text before', async () => {
+    const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+    await s.people.makeReady(number);
+    await s.people.editBody(number, 'something else');
+    const issue = (await (await s.reopen()).issue(number))!;
+    expect(issue.readyHash).not.toBe(issue.bodyHash);
+    expect(issue.readyHash).not.toBeNull();
+  });
+});
+
+describe('marks', () => {
+  it('does not take a stranger’s pull request for its own, whatever branch and mark it has', async () => {
+    const { sha, branch } = await branchOf({ 'a.txt': 'a\n' });
+    const theirs = openIssue(s.github.world, 'mallory', 'Mine', marked('pull:t1', 'x'));
+    await makePull(s.github.world, theirs, {
+      headRef: branch,
+      headRepo: 'mallory/rocket',
+      baseRef: 'main',
+      head: sha,
+      draft: false,
+    });
+    const request = { issue: 7, branch, title: 'T', body: 'B', marker: 't1' };
+    const pull = await s.forge.ensurePull(request);
+    expect(pull.number).not.toBe(theirs.number);
+    expect(s.github.world.issues.get(pull.number)?.user).toBe('loop-bot');
+  });
+
+  it('adopts the open pull request of an earlier run of its own account', async () => {
+    const { branch } = await branchOf({ 'a.txt': 'a\n' });
+    const left = await s.bot.post('/pulls', { title: 'Left', head: branch, base: 'main', body: 'old' });
+    const pull = await s.forge.ensurePull({ issue: 7, branch, title: 'T', body: 'B', marker: 't1' });
+    expect(pull.number).toBe(left.number);
+  });
+
+  it('says who opened a pull request in its way', async () => {
+    const { branch } = await branchOf({ 'a.txt': 'a\n' });
+    await s.grace.post('/pulls', { title: 'Hers', head: branch, base: 'main', body: marked('pull:t1', 'x') });
+    const request = { issue: 7, branch, title: 'T', body: 'B', marker: 't1' };
+    await expect(s.forge.ensurePull(request)).rejects.toThrow(/opened by grace/);
+  });
+
+  it('counts an approval only from people with write access, their last word, and for the head they saw', async () => {
+    const { sha, branch } = await branchOf({ 'a.txt': 'a\n' });
+    const { number } = await s.forge.ensurePull({ issue: 7, branch, title: 'T', body: 'B', marker: 't1' });
+    const review = (who = s.grace, event = 'APPROVE') =>
+      who.post(`/pulls/${number}/reviews`, { event, body: 'x' });
+    await review(s.mallory);
+    expect((await s.forge.pull(number))?.approvals).toEqual([]);
+    await review();
+    expect((await s.forge.pull(number))?.approvals).toEqual([{ by: 'grace', headSha: sha }]);
+    await review(s.grace, 'REQUEST_CHANGES');
+    expect((await s.forge.pull(number))?.approvals).toEqual([]);
+    await s.forge.approvePull(number, 'Ada');
+    expect((await s.forge.pull(number))?.approvals).toEqual([{ by: 'loop-bot', headSha: sha }]);
+    await s.mallory.post(`/issues/${number}/comments`, { body: marked(`approve:${'1'.repeat(40)}`, 'x') });
+    expect((await s.forge.pull(number))?.approvals).toHaveLength(1);
+  });
+
+  it('takes what an outsider says for the words of an outsider', async () => {
+    const { branch } = await branchOf({ 'a.txt': 'a\n' });
+    const { number } = await s.forge.ensurePull({ issue: 7, branch, title: 'T', body: 'B', marker: 't1' });
+    await s.mallory.post(`/issues/${number}/comments`, { body: '/loop approve' });
+    expect((await s.forge.commands(0)).remarks).toMatchObject([{ author: 'mallory', mayWrite: false }]);
+    expect((await s.forge.feedback(number))?.remarks).toMatchObject([{ author: 'mallory', mayWrite: false }]);
+  });
+});
+
+describe('the token', () => {
+  it('is in no file of the repository and in nothing that is thrown', async () => {
+    const { branch, sha } = await branchOf({ 'a.txt': 'a\n' });
+    await s.forge.ensurePull({ issue: 7, branch, title: 'T', body: 'B', marker: 't1' });
+    s.github.world.archived = true;
+    const failures = await Promise.all(
+      [
+        s.forge.push('loop/8-b', sha, null),
+        s.forge.closePull(1, 'x'),
+        s.forge.ensureComment(1, 'm', 'x'),
+      ].map((work) => work.then(String, (error: Error) => `${error.message}\n${error.stack}`)),
+    );
+    expect(failures.join('\n')).toContain('git could not reach');
+    expect(failures.join('\n')).not.toContain(s.bot.token);
+    for (const file of filesIn(s.root)) expect(readFileSync(file).includes(s.bot.token), file).toBe(false);
+    expect(execFileSync('git', ['config', '--list'], { cwd: s.root, encoding: 'utf8' })).not.toContain(
+      'ghp_',
+    );
+  });
+});
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile());
+}
