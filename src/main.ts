@@ -159,13 +159,19 @@ async function openTools(git: Git, root: string, settings: Settings, forge: Forg
   const { hostProcesses } = await import('./process/host.ts');
   const { noSandbox } = await import('./sandbox/none.ts');
   const { renderPrompt } = await import('./config/prompt.ts');
+  const { openDialogue } = await import('./process/dialogue.ts');
+  const { claudeAgent } = await import('./agent/claude/claude.ts');
   const { commandAgent } = await import('./agent/command.ts');
   const { scriptedAgent } = await import('./agent/scripted.ts');
 
   const workspaceRoot = settings.workspace.root ?? defaultRoot();
   const makeWorkspaces = settings.workspace.kind === 'worktree' ? worktreeWorkspaces : cloneWorkspaces;
   const processes = hostProcesses();
-  const agents = [commandAgent(processes), scriptedAgent(processes)];
+  const agents = [
+    claudeAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
+    commandAgent(processes),
+    scriptedAgent(processes),
+  ];
   return {
     workspaceRoot,
     workspaces: makeWorkspaces({

@@ -50,6 +50,10 @@ describe('docs/reasons.md', () => {
       auth: true,
       network: true,
       session_lost: true,
+      context_overflow: true,
+      invalid_request: true,
+      model_unavailable: true,
+      refusal: true,
     };
     expect(tableUnder('How a turn ends').map(([name]) => name)).toEqual(Object.keys(statuses));
     const explained = tableUnder('Failure codes').map(([name]) => name);

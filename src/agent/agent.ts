@@ -53,7 +53,13 @@ export type FailureCode =
   | 'usage_limit'
   | 'auth'
   | 'network'
-  | 'session_lost';
+  | 'session_lost'
+  /** The conversation no longer fits into the model's window. */
+  | 'context_overflow'
+  /** The provider will not take this conversation as it is; sending it again would not help. */
+  | 'invalid_request'
+  | 'model_unavailable'
+  | 'refusal';
 
 export type TurnResult =
   | { status: 'finished'; text: string; structured: unknown; usageKnown: boolean }
@@ -61,12 +67,19 @@ export type TurnResult =
   | { status: 'timed_out'; message: string; usageKnown: boolean }
   | { status: 'cancelled'; usageKnown: boolean };
 
+/** What an agent is doing, in words that are the same for all of them. */
+export type Progress =
+  | { kind: 'said'; text: string }
+  | { kind: 'tool'; tool: string; detail: string }
+  | { kind: 'refused'; tool: string; detail: string; why: string }
+  | { kind: 'retrying'; why: string };
+
 export interface TurnHooks {
   signal: AbortSignal;
   onHeld(child: { pid: number; startTime: string; bootId: string }): Promise<void>;
   onUsage(report: UsageReport): void;
   /** Something came from the agent: output, a tool call. Resets the stall clock. */
-  onProgress(): void;
+  onProgress(progress?: Progress): void;
 }
 
 /** `empty`: the session exists but never had a message, so starting over loses nothing. */

@@ -5,15 +5,17 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hostProcesses } from '../process/host.ts';
 import type { TurnRequest } from './agent.ts';
 import { commandAgent } from './command.ts';
-import { type Act, agentContract } from './contract.ts';
+import { type Act, type AgentUnderTest, agentContract, programContract } from './contract.ts';
 
 const agent = commandAgent(hostProcesses());
 
-agentContract('command', {
+const subject: AgentUnderTest = {
   agent,
   performing: async (acts) => ({ command: programFor(acts) }),
   remembered: (sessionDir) => readFile(join(sessionDir, 'prompts'), 'utf8'),
-});
+};
+agentContract('command', subject);
+programContract('command', subject);
 
 /** A shell program that keeps its prompts in the session and writes its result anew whenever it grows. */
 function programFor(acts: readonly Act[]): string {

@@ -1,26 +1,25 @@
 /**
- * What every agent that runs as a program must do, whatever drives it.
+ * What every agent must do, whatever drives it; and what a program must do besides.
  *
  * An agent under test turns a list of acts into a policy: under it, one turn performs them in order.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startRunner } from '../../test/support/start-runner.ts';
+import { describe, expect, test } from 'vitest';
+import { agentStage, IDLE_POLICY } from '../../test/support/agent-stage.ts';
+import { type RunnerParts, startRunner } from '../../test/support/start-runner.ts';
 import type { AgentPolicy } from '../core/policy.ts';
-import { hostProcesses } from '../process/host.ts';
 import { processAt } from '../process/table.ts';
-import type { Agent, TurnHooks, TurnRequest, Usage, UsageReport } from './agent.ts';
+import type { Agent, Usage, UsageReport } from './agent.ts';
 
 export type Act =
-  /** Run in the workspace; when it fails, the turn fails with its exit code. */
+  /** Run in the workspace. */
   | { shell: string }
   | { say: string }
   | { answer: unknown }
   /** What the turn has used so far, told at once. */
-  | { usage: Partial<Usage>; costUsd: number };
+  | { usage: Partial<Usage>; costUsd?: number };
 
 export interface AgentUnderTest {
   agent: Agent;
@@ -28,113 +27,58 @@ export interface AgentUnderTest {
   performing(acts: readonly Act[], dir: string): Promise<Partial<AgentPolicy>>;
   /** Every prompt the session knows, oldest first. */
   remembered(sessionDir: string): Promise<string>;
+  /** What a runner in a process of its own needs to make this agent. */
+  runner?: RunnerParts;
 }
 
 export function agentContract(name: string, subject: AgentUnderTest): void {
   describe(`agent ${name}`, () => {
-    const { agent } = subject;
-    const processes = hostProcesses();
-    let dir: string;
-    let workspace: string;
-    let task: string;
-
-    beforeEach(async () => {
-      dir = await mkdtemp(join(tmpdir(), 'forge-agent-'));
-      workspace = join(dir, 'work space');
-      task = `task-${Math.random().toString(36).slice(2)}`;
-      await mkdir(workspace);
-    });
-    afterEach(async () => {
-      await processes.stop(task, []);
-      await rm(dir, { recursive: true, force: true });
-    });
-
-    const turnOf = async (acts: readonly Act[], change: Partial<TurnRequest> = {}): Promise<TurnRequest> => ({
-      task,
-      issue: 7,
-      role: 'coder',
-      turn: 1,
-      cwd: workspace,
-      prompt: 'Do the thing.\n',
-      sessionId: 's-1',
-      sessionDir: join(dir, 'sessions', 's-1'),
-      resume: false,
-      policy: {
-        ...IDLE_POLICY,
-        kind: agent.kind,
-        ...(await subject.performing(acts, dir)),
-        ...change.policy,
-      },
-      identity: { name: 'Ada', email: 'ada@example.com' },
-      home: join(dir, 'home'),
-      logPath: join(dir, 'logs', 'turn.log'),
-      mark: task,
-      ...change,
-    });
-
-    const watched = (change: Partial<TurnHooks> = {}) => {
-      const reports: UsageReport[] = [];
-      let progress = 0;
-      const hooks: TurnHooks = {
-        signal: new AbortController().signal,
-        onHeld: async () => {},
-        onUsage: (report) => reports.push(report),
-        onProgress: () => {
-          progress += 1;
-        },
-        ...change,
-      };
-      return { hooks, reports, progress: () => progress };
-    };
-
-    const inWorkspace = (file: string) => join(workspace, file);
-    const appeared = (file: string) =>
-      expect.poll(() => existsSync(inWorkspace(file)), { timeout: 20_000 }).toBe(true);
-    const pidIn = async (file: string) => Number(await readFile(inWorkspace(file), 'utf8'));
+    const { agent, runner: parts = {} } = subject;
+    const { turnOf, watched, inWorkspace, appeared, pidIn, processes, ...at } = agentStage(subject);
     const isRunning = (pid: number) => processAt(pid) !== null;
 
     test('a turn runs in the workspace with the prompt and its name, and returns one result', async () => {
-      const report = { verdict: 'APPROVE', findings: [] };
       const acts: Act[] = [
         {
           shell: 'pwd > where; env | grep ^FORGE_ | sort > environment; git var GIT_AUTHOR_IDENT > identity',
         },
         { say: 'all done' },
-        { answer: report },
         { usage: { input: 10, output: 5 }, costUsd: 0.5 },
       ];
       const { hooks, progress } = watched();
-      const turn = await turnOf(acts, { turn: 3, role: 'critic' });
+      const turn = await turnOf(acts, { turn: 3 });
       const result = await agent.run(turn, hooks);
-      expect(result).toEqual({ status: 'finished', text: 'all done', structured: report, usageKnown: true });
-      expect(await readFile(inWorkspace('where'), 'utf8')).toBe(`${workspace}\n`);
+      expect(result).toEqual({ status: 'finished', text: 'all done', structured: null, usageKnown: true });
+      expect(await readFile(inWorkspace('where'), 'utf8')).toBe(`${at.workspace()}\n`);
       expect(await readFile(inWorkspace('identity'), 'utf8')).toContain('Ada <ada@example.com>');
       const environment = await readFile(inWorkspace('environment'), 'utf8');
       expect(environment.split('\n').filter((line) => !/^FORGE_(RESULT|SCRIPT|LAUNCH)=/.test(line))).toEqual([
         'FORGE_ISSUE=7',
-        `FORGE_MARK=${task}`,
+        `FORGE_MARK=${at.task()}`,
         'FORGE_RESUME=0',
-        'FORGE_ROLE=critic',
+        'FORGE_ROLE=coder',
         `FORGE_SESSION_DIR=${turn.sessionDir}`,
-        'FORGE_SESSION_ID=s-1',
-        `FORGE_TASK=${task}`,
+        `FORGE_SESSION_ID=${turn.sessionId}`,
+        `FORGE_TASK=${at.task()}`,
         'FORGE_TURN=3',
         '',
       ]);
-      expect(/^FORGE_RESULT=(.*)$/m.exec(environment)?.[1]).not.toContain(workspace);
       expect(await subject.remembered(turn.sessionDir)).toContain('Do the thing.');
       expect(progress()).toBeGreaterThan(0);
     });
 
-    test('a wanted shape of the answer is handed over as a file outside the workspace', async () => {
-      const outputSchema = { type: 'object', required: ['verdict'] };
-      const acts: Act[] = [
-        { shell: 'cat "$FORGE_OUTPUT_SCHEMA" > shape; echo "$FORGE_OUTPUT_SCHEMA" > where' },
-      ];
-      const turn = await turnOf(acts, { role: 'critic', outputSchema });
-      expect(await agent.run(turn, watched().hooks)).toMatchObject({ status: 'finished' });
-      expect(JSON.parse(await readFile(inWorkspace('shape'), 'utf8'))).toEqual(outputSchema);
-      expect(await readFile(inWorkspace('where'), 'utf8')).not.toContain(workspace);
+    test('a critic returns its answer as a structure', async () => {
+      const report = { verdict: 'APPROVE', findings: [] };
+      const outputSchema = {
+        type: 'object',
+        properties: { verdict: { type: 'string' } },
+        required: ['verdict'],
+      };
+      const turn = await turnOf([{ answer: report }], { role: 'critic', outputSchema });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({
+        status: 'finished',
+        structured: report,
+      });
     });
 
     test('nothing runs when its record is refused, and the session stays empty', async () => {
@@ -149,7 +93,7 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
 
     test('nothing runs when the runner is killed before the record is durable', async () => {
       const turn = await turnOf([{ shell: 'touch ran' }]);
-      const runner = await startRunner({ release: false, agent: agent.kind, turn });
+      const runner = await startRunner({ ...parts, release: false, agent: agent.kind, turn });
       expect(isRunning(runner.child.pid)).toBe(true);
       runner.kill();
       await expect.poll(() => isRunning(runner.child.pid), { timeout: 20_000 }).toBe(false);
@@ -159,12 +103,11 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
 
     test('what a killed runner left running is found and stopped (dispatch 37)', async () => {
       const turn = await turnOf([{ shell: LEAVE_THE_GROUP }]);
-      const runner = await startRunner({ release: true, agent: agent.kind, turn });
+      const runner = await startRunner({ ...parts, release: true, agent: agent.kind, turn });
       await appeared('stayed');
       runner.kill();
       const pids = [await pidIn('stayed'), await pidIn('left')];
-      expect(pids.filter(isRunning)).toEqual(pids);
-      await processes.stop(task, [{ ...runner.child, task, purpose: 'turn' }]);
+      await processes.stop(at.task(), [{ ...runner.child, task: at.task(), purpose: 'turn' }]);
       expect(pids.filter(isRunning)).toEqual([]);
       expect(await agent.probeSession(turn)).toBe('resumable');
     });
@@ -196,7 +139,7 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
         watched().hooks,
       );
       expect(result).toMatchObject({ status: 'timed_out', usageKnown: false });
-      expect(await processes.stop(task, [])).toEqual([]);
+      expect(await processes.stop(at.task(), [])).toEqual([]);
     });
 
     test('a resumed session has its directory and what was said before', async () => {
@@ -220,21 +163,21 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
 
     test('usage is told while the turn runs, as deltas under keys of their own that add up to the total', async () => {
       const acts: Act[] = [
-        { usage: { input: 100, output: 10 }, costUsd: 0.25 },
+        { usage: { input: 100, output: 10 } },
         { shell: WAIT_FOR_GO },
-        { usage: { input: 150, output: 40, cacheRead: 7, cacheWrite: 3, reasoning: 2 }, costUsd: 1 },
+        { usage: { input: 150, output: 40, cacheRead: 7, cacheWrite: 3, reasoning: 2 } },
       ];
       const { hooks, reports } = watched();
-      const running = agent.run(await turnOf(acts), hooks);
+      const turn = await turnOf(acts);
+      const running = agent.run(turn, hooks);
       await expect.poll(() => reports.length, { timeout: 20_000 }).toBe(1);
-      expect(reports[0]).toMatchObject({ input: 100, output: 10, cacheRead: 0, costUsd: 0.25, model: 'm-1' });
+      expect(reports[0]).toMatchObject({ input: 100, output: 10, cacheRead: 0, model: turn.policy.model });
       await writeFile(inWorkspace('go'), '');
       expect(await running).toMatchObject({ status: 'finished', usageKnown: true });
       expect(new Set(reports.map((report) => report.key)).size).toBe(reports.length);
-      const sum = (key: keyof Usage | 'costUsd') =>
-        reports.reduce((total, report) => total + (report[key] ?? 0), 0);
-      const totals = { input: 150, output: 40, cacheRead: 7, cacheWrite: 3, reasoning: 2, costUsd: 1 };
-      for (const [key, total] of Object.entries(totals)) expect(sum(key as keyof Usage)).toBe(total);
+      const totals = { input: 150, output: 40, cacheRead: 7, cacheWrite: 3, reasoning: 2 };
+      for (const [key, total] of Object.entries(totals))
+        expect(sumOf(reports, key as keyof Usage)).toBe(total);
     });
 
     test('a budget can stop a turn in flight, and what was used until then is told (dispatch 28)', async () => {
@@ -247,14 +190,82 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
           budget.abort();
         },
       });
-      const acts: Act[] = [
-        { usage: { output: 9_000 }, costUsd: 3 },
-        { shell: WAIT_FOR_GO },
-        { shell: 'touch ran' },
-      ];
+      const acts: Act[] = [{ usage: { output: 9_000 } }, { shell: WAIT_FOR_GO }, { shell: 'touch ran' }];
       expect(await agent.run(await turnOf(acts), hooks)).toEqual({ status: 'cancelled', usageKnown: false });
-      expect(told).toMatchObject([{ output: 9_000, costUsd: 3 }]);
+      expect(told).toMatchObject([{ output: 9_000 }]);
       expect(existsSync(inWorkspace('ran'))).toBe(false);
+    });
+
+    test('no agent is started outside its workspace (dispatch 18)', async () => {
+      const dir = at.dir();
+      const elsewhere = join(dir, 'elsewhere');
+      await mkdir(elsewhere);
+      await symlink(elsewhere, join(dir, 'link'));
+      for (const cwd of [join(dir, 'missing'), join(dir, 'link'), 'relative']) {
+        const result = await agent.run(await turnOf([{ shell: 'touch ran' }], { cwd }), watched().hooks);
+        expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+        expect(result).toHaveProperty('message', expect.stringContaining(cwd));
+      }
+      expect(existsSync(join(elsewhere, 'ran'))).toBe(false);
+    });
+
+    test('a session inside the workspace is refused: its data would become part of the change', async () => {
+      const turn = await turnOf([{ shell: 'touch ran' }], { sessionDir: inWorkspace('.session') });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({
+        status: 'failed',
+        code: 'could_not_start',
+      });
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+    });
+
+    test('it never throws: a log that can not be opened is a failed turn', async () => {
+      const turn = await turnOf([{ shell: 'touch ran' }], { logPath: '/dev/null/turn.log' });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({
+        status: 'failed',
+        code: 'could_not_start',
+      });
+    });
+  });
+}
+
+/** What holds for an agent that is a program with an exit code and an output of its own. */
+export function programContract(name: string, subject: AgentUnderTest): void {
+  describe(`program ${name}`, () => {
+    const { agent, runner: parts = {} } = subject;
+    const { turnOf, watched, inWorkspace, appeared, pidIn, processes, ...at } = agentStage(subject);
+    const isRunning = (pid: number) => processAt(pid) !== null;
+
+    test('what it started lives on when the runner is killed, until it is stopped (dispatch 37)', async () => {
+      const turn = await turnOf([{ shell: LEAVE_THE_GROUP }]);
+      const runner = await startRunner({ ...parts, release: true, agent: agent.kind, turn });
+      await appeared('stayed');
+      runner.kill();
+      const pids = [await pidIn('stayed'), await pidIn('left')];
+      expect(pids.filter(isRunning)).toEqual(pids);
+      await processes.stop(at.task(), [{ ...runner.child, task: at.task(), purpose: 'turn' }]);
+      expect(pids.filter(isRunning)).toEqual([]);
+    });
+
+    test('a wanted shape of the answer is handed over as a file outside the workspace', async () => {
+      const outputSchema = { type: 'object', required: ['verdict'] };
+      const acts: Act[] = [
+        { shell: 'cat "$FORGE_OUTPUT_SCHEMA" > shape; echo "$FORGE_OUTPUT_SCHEMA" > where' },
+      ];
+      const turn = await turnOf(acts, { role: 'critic', outputSchema });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({ status: 'finished' });
+      expect(JSON.parse(await readFile(inWorkspace('shape'), 'utf8'))).toEqual(outputSchema);
+      expect(await readFile(inWorkspace('where'), 'utf8')).not.toContain(at.workspace());
+    });
+
+    test('its result is outside the workspace, and the cost it names is told', async () => {
+      const acts: Act[] = [
+        { usage: { output: 5 }, costUsd: 0.5 },
+        { shell: 'echo "$FORGE_RESULT" > result' },
+      ];
+      const { hooks, reports } = watched();
+      expect(await agent.run(await turnOf(acts), hooks)).toMatchObject({ status: 'finished' });
+      expect(await readFile(inWorkspace('result'), 'utf8')).not.toContain(at.workspace());
+      expect(reports).toMatchObject([{ output: 5, costUsd: 0.5, model: 'm-1' }]);
     });
 
     test('a turn whose program failed is a failure, whatever its result says (dispatch 27)', async () => {
@@ -285,35 +296,6 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       expect(peak - before).toBeLessThan(bytes * 1.5);
     });
 
-    test('no agent is started outside its workspace (dispatch 18)', async () => {
-      const elsewhere = join(dir, 'elsewhere');
-      await mkdir(elsewhere);
-      await symlink(elsewhere, join(dir, 'link'));
-      for (const cwd of [join(dir, 'missing'), join(dir, 'link'), 'relative']) {
-        const result = await agent.run(await turnOf([{ shell: 'touch ran' }], { cwd }), watched().hooks);
-        expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
-        expect(result).toHaveProperty('message', expect.stringContaining(cwd));
-      }
-      expect(existsSync(join(elsewhere, 'ran'))).toBe(false);
-    });
-
-    test('a session inside the workspace is refused: its data would become part of the change', async () => {
-      const turn = await turnOf([{ shell: 'touch ran' }], { sessionDir: join(workspace, '.session') });
-      expect(await agent.run(turn, watched().hooks)).toMatchObject({
-        status: 'failed',
-        code: 'could_not_start',
-      });
-      expect(existsSync(inWorkspace('ran'))).toBe(false);
-    });
-
-    test('it never throws: a log that can not be opened is a failed turn', async () => {
-      const turn = await turnOf([{ shell: 'touch ran' }], { logPath: '/dev/null/turn.log' });
-      expect(await agent.run(turn, watched().hooks)).toMatchObject({
-        status: 'failed',
-        code: 'could_not_start',
-      });
-    });
-
     test('without configuration it says what to set, and a turn fails with the same words', async () => {
       expect(await agent.unavailable((await turnOf([])).policy)).toBeNull();
       const policy = { ...IDLE_POLICY, kind: agent.kind };
@@ -325,14 +307,8 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
   });
 }
 
-const IDLE_POLICY: AgentPolicy = {
-  kind: '',
-  command: null,
-  script: null,
-  model: 'm-1',
-  turnTimeoutMs: 60_000,
-  stallTimeoutMs: 60_000,
-};
+export const sumOf = (reports: readonly UsageReport[], kind: keyof Usage | 'costUsd'): number =>
+  reports.reduce((total, report) => total + (report[kind] ?? 0), 0);
 
 /** One process in a session of its own, one in the group; both wait for ever. */
 const LEAVE_THE_GROUP = [

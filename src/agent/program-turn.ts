@@ -13,13 +13,13 @@
  * flight, and a kill loses little of the account.
  */
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
-import { childEnvironment } from '../process/environment.ts';
 import type { LaunchResult, Processes } from '../process/process.ts';
 import type { FailureCode, TurnHooks, TurnRequest, TurnResult } from './agent.ts';
 import { type ResultReading, readResult } from './result-file.ts';
+import { preparePlaces, turnEnvironment } from './turn-place.ts';
 import { type UsageMeter, usageMeter } from './usage-meter.ts';
 
 export interface Program {
@@ -38,10 +38,7 @@ export async function runProgram(
   hooks: TurnHooks,
 ): Promise<TurnResult> {
   try {
-    await mustBeWorkspace(turn);
-    await mkdir(turn.home, { recursive: true });
-    // A resumed session has its directory; making one would hide that it was lost.
-    if (!turn.resume) await mkdir(turn.sessionDir, { recursive: true });
+    await preparePlaces(turn);
     const resultPath = await freshResultPath(turn);
     const schemaPath = turn.outputSchema ? join(dirname(resultPath), 'output-schema.json') : null;
     if (schemaPath) await writeFile(schemaPath, JSON.stringify(turn.outputSchema));
@@ -50,9 +47,10 @@ export async function runProgram(
     const ended = await processes.launch({
       argv: program.argv,
       cwd: turn.cwd,
-      env: environmentOf(turn, resultPath, {
+      env: turnEnvironment(turn, {
         ...program.env,
         ...(schemaPath ? { FORGE_OUTPUT_SCHEMA: schemaPath } : {}),
+        FORGE_RESULT: resultPath,
       }),
       stdin: turn.prompt,
       logPath: turn.logPath,
@@ -121,41 +119,12 @@ const failed = (code: FailureCode, message: string, usageKnown: boolean): TurnRe
   usageKnown,
 });
 
-function environmentOf(turn: TurnRequest, resultPath: string, more: Record<string, string> = {}) {
-  const extra: Record<string, string> = {
-    ...more,
-    FORGE_ROLE: turn.role,
-    FORGE_TASK: turn.task,
-    FORGE_TURN: String(turn.turn),
-    FORGE_SESSION_ID: turn.sessionId,
-    FORGE_SESSION_DIR: turn.sessionDir,
-    FORGE_RESUME: turn.resume ? '1' : '0',
-    FORGE_RESULT: resultPath,
-  };
-  if (turn.issue != null) extra.FORGE_ISSUE = String(turn.issue);
-  return childEnvironment({ home: turn.home, mark: turn.mark, identity: turn.identity, extra });
-}
-
 /** A directory of its own beside the session's, so that a program may write aside and rename. */
 async function freshResultPath(turn: TurnRequest): Promise<string> {
   const results = join(dirname(turn.sessionDir), `${basename(turn.sessionDir)}-results`);
   const dir = join(results, `${turn.turn}-${randomUUID()}`);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   return join(await realpath(dir), 'result.json');
-}
-
-async function mustBeWorkspace(turn: TurnRequest): Promise<void> {
-  const found = await lstat(turn.cwd).catch(() => null);
-  if (!isAbsolute(turn.cwd) || !found?.isDirectory()) {
-    throw new Error(`the workspace ${turn.cwd} is not a directory, so no agent was started`);
-  }
-  for (const ours of [turn.sessionDir, turn.home, turn.logPath]) {
-    if (!relative(turn.cwd, ours).startsWith('..')) {
-      throw new Error(
-        `${ours} lies inside the workspace ${turn.cwd}, where the agent's changes are taken from`,
-      );
-    }
-  }
 }
 
 /** Returns a function that stops looking, after the look in progress. */

@@ -8,12 +8,12 @@ import { stringify } from 'yaml';
 import { hostProcesses } from '../process/host.ts';
 import { processAt } from '../process/table.ts';
 import type { TurnRequest, UsageReport } from './agent.ts';
-import { type Act, agentContract } from './contract.ts';
+import { type Act, type AgentUnderTest, agentContract, programContract } from './contract.ts';
 import { scriptedAgent } from './scripted.ts';
 
 const agent = scriptedAgent(hostProcesses());
 
-agentContract('scripted', {
+const subject: AgentUnderTest = {
   agent,
   async performing(acts, dir) {
     const script = join(dir, 'script.yaml');
@@ -21,7 +21,9 @@ agentContract('scripted', {
     return { script };
   },
   remembered: (sessionDir) => readFile(join(sessionDir, 'transcript.jsonl'), 'utf8'),
-});
+};
+agentContract('scripted', subject);
+programContract('scripted', subject);
 
 const stepFor = (act: Act) => ('usage' in act ? { usageNow: { ...act.usage, costUsd: act.costUsd } } : act);
 

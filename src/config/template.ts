@@ -44,6 +44,7 @@ ${DEFAULT_PROMPTS.task}`;
 }
 
 function agentLine({ agentKind, agentCommand, agentScript }: TemplateChoices): string {
+  if (agentKind === 'claude') return '  # Sign-in, models and limits: docs/agents.md.\n  # model: sonnet';
   if (agentKind === 'scripted') {
     return agentScript
       ? `  script: ${JSON.stringify(agentScript)}`

@@ -220,6 +220,23 @@ describe('a turn that broke', () => {
     expect(ended(play)).toEqual(['abandoned', 'crash_recovery_failed']);
   });
 
+  test.each(['context_overflow', 'invalid_request'])('a session that ends with %s is not resumed', (code) => {
+    const play = running()
+      .worked('c1', 'fail')
+      .turn('failed', { code, message: 'no longer fits' })
+      .checkpoint('c1');
+    expect(ended(play)).toEqual(['abandoned', 'crash_recovery_failed']);
+    expect(play.task.why).toContain('no longer fits');
+    const other = running({ recovery: { onLostSession: 'fresh_session' } }).worked('c1', 'fail');
+    other.turn('failed', { code }).checkpoint('c1');
+    expect(other.run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
+  });
+
+  test('a turn stopped before its session had a message begins again with the whole prompt', () => {
+    const play = running().turn('interrupted', { sessionEmpty: true }).checkpoint('base', { empty: true });
+    expect(play.run()).toMatchObject({ sessionId: 's2', prompt: 'task' });
+  });
+
   test('with `on_lost_session: fresh_session` the next one gets the hand-over with the issue', () => {
     const play = running({ recovery: { onLostSession: 'fresh_session' } }).worked('c1', 'fail');
     play.turn('failed', { code: 'session_lost' }).checkpoint('c1');

@@ -2,6 +2,11 @@
 import type { Candidate, Checkpoint, TurnStatus } from './event.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 
+/** Codes of a failed turn after which its conversation can't be gone on with: it is gone, too long, or refused as it is. */
+const SESSION_ENDING = ['session_lost', 'context_overflow', 'invalid_request'];
+
+export const endsSession = (code: string | null): boolean => SESSION_ENDING.includes(code ?? '');
+
 export type Outcome =
   | { kind: 'done' }
   | { kind: 'workspace'; path: string; baseSha: string }
@@ -23,6 +28,8 @@ export type Outcome =
       retryAt: number | null;
       durationMs: number;
       usageKnown: boolean;
+      /** The session it was to open never had a message: there is nothing to go on with. */
+      sessionEmpty?: boolean;
     }
   /** `bases` are the runs on the base commit that were made for it. */
   | { kind: 'gate'; evidence: Evidence; bases: BaseRun[] }

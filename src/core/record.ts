@@ -3,7 +3,7 @@ import type { Action } from './action.ts';
 import { updatePull } from './decision.ts';
 import { event, type Feedback, type NewEvent } from './event.ts';
 import { afterRound, type Finding } from './findings.ts';
-import type { Outcome } from './outcome.ts';
+import { endsSession, type Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { fence } from './prompts.ts';
 import type { RecordedVerdict, Task } from './task.ts';
@@ -130,7 +130,7 @@ function recordTurn(
   });
   if (role === 'coder') {
     const lost =
-      code === 'session_lost' || neverBegan(action, code)
+      endsSession(code) || neverBegan(action, code) || outcome.sessionEmpty
         ? [event('session_lost', { sessionId, why: message })]
         : [];
     const told = status === 'finished' ? delivered(task) : [];

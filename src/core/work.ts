@@ -18,6 +18,7 @@ import {
 import { abandon, finish } from './ending.ts';
 import { type Checkpoint, event, type HoldReason, type NewEvent, type PromptKind } from './event.ts';
 import { gateDigest, holdsFor } from './gate.ts';
+import { endsSession } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { gateFailureText } from './prompts.ts';
 import { backoffMs } from './schedule.ts';
@@ -177,10 +178,12 @@ export function afterBrokenTurn(
   now: number,
 ): Decision {
   const { streaks } = task;
-  if (last.code === 'session_lost') {
+  if (endsSession(last.code)) {
     if (policy.recovery.onLostSession === 'fresh_session')
       return nextTurn(task, facts, policy, now, stillOpen(task, last));
-    return finish(task, abandon('crash_recovery_failed', 'the session is lost'), facts, policy, now);
+    const why =
+      last.code === 'session_lost' ? 'the session is lost' : `the session can't go on: ${last.message}`;
+    return finish(task, abandon('crash_recovery_failed', why), facts, policy, now);
   }
   if (last.code === 'workspace_refused')
     return finish(task, abandon('workspace_failed', last.message), facts, policy, now);

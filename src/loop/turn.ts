@@ -120,7 +120,13 @@ export async function runTurn(
 
     const hold = processRecorder(ports, task.id, lease, `${action.role} turn ${action.turn}`);
     const pending: Promise<void>[] = [];
-    const result = await ports.agentFor(action.role).run(
+    const agent = ports.agentFor(action.role);
+    const session = {
+      sessionId: action.sessionId,
+      sessionDir: ports.places.session(task.id, action.sessionId),
+    };
+    const resume = action.role === 'coder' && action.prompt !== 'task' && action.prompt !== 'handover';
+    const result = await agent.run(
       {
         task: task.id,
         issue: task.issue,
@@ -128,9 +134,8 @@ export async function runTurn(
         turn: action.turn,
         cwd,
         prompt,
-        sessionId: action.sessionId,
-        sessionDir: ports.places.session(task.id, action.sessionId),
-        resume: action.role === 'coder' && action.prompt !== 'task' && action.prompt !== 'handover',
+        ...session,
+        resume,
         policy: policy.agents[action.role],
         identity: await ports.identity(),
         home: ports.places.home(task.id),
@@ -154,7 +159,10 @@ export async function runTurn(
     );
     await Promise.all(pending);
     await hold.forget();
-    return outcomeOf(result);
+    const outcome = outcomeOf(result);
+    if (resume || outcome.status === 'finished') return outcome;
+    const sessionEmpty = (await agent.probeSession(session)) === 'empty';
+    return { ...outcome, sessionEmpty };
   }
 
   function outcomeOf(result: TurnResult): TurnOutcome {

@@ -6,7 +6,7 @@ import { workflowTemplate } from '../config/template.ts';
 import type { Context } from '../context.ts';
 
 export interface InitChoices {
-  agent: 'command' | 'scripted';
+  agent: 'claude' | 'command' | 'scripted';
   command?: string | undefined;
   script?: string | undefined;
   gate?: string[] | undefined;

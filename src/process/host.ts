@@ -1,8 +1,7 @@
 /**
  * Children as processes of this machine.
  *
- * The held child is a shell that waits for the word `go` on its fourth file and then becomes the program, keeping its
- * pid. When the runner dies first, the shell reads the end of the file instead and exits: nothing ran.
+ * The held child (held.ts) becomes the program when its record is durable, keeping its pid.
  *
  * A launch leaves nothing behind. When the child has ended, for whatever reason, so does everything it started: its
  * process group, and whoever left the group but still carries its mark. A process that left the group *and* cleared
@@ -10,17 +9,16 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { ProcessRecord } from '../store/store.ts';
 import { extinguish } from './extinguish.ts';
+import { HELD, type Introduction, introduced } from './held.ts';
 import { collectOutput } from './output.ts';
 import { LAUNCH, type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
 import { openStreams, type Streams } from './streams.ts';
 import { bootId, processAt } from './table.ts';
 
-const HELD = 'read -r go <&3 && [ "$go" = go ] && exec 3<&- && exec "$@"';
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function hostProcesses(): Processes {
@@ -87,7 +85,7 @@ async function live(request: LaunchRequest): Promise<Partial<LaunchResult>> {
 interface Held {
   child: ChildProcess;
   pid: number;
-  startTime: string;
+  introduction: Introduction;
   /** Writing `go` here lets the child run; closing it ends the child. */
   gate: Writable;
   exited: Promise<{ code: number | null; signal: string | null }>;
@@ -107,11 +105,8 @@ async function hold(request: LaunchRequest, streams: Streams, mark: string): Pro
     const gate = child.stdio[3] as Writable;
     // A child that was killed while held has nobody to read the word.
     gate?.on('error', () => {});
-    await once(child, 'spawn');
-    const pid = child.pid as number;
-    const startTime = processAt(pid)?.startTime;
-    if (startTime === undefined) throw new Error(`the child ${pid} ended while it was held`);
-    return { child, pid, startTime, gate, exited };
+    const introduction = await introduced(child);
+    return { child, introduction, pid: introduction.pid, gate, exited };
   } finally {
     streams.handOver();
   }
@@ -120,7 +115,7 @@ async function hold(request: LaunchRequest, streams: Streams, mark: string): Pro
 /** Why the child may not run; null when its record is durable and nobody has cancelled. */
 async function refusal(request: LaunchRequest, held: Held): Promise<Partial<LaunchResult> | null> {
   try {
-    await request.onHeld({ pid: held.pid, startTime: held.startTime, bootId: bootId() });
+    await request.onHeld(held.introduction);
   } catch (error) {
     return { spawnError: `not started, because it could not be recorded: ${(error as Error).message}` };
   }

@@ -2,8 +2,10 @@
  * A runner in a process of its own, so that a test can kill it: starts one child, says who it is on stdout once it is
  * held, and then lets it go or holds it for ever.
  */
+import { claudeAgent } from '../../src/agent/claude/claude.ts';
 import { commandAgent } from '../../src/agent/command.ts';
 import { scriptedAgent } from '../../src/agent/scripted.ts';
+import { openDialogue } from '../../src/process/dialogue.ts';
 import { hostProcesses } from '../../src/process/host.ts';
 import type { RunnerJob } from './start-runner.ts';
 
@@ -18,8 +20,12 @@ setInterval(() => {}, 60_000);
 if ('launch' in job) {
   await hostProcesses().launch({ ...job.launch, signal, onHeld });
 } else {
-  const agent = [commandAgent, scriptedAgent]
-    .map((make) => make(hostProcesses()))
-    .find(({ kind }) => kind === job.agent);
+  const { operator = {}, packagePath = '' } = job;
+  const agents = [
+    commandAgent(hostProcesses()),
+    scriptedAgent(hostProcesses()),
+    claudeAgent({ open: openDialogue, operator, now: Date.now, load: () => import(packagePath) }),
+  ];
+  const agent = agents.find(({ kind }) => kind === job.agent);
   await agent?.run(job.turn, { signal, onHeld, onUsage() {}, onProgress() {} });
 }

@@ -8,10 +8,14 @@ import type { TurnRequest } from '../../src/agent/agent.ts';
 import type { LaunchRequest } from '../../src/process/process.ts';
 import { compiled } from './compiled.ts';
 
-export type RunnerJob = { release: boolean } & (
-  | { launch: Omit<LaunchRequest, 'signal' | 'onHeld' | 'onOutput'> }
-  | { agent: string; turn: TurnRequest }
-);
+/** For an agent that is installed apart: where its package is, and the environment its credential is in. */
+export interface RunnerParts {
+  packagePath?: string;
+  operator?: Record<string, string>;
+}
+
+export type RunnerJob = { release: boolean } & RunnerParts &
+  ({ launch: Omit<LaunchRequest, 'signal' | 'onHeld' | 'onOutput'> } | { agent: string; turn: TurnRequest });
 
 export interface StartedRunner {
   pid: number;

@@ -23,9 +23,9 @@ export interface Program {
 
 export function startProgram(
   args: readonly string[],
-  options: { cwd: string; env: Record<string, string>; input?: string },
+  options: { cwd: string; env: Record<string, string>; input?: string; program?: string },
 ): Program {
-  const child: ChildProcess = spawn(process.execPath, [PROGRAM, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [options.program ?? PROGRAM, ...args], {
     cwd: options.cwd,
     env: options.env,
     stdio: 'pipe',

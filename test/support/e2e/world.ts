@@ -109,7 +109,8 @@ export const test = plainTest.extend<{ world: World }>({
   },
 });
 
-export function makeWorld(): World {
+/** `program`: another installation than this checkout. `env`: what the operator has besides. */
+export function makeWorld(given: { program?: string; env?: Record<string, string> } = {}): World {
   const folder = mkdtempSync(join(tmpdir(), 'forge loop å∂ 世界-'));
   const root = join(folder, 'my répo');
   const stateHome = join(folder, 'state home');
@@ -122,6 +123,7 @@ export function makeWorld(): World {
     GIT_CONFIG_NOSYSTEM: '1',
     NO_COLOR: '1',
     LANG: 'C.UTF-8',
+    ...given.env,
   };
   const programs: Program[] = [];
   const undone: (() => void)[] = [];
@@ -198,13 +200,13 @@ export function makeWorld(): World {
     return git('rev-parse', 'HEAD').trim();
   }
 
-  function settings(given: Json): void {
+  function settings(changed: Json): void {
     const usual: Json = {
       polling: { interval_ms: 100 },
       agent: { kind: 'scripted', script: scriptPath },
       gate: { commands: ['ls done-*.txt'] },
     };
-    for (const [key, value] of Object.entries(given)) {
+    for (const [key, value] of Object.entries(changed)) {
       const before = usual[key];
       usual[key] = isMap(before) && isMap(value) ? { ...before, ...value } : value;
     }
@@ -216,8 +218,8 @@ export function makeWorld(): World {
     writeFileSync(scriptPath, JSON.stringify({ rules: [...rules, APPROVE], default: DO_THE_ISSUE }));
   }
 
-  async function issue(given: Parameters<World['issue']>[0]): Promise<number> {
-    const { title = 'Write the file', body = 'It must contain `done`.', ready = true, args = [] } = given;
+  async function issue(asked: Parameters<World['issue']>[0]): Promise<number> {
+    const { title = 'Write the file', body = 'It must contain `done`.', ready = true, args = [] } = asked;
     const command = ['issue', 'new', '--title', title, '--body-file', '-', '--json', ...args];
     const ended = await start([...command, ...(ready ? ['--ready'] : [])], body).ended;
     if (ended.code !== 0) throw new Error(`issue new failed: ${ended.stderr}`);
@@ -235,7 +237,12 @@ export function makeWorld(): World {
   }
 
   function start(args: readonly string[], input?: string): Program {
-    const program = startProgram(args, { cwd: root, env, ...(input === undefined ? {} : { input }) });
+    const program = startProgram(args, {
+      cwd: root,
+      env,
+      ...(input === undefined ? {} : { input }),
+      ...(given.program === undefined ? {} : { program: given.program }),
+    });
     programs.push(program);
     return program;
   }

@@ -203,5 +203,6 @@ const usageOf = ({ input, output, cacheRead, cacheWrite, reasoning }: Answer['us
   cache_read_input_tokens: cacheRead,
   cache_creation: { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: 0 },
   output_tokens: output + reasoning,
+  output_tokens_details: { thinking_tokens: reasoning },
   service_tier: 'standard',
 });

@@ -169,9 +169,8 @@ async function stream(
   }
   if (reply.drop === 'middle') {
     entry.outcome = 'dropped';
-    // What was written has to leave first, or the agent would see a connection that never opened.
-    await new Promise((resolve) => response.write('\n', resolve));
-    response.destroy();
+    // Closed, not reset: what was said has to arrive, or it would count as told and never have been heard.
+    response.socket?.end();
     return;
   }
   if (entry.request.protocol === 'chat') response.write('data: [DONE]\n\n');

@@ -1,0 +1,11 @@
+import { CLAUDE_MODEL } from './claude.ts';
+import { realStory } from './story.ts';
+
+realStory({
+  kind: 'claude',
+  model: CLAUDE_MODEL,
+  env: (llm, how) => ({
+    ANTHROPIC_BASE_URL: llm.url,
+    ...(how === 'key' ? { ANTHROPIC_API_KEY: 'sk-test' } : { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-test' }),
+  }),
+});

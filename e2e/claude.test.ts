@@ -1,0 +1,317 @@
+/** Real Claude against a scripted model: what is particular to it. */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
+import { sumOf } from '../src/agent/contract.ts';
+import { criticReportSchema } from '../src/core/verdict.ts';
+import { agentStage } from '../test/support/agent-stage.ts';
+import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
+import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import { startRunner } from '../test/support/start-runner.ts';
+import { CLAUDE_MODEL, realClaude } from './claude.ts';
+
+const llm: { now: Llm } = { now: await startLlm({ rules: [] }) };
+let claude = realClaude(llm.now);
+const stage = agentStage({
+  get agent() {
+    return claude.agent;
+  },
+  performing: async () => ({ model: CLAUDE_MODEL }),
+});
+const { watched, inWorkspace, appeared } = stage;
+
+const scripted = async (scenario: Scenario, operator: Record<string, string> = {}): Promise<void> => {
+  await llm.now.close();
+  llm.now = await startLlm(scenario);
+  claude = realClaude(llm.now, operator);
+};
+const turnOf = (prompt: string, change: Partial<TurnRequest> = {}): Promise<TurnRequest> =>
+  stage.turnOf([], { ...change, prompt });
+const run = async (prompt: string, change: Partial<TurnRequest> = {}, hooks = watched()) => {
+  const turn = await turnOf(prompt, change);
+  const result = await claude.agent.run(turn, hooks.hooks);
+  return { turn, result, ...hooks };
+};
+const replies = (...given: Scenario['rules'][number]['replies']): Scenario => ({
+  rules: [{ replies: given }],
+});
+
+beforeEach(() => scripted({ rules: [] }));
+afterEach(() => llm.now.close());
+
+const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
+const USED = { input: 11, output: 7, cacheRead: 5, cacheWrite: 3 };
+
+describe('what goes wrong is classified from fields', () => {
+  test.each([
+    ['MEET-401', 'auth'],
+    ['MEET-403', 'auth'],
+    ['MEET-429', 'rate_limit'],
+    ['MEET-529', 'overload'],
+    ['MEET-400', 'invalid_request'],
+    ['MEET-TOO-LONG', 'context_overflow'],
+    ['MEET-DROP', 'network'],
+    ['MEET-REFUSAL', 'refusal'],
+  ])('%s is %s', async (prompt, code) => {
+    await scripted(scenarioFile('failures'));
+    const { result } = await run(prompt);
+    expect(result).toMatchObject({ status: 'failed', code, retryAt: null });
+    expect(result).toHaveProperty('message', expect.stringMatching(/./));
+  });
+
+  test('a subscription’s limit is a limit with the time it ends', async () => {
+    const token = { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-test' };
+    await scripted(scenarioFile('failures'), token);
+    const before = Date.now();
+    const { result } = await run('MEET-LIMIT');
+    expect(result).toMatchObject({ status: 'failed', code: 'usage_limit' });
+    const { retryAt } = result as { retryAt: number };
+    expect(retryAt - before).toBeGreaterThan(3_590_000);
+    expect(retryAt - Date.now()).toBeLessThanOrEqual(3_601_000);
+  });
+
+  test('the words of a limit, read from a file, are no limit', async () => {
+    await scripted(scenarioFile('failures'));
+    expect((await run('ECHO-LIMIT')).result).toMatchObject({ status: 'finished', text: 'read' });
+  });
+
+  test('a critic that says yes in prose has not answered', async () => {
+    await scripted(replies({ say: 'Looks good to me.', times: 'always' }));
+    const { result } = await run('Judge it.', CRITIC);
+    expect(result).toMatchObject({ status: 'failed', code: 'invalid_result', usageKnown: true });
+  });
+
+  test('a program that dies has crashed, and nothing of it is left', async () => {
+    await scripted(replies({ run: 'kill -9 $PPID; sleep 60' }));
+    expect((await run('Die.')).result).toMatchObject({ status: 'failed', code: 'crashed' });
+  });
+
+  test('a session nobody knows is lost, before anything is asked', async () => {
+    const { result } = await run('Go on.', { resume: true });
+    expect(result).toMatchObject({ status: 'failed', code: 'session_lost' });
+    expect(llm.now.journal).toEqual([]);
+  });
+
+  test('without a credential nothing is started', async () => {
+    await scripted({ rules: [] }, { ANTHROPIC_API_KEY: '' });
+    expect(await claude.agent.unavailable((await turnOf('')).policy)).toMatch(/setup-token/);
+    expect((await run('Go.')).result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+  });
+});
+
+describe('what it may do', () => {
+  test('publishing, other loops, files outside the workspace and questions are refused, each refusal told', async () => {
+    await scripted(
+      replies(
+        { run: 'git push origin main; touch pushed' },
+        { run: 'npx forge-loop run; touch looped' },
+        { call: { tool: 'Write', input: { file_path: '/etc/forge-loop-was-here', content: 'x' } } },
+        { say: 'well then' },
+      ),
+    );
+    const { result, told } = await run('Publish it.');
+    expect(result).toMatchObject({ status: 'finished', text: 'well then' });
+    expect(told.filter(({ kind }) => kind === 'refused')).toMatchObject([
+      { tool: 'Bash', detail: expect.stringContaining('git push') },
+      { tool: 'Bash', detail: expect.stringContaining('forge-loop') },
+      { tool: 'Write', detail: '/etc/forge-loop-was-here' },
+    ]);
+    for (const file of ['pushed', 'looped']) expect(existsSync(inWorkspace(file))).toBe(false);
+    expect(existsSync('/etc/forge-loop-was-here')).toBe(false);
+    expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('do not push');
+  });
+
+  test('it is offered no tool that would ask somebody', async () => {
+    await scripted(replies({ say: 'ok' }));
+    await run('Ask me.');
+    const body = JSON.stringify(llm.now.journal[0]?.request.body);
+    expect(body).not.toContain('AskUserQuestion');
+    expect(body).not.toContain('EnterPlanMode');
+  });
+
+  test('a critic can read, and has nothing to write or run with', async () => {
+    await scripted(
+      replies(
+        { run: 'touch ran' },
+        { write: { path: 'written', text: 'x' } },
+        { answer: { verdict: 'APPROVE', findings: [] } },
+        { say: 'judged', times: 'always' },
+      ),
+    );
+    const { result } = await run('Judge it.', CRITIC);
+    expect(result).toMatchObject({ status: 'finished', structured: { verdict: 'APPROVE' } });
+    expect([...(llm.now.journal[0]?.request.tools ?? [])].sort()).toEqual([
+      'Glob',
+      'Grep',
+      'Read',
+      'StructuredOutput',
+    ]);
+    for (const file of ['ran', 'written']) expect(existsSync(inWorkspace(file))).toBe(false);
+  });
+
+  test('it gets its own credential and nothing else of the operator’s', async () => {
+    await scripted(replies({ run: 'env > environment' }, { say: 'ok' }), {
+      GITHUB_TOKEN: 'ghp_secret',
+      AWS_SECRET_ACCESS_KEY: 'aws_secret',
+      SSH_AUTH_SOCK: '/run/agent',
+    });
+    const { turn } = await run('Look around.');
+    const environment = await readFile(inWorkspace('environment'), 'utf8');
+    expect(environment).not.toMatch(/ghp_secret|aws_secret|SSH_AUTH_SOCK/);
+    expect(environment).toContain(`HOME=${turn.home}`);
+    expect(llm.now.journal[0]?.headers['x-api-key']).toBe('sk-test');
+    expect(llm.now.others, 'it calls nobody else').toEqual([]);
+  });
+
+  test('settings that the branch brings along do not count', async () => {
+    await scripted(replies({ say: 'ok' }));
+    await mkdir(inWorkspace('.claude'));
+    const hook = { hooks: [{ type: 'command', command: `touch ${JSON.stringify(inWorkspace('hooked'))}` }] };
+    const settings = { hooks: { UserPromptSubmit: [hook], SessionStart: [hook] } };
+    await writeFile(inWorkspace('.claude/settings.json'), JSON.stringify(settings));
+    await writeFile(
+      inWorkspace('.mcp.json'),
+      JSON.stringify({ mcpServers: { evil: { command: 'touch', args: [inWorkspace('served')] } } }),
+    );
+    expect((await run('Hello.')).result).toMatchObject({ status: 'finished' });
+    for (const file of ['hooked', 'served']) expect(existsSync(inWorkspace(file))).toBe(false);
+  });
+});
+
+describe('a session', () => {
+  test('goes on after its process with the same id and the same bytes before, which the cache reads', async () => {
+    await scripted(replies({ run: 'echo one' }, { say: 'first' }, { say: 'second' }));
+    const { turn } = await run('Begin. '.repeat(500));
+    expect((await run('Go on.', { ...turn, resume: true, turn: 2 })).result).toMatchObject({
+      text: 'second',
+    });
+    const [, before, after] = llm.now.journal;
+    const said = (body: unknown) => (body as { messages: object[] }).messages;
+    expect(after?.request.session).toBe(turn.sessionId);
+    const known = before?.request.segments.map(({ text }) => text) ?? [];
+    expect(after?.request.segments.slice(0, known.length).map(({ text }) => text)).toEqual(known);
+    expect(JSON.stringify(said(after?.request.body))).toContain('Go on.');
+    const all = (after?.told.cacheRead ?? 0) + (after?.told.cacheWrite ?? 0) + (after?.told.input ?? 0);
+    expect((after?.told.cacheRead ?? 0) / all).toBeGreaterThan(0.95);
+  });
+});
+
+describe('the account equals what the model served, to the token', () => {
+  const totals = (reports: readonly UsageReport[]) => ({
+    input: sumOf(reports, 'input'),
+    output: sumOf(reports, 'output'),
+    cacheRead: sumOf(reports, 'cacheRead'),
+    cacheWrite: sumOf(reports, 'cacheWrite'),
+    reasoning: sumOf(reports, 'reasoning'),
+  });
+  /** As the store keeps it: a key that was recorded is not recorded again. */
+  const recorded = (turn: number, reports: readonly UsageReport[], book: Map<string, UsageReport>) => {
+    for (const report of reports) {
+      const key = `${turn}:${report.key}`;
+      if (!book.has(key)) book.set(key, report);
+    }
+  };
+
+  test('over tools, several blocks in a message, and a resumed turn', async () => {
+    await scripted(
+      replies(
+        { think: 'hm', say: 'I look.', run: 'echo one', usage: { ...USED, reasoning: 4 } },
+        { say: 'done', usage: USED },
+        { say: 'again', usage: USED },
+      ),
+    );
+    const book = new Map<string, UsageReport>();
+    const first = await run('Begin.');
+    recorded(1, first.reports, book);
+    const second = await run('Go on.', { ...first.turn, resume: true, turn: 2 });
+    recorded(2, second.reports, book);
+    expect(totals(first.reports)).toEqual({
+      input: 22,
+      output: 14,
+      cacheRead: 10,
+      cacheWrite: 6,
+      reasoning: 4,
+    });
+    expect(totals([...book.values()])).toEqual(llm.now.told());
+    // Sonnet 4.5: $3 in, $15 out, $0.30 read, $3.75 written, for a million.
+    expect(sumOf([...book.values()], 'costUsd')).toBeCloseTo(
+      (33 * 3 + (21 + 4) * 15 + 15 * 0.3 + 9 * 3.75) / 1e6,
+      9,
+    );
+  });
+
+  test('subagents included', async () => {
+    const inner = { description: 'look', prompt: 'INNER-JOB', subagent_type: 'general-purpose' };
+    await scripted({
+      rules: [
+        {
+          when: { says: 'OUTER-JOB' },
+          replies: [
+            { call: { tool: 'Task', input: inner }, usage: USED },
+            { say: 'all done', usage: USED },
+          ],
+        },
+        {
+          when: { says: 'INNER-JOB' },
+          replies: [
+            { run: 'echo inner', usage: { ...USED, output: 300 } },
+            { say: 'inner done', usage: { ...USED, output: 500 } },
+          ],
+        },
+      ],
+    });
+    const { result, reports } = await run('OUTER-JOB');
+    expect(result).toMatchObject({ status: 'finished', text: 'all done' });
+    expect(llm.now.journal).toHaveLength(4);
+    expect(totals(reports)).toEqual(llm.now.told());
+  });
+
+  test('over a stream that breaks off and is asked for again', async () => {
+    await scripted(
+      replies(
+        { say: 'x'.repeat(30_000), drop: 'middle', usage: USED },
+        { say: 'whole', usage: USED, times: 3 },
+      ),
+    );
+    const { result, reports } = await run('Begin.');
+    expect(result).toMatchObject({ status: 'finished', text: 'whole' });
+    expect(totals(reports)).toEqual(llm.now.told());
+  });
+
+  test('over a turn that is stopped in the middle of an answer, and goes on', async () => {
+    await scripted(
+      replies({ say: 'x'.repeat(30_000), hang: 'middle', usage: USED }, { say: 'and on', usage: USED }),
+    );
+    const stop = new AbortController();
+    const watching = watched({ signal: stop.signal });
+    const turn = await turnOf('Begin.');
+    const running = claude.agent.run(turn, watching.hooks);
+    await expect.poll(() => llm.now.journal[0]?.outcome, { timeout: 20_000 }).toBe('hung');
+    stop.abort();
+    expect(await running).toMatchObject({ status: 'cancelled' });
+    const second = await run('Go on.', { ...turn, resume: true, turn: 2 });
+    expect(second.result).toMatchObject({ status: 'finished', text: 'and on' });
+    expect(totals([...watching.reports, ...second.reports])).toEqual(llm.now.told());
+  });
+
+  test('over a runner that is killed in the middle of a tool, and the turn that takes over', async () => {
+    await scripted(
+      replies(
+        { run: 'touch halfway; until [ -e go ]; do sleep 0.02; done', usage: USED },
+        { say: 'finished', usage: USED },
+      ),
+    );
+    const turn = await turnOf('Begin.');
+    const runner = await startRunner({ ...claude.runner, release: true, agent: 'claude', turn });
+    await appeared('halfway');
+    runner.kill();
+    await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
+    expect(await claude.agent.probeSession(turn)).toBe('resumable');
+    // The dead runner recorded nothing; the turn that takes over has its number.
+    const next = await run('You were interrupted.', { ...turn, resume: true });
+    expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
+    expect(totals(next.reports)).toEqual(llm.now.told());
+    expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('You were interrupted.');
+  });
+});

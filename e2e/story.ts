@@ -1,0 +1,168 @@
+/** What every real agent has to live through, from an issue to trunk, with the loop as its users run it. */
+import { describe, expect, test as plain } from 'vitest';
+import { expectMergedOnce } from '../test/support/e2e/merged-once.ts';
+import { makeWorld, type World } from '../test/support/e2e/world.ts';
+import type { Scenario } from '../test/support/llm/scenario.ts';
+import { type Entry, type Llm, startLlm } from '../test/support/llm/server.ts';
+import { PROGRAM } from './setup.ts';
+
+export interface Protagonist {
+  kind: string;
+  model: string;
+  /** What its operator has in the environment. `subscription`: signed in so that a limit tells its end. */
+  env(llm: Llm, how: 'key' | 'subscription'): Record<string, string>;
+}
+
+type Replies = Scenario['rules'][number]['replies'];
+
+const BODY = 'The file `answer.txt` must contain `whole`, and nothing else. BODY-OF-THE-ISSUE';
+const CODER = 'You are working on issue';
+const CRITIC = 'You are the critic';
+const CHANGES = {
+  verdict: 'REQUEST_CHANGES',
+  findings: [{ severity: 'sev2', file: 'answer.txt', line: 1, message: 'say who wrote it in author.txt' }],
+};
+const APPROVE = { verdict: 'APPROVE', findings: [] };
+/** A structured answer may be followed by a word. */
+const judged = (...answers: object[]): Replies => answers.map((answer) => ({ answer }));
+
+export function realStory(hero: Protagonist): void {
+  const tell = (
+    name: string,
+    how: 'key' | 'subscription',
+    story: (world: World, llm: Llm, play: (coder: Replies, critic: Replies) => void) => Promise<void>,
+  ) =>
+    plain(name, async () => {
+      const llm = await startLlm({ rules: [] });
+      const world = makeWorld({ program: PROGRAM, env: hero.env(llm, how) });
+      const play = (coder: Replies, critic: Replies) =>
+        llm.play({
+          rules: [
+            { when: { says: CRITIC }, replies: critic },
+            { when: { says: CODER }, replies: coder },
+          ],
+        });
+      try {
+        world.settings({
+          agent: { kind: hero.kind, model: hero.model },
+          gate: { commands: ['grep -x whole answer.txt'] },
+        });
+        await story(world, llm, play);
+        expect(llm.journal.filter(({ outcome }) => outcome === 'unscripted')).toEqual([]);
+      } catch (error) {
+        console.error(await world.report());
+        throw error;
+      } finally {
+        await world.dispose();
+        await llm.close();
+      }
+    });
+
+  describe(`${hero.kind}, from an issue to trunk`, () => {
+    tell('red gate, changes asked for, approved: one session all along', 'key', async (world, llm, play) => {
+      play(
+        [
+          { run: 'echo half > answer.txt' },
+          { say: 'done' },
+          { run: 'echo whole > answer.txt' },
+          { say: 'now it is whole' },
+          { run: 'echo me > author.txt' },
+          { say: 'signed' },
+        ],
+        judged(CHANGES, APPROVE),
+      );
+      const issue = await world.issue({ body: BODY });
+      await world.settle();
+      const task = await expectMergedOnce(world, issue);
+      expect(task.sessionIds).toHaveLength(1);
+      expect((await world.turns(issue)).map(({ role, prompt }) => [role, prompt])).toEqual([
+        ['coder', 'task'],
+        ['coder', 'continuation'],
+        ['critic', 'critic'],
+        ['coder', 'revise'],
+        ['critic', 'critic'],
+      ]);
+      expect(world.git('show', 'main:author.txt')).toBe('me\n');
+      const coder = llm.journal.filter((entry) => saysCoder(entry));
+      const last = JSON.stringify(coder.at(-1)?.request.body);
+      expect(new Set(coder.map(({ request }) => request.session)).size, 'the provider saw one session').toBe(
+        1,
+      );
+      expect(last.split('BODY-OF-THE-ISSUE'), 'the body was sent once, in the first prompt').toHaveLength(2);
+      expect(last).toContain('grep -x whole answer.txt');
+      expect(last).toContain('say who wrote it in author.txt');
+      const spent = await world.store().then((store) => store.usage(task.id));
+      const sum = (kind: 'input' | 'output' | 'cacheRead' | 'cacheWrite') =>
+        spent.reduce((total, delta) => total + delta[kind], 0);
+      const told = llm.told();
+      expect({ input: sum('input'), output: sum('output') }).toEqual({
+        input: told.input,
+        output: told.output,
+      });
+      expect({ cacheRead: sum('cacheRead'), cacheWrite: sum('cacheWrite') }).toEqual({
+        cacheRead: told.cacheRead,
+        cacheWrite: told.cacheWrite,
+      });
+    });
+
+    tell(
+      'its runner is killed in the middle of a tool, and another goes on',
+      'key',
+      async (world, llm, play) => {
+        const halt = world.halt('tool');
+        play(
+          [
+            { run: `echo half > answer.txt; ${halt.shell}` },
+            { run: 'echo whole > answer.txt' },
+            { say: 'done' },
+          ],
+          judged(APPROVE),
+        );
+        const issue = await world.issue({ body: BODY });
+        const first = world.run('--until-idle');
+        await halt.arrived();
+        await first.kill();
+        await world.settle();
+        const task = await expectMergedOnce(world, issue);
+        expect(task.sessionIds).toHaveLength(1);
+        expect((await world.turns(issue)).map(({ prompt, status }) => [prompt, status])).toEqual([
+          ['task', 'interrupted'],
+          ['interrupted', 'finished'],
+          ['critic', 'finished'],
+        ]);
+        const coder = llm.journal.filter((entry) => saysCoder(entry));
+        expect(new Set(coder.map(({ request }) => request.session)).size).toBe(1);
+        expect(JSON.stringify(coder.at(-1)?.request.body)).toContain('You were interrupted');
+      },
+    );
+
+    tell(
+      'a usage limit is waited for, and the same session goes on',
+      'subscription',
+      async (world, llm, play) => {
+        const limit = { status: 429, type: 'usage_limit_reached', message: 'used up', resetsInSeconds: 5 };
+        play([{ fail: limit }, { run: 'echo whole > answer.txt' }, { say: 'done' }], judged(APPROVE));
+        const issue = await world.issue({ body: BODY });
+        const runner = world.run();
+        const held = await world.event('hold_set');
+        expect(held.data).toMatchObject({ reason: 'provider_limit' });
+        expect(held.data.until! - held.at).toBeGreaterThan(0);
+        await world.state(issue, 'merged');
+        await runner.kill();
+        await world.settle();
+        const task = await expectMergedOnce(world, issue);
+        expect(task.sessionIds).toHaveLength(1);
+        expect((await world.turns(issue)).map(({ role, status }) => [role, status])).toEqual([
+          ['coder', 'failed'],
+          ['coder', 'finished'],
+          ['critic', 'finished'],
+        ]);
+        const coder = llm.journal.filter((entry) => saysCoder(entry));
+        expect(new Set(coder.map(({ request }) => request.session)).size).toBe(1);
+      },
+    );
+  });
+}
+
+const saysCoder = ({ request }: Entry): boolean =>
+  request.texts.some((text) => text.includes(CODER)) && !request.texts.some((text) => text.includes(CRITIC));

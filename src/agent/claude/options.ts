@@ -1,0 +1,118 @@
+/** What Claude is told besides the prompt: whom it works as, where, with which tools, and what is refused. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Role } from '../../core/policy.ts';
+import type { Progress, TurnRequest } from '../agent.ts';
+import { refusedCommand, refusedPath } from '../refusal.ts';
+import { turnEnvironment } from '../turn-place.ts';
+import type { Credential } from './credential.ts';
+import type { ClaudeOptions, ToolDecision } from './sdk.ts';
+import { configDir } from './transcript.ts';
+
+export type PlainOptions = Omit<ClaudeOptions, 'spawnClaudeCodeProcess' | 'abortController'>;
+
+export function claudeOptions(
+  turn: TurnRequest,
+  credential: Credential,
+  onRefused: (refusal: Extract<Progress, { kind: 'refused' }>) => void,
+): PlainOptions {
+  return {
+    cwd: turn.cwd,
+    env: claudeEnvironment(turn, credential),
+    ...(turn.policy.model !== null && { model: turn.policy.model }),
+    ...(turn.resume ? { resume: turn.sessionId } : { sessionId: turn.sessionId }),
+    // Nothing that the branch brings along configures the agent that works on it.
+    settingSources: [],
+    strictMcpConfig: true,
+    // Recorded once and sent again byte for byte, so that a resumed session reads its cache.
+    systemPrompt: { type: 'preset', preset: 'claude_code', snapshot: true },
+    // Nobody is there to be asked; what is refused is refused by the hook, which this mode does not skip.
+    permissionMode: 'bypassPermissions',
+    allowDangerouslySkipPermissions: true,
+    ...(isReader(turn.role) && { tools: READING }),
+    disallowedTools: NEEDS_A_PERSON,
+    includePartialMessages: true,
+    ...(turn.outputSchema && { outputFormat: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
+    hooks: { PreToolUse: [{ hooks: [guard(turn, onRefused)] }] },
+  };
+}
+
+function claudeEnvironment(turn: TurnRequest, credential: Credential): Record<string, string> {
+  return turnEnvironment(turn, {
+    ...credential.env,
+    CLAUDE_CONFIG_DIR: configDir(turn.sessionDir),
+    CLAUDE_CODE_TMPDIR: join(turn.home, 'tmp'),
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+    // What runs on in the background would outlive the turn's result, and be killed with it.
+    CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
+    // The loop retries turns with a wait that it writes down; ten retries inside one would hide it for minutes.
+    CLAUDE_CODE_MAX_RETRIES: '3',
+    CLAUDE_AGENT_SDK_CLIENT_APP: 'forge-loop',
+    // It refuses to work unattended as root unless it is told that this is meant.
+    ...(process.getuid?.() === 0 && { IS_SANDBOX: '1' }),
+  });
+}
+
+/** A schema that names its dialect ends the program before it begins. */
+function plain({ $schema: _, ...schema }: Record<string, unknown>): Record<string, unknown> {
+  return schema;
+}
+
+const isReader = (role: Role): boolean => role !== 'coder';
+const READING = ['Read', 'Grep', 'Glob'];
+const NEEDS_A_PERSON = [
+  'AskUserQuestion',
+  'EnterPlanMode',
+  'ExitPlanMode',
+  'EnterWorktree',
+  'ExitWorktree',
+  'CronCreate',
+  'CronDelete',
+  'CronList',
+  'ScheduleWakeup',
+  'RemoteTrigger',
+  'PushNotification',
+  'SendUserFile',
+];
+
+const toolCall = z.object({
+  tool_name: z.string(),
+  tool_input: z.looseObject({
+    command: z.string().optional(),
+    file_path: z.string().optional(),
+    notebook_path: z.string().optional(),
+  }),
+});
+
+const WRITING = ['Write', 'Edit', 'MultiEdit', 'NotebookEdit'];
+
+/** A call that can't be read is refused, like one that must not be. */
+function guard(turn: TurnRequest, onRefused: (refusal: Extract<Progress, { kind: 'refused' }>) => void) {
+  const roots = [turn.cwd, turn.home, tmpdir()];
+  return async (input: unknown): Promise<ToolDecision> => {
+    const { data } = toolCall.safeParse(input);
+    const tool = data?.tool_name ?? 'unknown';
+    const { command, file_path, notebook_path } = data?.tool_input ?? {};
+    const path = file_path ?? notebook_path;
+    const why = !data
+      ? 'the call could not be read'
+      : NEEDS_A_PERSON.includes(tool)
+        ? 'nobody is there to answer: choose the simplest reading, say so, and go on'
+        : tool === 'Bash' && command !== undefined
+          ? refusedCommand(command)
+          : WRITING.includes(tool) && path !== undefined
+            ? refusedPath(path, turn.cwd, roots)
+            : null;
+    if (why === null) return {};
+    onRefused({ kind: 'refused', tool, detail: (command ?? path ?? '').slice(0, 500), why });
+    return {
+      hookSpecificOutput: {
+        hookEventName: 'PreToolUse',
+        permissionDecision: 'deny',
+        permissionDecisionReason: why,
+      },
+    };
+  };
+}

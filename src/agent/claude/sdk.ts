@@ -1,0 +1,91 @@
+/**
+ * What we use of Claude's Agent SDK, in our own words: the package is large and proprietary, so it is the user's to
+ * install, and nothing of it is needed to build or to run other agents. `npm run test:agents` holds this file against
+ * the real declarations.
+ */
+import type { Readable, Writable } from 'node:stream';
+
+export const CLAUDE_PACKAGE = '@anthropic-ai/claude-agent-sdk';
+/** The version these words were learned from and are tested with. */
+export const CLAUDE_VERSION = '0.3.325';
+
+export interface ClaudeSdk {
+  query(params: { prompt: AsyncIterable<UserMessage>; options: ClaudeOptions }): ClaudeQuery;
+}
+
+export interface ClaudeQuery extends AsyncIterable<unknown> {
+  interrupt(): Promise<unknown>;
+}
+
+export interface UserMessage {
+  type: 'user';
+  message: { role: 'user'; content: string };
+  parent_tool_use_id: null;
+}
+
+export interface ClaudeOptions {
+  cwd: string;
+  /** Replaces the whole environment. */
+  env: Record<string, string>;
+  model?: string;
+  fallbackModel?: string;
+  sessionId?: string;
+  resume?: string;
+  settingSources: ('user' | 'project' | 'local')[];
+  /** Where project settings come from instead of `cwd`. */
+  projectConfigRoot?: string;
+  strictMcpConfig: boolean;
+  systemPrompt: { type: 'preset'; preset: 'claude_code'; snapshot: boolean };
+  permissionMode: 'bypassPermissions';
+  allowDangerouslySkipPermissions: boolean;
+  tools?: string[];
+  disallowedTools: string[];
+  includePartialMessages: boolean;
+  outputFormat?: { type: 'json_schema'; schema: Record<string, unknown> };
+  hooks: { PreToolUse: { hooks: ToolHook[] }[] };
+  abortController: AbortController;
+  spawnClaudeCodeProcess(options: SpawnOptions): SpawnedProcess;
+}
+
+export type ToolHook = (input: unknown) => Promise<ToolDecision>;
+
+export interface ToolDecision {
+  hookSpecificOutput?: {
+    hookEventName: 'PreToolUse';
+    permissionDecision: 'deny';
+    permissionDecisionReason: string;
+  };
+}
+
+export interface SpawnOptions {
+  command: string;
+  args: string[];
+  cwd?: string;
+  env: Record<string, string | undefined>;
+}
+
+export interface SpawnedProcess {
+  stdin: Writable;
+  stdout: Readable;
+  readonly killed: boolean;
+  readonly exitCode: number | null;
+  kill(signal: NodeJS.Signals): boolean;
+  on(event: 'exit', listener: (code: number | null, signal: NodeJS.Signals | null) => void): void;
+  on(event: 'error', listener: (error: Error) => void): void;
+  once(event: 'exit', listener: (code: number | null, signal: NodeJS.Signals | null) => void): void;
+  once(event: 'error', listener: (error: Error) => void): void;
+  off(event: 'exit', listener: (code: number | null, signal: NodeJS.Signals | null) => void): void;
+  off(event: 'error', listener: (error: Error) => void): void;
+}
+
+/** Rejects, with what to install, when it is not there. */
+export async function loadClaude(): Promise<ClaudeSdk> {
+  try {
+    return (await import(CLAUDE_PACKAGE)) as ClaudeSdk;
+  } catch (error) {
+    throw new Error(
+      `the agent \`claude\` needs ${CLAUDE_PACKAGE}, which is not installed beside forge-loop: run \`npm install ${CLAUDE_PACKAGE}@${CLAUDE_VERSION}\` where you installed forge-loop (about 400 MB)`,
+      { cause: error },
+    );
+  }
+}

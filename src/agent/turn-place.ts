@@ -1,0 +1,40 @@
+/** Where an agent works and what its process is told, whatever drives it. */
+import { lstat, mkdir } from 'node:fs/promises';
+import { isAbsolute, relative } from 'node:path';
+import { childEnvironment } from '../process/environment.ts';
+import type { TurnRequest } from './agent.ts';
+
+/** Refuses a turn that would run outside a workspace, or keep its own data in one; makes the rest. */
+export async function preparePlaces(turn: TurnRequest): Promise<void> {
+  const found = await lstat(turn.cwd).catch(() => null);
+  if (!isAbsolute(turn.cwd) || !found?.isDirectory()) {
+    throw new Error(`the workspace ${turn.cwd} is not a directory, so no agent was started`);
+  }
+  for (const ours of [turn.sessionDir, turn.home, turn.logPath]) {
+    if (!relative(turn.cwd, ours).startsWith('..')) {
+      throw new Error(
+        `${ours} lies inside the workspace ${turn.cwd}, where the agent's changes are taken from`,
+      );
+    }
+  }
+  await mkdir(turn.home, { recursive: true });
+  // A resumed session has its directory; making one would hide that it was lost.
+  if (!turn.resume) await mkdir(turn.sessionDir, { recursive: true });
+}
+
+export function turnEnvironment(
+  turn: TurnRequest,
+  more: Record<string, string> = {},
+): Record<string, string> {
+  const extra: Record<string, string> = {
+    ...more,
+    FORGE_ROLE: turn.role,
+    FORGE_TASK: turn.task,
+    FORGE_TURN: String(turn.turn),
+    FORGE_SESSION_ID: turn.sessionId,
+    FORGE_SESSION_DIR: turn.sessionDir,
+    FORGE_RESUME: turn.resume ? '1' : '0',
+  };
+  if (turn.issue != null) extra.FORGE_ISSUE = String(turn.issue);
+  return childEnvironment({ home: turn.home, mark: turn.mark, identity: turn.identity, extra });
+}

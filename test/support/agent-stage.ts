@@ -1,0 +1,90 @@
+/** A place for an agent under test to work in: a workspace, a home, a session, and a turn to perform there. */
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect } from 'vitest';
+import type { Progress, TurnHooks, TurnRequest, UsageReport } from '../../src/agent/agent.ts';
+import type { Act, AgentUnderTest } from '../../src/agent/contract.ts';
+import type { AgentPolicy } from '../../src/core/policy.ts';
+import { hostProcesses } from '../../src/process/host.ts';
+
+export const IDLE_POLICY: AgentPolicy = {
+  kind: '',
+  command: null,
+  script: null,
+  model: 'm-1',
+  turnTimeoutMs: 60_000,
+  stallTimeoutMs: 60_000,
+};
+
+/** Registers its own setup and cleaning with the suite it is called in. */
+export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' | 'performing'>) {
+  const processes = hostProcesses();
+  let dir = '';
+  let workspace = '';
+  let task = '';
+  let sessionId = '';
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'forge-agent-'));
+    workspace = join(dir, 'work space');
+    task = `task-${randomUUID().slice(0, 8)}`;
+    sessionId = randomUUID();
+    await mkdir(workspace);
+  });
+  afterEach(async () => {
+    await processes.stop(task, []);
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const inWorkspace = (file: string) => join(workspace, file);
+  return {
+    processes,
+    dir: () => dir,
+    workspace: () => workspace,
+    task: () => task,
+    inWorkspace,
+    appeared: (file: string) =>
+      expect.poll(() => existsSync(inWorkspace(file)), { timeout: 20_000 }).toBe(true),
+    pidIn: async (file: string) => Number(await readFile(inWorkspace(file), 'utf8')),
+
+    async turnOf(acts: readonly Act[], change: Partial<TurnRequest> = {}): Promise<TurnRequest> {
+      return {
+        task,
+        issue: 7,
+        role: 'coder',
+        turn: 1,
+        cwd: workspace,
+        prompt: 'Do the thing.\n',
+        sessionId,
+        sessionDir: join(dir, 'sessions', sessionId),
+        resume: false,
+        policy: { ...IDLE_POLICY, kind: agent.kind, ...(await performing(acts, dir)), ...change.policy },
+        identity: { name: 'Ada', email: 'ada@example.com' },
+        home: join(dir, 'home'),
+        logPath: join(dir, 'logs', 'turn.log'),
+        mark: task,
+        ...change,
+      };
+    },
+
+    watched(change: Partial<TurnHooks> = {}) {
+      const reports: UsageReport[] = [];
+      const told: Progress[] = [];
+      let progress = 0;
+      const hooks: TurnHooks = {
+        signal: new AbortController().signal,
+        onHeld: async () => {},
+        onUsage: (report) => reports.push(report),
+        onProgress: (said) => {
+          progress += 1;
+          if (said) told.push(said);
+        },
+        ...change,
+      };
+      return { hooks, reports, told, progress: () => progress };
+    },
+  };
+}
