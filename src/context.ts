@@ -4,8 +4,9 @@
  */
 import type { Agent } from './agent/agent.ts';
 import type { Settings } from './config/load.ts';
+import type { Check, Remark } from './core/remark.ts';
 import type { ConfigError } from './errors.ts';
-import type { Forge, Issue } from './forge/forge.ts';
+import type { Forge, Issue, Pull } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
 import type { Places, Ports } from './loop/ports.ts';
 import type { Runner } from './loop/runner.ts';
@@ -27,6 +28,8 @@ export interface Context {
   settings(): Promise<{ settings: Settings; problem: ConfigError | null }>;
   /** Throws ConfigError when WORKFLOW.md is there but broken: its labels can't be guessed. */
   forge(): Promise<Forge & IssueDesk>;
+  /** Of the embedded forge; a UserError where people have the forge's own pages. */
+  pullDesk(): Promise<PullDesk>;
   /** Null when there is no database yet. Writes nothing. */
   reading(): Promise<Store | null>;
   writing(): Promise<Store>;
@@ -64,4 +67,18 @@ export interface IssueDesk {
   comments(number: number): Promise<{ by: string; at: string; text: string }[]>;
   listIssues(all: boolean): Promise<Issue[]>;
   approvePull(number: number, by: string): Promise<{ headSha: string }>;
+}
+
+/** What people and CI do with pull requests. */
+export interface PullDesk {
+  listPulls(all: boolean): Promise<(Pull & { title: string })[]>;
+  /** Somebody's word on the head as it is now. */
+  remark(
+    pull: number,
+    remark: Pick<Remark, 'verdict' | 'body' | 'file' | 'line'> & { by: string },
+  ): Promise<{ headSha: string }>;
+  reportCheck(
+    pull: number,
+    check: Pick<Check, 'name' | 'state' | 'job' | 'step' | 'link'> & { by: string; log: string | null },
+  ): Promise<{ headSha: string }>;
 }

@@ -10,7 +10,7 @@ import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Settings } from './config/load.ts';
 import type { SettingsWatch } from './config/reload.ts';
-import type { Context, IssueDesk, Tools } from './context.ts';
+import type { Context, IssueDesk, PullDesk, Tools } from './context.ts';
 import { ConfigError, UserError } from './errors.ts';
 import type { Forge } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
@@ -44,11 +44,12 @@ export async function openContext(cwd: string, given: { config?: string | null }
   const configPath = given.config ? resolve(cwd, given.config) : join(root, 'WORKFLOW.md');
 
   const settings = once(() => readSettings(configPath));
-  const forge = once(async () => {
+  const opened = once(async () => {
     const { settings: current, problem } = await settings();
     if (problem && problem.kind !== 'missing') throw problem;
     return openForge(git, root, current);
   });
+  const forge = once(async () => (await opened()).forge);
   let reader: Store | null = null;
   const excludeForge = async (): Promise<void> => {
     const { ensureExcluded } = await import('./forge/local/exclude.ts');
@@ -81,6 +82,14 @@ export async function openContext(cwd: string, given: { config?: string | null }
     operator: once(async () => (await identity(git))?.name ?? userInfo().username),
     settings,
     forge,
+    async pullDesk() {
+      const { pulls } = await opened();
+      if (pulls) return pulls;
+      throw new UserError(
+        'Pull requests are not kept here but on the forge of `tracker.kind`.',
+        'Look at them, comment on them and review them there: the loop reads what is said.',
+      );
+    },
     async reading() {
       if (writing.started()) return writing();
       if (!reader && existsSync(databasePath)) {
@@ -123,11 +132,15 @@ async function readSettings(path: string): Promise<{ settings: Settings; problem
   }
 }
 
-async function openForge(git: Git, root: string, settings: Settings): Promise<Forge & IssueDesk> {
+async function openForge(
+  git: Git,
+  root: string,
+  settings: Settings,
+): Promise<{ forge: Forge & IssueDesk; pulls: PullDesk | null }> {
   const { kind, provider } = settings.tracker;
   if (kind === 'github') {
     const { openGitHub } = await import('./forge/github/open.ts');
-    return openGitHub({
+    const forge = await openGitHub({
       git,
       root,
       provider,
@@ -136,11 +149,12 @@ async function openForge(git: Git, root: string, settings: Settings): Promise<Fo
       trusted: () => settings.workflow.trust.ready_by,
       env: process.env,
     });
+    return { forge, pulls: null };
   }
   const { localForge } = await import('./forge/local/local.ts');
   const { defaultRoot } = await import('./workspace/paths.ts');
   const { trunk } = settings.tracker;
-  return localForge({
+  const forge = await localForge({
     git,
     root,
     now: () => Date.now(),
@@ -148,6 +162,7 @@ async function openForge(git: Git, root: string, settings: Settings): Promise<Fo
     workspaceRoot: settings.workspace.root ?? defaultRoot(),
     ...(trunk === null ? {} : { trunk }),
   });
+  return { forge, pulls: forge };
 }
 
 async function openTools(git: Git, root: string, settings: Settings, forge: Forge): Promise<Tools> {

@@ -88,6 +88,48 @@ export const OPERATIONS = {
     async (context, input) => (await import('./operations/issues.ts')).commentIssue(context, input),
   ),
 
+  'pull.list': read(
+    'Open pull requests; with `all`, merged and closed ones too.',
+    (z) => z.object({ all: z.boolean().default(false) }),
+    async (context, input) => (await import('./operations/pulls.ts')).listPulls(context, input),
+  ),
+  'pull.show': read(
+    'One pull request: checks, remarks, approvals.',
+    (z) => z.object({ pull: issue(z) }),
+    async (context, input) => (await import('./operations/pulls.ts')).showPull(context, input),
+  ),
+  'pull.comment': write(
+    'Say something about a pull request; the coder is told.',
+    (z) => z.object({ pull: issue(z), body: z.string(), ...place(z) }),
+    async (context, input) =>
+      (await import('./operations/pulls.ts')).sayOnPull(context, { ...input, verdict: 'comment' }),
+  ),
+  'pull.review': write(
+    'Approve the head of a pull request, or ask for changes to it.',
+    (z) =>
+      z.object({
+        pull: issue(z),
+        verdict: z.enum(['approve', 'request_changes']),
+        body: z.string().default(''),
+        ...place(z),
+      }),
+    async (context, input) => (await import('./operations/pulls.ts')).sayOnPull(context, input),
+  ),
+  'pull.check': write(
+    'Report what CI found at the head of a pull request.',
+    (z) =>
+      z.object({
+        pull: issue(z),
+        name: z.string().trim().min(1),
+        state: z.enum(['pending', 'green', 'red']),
+        job: z.string().optional(),
+        step: z.string().optional(),
+        link: z.string().optional(),
+        log: z.string().optional(),
+      }),
+    async (context, input) => (await import('./operations/pulls.ts')).reportCheck(context, input),
+  ),
+
   events: read(
     'What happened, in order.',
     (z) =>
@@ -199,6 +241,11 @@ function reference(z: Zod) {
 
 function issue(z: Zod) {
   return z.number().int().positive();
+}
+
+/** A place in a change. */
+function place(z: Zod) {
+  return { file: z.string().trim().min(1).optional(), line: z.number().int().positive().optional() };
 }
 
 function task(z: Zod) {

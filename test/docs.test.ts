@@ -130,8 +130,8 @@ describe('README.md', () => {
     expect([...named].sort()).toEqual(Object.keys(COMMANDS).sort());
   });
 
-  test('lists the subcommands of task and issue', () => {
-    for (const group of ['task', 'issue']) {
+  test('lists the subcommands of task, issue and pull', () => {
+    for (const group of ['task', 'issue', 'pull']) {
       const row = read('README.md')
         .split('\n')
         .find((line) => line.startsWith(`| \`forge-loop ${group}\``));

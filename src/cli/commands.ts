@@ -1,10 +1,10 @@
 /** Every command: its arguments, its options, an example or two, and the operation it stands for. */
-import { readFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { UserError } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
+import { collect, collectIssues, issueNumber, textFrom, wholeNumber } from './arguments.ts';
+import { addPullCommands } from './pull-commands.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
 /** What the command line is given by whoever composes it. */
@@ -20,7 +20,18 @@ export interface Session {
   terminal: Terminal;
 }
 
-type Options = Record<string, unknown>;
+export type Options = Record<string, unknown>;
+
+/** How commands of every group are made. */
+export interface CommandParts {
+  describe(parent: Command, usage: string, text: string, examples: readonly string[]): Command;
+  operation<N extends OperationName>(
+    name: N,
+    input: (args: string[], options: Options) => Options,
+    exitCode?: (result: Result<N>) => number,
+  ): (...given: unknown[]) => Promise<void>;
+  says(name: OperationName): string;
+}
 
 export function addCommands(program: Command, surface: Surface, exit: (code: number) => void): void {
   /** Opens the repository for one command, and closes it again. */
@@ -185,6 +196,8 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--body-file <path>', 'the same from a file; - is standard input')
     .action(operation('issue.comment', ([number], options) => ({ issue: number, text: textFrom(options) })));
 
+  addPullCommands(program, { describe, operation, says });
+
   describe(program, 'events', says('events'), [
     'events --last 20',
     'events --follow --json',
@@ -228,27 +241,3 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
 }
 
 const TASK = 'an issue number (its latest attempt), a task id, or the beginning of one';
-
-function issueNumber(text: string): number {
-  const digits = /^#?(\d+)$/.exec(text)?.[1];
-  if (digits === undefined || Number(digits) === 0) throw new InvalidArgumentError('Not an issue number.');
-  return Number(digits);
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Not a whole number.');
-  return Number(text);
-}
-
-const collect = (text: string, before: string[] = []): string[] => [...before, text];
-const collectIssues = (text: string, before: number[] = []): number[] => [...before, issueNumber(text)];
-
-function textFrom(options: Options): string {
-  const file = options.bodyFile as string | undefined;
-  if (file === undefined) return (options.body as string | undefined) ?? '';
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (cause) {
-    throw new UserError(`The text can't be read: ${(cause as Error).message}`, null, { cause });
-  }
-}

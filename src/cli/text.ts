@@ -5,6 +5,7 @@ import type { LoopAnswer } from '../operations/loop.ts';
 import type { Asked } from '../operations/tasks.ts';
 import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
+import { pullsText, pullText } from './pull-text.ts';
 import { statusText, taskRows } from './status.ts';
 import { type Terminal, table } from './terminal.ts';
 
@@ -92,6 +93,17 @@ export const TEXT: Texts = {
   'issue.ready': (issue) => `#${issue.number} is ready: its text as it is now is the contract.`,
   'issue.close': (issue) => `#${issue.number} is closed.`,
   'issue.comment': (issue) => `Commented on #${issue.number}.`,
+
+  'pull.list': pullsText,
+  'pull.show': pullText,
+  'pull.comment': (pull) => `Said on pull request #${pull.number}; the coder is told.`,
+  'pull.review': (pull) => {
+    const said = pull.remarks.at(-1);
+    return said?.verdict === 'approve'
+      ? `Approved pull request #${pull.number} at ${pull.headSha?.slice(0, 10)}.`
+      : `Asked for changes to pull request #${pull.number}; the coder is told.`;
+  },
+  'pull.check': (pull) => `Reported for pull request #${pull.number} at ${pull.headSha?.slice(0, 10)}.`,
 
   events: (events) => events.map((event) => JSON.stringify(event)).join('\n'),
 

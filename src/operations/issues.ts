@@ -73,7 +73,7 @@ export async function commentIssue(
 }
 
 /** Only where a database is: making an issue does not make one. */
-async function tellRunner(context: Context): Promise<void> {
+export async function tellRunner(context: Context): Promise<void> {
   if ((await context.reading()) === null) return;
   const store = await context.writing();
   const by = await context.operator();
