@@ -3,11 +3,10 @@
  * what it rests on. Derived from the same schedule the loop itself follows.
  */
 import type { Context } from './context.ts';
-import type { Action, PendingAction } from './core/action.ts';
+import { ending, explain, hangsOnChecks } from './core/explain.ts';
 import type { Policy } from './core/policy.ts';
-import { grants, isHeld, type Standing, schedule } from './core/schedule.ts';
-import { isEnded, occupiesSlot, type Task } from './core/task.ts';
-import { adviceText, holdText } from './core/words.ts';
+import { isHeld, type Standing, schedule } from './core/schedule.ts';
+import { isEnded, type Task } from './core/task.ts';
 import { ConfigError } from './errors.ts';
 import type { Issue } from './forge/forge.ts';
 import { type Store, taskLease } from './store/store.ts';
@@ -137,12 +136,6 @@ function issueLine(issue: Issue, standing: Standing, last: Task | null, policy: 
   }
 }
 
-function ending(task: Task): string {
-  if (task.state !== 'abandoned' || !task.reason)
-    return `attempt ${task.attempt} was ${task.state}: ${task.why}`;
-  return `attempt ${task.attempt} ended (${task.reason}): ${firstLine(task.why)} — ${adviceText(task)}`;
-}
-
 async function taskLine(
   context: Context,
   store: Store,
@@ -159,59 +152,17 @@ async function taskLine(
     why,
     until: iso(until),
   });
-  if (task.hold && isHeld(task, now)) return line(holdText(task.hold, task.issue), task.hold.until);
-  if (task.turn && !(await ownedKeys(context, store)).has(taskLease(task.id)))
+  const isHolding = task.hold !== null && isHeld(task, now);
+  if (!isHolding && task.turn && !(await ownedKeys(context, store)).has(taskLease(task.id)))
     return line(
       `${task.state}: interrupted in turn ${task.turn.turn} of the ${task.turn.role}; the next run takes it up`,
     );
-  if (pending && pending.notBefore > now) {
-    return line(`${pending.action.kind} failed ${pending.attempts}×; tried again`, pending.notBefore);
-  }
-  return line(`${task.state}: ${restsOn(task, pending ?? null, all, policy, now)}`);
-}
-
-function restsOn(
-  task: Task,
-  pending: PendingAction | null,
-  all: readonly Task[],
-  policy: Policy,
-  now: number,
-): string {
-  if (pending)
-    return pending.startedAt === null
-      ? `${doing(pending.action)} is next`
-      : `${doing(pending.action)} at work`;
-  const live = all.filter((other) => !isEnded(other));
-  const { slots, critics } = grants(live, 0, policy, now);
-  const used = `${live.filter(occupiesSlot).length} of ${policy.maxConcurrent} in use`;
-  const needsSlot = task.state === 'queued' || task.hold !== null || task.feedback.length > 0;
-  if (needsSlot && !slots.includes(task.id)) return `waiting for a slot (${used})`;
-  if (
-    task.state === 'awaiting_critic' &&
-    task.verdict?.headSha !== task.head?.sha &&
-    !critics.includes(task.id)
-  )
-    return `waiting for a critic (${policy.critic.parallel} may judge at once)`;
-  const merging = live.find((other) => other.id !== task.id && other.state === 'merging');
-  if (task.state === 'awaiting_critic' && task.verdict?.verdict === 'APPROVE' && merging)
-    return `approved; waiting for the merge of #${merging.issue}`;
-  return 'goes on with the next step of its runner';
-}
-
-function doing(action: Action): string {
-  switch (action.kind) {
-    case 'turn':
-      return `turn ${action.turn} of the ${action.role}`;
-    case 'gate':
-      return action.scope === 'work' ? 'the gate' : 'the gate on the merged tree';
-    default:
-      return action.kind.replaceAll('_', ' ');
-  }
+  const said = hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
+  const { why, until } = explain(task, { pending: pending ?? null, all, said }, policy, now);
+  return line(why, until);
 }
 
 function latest(tasks: readonly Task[], issue: number): Task | null {
   const own = tasks.filter((task) => task.issue === issue);
   return own.sort((a, b) => b.attempt - a.attempt)[0] ?? null;
 }
-
-const firstLine = (text: string): string => text.split('\n', 1)[0]!;

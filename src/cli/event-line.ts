@@ -90,6 +90,11 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       // A restart shows as "queued again".
       if (happened.task === null || happened.data.kind === 'restart') return null;
       return `${happened.data.kind} asked by ${happened.data.by}`;
+    case 'command_answered': {
+      const { command, author, accepted, says } = happened.data;
+      const said = `/loop ${command} by ${author}`;
+      return accepted ? said : `${said}: ${paint.yellow(firstLine(says))}`;
+    }
     case 'issue_declined':
       return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('declined')}: ${happened.data.problem ?? 'it asks for taste'}; ${happened.data.questions.length} questions are in its comments`;
     case 'loop_paused':

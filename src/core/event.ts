@@ -164,6 +164,15 @@ interface LoopEvents {
   loop_resumed: { by: string };
   loop_stop_requested: { by: string; now: boolean };
   request_made: { kind: string; by: string };
+  /** Somebody wrote `/loop …` into a comment; `says` is the answer. */
+  command_answered: {
+    id: string;
+    command: string;
+    author: string;
+    task: string | null;
+    accepted: boolean;
+    says: string;
+  };
   config_reloaded: { path: string };
   config_invalid: { path: string; problem: string };
   process_stopped: { pid: number; why: string };

@@ -2,13 +2,14 @@
  * The daemon: ticks, wakes, leases, drain. There is no barrier: each task advances on its own, and a tick only looks
  * for new work and wakes what may have something to do.
  */
-import { isRun } from '../core/action.ts';
+import { isRun, type PendingAction } from '../core/action.ts';
 import { event } from '../core/event.ts';
-import { isHeld } from '../core/schedule.ts';
+import { backoffMs, isHeld } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { holdText } from '../core/words.ts';
 import { ForgeUnavailable } from '../errors.ts';
 import { INTAKE_LEASE, type Lease } from '../store/store.ts';
+import { createListener } from './commands.ts';
 import { createIntake, type Poll } from './intake.ts';
 import { performForge } from './perform.ts';
 import type { Ports } from './ports.ts';
@@ -41,6 +42,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   const { store, clock } = ports;
   const workers = new Map<string, Worker>();
   const takeUp = createIntake(ports);
+  const listen = createListener(ports);
   const alarm = createAlarm();
   const cancels = new Set<() => void>();
   let intake: Lease | null = null;
@@ -126,6 +128,10 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   async function takeIn(lease: Lease): Promise<void> {
+    // Who can't be heard now is heard later; work goes on meanwhile.
+    await guarded('commands', async () => {
+      progress += await listen(lease);
+    });
     await performOwn(lease);
     poll = await takeUp(lease, driver.paused() === null && !(onceOnly && poll));
     progress += poll.claimed.length + poll.declined.length;
@@ -137,9 +143,28 @@ export function createRunner(ports: Ports, version: string): Runner {
     for (const pending of await store.pendingActions(null)) {
       if (pending.notBefore > clock.now() || isRun(pending.action)) continue;
       await store.startAction(lease, pending.id, clock.now());
-      await performForge(ports, pending.action);
+      try {
+        await performForge(ports, pending.action);
+      } catch (problem) {
+        await putOff(lease, pending, problem);
+        continue;
+      }
       await store.record({ lease, events: [], at: clock.now(), finishAction: pending.id });
     }
+  }
+
+  async function putOff(
+    lease: Lease,
+    { id, action, attempts }: PendingAction,
+    problem: unknown,
+  ): Promise<void> {
+    const attempt = attempts + 1;
+    const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
+    const notBefore = Math.max(asked ?? 0, clock.now() + backoffMs(attempt, ports.random()));
+    const text = problem instanceof Error ? problem.message : String(problem);
+    ports.log('warn', `${action.kind} failed: ${text}`, { attempt });
+    const failed = event('effect_failed', { action: action.kind, problem: text, attempt });
+    await store.deferAction(lease, id, notBefore, [failed], clock.now());
   }
 
   async function noteSettings(checked: 'reloaded' | 'broken'): Promise<void> {

@@ -2,11 +2,12 @@
 import type { Context } from '../context.ts';
 import type { Criterion } from '../core/criteria.ts';
 import type { Finding } from '../core/findings.ts';
+import { type RequestKind, refusal } from '../core/request.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Judgement } from '../core/verdict.ts';
 import { adviceText } from '../core/words.ts';
 import { UserError } from '../errors.ts';
-import type { RequestKind, TurnRow } from '../store/store.ts';
+import type { TurnRow } from '../store/store.ts';
 import { iso, isRunnerAlive, type TaskView, taskViews } from '../view.ts';
 import { findTask } from './reference.ts';
 
@@ -78,25 +79,8 @@ export async function ask(context: Context, reference: string, kind: RequestKind
 }
 
 function refuse(task: Task, kind: RequestKind): void {
-  const name = `Task ${task.id} (#${task.issue})`;
-  if (isEnded(task)) {
-    const advice =
-      task.state === 'abandoned'
-        ? `\`forge-loop task restart ${task.id}\` goes on with it, \`forge-loop task retry ${task.issue}\` starts a new attempt.`
-        : null;
-    throw new UserError(`${name} has ended: ${task.state}.`, advice);
-  }
-  if (kind === 'approve' && (task.state !== 'awaiting_critic' || task.pull === null)) {
-    throw new UserError(
-      `${name} has nothing to approve: it is ${task.state}.`,
-      'A task is approved while it waits for its critic.',
-    );
-  }
-  if (kind === 'resume' && !task.hold)
-    throw new UserError(
-      `${name} is not held: it is ${task.state}.`,
-      '`forge-loop why` says what it rests on.',
-    );
+  const refused = refusal(task, kind);
+  if (refused) throw new UserError(refused.why, refused.advice);
 }
 
 /** An approval is for one head: the one the task was verified at, or none. */
@@ -127,14 +111,7 @@ export async function retryTask(context: Context, input: { task: string }): Prom
   const store = await context.writing();
   const attempts = (await store.tasks({ issue: task.issue })).map((stored) => stored.task);
   const last = attempts.reduce((a, b) => (b.attempt > a.attempt ? b : a));
-  if (!isEnded(last)) {
-    throw new UserError(
-      `Issue #${task.issue} is being worked on: task ${last.id} is ${last.state}.`,
-      `\`forge-loop task cancel ${last.id}\` ends it first.`,
-    );
-  }
-  if (last.state !== 'abandoned')
-    throw new UserError(`Issue #${task.issue} needs no new attempt: task ${last.id} is ${last.state}.`);
+  refuse(last, 'retry');
   const by = await context.operator();
   await store.request({ task: last.id, kind: 'retry', by, at: context.now() });
   await (await context.forge()).markReady(task.issue, by);

@@ -509,6 +509,25 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         expect(await store.spend('b')).toEqual({ tokens: 0, costUsd: 0, complete: true });
       });
 
+      test('spend of all tasks since a time, with what is unknown of it', async () => {
+        const a = await claimed(store, 'a', 1);
+        await store.addUsage([
+          used({ key: 'k1', at: 100 }),
+          used({ key: 'k2', at: 200, task: 'b' }),
+          used({ key: 'k3', at: 300, task: 'b' }),
+        ]);
+        expect(await store.spendSince(0)).toEqual({ tokens: 93, costUsd: 0.75, complete: true });
+        expect(await store.spendSince(200)).toEqual({ tokens: 62, costUsd: 0.5, complete: true });
+        expect(await store.spendSince(301)).toEqual({ tokens: 0, costUsd: 0, complete: true });
+        await store.addUsage([used({ key: 'k4', at: 250, costUsd: null })]);
+        expect(await store.spendSince(200)).toEqual({ tokens: 93, costUsd: 0.5, complete: false });
+        expect(await store.spendSince(300)).toMatchObject({ complete: true });
+        const next = await commit(store, a, [started('coder', 1)]);
+        const at = (await store.events({ last: 1 }))[0]!.at;
+        await commit(store, next, [completed('coder', 1, 'interrupted', 'unknown')]);
+        expect(await store.spendSince(at)).toMatchObject({ complete: false });
+      });
+
       test('findings are updated in their place, and none is lost', async () => {
         const a = await claimed(store, 'a', 1);
         const b = await commit(store, a, [], { findings: [finding('f1'), finding('f2')] });
@@ -521,6 +540,27 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         await commit(store, b, [], { findings: [resolved, finding('f3')] });
         expect(await store.findings('a')).toEqual([resolved, finding('f2'), finding('f3')]);
         expect(await store.findings('b')).toEqual([]);
+      });
+
+      test('requests are passed on together with the events and actions of whoever heard them, or not at all', async () => {
+        await claimed(store, 'a', 1);
+        const heard = event('loop_paused', { by: 'ann' });
+        const asked = { kind: 'pause', by: 'ann', at: 5 } as const;
+        await store.record({
+          events: [heard],
+          at: 5,
+          addActions: [LABEL],
+          requests: [{ task: 'a', ...asked }],
+        });
+        expect(await store.requests('a')).toMatchObject([{ task: 'a', ...asked }]);
+        expect((await store.events({ last: 2 })).map(({ type, task }) => [type, task])).toEqual([
+          ['loop_paused', null],
+          ['request_made', 'a'],
+        ]);
+        const before = await everything(store, 'a');
+        const nobody = store.record({ events: [heard], at: 6, requests: [{ task: 'none', ...asked }] });
+        await expect(nobody).rejects.toThrow();
+        expect(await everything(store, 'a')).toEqual(before);
       });
 
       test('requests wait until a commit consumes them', async () => {
@@ -565,11 +605,16 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       });
 
       test('the loop has one row of its own', async () => {
-        expect(await store.loop()).toEqual({ pausedBy: null, stop: 'no', configProblem: null });
+        expect(await store.loop()).toMatchObject({ pausedBy: null, stop: 'no', commandsSince: null });
         const paused = await store.updateLoop({ pausedBy: 'eva' }, [event('loop_paused', { by: 'eva' })], 3);
-        expect(paused).toEqual({ pausedBy: 'eva', stop: 'no', configProblem: null });
-        await store.updateLoop({ stop: 'drain', configProblem: 'line 3' }, [], 4);
-        expect(await store.loop()).toEqual({ pausedBy: 'eva', stop: 'drain', configProblem: 'line 3' });
+        expect(paused).toEqual({ pausedBy: 'eva', stop: 'no', configProblem: null, commandsSince: null });
+        await store.updateLoop({ stop: 'drain', configProblem: 'line 3', commandsSince: 77 }, [], 4);
+        expect(await store.loop()).toEqual({
+          pausedBy: 'eva',
+          stop: 'drain',
+          configProblem: 'line 3',
+          commandsSince: 77,
+        });
         expect(await store.events()).toMatchObject([{ task: null, type: 'loop_paused', at: 3 }]);
       });
 

@@ -140,6 +140,18 @@ describe('migrations', () => {
     expect(await everything(sqliteStore(connection), 'a')).toEqual(before);
   });
 
+  test('of the first version on: what was spent and said stays, what is new is unknown', async () => {
+    const connection = openConnection(path, { readOnly: false });
+    migrate(connection, migrations.slice(0, 1));
+    connection.exec("UPDATE loop SET paused_by = 'eva'");
+    connection.exec("INSERT INTO usage VALUES ('a', 1, 'coder', 's1', 'k1', 'm', 1, 2, 4, 8, 16, 0.25, 100)");
+    connection.close();
+    const store = await openSqliteStore(path);
+    expect(await store.loop()).toMatchObject({ pausedBy: 'eva', commandsSince: null });
+    expect(await store.spendSince(100)).toEqual({ tokens: 31, costUsd: 0.25, complete: true });
+    await store.close();
+  });
+
   test('that fail leave the database as it was', async () => {
     await (await openSqliteStore(path)).close();
     const connection = openConnection(path, { readOnly: false });

@@ -9,6 +9,7 @@ import type { Action, PendingAction } from '../core/action.ts';
 import type { LoopEvent, NewEvent, PromptKind, TurnStatus } from '../core/event.ts';
 import type { Finding } from '../core/findings.ts';
 import type { Role } from '../core/policy.ts';
+import type { RequestKind } from '../core/request.ts';
 import type { StoredTask } from '../core/task.ts';
 
 /** Proof that this runner owns `key`; every write about a task carries one. */
@@ -57,8 +58,6 @@ export interface Spend {
   complete: boolean;
 }
 
-export type RequestKind = 'cancel' | 'abandon' | 'approve' | 'pause' | 'resume' | 'retry';
-
 /** What a person asked of a task; read as a fact by the runner that owns it. */
 export interface Request {
   id: number;
@@ -86,6 +85,8 @@ export interface LoopRow {
   stop: 'no' | 'drain' | 'now';
   /** The last problem with WORKFLOW.md, kept until it is mended. */
   configProblem: string | null;
+  /** People's commands up to this time were looked at; null before the first look. */
+  commandsSince: number | null;
 }
 
 export interface Commit {
@@ -135,13 +136,17 @@ export interface Store {
   startAction(lease: Lease, id: number, at: number): Promise<void>;
   /** Puts an effect off after a failure, with its event. */
   deferAction(lease: Lease, id: number, notBefore: number, events: NewEvent[], at: number): Promise<void>;
-  /** The loop's own events and actions, such as declining an issue; also finishes one of its actions. */
+  /**
+   * The loop's own events and actions, such as declining an issue; also finishes one of its actions, and passes on what
+   * people asked of tasks.
+   */
   record(record: {
     lease?: Lease;
     events: NewEvent[];
     at: number;
     addActions?: Action[];
     finishAction?: number;
+    requests?: Omit<Request, 'id'>[];
   }): Promise<void>;
 
   /** Ours, or nobody's, or its owner's that lapsed or is among `dead`; null when somebody alive has it. */
@@ -167,6 +172,8 @@ export interface Store {
   addUsage(deltas: UsageDelta[]): Promise<void>;
   usage(taskId?: string): Promise<UsageDelta[]>;
   spend(taskId: string): Promise<Spend>;
+  /** Of all tasks together, at this time and later. */
+  spendSince(at: number): Promise<Spend>;
   findings(taskId: string): Promise<Finding[]>;
 
   /** Also appends `request_made` with the task, which wakes the runner that owns it. */

@@ -62,6 +62,21 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
       world.violate(`${task.id} spent ${spend.tokens} tokens`);
   }
 
+  const born = events[0]?.at ?? 0;
+  const commands = world.remarks.filter(({ body, at }) => body.startsWith('/loop') && at >= born);
+  const answers = events.flatMap((event) => (event.type === 'command_answered' ? [event.data] : []));
+  for (const { id, body, mayWrite, author } of commands) {
+    const answered = answers.filter((answer) => answer.id === id);
+    if (answered.length !== 1) world.violate(`${body} of ${author} was answered ${answered.length} times`);
+    if (!mayWrite && answered.some(({ accepted }) => accepted))
+      world.violate(`${body} of ${author}, who may not write, was obeyed`);
+    const replies = world.replies.filter(({ to }) => to === id).length;
+    if (mayWrite && replies !== 1) world.violate(`${body} of ${author} got ${replies} replies`);
+  }
+  const obeyed = answers.filter(({ accepted, command }) => accepted && command !== 'explain').length;
+  const asked = events.filter((event) => event.type === 'request_made' && event.data.by !== 'person').length;
+  if (asked !== obeyed) world.violate(`${obeyed} commands were obeyed by ${asked} requests`);
+
   if (world.processes.size > 0) {
     world.violate(
       `processes left behind: ${[...world.processes.values()].map((process) => process.purpose).join(', ')}`,

@@ -1,4 +1,5 @@
 /** People who meddle while the loop works: they close, edit, relabel, push, merge, ask, and send signals. */
+import type { Place } from '../../src/core/remark.ts';
 import type { SimRunner } from './runner.ts';
 import { hashOf, type World } from './world.ts';
 
@@ -14,7 +15,7 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
   const issue = random.pick([...world.issues.values()]);
   const tasks = (await store.tasks({ issue: issue.number })).map((stored) => stored.task);
   const task = tasks.at(-1);
-  switch (random.int(15)) {
+  switch (random.int(17)) {
     case 0:
       issue.state = 'closed';
       world.closedAt.set(issue.number, time.now());
@@ -123,11 +124,41 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       });
       return;
     }
+    case 14:
+    case 15: {
+      const word = random.pick(['hold', 'hold', 'explain', 'retry', 'abandon', 'approve', 'fly']);
+      const pull = task && world.pulls.find((one) => one.branch === task.branch);
+      const where =
+        pull && random.chance(0.5)
+          ? { kind: 'pull' as const, number: pull.number }
+          : { kind: 'issue' as const, number: issue.number };
+      const head = task && repository.refs.get(task.branch);
+      const mayWrite = random.chance(0.8);
+      if (word === 'approve' && mayWrite && head) world.approvedHeads.add(head);
+      command(world, where, word, mayWrite);
+      if (word === 'hold') time.after(random.int(100_000), () => command(world, where, 'resume', true));
+      return;
+    }
     default: {
       const session = random.pick([...world.sessions.keys(), '']);
       world.sessions.delete(session);
     }
   }
+}
+
+function command(world: World, where: Place, word: string, mayWrite: boolean): void {
+  world.remarks.push({
+    id: world.random.hex(8),
+    where,
+    author: world.random.pick(['ann', 'bob']),
+    mayWrite,
+    verdict: 'comment',
+    body: `/loop ${word}`,
+    file: null,
+    line: null,
+    headSha: null,
+    at: world.time.now(),
+  });
 }
 
 function makeReady(world: World, number: number): void {

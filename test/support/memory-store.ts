@@ -46,7 +46,7 @@ export function memoryStore(): Store {
   const findings = new Map<string, Map<string, Finding>>();
   const requests = new Map<number, Request>();
   const processes = new Map<string, ProcessRecord>();
-  let loop: LoopRow = { pausedBy: null, stop: 'no', configProblem: null };
+  let loop: LoopRow = { pausedBy: null, stop: 'no', configProblem: null, commandsSince: null };
   let lastAction = 0;
   let lastRequest = 0;
 
@@ -119,6 +119,13 @@ export function memoryStore(): Store {
   function countOthers(taskId: string, what: Limited): number {
     const { takes } = LIMITED[what];
     return [...tasks.values()].filter(({ task }) => task.id !== taskId && takes(task)).length;
+  }
+
+  function addRequest(request: Omit<Request, 'id'>): void {
+    lastRequest += 1;
+    requests.set(lastRequest, { ...copy(request), id: lastRequest });
+    const { kind, by, task, at } = request;
+    append(stampNext([event('request_made', { kind, by })], task, at));
   }
 
   function requireTask(id: string): void {
@@ -197,12 +204,14 @@ export function memoryStore(): Store {
       append(stamped);
       if (after && after !== stored.task) tasks.set(after.id, { task: after, version: stored.version + 1 });
     },
-    async record({ lease, events: added, at, addActions: todo, finishAction }) {
+    async record({ lease, events: added, at, addActions: todo, finishAction, requests: asked = [] }) {
       if (lease) checkLease(lease, at);
       requireFinishable(null, finishAction);
+      for (const { task } of asked) requireTask(task);
       append(stampNext(added, null, at));
       if (finishAction !== undefined) actions.delete(finishAction);
       addActions(null, todo);
+      asked.forEach(addRequest);
     },
 
     async acquireLease(key, owner, now, ttlMs, dead) {
@@ -253,16 +262,22 @@ export function memoryStore(): Store {
       );
       return sumSpend(spent, unknown);
     },
+    async spendSince(at) {
+      const unknown = events.some(
+        (event) => event.at >= at && event.type === 'turn_completed' && event.data.usage === 'unknown',
+      );
+      return sumSpend(
+        [...usage.values()].filter((delta) => delta.at >= at),
+        unknown,
+      );
+    },
     async findings(taskId) {
       return copy([...(findings.get(taskId)?.values() ?? [])]);
     },
 
     async request(request) {
       requireTask(request.task);
-      lastRequest += 1;
-      requests.set(lastRequest, { ...copy(request), id: lastRequest });
-      const { kind, by, task, at } = request;
-      append(stampNext([event('request_made', { kind, by })], task, at));
+      addRequest(request);
     },
     async requests(taskId) {
       return copy([...requests.values()].filter(({ task }) => task === taskId));

@@ -6,10 +6,12 @@
  * themselves and change the facts as they would; a test that wants another outcome says so with `failing`.
  */
 import { type Action, isRun, type PendingAction, type Run } from '../../src/core/action.ts';
+import { answerCommand, commandIn, markerOf } from '../../src/core/command.ts';
 import { contractOf } from '../../src/core/criteria.ts';
 import { claimed, decide } from '../../src/core/decide.ts';
 import { type Decision, type Facts, transition } from '../../src/core/decision.ts';
 import { type Contract, event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
+import { explain } from '../../src/core/explain.ts';
 import type { Finding } from '../../src/core/findings.ts';
 import {
   type CommandResult,
@@ -274,6 +276,29 @@ export class Play {
     const told = { headSha: this.world.branch?.sha ?? null, at: this.now };
     const remarks = [...this.world.feedback.remarks, { ...said, ...told }];
     return this.change({ feedback: { ...this.world.feedback, remarks } });
+  }
+
+  /** A person writes `/loop …`: answered as the listener does, and asked of the task. */
+  command(said: Remark): this {
+    const { task, policy } = this;
+    const heard = {
+      remark: { ...said, at: this.now },
+      word: commandIn(said.body)!,
+      task,
+      issue: this.world.issue,
+    };
+    const explanation = explain(
+      task,
+      { pending: this.pending[0] ?? null, all: [task], said: null },
+      policy,
+      this.now,
+    );
+    const answer = answerCommand({ ...heard, explanation: explanation.why }, policy);
+    const { id, where } = said;
+    this.story.push({
+      action: { kind: 'reply', to: { id, where }, marker: markerOf(said), body: answer.says },
+    });
+    return answer.request ? this.ask(answer.request, said.author) : this.look();
   }
 
   issue(change: Partial<NonNullable<Facts['issue']>>): this {

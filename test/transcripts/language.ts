@@ -6,6 +6,7 @@
  * A command either changes the world (a person does something, time passes) or says what came of the action the core
  * is waiting for. Then the core looks, decides and acts until it waits again.
  */
+import { commandIn } from '../../src/core/command.ts';
 import { changes, Play, problem, redBefore, remark } from '../support/play.ts';
 import type { PolicyChange } from '../support/policy.ts';
 import { printed } from './printed.ts';
@@ -151,7 +152,9 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
   says(play, [author, body, ...rest]) {
     const { verdict = 'comment', file, line, access } = pairs(rest);
     const place = { file: file ?? null, line: line ? Number(line) : null };
-    play.hears(remark(body!, verdict as 'comment', { author: author!, mayWrite: access !== 'no', ...place }));
+    const said = remark(body!, verdict as 'comment', { author: author!, mayWrite: access !== 'no', ...place });
+    if (commandIn(body!) === null) play.hears(said);
+    else play.command(said);
   },
   ask: (play, [kind]) => void play.ask(kind!),
   restart: (play) => void play.restart(),

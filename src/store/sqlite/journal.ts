@@ -81,13 +81,16 @@ export function readTurns(connection: Connection, taskId: string): TurnRow[] {
   }));
 }
 
-export function hasUnknownUsage(connection: Connection, taskId: string): boolean {
-  const unknown = query
+export function hasUnknownUsage(
+  connection: Connection,
+  { task, since }: { task?: string; since?: number },
+): boolean {
+  let unknown = query
     .selectFrom('events')
     .select('seq')
-    .where('task', '=', taskId)
     .where('type', '=', 'turn_completed')
-    .where(sql`json_extract(data, '$.usage')`, '=', 'unknown')
-    .limit(1);
-  return connection.one(unknown) !== undefined;
+    .where(sql`json_extract(data, '$.usage')`, '=', 'unknown');
+  if (task !== undefined) unknown = unknown.where('task', '=', task);
+  if (since !== undefined) unknown = unknown.where('at', '>=', since);
+  return connection.one(unknown.limit(1)) !== undefined;
 }

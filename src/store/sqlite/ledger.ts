@@ -1,5 +1,6 @@
 /** What is kept beside the tasks: money, findings, people's requests, children, and the loop's own row. */
 
+import { sql } from 'kysely';
 import { event, type NewEvent } from '../../core/event.ts';
 import type { Finding } from '../../core/findings.ts';
 import { sumSpend } from '../rules.ts';
@@ -41,7 +42,23 @@ export function readUsage(connection: Connection, taskId: string | undefined): U
 }
 
 export function spend(connection: Connection, taskId: string): Spend {
-  return sumSpend(readUsage(connection, taskId), hasUnknownUsage(connection, taskId));
+  return sumSpend(readUsage(connection, taskId), hasUnknownUsage(connection, { task: taskId }));
+}
+
+/** Summed by the database: it is asked again and again while turns stream. */
+export function spendSince(connection: Connection, at: number): Spend {
+  const sums = connection.one(
+    query
+      .selectFrom('usage')
+      .select([
+        sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
+        sql<number>`coalesce(sum(input + output + cache_read + cache_write + reasoning), 0)`.as('tokens'),
+        sql<number>`count(*) - count(cost_usd)`.as('unpriced'),
+      ])
+      .where('at', '>=', at),
+  )!;
+  const unknown = hasUnknownUsage(connection, { since: at });
+  return { tokens: sums.tokens, costUsd: sums.cost, complete: sums.unpriced === 0 && !unknown };
 }
 
 export function readFindings(connection: Connection, taskId: string): Finding[] {
@@ -51,10 +68,8 @@ export function readFindings(connection: Connection, taskId: string): Finding[] 
 
 /** Its event goes with it: that is what wakes the runner that owns the task. */
 export function addRequest(connection: Connection, { task, kind, by, at }: Omit<Request, 'id'>): void {
-  connection.immediate(() => {
-    connection.run(query.insertInto('requests').values({ task, kind, by, at }));
-    append(connection, stampNext(connection, [event('request_made', { kind, by })], task, at));
-  });
+  connection.run(query.insertInto('requests').values({ task, kind, by, at }));
+  append(connection, stampNext(connection, [event('request_made', { kind, by })], task, at));
 }
 
 export function readRequests(connection: Connection, taskId: string): Request[] {
@@ -104,7 +119,12 @@ export function readProcesses(connection: Connection, taskId: string | undefined
 export function readLoop(connection: Connection): LoopRow {
   const row = connection.one(query.selectFrom('loop').selectAll());
   if (!row) throw new Error(`${connection.path} has lost the row of its loop`);
-  return { pausedBy: row.paused_by, stop: row.stop, configProblem: row.config_problem };
+  return {
+    pausedBy: row.paused_by,
+    stop: row.stop,
+    configProblem: row.config_problem,
+    commandsSince: row.commands_since,
+  };
 }
 
 export function updateLoop(
@@ -116,9 +136,12 @@ export function updateLoop(
   return connection.immediate(() => {
     const row = { ...readLoop(connection), ...change };
     connection.run(
-      query
-        .updateTable('loop')
-        .set({ paused_by: row.pausedBy, stop: row.stop, config_problem: row.configProblem }),
+      query.updateTable('loop').set({
+        paused_by: row.pausedBy,
+        stop: row.stop,
+        config_problem: row.configProblem,
+        commands_since: row.commandsSince,
+      }),
     );
     append(connection, stampNext(connection, events, null, at));
     return row;

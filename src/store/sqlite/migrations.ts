@@ -163,4 +163,8 @@ export const migrations: readonly string[] = [
   );
   INSERT INTO loop (id, paused_by, stop, config_problem) VALUES (1, NULL, 'no', NULL);
   `,
+  `
+  ALTER TABLE loop ADD COLUMN commands_since INTEGER;
+  CREATE INDEX usage_by_time ON usage (at);
+  `,
 ];

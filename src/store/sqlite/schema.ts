@@ -4,7 +4,8 @@ import type { PromptKind, TurnStatus } from '../../core/event.ts';
 import type { Finding, Severity } from '../../core/findings.ts';
 import type { Reason, State } from '../../core/machine.ts';
 import type { Role } from '../../core/policy.ts';
-import type { LoopRow, RequestKind } from '../store.ts';
+import type { RequestKind } from '../../core/request.ts';
+import type { LoopRow } from '../store.ts';
 
 export interface Schema {
   tasks: TasksTable;
@@ -120,4 +121,5 @@ export interface LoopTable {
   paused_by: string | null;
   stop: LoopRow['stop'];
   config_problem: string | null;
+  commands_since: number | null;
 }

@@ -25,6 +25,7 @@ export function sqliteStore(connection: Connection): Store {
         append(connection, stampNext(connection, record.events, null, record.at));
         finishAction(connection, null, record.finishAction);
         addActions(connection, null, record.addActions);
+        for (const request of record.requests ?? []) ledger.addRequest(connection, request);
       }),
 
     acquireLease: async (key, owner, now, ttlMs, dead) =>
@@ -41,9 +42,10 @@ export function sqliteStore(connection: Connection): Store {
     addUsage: async (deltas) => ledger.addUsage(connection, deltas),
     usage: async (taskId) => ledger.readUsage(connection, taskId),
     spend: async (taskId) => ledger.spend(connection, taskId),
+    spendSince: async (at) => ledger.spendSince(connection, at),
     findings: async (taskId) => ledger.readFindings(connection, taskId),
 
-    request: async (request) => ledger.addRequest(connection, request),
+    request: async (request) => connection.immediate(() => ledger.addRequest(connection, request)),
     requests: async (taskId) => ledger.readRequests(connection, taskId),
 
     loop: async () => ledger.readLoop(connection),

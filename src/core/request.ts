@@ -1,0 +1,46 @@
+/** What a person may ask of a task, and when there is no sense in asking. */
+import { isEnded, type Task } from './task.ts';
+
+export type RequestKind = 'cancel' | 'abandon' | 'approve' | 'pause' | 'resume' | 'retry';
+
+export interface Refusal {
+  why: string;
+  advice: string | null;
+}
+
+/** Null when it can be asked. */
+export function refusal(task: Task, kind: RequestKind): Refusal | null {
+  const name = `Task ${task.id} (#${task.issue})`;
+  if (kind === 'retry') {
+    if (!isEnded(task))
+      return {
+        why: `Issue #${task.issue} is being worked on: task ${task.id} is ${task.state}.`,
+        advice: `\`forge-loop task cancel ${task.id}\` ends it first.`,
+      };
+    if (task.state !== 'abandoned')
+      return {
+        why: `Issue #${task.issue} needs no new attempt: task ${task.id} is ${task.state}.`,
+        advice: null,
+      };
+    return null;
+  }
+  if (isEnded(task)) {
+    const advice =
+      task.state === 'abandoned'
+        ? `\`forge-loop task restart ${task.id}\` goes on with it, \`forge-loop task retry ${task.issue}\` starts a new attempt.`
+        : null;
+    return { why: `${name} has ended: ${task.state}.`, advice };
+  }
+  if (kind === 'approve' && (task.state !== 'awaiting_critic' || task.pull === null)) {
+    return {
+      why: `${name} has nothing to approve: it is ${task.state}.`,
+      advice: 'A task is approved while it waits for its critic.',
+    };
+  }
+  if (kind === 'resume' && !task.hold)
+    return {
+      why: `${name} is not held: it is ${task.state}.`,
+      advice: '`forge-loop why` says what it rests on.',
+    };
+  return null;
+}
