@@ -423,6 +423,26 @@ describe('waiting to merge', () => {
     expect(play.change({ mergeBlocker: null }).task.state).toBe('merging');
   });
 
+  test('a landing blocked by what nothing else can see is tried again later, each time later', () => {
+    const play = landing();
+    const blocked = (): number => {
+      play.answer({ kind: 'dirty_checkout', detail: 'git is busy' });
+      const { state, hold } = play.task;
+      expect({ state, hold }).toMatchObject({
+        state: 'awaiting_critic',
+        hold: { reason: 'dirty_checkout', detail: 'git is busy' },
+      });
+      expect(play.decide()).toMatchObject({ kind: 'rest', until: hold!.until });
+      return hold!.until! - play.now;
+    };
+    const first = blocked();
+    expect(first).toBeGreaterThan(0);
+    play.wait(first);
+    expect(play.task.state).toBe('merging');
+    play.candidate().gate('pass');
+    expect(blocked()).toBeGreaterThan(first);
+  });
+
   test('a disabled merge waits for a person’s merge (dispatch 49)', () => {
     const play = awaiting({ merge: { enabled: false } }).critic(APPROVE);
     expect(play.task.hold).toMatchObject({ reason: 'needs_merge', until: null });

@@ -150,7 +150,7 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
     case 'needs_merge':
       return policy.merge.enabled;
     case 'dirty_checkout':
-      return facts.mergeBlocker === null;
+      return held.until === null && facts.mergeBlocker === null;
     case 'checks_pending':
       return hasNone('pending', task, facts, policy);
     case 'checks_red':

@@ -140,6 +140,8 @@ interface TaskEvents {
   work_updated: { mergedIn: string; conflicts: string[] };
   candidate_empty: { trunk: string };
   candidate_dropped: { why: string };
+  /** Permitted, but the checkout could not be moved along; nothing has moved. */
+  landing_blocked: { detail: string };
   merge_decided: { permitted: boolean; conditions: { name: string; met: boolean; value: string }[] };
   merge_observed: { sha: string; by: 'loop' | 'person' };
   hold_set: Hold;

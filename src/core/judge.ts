@@ -210,6 +210,11 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   }
   if (facts.mergeBlocker)
     return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
+  // What blocked it can't be seen from here, so only time tells whether it is gone.
+  if (task.landProblem) {
+    const until = now + backoffMs(task.streaks.landing ?? 1, facts.jitter);
+    return back('the checkout could not be moved along', hold('dirty_checkout', task.landProblem, until));
+  }
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
   const heard = hear(task, facts.feedback, policy);
   if (heard.length > 0) return { kind: 'act', events: heard, actions: [] };

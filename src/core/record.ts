@@ -82,8 +82,10 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       return [event('merge_observed', { sha: outcome.sha, by: 'loop' })];
     case 'trunk_moved':
       return [event('candidate_dropped', { why: 'trunk moved' })];
-    case 'dirty_checkout':
-      return [event('candidate_dropped', { why: outcome.detail })];
+    case 'dirty_checkout': {
+      const { detail } = outcome;
+      return [event('candidate_dropped', { why: detail }), event('landing_blocked', { detail })];
+    }
     case 'merge_refused':
       return [
         event('candidate_dropped', { why: outcome.detail }),

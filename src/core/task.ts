@@ -50,7 +50,10 @@ export interface Task {
   /** Verdicts so far, and how many of them asked for changes. */
   criticRounds: number;
   changeRequests: number;
-  /** In a row: turns killed with their runner, failed turns, stalled turns, turns without a change, unusable reports. */
+  /**
+   * In a row: turns killed with their runner, failed turns, stalled turns, turns without a change, unusable reports.
+   * `landing` counts landings that a checkout blocked; rows from before it was counted lack it.
+   */
   streaks: {
     interrupted: number;
     failed: number;
@@ -58,6 +61,7 @@ export interface Task {
     idle: number;
     critic: number;
     workspace: number;
+    landing?: number;
   };
   /** The coder's session; null until the first turn and after it was lost. */
   sessionId: string | null;
@@ -105,6 +109,8 @@ export interface Task {
   candidateGate: Evidence | null;
   /** What the gate last found on a candidate. It outlives the candidate: one with the same tree need not be tested again. */
   candidateEvidence: Evidence | null;
+  /** Why the last landing was blocked, until that is a hold. Absent in rows from before it was kept. */
+  landProblem?: string | null;
   mergedSha: string | null;
   /** Set when a person released a critic hold: the next unusable report ends the task. */
   criticHeldOnce: boolean;
@@ -314,10 +320,17 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return { ...task, candidate: happened.data.candidate, candidateGate: null };
     case 'candidate_dropped':
       return { ...task, candidate: null, candidateGate: null };
+    case 'landing_blocked': {
+      const { streaks } = task;
+      const landing = (streaks.landing ?? 0) + 1;
+      return { ...task, landProblem: happened.data.detail, streaks: { ...streaks, landing } };
+    }
     case 'merge_observed':
       return { ...task, mergedSha: happened.data.sha };
-    case 'hold_set':
-      return { ...task, hold: happened.data };
+    case 'hold_set': {
+      const told = happened.data.reason === 'dirty_checkout' && task.landProblem ? { landProblem: null } : {};
+      return { ...task, hold: happened.data, ...told };
+    }
     case 'hold_cleared':
       return {
         ...task,

@@ -58,10 +58,13 @@ function isAsked(task: Task, { inFlight }: Surroundings): boolean {
   );
 }
 
-/** Looking at the operator's checkout is not free: it is asked before a merge begins and before it lands. */
+/**
+ * Looking at the operator's checkout is not free: it is asked before a merge begins, and when a landing was blocked.
+ * Landing itself looks once more, while it keeps others from changing what it sees.
+ */
 function aboutToMerge(task: Task): boolean {
   if (task.hold?.reason === 'dirty_checkout') return true;
-  if (task.state === 'merging') return task.candidateGate?.outcome === 'pass';
+  if (task.state === 'merging') return Boolean(task.landProblem);
   return (
     task.state === 'awaiting_critic' &&
     task.verdict?.verdict === 'APPROVE' &&

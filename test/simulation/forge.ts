@@ -116,11 +116,16 @@ export function simForge(world: World, policy: Policy): Forge {
       if (made.tree === repository.get(trunk).tree) return { kind: 'empty', trunk };
       return { kind: 'clean', candidate: { sha: made.sha, tree: made.tree, trunk, headSha } };
     },
-    mergeBlocker: async () => (world.dirtyCheckout ? 'README.md is modified' : null),
+    mergeBlocker: async () => (world.dirtyCheckout === 'seen' ? DIRTY : null),
     async land(number, candidate) {
       const pull = world.pulls.find((one) => one.number === number)!;
       if (repository.isAncestor(candidate.sha, world.trunk())) return { kind: 'landed', sha: candidate.sha };
-      if (world.dirtyCheckout) return { kind: 'dirty_checkout', detail: 'README.md is modified' };
+      if (world.dirtyCheckout !== 'no') {
+        const times = (world.blockedLandings.get(number) ?? 0) + 1;
+        world.blockedLandings.set(number, times);
+        if (times > MOST_BLOCKED) world.violate(`landing pull ${number} was blocked ${times} times`);
+        return { kind: 'dirty_checkout', detail: DIRTY };
+      }
       if (world.trunk() !== candidate.trunk) return { kind: 'trunk_moved' };
       judgeLanding(pull, candidate);
       refs.set('main', candidate.sha);
@@ -217,3 +222,8 @@ function blobAt(path: string, content: string | undefined): ChangedBlob {
 
 /** A person may close an issue while the decision to land it is already on its way. */
 const GRACE_MS = 3000;
+
+const DIRTY = 'README.md is modified';
+
+/** A checkout is dirty for minutes; whoever tries to land more often than this does not wait between tries. */
+const MOST_BLOCKED = 30;

@@ -62,9 +62,9 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       return;
     }
     case 6:
-      world.dirtyCheckout = true;
+      world.dirtyCheckout = random.chance(0.6) ? 'seen' : 'unseen';
       time.after(random.int(200_000), () => {
-        world.dirtyCheckout = false;
+        world.dirtyCheckout = 'no';
       });
       return;
     case 7: {

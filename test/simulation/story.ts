@@ -98,7 +98,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
     runner.resume();
     if (!finished.has(runner.owner)) runner.kill();
   }
-  world.dirtyCheckout = false;
+  world.dirtyCheckout = 'no';
   const last = start(NO_FAULTS);
   track(last);
   await time.play(() => finished.has(last.owner), time.now() + 48 * HOUR);

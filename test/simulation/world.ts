@@ -64,7 +64,9 @@ export interface World {
   closedAt: Map<number, number>;
   /** Contents that a forced push took out of trunk. */
   takenBack: Set<string>;
-  dirtyCheckout: boolean;
+  /** `unseen` blocks a landing although nothing can be seen before. */
+  dirtyCheckout: 'no' | 'seen' | 'unseen';
+  blockedLandings: Map<number, number>;
   violations: string[];
   violate(what: string): void;
   trunk(): string;
@@ -102,7 +104,8 @@ export function createWorld(time: Timeline, random: Random): World {
     landings: [],
     closedAt: new Map(),
     takenBack: new Set(),
-    dirtyCheckout: false,
+    dirtyCheckout: 'no',
+    blockedLandings: new Map(),
     violations,
     violate: (what) => violations.push(`${time.now()}: ${what}`),
     trunk: () => repository.refs.get('main')!,
