@@ -112,6 +112,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
       // One that could not be opened was reported by whoever asked for it.
       const writer = writing.started() ? await writing().catch(() => null) : null;
       await writer?.close();
+      await git.close();
     },
   };
 }

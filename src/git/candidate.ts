@@ -28,6 +28,6 @@ export async function buildCandidate(
   if (merged.tree === (await treeOf(git, trunk))) return { kind: 'empty', trunk };
   const commit = { squash: squashCommit, merge: mergeCommit, rebase: rebaseCommits }[method];
   const sha = await commit(git, { tree: merged.tree, trunk, head: headSha, message });
-  await git(['update-ref', `refs/forge/${task}/candidate`, sha]);
+  await git.moveRefs([{ ref: `refs/forge/${task}/candidate`, to: sha }]);
   return { kind: 'clean', candidate: { sha, tree: merged.tree, trunk, headSha } };
 }

@@ -5,9 +5,11 @@
  * GIT_* variables; the repository is always named explicitly and is never a directory an agent can write to.
  */
 import { UserError } from '../errors.ts';
+import { createStarter } from '../process/starter.ts';
 import { builtEnvironment, protections } from './protection.ts';
-import { createResolver } from './resolver.ts';
-import { run, runPiped } from './run.ts';
+import { type CommitObject, createReader } from './reader.ts';
+import { createRefWriter, REF_WRITER, type RefMove } from './ref-writer.ts';
+import { type Invocation, run, runPiped } from './run.ts';
 
 export interface GitOptions {
   /** Extra environment: GIT_INDEX_FILE, GIT_WORK_TREE, GIT_ALTERNATE_OBJECT_DIRECTORIES, identities. */
@@ -32,6 +34,8 @@ export interface GitCommand {
 export interface Git {
   /** The repository's own directory (the common one, when the operator works in a linked worktree). */
   readonly gitDir: string;
+  /** Where HEAD and the index of this checkout are: the same as gitDir, except in a linked worktree. */
+  readonly ownDir: string;
   /** The operator's checkout; null for a bare repository. */
   readonly worktree: string | null;
   (args: readonly string[], options?: GitOptions): Promise<GitResult>;
@@ -39,35 +43,58 @@ export interface Git {
   pipe(from: GitCommand, to: GitCommand): Promise<GitResult>;
   /** The id of the object a full name (`refs/…`, an id, either with `^{tree}`) stands for now; null when there is none. */
   resolve(name: string): Promise<string | null>;
+  /** Null when no commit of the repository has this id. */
+  commit(sha: string): Promise<CommitObject | null>;
+  /** How long each of these objects is; null for one that is not there. */
+  sizes(shas: readonly string[]): Promise<(number | null)[]>;
+  /** All or nothing, never through a symbolic ref. Throws GitFailed when one is not where it should be. */
+  moveRefs(moves: readonly RefMove[]): Promise<void>;
+  /** Ends the processes it keeps open and waits for them. They would end with this process anyway. */
+  close(): Promise<void>;
 }
 
 /** Finds the repository around `cwd`. One without commits is fine; no repository is a UserError. */
 export async function openGit(cwd: string): Promise<Git> {
   const found = await locate(cwd);
   const guard = await protections(found.ownDir);
+  const base = { ...builtEnvironment(process.env), ...guard };
 
-  const invocation = (args: readonly string[], options: GitOptions = {}) => {
+  const invocation = (args: readonly string[], options: GitOptions = {}): Invocation => {
     const worktree = options.env?.GIT_WORK_TREE ?? found.worktree;
+    const env: Record<string, string> = { GIT_DIR: found.ownDir, ...options.env };
+    if (worktree !== null) env.GIT_WORK_TREE = worktree;
+    for (const name of Object.keys(guard)) delete env[name];
     return {
       args: withoutDiffPrograms(args),
       cwd: options.cwd ?? worktree ?? found.commonDir,
-      env: {
-        ...builtEnvironment(process.env),
-        GIT_DIR: found.ownDir,
-        ...(worktree === null ? {} : { GIT_WORK_TREE: worktree }),
-        ...options.env,
-        ...guard,
-      },
+      base,
+      env,
       input: options.input,
       allow: options.allow ?? [],
     };
   };
+  const companion = (args: readonly string[]) => () => {
+    const { cwd, env } = invocation(args);
+    return { argv: ['git', ...args] as [string, ...string[]], cwd, env: { ...base, ...env } };
+  };
 
-  const git = (args: readonly string[], options?: GitOptions) => run(invocation(args, options));
+  const starter = createStarter(() => base);
+  const reader = createReader(companion(['cat-file', '--batch-command']));
+  const refs = createRefWriter(companion(REF_WRITER));
+  const git = (args: readonly string[], options?: GitOptions) => run(invocation(args, options), starter);
   const pipe = (from: GitCommand, to: GitCommand) =>
     runPiped(invocation(from.args, from.options), invocation(to.args, to.options));
-  const resolve = createResolver(() => invocation(['cat-file', '--batch-check=%(objectname)']));
-  return Object.assign(git, { gitDir: found.commonDir, worktree: found.worktree, pipe, resolve });
+  return Object.assign(git, {
+    gitDir: found.commonDir,
+    ownDir: found.ownDir,
+    worktree: found.worktree,
+    pipe,
+    resolve: reader.resolve,
+    commit: reader.commit,
+    sizes: reader.sizes,
+    moveRefs: refs.move,
+    close: async () => void (await Promise.all([starter.close(), reader.close(), refs.close()])),
+  });
 }
 
 /**
@@ -90,7 +117,7 @@ const known = new WeakMap<Git, Identity>();
 
 async function readIdentity(git: Git): Promise<Identity | null> {
   const env: Record<string, string> = {};
-  for (const name of ['GIT_AUTHOR_NAME', 'GIT_AUTHOR_EMAIL']) {
+  for (const name of ['GIT_AUTHOR_NAME', 'GIT_AUTHOR_EMAIL', 'GIT_CONFIG_GLOBAL']) {
     const value = process.env[name];
     if (value) env[name] = value;
   }
@@ -108,43 +135,44 @@ export function nulSeparated(output: string): string[] {
 }
 
 interface Located {
-  /** Where HEAD and the index of this checkout are: the same as commonDir, except in a linked worktree. */
   ownDir: string;
   commonDir: string;
   worktree: string | null;
 }
 
 async function locate(cwd: string): Promise<Located> {
-  const ask = (args: readonly string[], allow: readonly number[] = []) =>
-    run({
-      args: ['rev-parse', '--path-format=absolute', ...args],
-      cwd,
-      env: builtEnvironment(process.env),
-      input: undefined,
-      allow,
-    });
-
-  const own = await ask(['--git-dir'], [128]);
-  if (own.exitCode !== 0) {
-    if (/not a git repository/.test(own.stderr)) {
+  const asked = ['--git-dir', '--git-common-dir', '--show-toplevel'];
+  const ask = (names: readonly string[]) =>
+    run(
+      {
+        args: ['rev-parse', '--path-format=absolute', ...names],
+        cwd,
+        base: builtEnvironment(process.env),
+        env: {},
+        input: undefined,
+        allow: [128],
+      },
+      null,
+    );
+  const found = await ask(asked);
+  if (found.stdout === '') {
+    if (/not a git repository/.test(found.stderr)) {
       throw new UserError(
         `${cwd} is not inside a git repository.`,
         'Change to the repository forge-loop should work on, or make one with: git init',
       );
     }
-    throw new UserError(`git can't open the repository at ${cwd}: ${own.stderr.trim()}`);
+    throw new UserError(`git can't open the repository at ${cwd}: ${found.stderr.trim()}`);
   }
-  const common = await ask(['--git-common-dir']);
-  const top = await ask(['--show-toplevel'], [128]);
-  return {
-    ownDir: line(own.stdout),
-    commonDir: line(common.stdout),
-    worktree: top.exitCode === 0 ? line(top.stdout) : null,
+  const lines = found.stdout.split('\n').slice(0, -1);
+  // A bare repository has no top level; a name with a line break in it can only be told by asking for it alone.
+  const isPlain = lines.length === asked.length - (found.exitCode === 0 ? 0 : 1);
+  const one = async (name: string): Promise<string | null> => {
+    const alone = await ask([name]);
+    return alone.exitCode === 0 ? alone.stdout.replace(/\n$/, '') : null;
   };
-}
-
-function line(output: string): string {
-  return output.replace(/\n$/, '');
+  const [ownDir, commonDir, worktree] = isPlain ? lines : await Promise.all(asked.map(one));
+  return { ownDir: ownDir!, commonDir: commonDir!, worktree: worktree ?? null };
 }
 
 const SHOWS_DIFFS = new Set(['diff', 'diff-tree', 'diff-index', 'diff-files', 'log', 'show']);

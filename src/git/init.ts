@@ -7,13 +7,17 @@ export async function initRepository(
   folder: string,
   identity: { name: string; email: string },
 ): Promise<Git> {
-  await run({
-    args: ['init', '--quiet', '--template=', '--initial-branch=main', folder],
-    cwd: folder,
-    env: builtEnvironment(process.env),
-    input: undefined,
-    allow: [],
-  });
+  await run(
+    {
+      args: ['init', '--quiet', '--template=', '--initial-branch=main', folder],
+      cwd: folder,
+      base: builtEnvironment(process.env),
+      env: {},
+      input: undefined,
+      allow: [],
+    },
+    null,
+  );
   const git = await openGit(folder);
   await git(['config', 'user.name', identity.name]);
   await git(['config', 'user.email', identity.email]);

@@ -4,9 +4,10 @@
  * A merge or fast-forward leaves the commit itself. A squash or a rebase leaves other commits with the same change:
  * they are found by patch-id, or by trunk having nothing left to take from the branch.
  */
-import { type Git, nulSeparated } from './git.ts';
+import { changesBetween } from './changes.ts';
+import type { Git } from './git.ts';
 import { mergeTree } from './merge.ts';
-import { isAncestor, mergeBase, resolve, treeOf } from './objects.ts';
+import { firstParents, isAncestor, mergeBase, resolve, treeOf } from './objects.ts';
 
 /** How far back on trunk a squashed commit is looked for, counting only commits on a file the branch changes. */
 const SEARCHED = 200;
@@ -25,7 +26,8 @@ export async function landedAs(
   if (await isAncestor(git, head, trunk)) return head;
   const base = await mergeBase(git, trunk, head);
   if (base === null || base === trunk) return null;
-  const files = nulSeparated((await git(['diff', '--name-only', '--no-renames', '-z', base, head])).stdout);
+  if ((await firstParents(git, base, trunk)).every((sha) => others.has(sha))) return null;
+  const files = (await changesBetween(git, base, head)).map(({ path }) => path);
   if (files.length === 0) return null;
 
   const suspects = (await commitsOn(git, base, trunk, files)).filter((sha) => !others.has(sha));

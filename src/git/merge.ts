@@ -4,13 +4,20 @@
  * Whatever the method, the tree that lands is the tree `git merge` would give; squash, merge and rebase differ only in
  * the history they tell.
  */
-import { UserError } from '../errors.ts';
-import { type Git, identity, nulSeparated } from './git.ts';
-import { resolve, treeOf } from './objects.ts';
+import { commitTree } from './commit.ts';
+import { type Git, nulSeparated } from './git.ts';
+import { remembered, resolve, treeOf } from './objects.ts';
 
 export type MergedTree = { clean: true; tree: string } | { clean: false; files: string[] };
 
 export async function mergeTree(git: Git, ours: string, theirs: string): Promise<MergedTree> {
+  const ask = () => computeMerge(git, ours, theirs);
+  const merged = await remembered(git, `merged ${ours} ${theirs}`, [ours, theirs], ask);
+  // Nothing refers to the tree yet, so the operator may have cleaned it away since.
+  return merged.clean && (await git.resolve(merged.tree)) === null ? ask() : merged;
+}
+
+async function computeMerge(git: Git, ours: string, theirs: string): Promise<MergedTree> {
   const args = [
     'merge-tree',
     '--write-tree',
@@ -30,14 +37,15 @@ export function squashCommit(
   git: Git,
   input: { tree: string; trunk: string; message: string },
 ): Promise<string> {
-  return commitTree(git, input.tree, [input.trunk], input.message);
+  return commitTree(git, { tree: input.tree, parents: [input.trunk], message: input.message });
 }
 
 export function mergeCommit(
   git: Git,
   input: { tree: string; trunk: string; head: string; message: string },
 ): Promise<string> {
-  return commitTree(git, input.tree, [input.trunk, input.head], input.message);
+  const { tree, trunk, head, message } = input;
+  return commitTree(git, { tree, parents: [trunk, head], message });
 }
 
 /**
@@ -57,7 +65,8 @@ export async function rebaseCommits(
     if (!replayed.clean) return squashCommit(git, { tree, trunk, message });
     if (replayed.tree === tipTree) continue;
     tipTree = replayed.tree;
-    tip = await commitTree(git, tipTree, [tip], await messageOf(git, commit), await authorOf(git, commit));
+    const [words, author] = [await messageOf(git, commit), await authorOf(git, commit)];
+    tip = await commitTree(git, { tree: tipTree, parents: [tip], message: words, author });
   }
   return tipTree === tree ? tip : squashCommit(git, { tree, trunk, message });
 }
@@ -69,33 +78,9 @@ export async function rebaseCommits(
 async function replay(git: Git, commit: string, onto: string): Promise<MergedTree> {
   const parent = await resolve(git, `${commit}^`);
   if (parent === null) return mergeTree(git, onto, commit);
-  const standIn = await commitTree(git, await treeOf(git, onto), [parent], 'stand-in');
+  const tree = await treeOf(git, onto);
+  const standIn = await commitTree(git, { tree, parents: [parent], message: 'stand-in' });
   return mergeTree(git, standIn, commit);
-}
-
-async function commitTree(
-  git: Git,
-  tree: string,
-  parents: readonly string[],
-  message: string,
-  author: Record<string, string> = {},
-): Promise<string> {
-  const who = await identity(git);
-  if (!who) {
-    throw new UserError(
-      'git does not know who you are, so nothing can be committed.',
-      'Run: git config --global user.name "Your Name" && git config --global user.email you@example.com',
-    );
-  }
-  const env = {
-    GIT_AUTHOR_NAME: who.name,
-    GIT_AUTHOR_EMAIL: who.email,
-    GIT_COMMITTER_NAME: who.name,
-    GIT_COMMITTER_EMAIL: who.email,
-    ...author,
-  };
-  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-F', '-'];
-  return (await git(args, { env, input: `${message.trimEnd()}\n` })).stdout.trim();
 }
 
 async function messageOf(git: Git, commit: string): Promise<string> {

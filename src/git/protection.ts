@@ -95,13 +95,17 @@ const TEXT_MERGE = 'git merge-file --marker-size=%L %A %O %B';
 
 /** Filters and merge drivers the operator has configured: a file in a workspace only needs to name one to run it. */
 async function silencedDrivers(gitDir: string): Promise<[string, string][]> {
-  const listed = await run({
-    args: ['config', '-z', '--name-only', '--get-regexp', '^(filter|merge)\\..*\\.'],
-    cwd: gitDir,
-    env: { ...builtEnvironment(process.env), GIT_DIR: gitDir },
-    input: undefined,
-    allow: [1],
-  });
+  const listed = await run(
+    {
+      args: ['config', '-z', '--name-only', '--get-regexp', '^(filter|merge)\\..*\\.'],
+      cwd: gitDir,
+      base: builtEnvironment(process.env),
+      env: { GIT_DIR: gitDir },
+      input: undefined,
+      allow: [1],
+    },
+    null,
+  );
   const drivers = new Set<string>();
   for (const key of listed.stdout.split('\0')) {
     const last = key.lastIndexOf('.');

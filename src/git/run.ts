@@ -1,18 +1,31 @@
-/** Starts git with arguments as a list (no shell), feeds it, and collects what it says. */
+/** Starts git with arguments as a list, feeds it, and collects what it says. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { GitFailed, UserError } from '../errors.ts';
+import type { Starter } from '../process/starter.ts';
 import type { GitResult } from './git.ts';
 
 export interface Invocation {
   args: readonly string[];
   cwd: string;
+  /** What every git of a repository is given, and what only this one is. */
+  base: Record<string, string>;
   env: Record<string, string>;
   input: string | Buffer | undefined;
   allow: readonly number[];
 }
 
-export async function run(invocation: Invocation): Promise<GitResult> {
+/** Through the starter where it can: it was made with the same `base`. */
+export async function run(invocation: Invocation, starter: Starter | null): Promise<GitResult> {
+  const { args, cwd, env, input } = invocation;
+  const program = { argv: ['git', ...args], cwd, env, input };
+  if (!starter?.canStart(program)) return runDirectly(invocation);
+  const { code, stdout, stderr } = await starter.run(program);
+  if (code === 126 || code === 127) throw await couldNotStart(invocation, new Error(String(stderr)));
+  return judged(invocation, code, stdout.toString('utf8'), stderr.toString('utf8'));
+}
+
+async function runDirectly(invocation: Invocation): Promise<GitResult> {
   const child = start(invocation);
   child.stdin.end(invocation.input ?? '');
   return outcome(invocation, child, collect(child.stdout));
@@ -40,8 +53,8 @@ function diedOfSignal(reason: unknown): boolean {
   return reason instanceof GitFailed && reason.exitCode === null;
 }
 
-function start(invocation: Invocation): ChildProcessWithoutNullStreams {
-  const child = spawn('git', invocation.args, { cwd: invocation.cwd, env: invocation.env, stdio: 'pipe' });
+function start({ args, cwd, base, env }: Invocation): ChildProcessWithoutNullStreams {
+  const child = spawn('git', args, { cwd, env: { ...base, ...env }, stdio: 'pipe' });
   // git may end without reading all of its input; its exit code is the answer then, not our broken pipe.
   child.stdin.on('error', () => {});
   return child;
@@ -59,12 +72,20 @@ async function outcome(
   const [exit, output, complaint] = await Promise.allSettled([ended, stdout, collect(child.stderr)]);
   if (exit.status === 'rejected') throw await couldNotStart(invocation, exit.reason);
   if (output.status === 'rejected') throw output.reason;
-  const exitCode = exit.value;
   const stderr = complaint.status === 'fulfilled' ? complaint.value : '';
-  if (exitCode === null || (exitCode !== 0 && !invocation.allow.includes(exitCode))) {
-    throw new GitFailed(invocation.args, exitCode, stderr);
+  return judged(invocation, exit.value, output.value, stderr);
+}
+
+function judged(
+  { args, allow }: Invocation,
+  exitCode: number | null,
+  stdout: string,
+  stderr: string,
+): GitResult {
+  if (exitCode === null || (exitCode !== 0 && !allow.includes(exitCode))) {
+    throw new GitFailed(args, exitCode, stderr);
   }
-  return { stdout: output.value, stderr, exitCode };
+  return { stdout, stderr, exitCode };
 }
 
 async function collect(stream: NodeJS.ReadableStream): Promise<string> {

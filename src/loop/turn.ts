@@ -90,18 +90,21 @@ export async function runTurn(
 
   async function onExport(): Promise<TurnOutcome> {
     const spec = workspaceSpec(task);
-    const look = async (): Promise<string> => {
+    const look = async (): Promise<{ dirty: boolean; seen: string }> => {
       const { intact, dirty } = await ports.workspaces.probe(spec);
-      return JSON.stringify([await ports.forge.branchHead(task.branch), intact, dirty]);
+      const head = await ports.forge.branchHead(task.branch);
+      return { dirty: intact && dirty, seen: JSON.stringify([head, intact, dirty]) };
     };
-    const { intact, dirty } = await ports.workspaces.probe(spec);
+    let before = await look();
     // What a gate or an earlier critic left lying about is put away: what is there afterwards, this one wrote.
-    if (intact && dirty) await ports.workspaces.adopt(spec, task.headSha!);
-    const before = await look();
+    if (before.dirty) {
+      await ports.workspaces.adopt(spec, task.headSha!);
+      before = await look();
+    }
     const place = await ports.workspaces.export(task.headSha!, `${action.role}-${task.id}`);
     try {
       const outcome = await ask(place.path);
-      if (outcome.status !== 'finished' || (await look()) === before) return outcome;
+      if (outcome.status !== 'finished' || (await look()).seen === before.seen) return outcome;
       return {
         ...outcome,
         status: 'failed',

@@ -2,9 +2,10 @@
 
 import type { Checkpoint } from '../core/event.ts';
 import { WorkspaceRefused } from '../errors.ts';
+import { commitTree } from '../git/commit.ts';
 import { isAncestor, mergeBase, treeOf } from '../git/objects.ts';
 import { type Bench, seedOf } from './bench.ts';
-import { commitTree, findWork, snapshotWork } from './checkpoint.ts';
+import { findWork, snapshotWork } from './checkpoint.ts';
 import { notContained } from './history.ts';
 import { branchMoved, updatePins } from './pins.ts';
 import { settle } from './place.ts';
@@ -23,7 +24,11 @@ export async function adopt(bench: Bench, spec: WorkspaceSpec, sha: string): Pro
     const saved = await Promise.all([work.head, sha, pins.head ?? sha].map((commit) => treeOf(git, commit)));
     const stash = saved.includes(tree)
       ? null
-      : await commitTree(git, tree, [work.head], `Unsaved work when ${sha} was adopted\n`);
+      : await commitTree(git, {
+          tree,
+          parents: [work.head],
+          message: `Unsaved work when ${sha} was adopted\n`,
+        });
     const keep = await notContained(git, [pins.head, pins.branch, work.head, work.tips.branch, stash], sha);
     await updatePins(git, spec, { keep, base });
     await fillWorktree(index, sha);

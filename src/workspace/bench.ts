@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Git } from '../git/git.ts';
 import { type Site, safeName, workspacePath } from './paths.ts';
 import type { Place } from './place.ts';
+import type { Seed } from './seed.ts';
 import type { WorkspaceSpec } from './workspace.ts';
 
 export interface WorkspacesOptions {
@@ -34,7 +35,6 @@ export function pathOf(bench: Bench, spec: Pick<WorkspaceSpec, 'task' | 'issue' 
   return workspacePath(bench, spec);
 }
 
-/** The private index as it was after the last checkpoint. Only its age is of value: it may go at any time. */
-export function seedOf(bench: Bench, task: string): string {
-  return join(bench.git.gitDir, 'forge-loop', `${safeName(task)}.index`);
+export function seedOf(bench: Bench, task: string): Seed {
+  return { folder: join(bench.git.gitDir, 'forge-loop'), name: safeName(task) };
 }

@@ -6,8 +6,10 @@
  */
 
 import type { Checkpoint } from '../core/event.ts';
-import { UserError, WorkspaceRefused } from '../errors.ts';
-import { type Git, identity, nulSeparated } from '../git/git.ts';
+import { WorkspaceRefused } from '../errors.ts';
+import { changesBetween } from '../git/changes.ts';
+import { commitTree } from '../git/commit.ts';
+import type { Git } from '../git/git.ts';
 import { isAncestor, treeOf } from '../git/objects.ts';
 import { type Bench, pathOf, seedOf } from './bench.ts';
 import { measuredFrom, notContained } from './history.ts';
@@ -105,29 +107,6 @@ export async function snapshotWork(bench: Bench, work: Work, index: PrivateIndex
   return writeSnapshot(index, changes, work.merging ?? (await loopStateSource(bench, work)));
 }
 
-export async function commitTree(
-  git: Git,
-  tree: string,
-  parents: readonly string[],
-  message: string,
-): Promise<string> {
-  const who = await identity(git);
-  if (who === null) {
-    throw new UserError(
-      'Git does not know who commits here, so the work in a workspace could not be saved; it is still there.',
-      'Set it with: git config user.name "Your Name" && git config user.email you@example.com',
-    );
-  }
-  const env = {
-    GIT_AUTHOR_NAME: who.name,
-    GIT_AUTHOR_EMAIL: who.email,
-    GIT_COMMITTER_NAME: who.name,
-    GIT_COMMITTER_EMAIL: who.email,
-  };
-  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-F', '-'];
-  return (await git(args, { env, input: message })).stdout.trim();
-}
-
 /** A commit with exactly this tree that contains the agent's. */
 async function nextHead(
   bench: Bench,
@@ -153,7 +132,7 @@ async function nextHead(
     );
   }
   if (merge === null && tree === (await treeOf(git, head))) return head;
-  return commitTree(git, tree, merge === null ? [head] : [head, merge], message);
+  return commitTree(git, { tree, parents: merge === null ? [head] : [head, merge], message });
 }
 
 /** The loop's own files are as in the last saved head, or as in trunk where the agent has taken in a newer one. */
@@ -172,11 +151,9 @@ async function refuseNewRepositories(
   let suspects: string[] | null = null;
   for (const commit of trusted) {
     if (commit === null || suspects?.length === 0) continue;
-    const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--ignore-submodules=none', commit, tree];
-    const fields = nulSeparated((await git(args)).stdout);
-    const added = fields.flatMap((field, at) =>
-      /^:(?!160000)\d+ 160000 /.test(field) ? [fields[at + 1]!] : [],
-    );
+    const added = (await changesBetween(git, commit, tree))
+      .filter(({ from, to }) => isLink(to) && !isLink(from))
+      .map(({ path }) => path);
     suspects = suspects === null ? added : suspects.filter((path) => added.includes(path));
   }
   const first = suspects?.[0];
@@ -194,6 +171,8 @@ async function newest(git: Git, start: string, recorded: string, head: string): 
     ? recorded
     : start;
 }
+
+const isLink = (entry: string | null): boolean => entry?.startsWith('160000 ') ?? false;
 
 async function measure(bench: Bench, start: string, head: Checkpoint): Promise<CheckpointResult> {
   const baseSha = await measuredFrom(bench.git, start, head.sha, await bench.trunk());

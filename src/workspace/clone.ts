@@ -7,8 +7,8 @@
 import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkspaceRefused } from '../errors.ts';
-import { nulSeparated } from '../git/git.ts';
-import type { Bench, Layout, WorkspacesOptions } from './bench.ts';
+import { type Git, nulSeparated } from '../git/git.ts';
+import { type Bench, type Layout, seedOf, type WorkspacesOptions } from './bench.ts';
 import { workspacesOf } from './lifecycle.ts';
 import { transientPath } from './paths.ts';
 import { type Place, settle } from './place.ts';
@@ -27,9 +27,10 @@ const CLONE: Layout = {
     const building = transientPath(path, 'making');
     await removeTree(building);
     await mkdir(building, { mode: 0o700 });
-    await layGitDirectory(bench, join(building, '.git'));
-    await withIndex(bench.git, building, null, async (index) => {
+    await layGitDirectory(bench, join(building, '.git'), start);
+    await withIndex(bench.git, building, seedOf(bench, spec.task), async (index) => {
       await fillWorktree(index, start);
+      await index.save();
       await settle(placeAt(building), { branch: spec.branch, sha: start, index: index.path, merging: null });
     });
     await rename(building, path);
@@ -59,35 +60,46 @@ function placeAt(path: string): Place {
   return { worktree: path, dir, objects: join(dir, 'objects'), ownRefs: true };
 }
 
-async function layGitDirectory(bench: Bench, dir: string): Promise<void> {
+async function layGitDirectory(bench: Bench, dir: string, start: string): Promise<void> {
   for (const folder of ['hooks', 'info', 'objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {
     await mkdir(join(dir, folder), { recursive: true });
   }
-  await writeFile(join(dir, 'config'), await config(bench));
+  await writeFile(join(dir, 'config'), await config(bench, start));
   await writeFile(join(dir, 'info', 'exclude'), '.forge/\n');
   await writeFile(join(dir, 'objects', 'info', 'alternates'), alternates(bench));
   const shallow = join(bench.git.gitDir, 'shallow');
   if (await lstatOrNull(shallow)) await copyFile(shallow, join(dir, 'shallow'));
 }
 
-async function config(bench: Bench): Promise<string> {
-  const format = (await bench.git(['rev-parse', '--show-object-format'])).stdout.trim();
+/** Its object format is that of the commit it starts at. */
+async function config(bench: Bench, start: string): Promise<string> {
+  const isSha256 = start.length === 64;
   const lines = [
     '[core]',
-    `\trepositoryformatversion = ${format === 'sha1' ? 0 : 1}`,
+    `\trepositoryformatversion = ${isSha256 ? 1 : 0}`,
     '\tbare = false',
     '\tlogallrefupdates = true',
+    ...(await fileSystem(bench.git)),
   ];
-  // These describe the file system, which is the same kind for both.
-  const described = await bench.git(['config', '-z', '--get-regexp', FILE_SYSTEM], { allow: [1] });
-  for (const entry of nulSeparated(described.stdout)) {
-    const [key, value] = entry.split('\n');
-    if (value === 'true' || value === 'false') lines.push(`\t${key!.slice('core.'.length)} = ${value}`);
-  }
-  if (format !== 'sha1') lines.push('[extensions]', `\tobjectformat = ${format}`);
+  if (isSha256) lines.push('[extensions]', '\tobjectformat = sha256');
   return `${[...lines, '[gc]', '\tauto = 0'].join('\n')}\n`;
 }
 
+/** These describe the file system, which is the same kind for both, and does not change. */
+async function fileSystem(git: Git): Promise<string[]> {
+  const known = described.get(git);
+  if (known) return known;
+  const lines: string[] = [];
+  const { stdout } = await git(['config', '-z', '--get-regexp', FILE_SYSTEM], { allow: [1] });
+  for (const entry of nulSeparated(stdout)) {
+    const [key, value] = entry.split('\n');
+    if (value === 'true' || value === 'false') lines.push(`\t${key!.slice('core.'.length)} = ${value}`);
+  }
+  described.set(git, lines);
+  return lines;
+}
+
+const described = new WeakMap<Git, string[]>();
 const FILE_SYSTEM = '^core\\.(filemode|ignorecase|precomposeunicode)$';
 
 const ALTERNATES_LIMIT = 16 * 1024;

@@ -6,7 +6,9 @@
  * index or commit graph beside the agent's objects can say what it likes.
  */
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
+import { changesBetween } from '../git/changes.ts';
 import type { Git } from '../git/git.ts';
+import { resolve } from '../git/objects.ts';
 import type { Place } from './place.ts';
 
 export async function takeIn(
@@ -23,9 +25,9 @@ export async function takeIn(
   await refusing(what, async () => {
     if (place.objects !== null) await transfer(git, place.objects, range);
     await git(['rev-list', '--objects', '--quiet', '--stdin'], { input: range });
-    for (const sha of missing)
-      await git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${sha}^{commit}`]);
   });
+  for (const sha of missing)
+    if ((await resolve(git, sha)) === null) throw new WorkspaceRefused(`${what}: ${sha} is something else`);
 }
 
 /** A commit of ours is sound by construction but for this one file, whose settings can be commands. */
@@ -35,8 +37,8 @@ export async function refuseUnsoundModules(
   sha: string,
   parent: string,
 ): Promise<void> {
-  const changed = await git(['diff-tree', '-r', '--name-only', parent, sha, '--', '.gitmodules']);
-  if (changed.stdout === '') return;
+  const changed = await changesBetween(git, parent, sha);
+  if (!changed.some(({ path }) => path === '.gitmodules' || path.startsWith('.gitmodules/'))) return;
   await refusing(`.gitmodules in ${place.worktree} is refused by git`, () =>
     git.pipe(
       { args: ['pack-objects', '--revs', '--stdout', '-q'], options: { input: `${sha}\n^${parent}\n` } },

@@ -14,6 +14,7 @@ import { ensureHome, occupancy, realRoot, refuseDetour, transientPath } from './
 import { dropPins, readPins, refuseForeignBranch, updatePins } from './pins.ts';
 import { readTips } from './place.ts';
 import { list, removeTree } from './plain-files.ts';
+import { dropSeed } from './seed.ts';
 import { findChanges, withIndex } from './snapshot.ts';
 import type { PreparedWorkspace, WorkspaceProbe, WorkspaceSpec, Workspaces } from './workspace.ts';
 
@@ -127,5 +128,5 @@ async function reap(bench: Bench, spec: WorkspaceSpec): Promise<void> {
   await removeTree(removing);
   await bench.layout.forget(bench, path);
   await dropPins(bench.git, spec.task);
-  await removeTree(seedOf(bench, spec.task));
+  await dropSeed(seedOf(bench, spec.task));
 }

@@ -12,6 +12,7 @@
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { readRefs } from '../git/objects.ts';
+import type { RefMove } from '../git/ref-writer.ts';
 import { safeName } from './paths.ts';
 import type { WorkspaceSpec } from './workspace.ts';
 
@@ -51,18 +52,16 @@ export async function updatePins(
   spec: Pick<WorkspaceSpec, 'task' | 'branch'>,
   update: PinUpdate,
 ): Promise<void> {
-  const lines: string[] = [];
-  for (const sha of update.keep ?? []) lines.push(`update ${pinRef(spec.task, `kept/${sha}`)} ${sha}`);
+  const moves: RefMove[] = [];
+  for (const sha of update.keep ?? []) moves.push({ ref: pinRef(spec.task, `kept/${sha}`), to: sha });
   for (const name of ['base', 'head', 'laying', 'merging'] as const) {
-    const sha = update[name];
-    if (sha === null) lines.push(`delete ${pinRef(spec.task, name)}`);
-    else if (sha !== undefined) lines.push(`update ${pinRef(spec.task, name)} ${sha}`);
+    const to = update[name];
+    if (to !== undefined) moves.push({ ref: pinRef(spec.task, name), to });
   }
   const move = update.branch;
-  if (move) lines.push(`update ${branchRef(spec)} ${move.to} ${move.from ?? '0'.repeat(move.to.length)}`);
-  if (lines.length === 0) return;
+  if (move) moves.push({ ref: branchRef(spec), ...move });
   try {
-    await git(['update-ref', '--no-deref', '--stdin'], { input: `${lines.join('\n')}\n` });
+    await git.moveRefs(moves);
   } catch (error) {
     const now = move ? (await readPins(git, spec)).branch : null;
     if (error instanceof GitFailed && move && now !== move.from) throw branchMoved(spec, now);
@@ -77,8 +76,9 @@ export function branchMoved(spec: Pick<WorkspaceSpec, 'branch'>, to: string | nu
 }
 
 export async function dropPins(git: Git, task: string): Promise<void> {
-  const listed = await git(['for-each-ref', '--format=delete %(refname)', pinRef(task)]);
-  if (listed.stdout !== '') await git(['update-ref', '--no-deref', '--stdin'], { input: listed.stdout });
+  const listed = await git(['for-each-ref', '--format=%(refname)', pinRef(task)]);
+  const refs = listed.stdout.split('\n').filter((ref) => ref !== '');
+  await git.moveRefs(refs.map((ref) => ({ ref, to: null })));
 }
 
 /** The loop moves branches of its own only, and only ones git itself would accept. */

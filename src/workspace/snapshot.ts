@@ -5,13 +5,15 @@
  * index and exclude file have no say; .gitignore has. Paths are collected first and then named one by one: commands
  * that look around by themselves (`add -A`, `status`) start another git inside submodules.
  */
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
 import type { Git, GitResult } from '../git/git.ts';
 import { nulSeparated } from '../git/git.ts';
-import { lstatOrNull, replaceIndex } from './plain-files.ts';
+import { treeOf } from '../git/objects.ts';
+import { replaceIndex } from './plain-files.ts';
+import { findSeed, keepSeed, type Seed } from './seed.ts';
 import { surveyWorktree } from './survey.ts';
 
 /** Plain checkouts whatever the operator prefers for their own: all files, line endings and links as committed. */
@@ -21,66 +23,92 @@ export interface PrivateIndex {
   path: string;
   git: Git;
   worktree: string;
-  run(args: readonly string[], input?: string, allow?: readonly number[]): Promise<GitResult>;
+  /** The tree it is the index of; null while it is being changed, or when there is none yet. */
+  tree: string | null;
+  run(args: readonly string[], options?: IndexOptions): Promise<GitResult>;
   /** Keeps it for the next time, so that only files that changed are read again. */
   save(): Promise<void>;
+}
+
+interface IndexOptions {
+  input?: string;
+  env?: Record<string, string>;
 }
 
 export async function withIndex<T>(
   git: Git,
   worktree: string,
-  seed: string | null,
+  seed: Seed | null,
   use: (index: PrivateIndex) => Promise<T>,
 ): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'forge-index-'));
   const path = join(dir, 'index');
   try {
-    if (seed !== null && (await lstatOrNull(seed))) await replaceIndex(path, seed);
-    return await use({
+    const kept = seed && (await findSeed(seed));
+    if (kept) await replaceIndex(path, kept.path);
+    const index: PrivateIndex = {
       path,
       git,
       worktree,
-      run: async (args, input, allow = []) => {
-        const env = { GIT_INDEX_FILE: path, GIT_WORK_TREE: worktree, GIT_LITERAL_PATHSPECS: '1' };
-        return git([...FAITHFUL, ...args], { env, allow, ...(input === undefined ? {} : { input }) });
+      tree: kept?.tree ?? null,
+      run: async (args, { input, env: more } = {}) => {
+        const env = { GIT_INDEX_FILE: path, GIT_WORK_TREE: worktree, GIT_LITERAL_PATHSPECS: '1', ...more };
+        return git([...FAITHFUL, ...args], { env, ...(input === undefined ? {} : { input }) });
       },
       save: async () => {
-        if (seed === null) return;
-        await mkdir(dirname(seed), { recursive: true });
-        await replaceIndex(seed, path);
+        if (seed !== null && index.tree !== null) await keepSeed(seed, path, index.tree);
       },
-    });
+    };
+    return await use(index);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
 
+/** What the work tree has differently from `head`. */
 export interface Changes {
+  head: string;
   written: string[];
   removed: string[];
 }
 
-/** What the work tree has differently from `head`; leaves the index at `head`. Writes nothing to the repository. */
+/** Leaves the index at `head`. Writes nothing to the repository. */
 export async function findChanges(index: PrivateIndex, head: string): Promise<Changes> {
-  await surveyWorktree(index.git, index.worktree, head);
-  await index.run(['read-tree', '--reset', head]);
-  await index.run(['update-index', '-q', '--ignore-submodules', '--refresh'], undefined, [1]);
-  const changes: Changes = { written: [], removed: [] };
-  const differing = await index.run([
-    'diff-files',
-    '-z',
-    '--name-status',
-    '--no-renames',
-    '--ignore-submodules=all',
-  ]);
-  for (const [status, path] of pairs(nulSeparated(differing.stdout))) {
-    if (isLoopState(path)) continue;
-    if (status === 'D') changes.removed.push(path);
-    else changes.written.push(path);
+  const { git, worktree } = index;
+  await surveyWorktree(git, worktree, head);
+  const tree = await treeOf(git, head);
+  if (index.tree !== tree) await index.run(['read-tree', '--reset', head]);
+  index.tree = tree;
+  // It may write what it found out about unchanged files to this index, which nobody else has.
+  const { stdout } = await index.run(LOOK, { env: { GIT_OPTIONAL_LOCKS: '1' } });
+  const changes: Changes = { head, written: [], removed: [] };
+  for (const line of nulSeparated(stdout)) {
+    const change = entry(line);
+    if (change === null || isLoopState(change.path)) continue;
+    (change.isThere ? changes.written : changes.removed).push(change.path);
   }
-  const others = await index.run(['ls-files', '-z', '--others', '--exclude-standard']);
-  for (const path of nulSeparated(others.stdout)) if (!isLoopState(path)) changes.written.push(path);
   return changes;
+}
+
+const LOOK = [
+  'status',
+  '--porcelain=v2',
+  '-z',
+  '--no-renames',
+  '--untracked-files=all',
+  '--ignore-submodules=all',
+  '--no-ahead-behind',
+];
+
+/**
+ * One entry of `status`: `? <path>`, or `1 <XY> <five fields> <path>`, of which only Y compares the work tree with the
+ * index; X compares the index with a HEAD that is not the workspace's.
+ */
+function entry(line: string): { path: string; isThere: boolean } | null {
+  if (line.startsWith('? ')) return { path: line.slice(2), isThere: true };
+  const [, inWorktree, path] = /^1 .(.) (?:\S+ ){6}(.*)$/s.exec(line) ?? [];
+  if (path === undefined) throw new Error(`git status said ${JSON.stringify(line)}, which it should not`);
+  return inWorktree === '.' ? null : { path, isThere: inWorktree !== 'D' };
 }
 
 /** Writes the work tree's tree. What the loop keeps under .forge/ stays as it is in `loopStateFrom`. */
@@ -91,13 +119,15 @@ export async function writeSnapshot(
 ): Promise<string> {
   await stage(index, ['--force-remove'], changes.removed);
   await stage(index, ['--add', '--replace'], changes.written);
-  await restoreLoopState(index, loopStateFrom);
-  return (await index.run(['write-tree'])).stdout.trim();
+  await restoreLoopState(index, changes.head, loopStateFrom);
+  index.tree ??= (await index.run(['write-tree'])).stdout.trim();
+  return index.tree;
 }
 
 /** Makes the work tree that of `treeish`. What was in the index before and is not in it any more goes. */
 export async function fillWorktree(index: PrivateIndex, treeish: string): Promise<void> {
   await index.run(['read-tree', '--reset', '-u', treeish]);
+  index.tree = await index.git.resolve(`${treeish}^{tree}`);
 }
 
 /** A copy of the index in which these paths are in conflict, for the agent's own git to show. */
@@ -106,10 +136,8 @@ export async function indexWithConflicts(index: PrivateIndex, stages: readonly s
   await copyFile(index.path, kept);
   const paths = new Set(stages.map((line) => line.slice(line.indexOf('\t') + 1)));
   const gone = [...paths].map((path) => `0 ${'0'.repeat(40)}\t${path}\0`);
-  await index.run(
-    ['update-index', '-z', '--index-info'],
-    [...gone, ...stages.map((line) => `${line}\0`)].join(''),
-  );
+  const input = [...gone, ...stages.map((line) => `${line}\0`)].join('');
+  await index.run(['update-index', '-z', '--index-info'], { input });
   const conflicted = `${index.path}-conflicted`;
   await replaceIndex(conflicted, index.path);
   await replaceIndex(index.path, kept);
@@ -130,8 +158,10 @@ async function stage(
   paths: readonly string[],
 ): Promise<void> {
   if (paths.length === 0) return;
-  const named = paths.map((path) => `${path}\0`).join('');
-  const { stderr } = await index.run(['update-index', '-z', ...options, '--stdin'], named).catch((error) => {
+  index.tree = null;
+  const input = paths.map((path) => `${path}\0`).join('');
+  const args = ['update-index', '-z', ...options, '--stdin'];
+  const { stderr } = await index.run(args, { input }).catch((error) => {
     throw asRefusal(error);
   });
   const forbidden = /^Ignoring path (.*)$/m.exec(stderr)?.[1];
@@ -142,25 +172,20 @@ async function stage(
   }
 }
 
-/** Also takes back what the agent committed there itself. */
-async function restoreLoopState(index: PrivateIndex, from: string): Promise<void> {
-  const args = [
-    'diff-index',
-    '--cached',
-    '-z',
-    '--raw',
-    '--no-renames',
-    '--full-index',
-    from,
-    '--',
-    '.forge',
-  ];
+/** Also takes back what the agent committed there itself, in `head`. */
+async function restoreLoopState(index: PrivateIndex, head: string, from: string): Promise<void> {
+  const { git } = index;
+  if ((await git.resolve(`${head}:.forge`)) === (await git.resolve(`${from}:.forge`))) return;
+  const shown = ['--cached', '-z', '--raw', '--no-renames', '--full-index'];
+  const { stdout } = await index.run(['diff-index', ...shown, from, '--', '.forge']);
   const lines: string[] = [];
-  for (const [change, path] of pairs(nulSeparated((await index.run(args)).stdout))) {
+  for (const [change, path] of pairs(nulSeparated(stdout))) {
     const [mode, , sha] = change.slice(1).split(' ');
     lines.push(mode === '000000' ? `0 ${sha}\t${path}\0` : `${mode} ${sha}\t${path}\0`);
   }
-  if (lines.length > 0) await index.run(['update-index', '-z', '--index-info'], lines.join(''));
+  if (lines.length === 0) return;
+  index.tree = null;
+  await index.run(['update-index', '-z', '--index-info'], { input: lines.join('') });
 }
 
 /** A file git can't read is the workspace's fault; a full disk is not. */

@@ -7,7 +7,8 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { WorkspaceRefused } from '../errors.ts';
-import type { Bench, Layout, WorkspacesOptions } from './bench.ts';
+import { worktreesOf } from '../git/worktrees.ts';
+import { type Bench, type Layout, seedOf, type WorkspacesOptions } from './bench.ts';
 import { workspacesOf } from './lifecycle.ts';
 import { transientPath } from './paths.ts';
 import { type Place, settle } from './place.ts';
@@ -31,8 +32,9 @@ const WORKTREE: Layout = {
     // Forced, because a person may look at the branch in a worktree of theirs at the same time.
     await git(['worktree', 'add', '--force', '--no-checkout', building, spec.branch]);
     const place = await linkedPlace(bench, building);
-    await withIndex(git, building, null, async (index) => {
+    await withIndex(git, building, seedOf(bench, spec.task), async (index) => {
       await fillWorktree(index, start);
+      await index.save();
       await settle(place, { branch: spec.branch, sha: start, index: index.path, merging: null });
     });
     await rename(building, path);
@@ -73,8 +75,7 @@ async function linkedPlace(bench: Bench, path: string): Promise<Place> {
 
 /** Only this one: a prune would also forget worktrees of the operator's that are merely not mounted now. */
 async function unregister(bench: Bench, path: string): Promise<void> {
-  const listed = await bench.git(['worktree', 'list', '--porcelain', '-z']);
-  if (!listed.stdout.split('\0').includes(`worktree ${path}`)) return;
+  if (!(await worktreesOf(bench.git)).some((worktree) => worktree.path === path)) return;
   await removeTree(path);
   await bench.git(['worktree', 'remove', '--force', '--force', path]);
 }

@@ -49,10 +49,5 @@ async function dyingGit(path: string, when: string, command: string): Promise<Gi
     if (isIt && when === 'after') die();
     return result;
   };
-  return Object.assign(dying, {
-    gitDir: git.gitDir,
-    worktree: git.worktree,
-    pipe: git.pipe,
-    resolve: git.resolve,
-  });
+  return Object.assign(dying, { ...git });
 }

@@ -8,10 +8,11 @@
 import { copyFileSync, existsSync, lstatSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { type Changed, changesBetween } from '../../git/changes.ts';
 import { nulSeparated } from '../../git/git.ts';
 import { isAncestor } from '../../git/objects.ts';
 import { isOwnerDead, ownerIdentity } from '../../process/owner.ts';
-import { type Changed, type Checkout, changesBetween, collisions, naming, whyBusy } from './checkout.ts';
+import { type Checkout, collisions, naming, whyBusy } from './checkout.ts';
 import { createFile, readIfThere } from './file.ts';
 
 export type Held =
@@ -23,7 +24,7 @@ export async function hold(checkout: Checkout, from: string, to: string): Promis
   const lock = take(checkout, from, to);
   if (!lock) return { kind: 'busy', why: gitIsBusy(checkout) };
   try {
-    await copyIndex(checkout, lock);
+    copyIndex(checkout, lock);
     const why = (await whyBusy(checkout, privateIndex(checkout, lock))) ?? (await whyBlocked(checkout, lock));
     if (why === null) {
       return { kind: 'held', advance: () => follow(checkout, lock), release: () => letGo(checkout, lock) };
@@ -61,7 +62,7 @@ export async function catchUp(checkout: Checkout, from: string, to: string): Pro
   if (behind.exitCode !== 0) return null;
   const lock = take(checkout, from, to);
   if (!lock) return null;
-  await copyIndex(checkout, lock);
+  await freshIndex(checkout, lock);
   const kept = await notAsBefore(checkout, lock, await changesBetween(checkout.git, from, to));
   if (kept.length === 0 && (await whyBlocked(checkout, lock)) === null) return advance(checkout, lock);
   letGo(checkout, lock);
@@ -73,12 +74,17 @@ export function whyLocked(checkout: Checkout): string | null {
   return existsSync(lockPath(checkout)) && !isUnsettled(checkout) ? gitIsBusy(checkout) : null;
 }
 
-/** What stands in the way of moving this checkout, asked without taking its lock. */
-export async function whyImmovable(checkout: Checkout, from: string, to: string): Promise<string | null> {
-  const untaken: Lock = { purpose: PURPOSE, from, to, owner: ownerIdentity() };
+/** What stands in the way of moving this checkout (to `to`, when that is known), asked without taking its lock. */
+export async function whyImmovable(
+  checkout: Checkout,
+  from: string,
+  to: string | null,
+): Promise<string | null> {
+  const untaken: Lock = { purpose: PURPOSE, from, to: to ?? from, owner: ownerIdentity() };
   try {
-    await copyIndex(checkout, untaken);
-    return await whyBlocked(checkout, untaken);
+    copyIndex(checkout, untaken);
+    const busy = await whyBusy(checkout, privateIndex(checkout, untaken));
+    return busy ?? (to === null ? null : await whyBlocked(checkout, untaken));
   } finally {
     rmSync(privateIndex(checkout, untaken), { force: true });
   }
@@ -161,7 +167,7 @@ async function follow(checkout: Checkout, lock: Lock): Promise<string | null> {
  */
 async function advance(checkout: Checkout, lock: Lock): Promise<string | null> {
   const { git } = checkout;
-  await copyIndex(checkout, lock);
+  await freshIndex(checkout, lock);
   const env = { GIT_INDEX_FILE: privateIndex(checkout, lock) };
   const kept = await notAsBefore(checkout, lock, await changesBetween(git, lock.from, lock.to));
   const input = indexInfo(kept, (path) => path.to);
@@ -186,14 +192,17 @@ function install(checkout: Checkout, lock: Lock): void {
   letGo(checkout, lock);
 }
 
-async function copyIndex(checkout: Checkout, lock: Lock): Promise<void> {
+function copyIndex(checkout: Checkout, lock: Lock): void {
   const index = statSync(join(checkout.gitDir, 'index'), { throwIfNoEntry: false });
-  if (index) {
-    const copy = privateIndex(checkout, lock);
-    copyFileSync(join(checkout.gitDir, 'index'), copy);
-    // git doubts entries as young as the index itself; a copy that looked younger would take an edit for a clean file.
-    utimesSync(copy, index.atimeMs / 1000, Math.floor(index.mtimeMs) / 1000);
-  }
+  if (!index) return;
+  const copy = privateIndex(checkout, lock);
+  copyFileSync(join(checkout.gitDir, 'index'), copy);
+  // git doubts entries as young as the index itself; a copy that looked younger would take an edit for a clean file.
+  utimesSync(copy, index.atimeMs / 1000, Math.floor(index.mtimeMs) / 1000);
+}
+
+async function freshIndex(checkout: Checkout, lock: Lock): Promise<void> {
+  copyIndex(checkout, lock);
   const env = { GIT_INDEX_FILE: privateIndex(checkout, lock) };
   await checkout.git(['update-index', '-q', '--refresh'], { env, allow: [1] });
 }

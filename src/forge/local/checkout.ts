@@ -4,9 +4,11 @@
  * Only a checkout that has trunk's branch is touched by a merge; one on another branch or a detached HEAD never is, and
  * neither is a task's worktree.
  */
-import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
+import type { Changed } from '../../git/changes.ts';
 import { type Git, nulSeparated, openGit } from '../../git/git.ts';
+import { gitDirs, worktreesOf } from '../../git/worktrees.ts';
 import { readIfThere } from './file.ts';
 
 export interface Checkout {
@@ -21,36 +23,40 @@ export async function checkoutsOf(
   branch: string,
   workspaceRoot: string | null,
 ): Promise<Checkout[]> {
-  const listed = await git(['worktree', 'list', '--porcelain', '-z']);
   const found: Checkout[] = [];
-  for (const block of listed.stdout.split('\0\0')) {
-    const fields = block.split('\0');
-    const path = fields.find((field) => field.startsWith('worktree '))?.slice('worktree '.length);
-    if (path === undefined || !fields.includes(`branch refs/heads/${branch}`)) continue;
-    if (isTaskWorktree(path, workspaceRoot) || !existsSync(path)) continue;
-    const own = path === git.worktree ? git : await openGit(path);
-    found.push({ git: own, path, gitDir: await ownDirOf(own) });
+  for (const { path, branch: has } of await worktreesOf(git)) {
+    if (has !== `refs/heads/${branch}` || isTaskWorktree(path, workspaceRoot) || !existsSync(path)) continue;
+    const own = await gitAt(git, path);
+    found.push({ git: own, path, gitDir: own.ownDir });
   }
   return found;
 }
 
-/** It never changes while a repository is open. */
-const ownDirs = new WeakMap<Git, string>();
+/** Opening one costs more than asking it. */
+const opened = new WeakMap<Git, Map<string, Git>>();
 
-async function ownDirOf(git: Git): Promise<string> {
-  const known =
-    ownDirs.get(git) ?? (await git(['rev-parse', '--absolute-git-dir'])).stdout.replace(/\n$/, '');
-  ownDirs.set(git, known);
-  return known;
+async function gitAt(git: Git, path: string): Promise<Git> {
+  if (path === git.worktree) return git;
+  const others = opened.get(git) ?? new Map<string, Git>();
+  opened.set(git, others);
+  const known = others.get(path);
+  // One that was removed and added again may have another directory.
+  if (known && readIfThere(join(known.ownDir, 'gitdir'))?.trim() === join(path, '.git')) return known;
+  const fresh = await openGit(path);
+  others.set(path, fresh);
+  return fresh;
 }
 
-/** Why this checkout can't be moved now, whatever the merge changes; null when it can. */
-export async function whyBusy(checkout: Checkout, index?: string): Promise<string | null> {
+/**
+ * Why this checkout can't be moved now, whatever the merge changes; null when it can. `index` is a copy of its index,
+ * in which git may note what it finds out about unchanged files.
+ */
+export async function whyBusy(checkout: Checkout, index: string): Promise<string | null> {
   const operation = IN_PROGRESS.find(([file]) => existsSync(join(checkout.gitDir, file)));
   if (operation) return `${checkout.path} is in the middle of a ${operation[1]}; finish or abort it.`;
   const status = await checkout.git(
     ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no', '--ignore-submodules=all'],
-    index === undefined ? {} : { env: { GIT_INDEX_FILE: index } },
+    { env: { GIT_INDEX_FILE: index, GIT_OPTIONAL_LOCKS: '1' } },
   );
   const dirty = nulSeparated(status.stdout)
     .map((entry) => entry.slice(3))
@@ -108,36 +114,9 @@ export async function collisions(checkout: Checkout, change: readonly Changed[])
   return [...found];
 }
 
-export interface Changed {
-  path: string;
-  /** Mode and blob before and after; null where the path does not exist. */
-  from: string | null;
-  to: string | null;
-}
-
-export async function changesBetween(git: Git, from: string, to: string): Promise<Changed[]> {
-  const raw = nulSeparated((await git(['diff-tree', '-r', '-z', '--no-renames', '--raw', from, to])).stdout);
-  const changed: Changed[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [fromMode = '', toMode = '', fromBlob, toBlob] = raw[at]!.slice(1).split(' ');
-    changed.push({
-      path: raw[at + 1]!,
-      from: /^0+$/.test(fromMode) ? null : `${fromMode} ${fromBlob}`,
-      to: /^0+$/.test(toMode) ? null : `${toMode} ${toBlob}`,
-    });
-  }
-  return changed;
-}
-
 export function naming(paths: readonly string[]): string {
   const shown = paths.slice(0, 5).join(', ');
   return paths.length > 5 ? `${shown} and ${paths.length - 5} more` : shown;
-}
-
-function gitDirs(git: Git): string[] {
-  const linked = join(git.gitDir, 'worktrees');
-  const dirs = existsSync(linked) ? readdirSync(linked).map((name) => join(linked, name)) : [];
-  return [git.gitDir, ...dirs];
 }
 
 const isOurs = (path: string): boolean => path === '.forge' || path.startsWith('.forge/');

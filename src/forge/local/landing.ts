@@ -13,7 +13,7 @@ import { mergeTree } from '../../git/merge.ts';
 import { isAncestor, resolve, treeIfThere } from '../../git/objects.ts';
 import type { Forge, LandResult } from '../forge.ts';
 import { catchUp, type Held, hold, isUnsettled, settle, whyImmovable, whyLocked } from './advance.ts';
-import { type Checkout, checkoutsOf, isAnyLocked, whyBusy, whyTrunkIsTaken } from './checkout.ts';
+import { type Checkout, checkoutsOf, isAnyLocked, whyTrunkIsTaken } from './checkout.ts';
 import type { Exclusively } from './lock.ts';
 import type { Pulls } from './pulls.ts';
 
@@ -51,9 +51,7 @@ export function openLanding(options: {
         // The next landing finishes what was cut short before it looks again.
         if (isUnsettled(checkout)) continue;
         const why =
-          whyLocked(checkout) ??
-          (await whyBusy(checkout)) ??
-          (merged?.clean ? await whyImmovable(checkout, tip, merged.tree) : null);
+          whyLocked(checkout) ?? (await whyImmovable(checkout, tip, merged?.clean ? merged.tree : null));
         if (why !== null) return why;
       }
       return null;

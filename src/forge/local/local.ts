@@ -5,11 +5,12 @@
 import { join } from 'node:path';
 import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
-import { ForgeUnavailable, UserError } from '../../errors.ts';
+import { ForgeUnavailable, GitFailed, UserError } from '../../errors.ts';
 import { diffs } from '../../git/diff.ts';
 import { type Git, identity } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
 import { fileAt, resolve, treeOf } from '../../git/objects.ts';
+import { worktreesOf } from '../../git/worktrees.ts';
 import type { Forge, ForgeProblem, Issue, Pull } from '../forge.ts';
 import type { Comment } from './comments.ts';
 import { type NewCheck, type NewRemark, openConversation } from './conversation.ts';
@@ -85,6 +86,13 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     pulls,
   });
 
+  /** Deleting the branch would not lose the commit: something else refers to it. */
+  const isKept = async (branch: string, sha: string): Promise<boolean> => {
+    if (await pulls.keepsHead(branch, sha)) return true;
+    const { stdout } = await git(['for-each-ref', '--format=%(refname)', `--contains=${sha}`]);
+    return stdout.split('\n').some((name) => name !== '' && name !== `refs/heads/${branch}`);
+  };
+
   const existing = (number: number): Issue => {
     const issue = issues.find(number);
     if (!issue) throw noSuchIssue(number);
@@ -135,10 +143,10 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
       if (branch === (await trunkBranch())) throw new Error(`${branch} is trunk: only a merge moves it`);
       const ref = `refs/heads/${branch}`;
       if ((await resolve(git, ref)) !== sha) {
-        const swapped = await git(['update-ref', ref, sha, expected ?? ''], { allow: [1, 128] });
-        const at = swapped.exitCode === 0 ? sha : await resolve(git, ref);
+        const problem = await refused(git.moveRefs([{ ref, to: sha, from: expected }]));
+        const at = problem === null ? sha : await resolve(git, ref);
         if (at !== sha && at !== expected) return 'moved';
-        if (at !== sha) throw new ForgeUnavailable(`git could not move ${ref}: ${swapped.stderr.trim()}`);
+        if (at !== sha) throw new ForgeUnavailable(`git could not move ${ref}: ${problem}`);
       }
       await pulls.recordHead(branch, sha);
       return 'pushed';
@@ -151,12 +159,8 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
       const ref = `refs/heads/${branch}`;
       const sha = await resolve(git, ref);
       if (sha === null || (await isCheckedOut(git, ref))) return;
-      const keepers = (await git(['for-each-ref', '--format=%(refname)', `--contains=${sha}`])).stdout.split(
-        '\n',
-      );
-      const isKept = keepers.some((name) => name !== '' && name !== ref);
-      if (isKept || (await landedAs(git, sha, (await trunk()).sha)) !== null) {
-        await git(['update-ref', '-d', ref, sha], { allow: [1, 128] });
+      if ((await isKept(branch, sha)) || (await landedAs(git, sha, (await trunk()).sha)) !== null) {
+        await refused(git.moveRefs([{ ref, to: null, from: sha }]));
       }
     },
 
@@ -207,8 +211,18 @@ function withoutLabels(all: readonly string[], removed: readonly string[]): stri
 }
 
 async function isCheckedOut(git: Git, ref: string): Promise<boolean> {
-  const listed = await git(['worktree', 'list', '--porcelain', '-z']);
-  return listed.stdout.split('\0').includes(`branch ${ref}`);
+  return (await worktreesOf(git)).some((worktree) => worktree.branch === ref);
+}
+
+/** What git said against a move; null when it was made. */
+async function refused(move: Promise<void>): Promise<string | null> {
+  try {
+    await move;
+    return null;
+  } catch (error) {
+    if (error instanceof GitFailed) return error.stderr.trim();
+    throw error;
+  }
 }
 
 async function repositoryProblems(

@@ -11,7 +11,7 @@ import type { Candidate } from '../../core/event.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
-import { isAncestor, mergeBase, readRefs, resolve } from '../../git/objects.ts';
+import { firstParents, isAncestor, mergeBase, readRefs, resolve } from '../../git/objects.ts';
 import type { Forge, ForgeProblem, Pull } from '../forge.ts';
 import { appendComment, asText, isMarked, SELF, withOpening } from './comments.ts';
 import { createFile, readIfThere, replaceFile } from './file.ts';
@@ -31,6 +31,8 @@ export interface Pulls
   /** Written before trunk moves, so that what lands is known to be ours whatever happens next. */
   recordCandidate(number: number, candidate: Candidate): Promise<void>;
   recordMerge(number: number, sha: string): Promise<void>;
+  /** Whether a pull request of this branch keeps this head, also when the branch is gone. */
+  keepsHead(branch: string, sha: string): Promise<boolean>;
   /** Remembers a head that was published for an open pull request of this branch. */
   recordHead(branch: string, sha: string): Promise<void>;
 }
@@ -144,7 +146,7 @@ export function openPulls(options: {
           merged: null,
           approvals: [],
         };
-        await git(['update-ref', headRef(number), head]);
+        await git.moveRefs([{ ref: headRef(number), to: head }]);
         if (
           !createFile(join(path, pullFileName(number)), writeMarkdown(front, asText(opening(title, body))))
         ) {
@@ -207,11 +209,14 @@ export function openPulls(options: {
       });
     },
 
+    keepsHead: async (branch, sha) => {
+      const refs = all().flatMap((pull) => (pull.branch === branch ? [headRef(pull.number)] : []));
+      return [...(await readRefs(git, refs)).values()].includes(sha);
+    },
+
     recordHead: async (branch, sha) => {
-      for (const pull of all()) {
-        if (pull.branch === branch && pull.state === 'open')
-          await git(['update-ref', headRef(pull.number), sha]);
-      }
+      const open = all().filter((pull) => pull.branch === branch && pull.state === 'open');
+      await git.moveRefs(open.map((pull) => ({ ref: headRef(pull.number), to: sha })));
     },
   };
 }
@@ -259,12 +264,11 @@ async function commitsLanded(
   base: string,
   tip: string,
 ): Promise<Set<string>> {
-  const since = new Set((await git(['rev-list', '--first-parent', `${base}..${tip}`])).stdout.split('\n'));
+  const since = new Set(await firstParents(git, base, tip));
   const landed = new Set<string>();
   for (const { candidate, onto } of pulls) {
     if (candidate === null || onto === null || !since.has(candidate)) continue;
-    const range = await git(['rev-list', '--first-parent', `${onto}..${candidate}`]);
-    for (const sha of range.stdout.split('\n')) landed.add(sha);
+    for (const sha of await firstParents(git, onto, candidate)) landed.add(sha);
   }
   return landed;
 }

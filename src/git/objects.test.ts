@@ -1,0 +1,148 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GitFailed } from '../errors.ts';
+import { type Git, openGit } from './git.ts';
+import { firstParents, isAncestor, mergeBase } from './objects.ts';
+import { worktreesOf } from './worktrees.ts';
+
+let dir: string;
+let git: Git;
+const sh = (...args: string[]): string =>
+  execFileSync('git', args, {
+    cwd: dir,
+    encoding: 'utf8',
+    env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' },
+  }).trim();
+let tree: string;
+const commit = (name: string, ...parents: string[]): string =>
+  sh('commit-tree', tree, '-m', name, ...parents.flatMap((parent) => ['-p', parent]));
+
+beforeAll(async () => {
+  dir = await realpath(await mkdtemp(join(tmpdir(), 'forge-objects-')));
+  sh('init', '-q', '-b', 'main');
+  sh('config', 'user.name', 'Ada');
+  sh('config', 'user.email', 'ada@example.com');
+  tree = sh('write-tree');
+  git = await openGit(dir);
+});
+afterAll(async () => {
+  await git.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+describe('history', () => {
+  it('is told as git tells it, near and far, across forks, merges and strangers', async () => {
+    const base = commit('base');
+    const line = (name: string, from: string, count: number): string[] => {
+      const made = [from];
+      for (let n = 0; n < count; n++) made.push(commit(`${name} ${n}`, made.at(-1)!));
+      return made.slice(1);
+    };
+    const trunk = line('trunk', base, 4);
+    const side = line('side', trunk[1]!, 3);
+    const merged = commit('merged', trunk[3]!, side[2]!);
+    const crossed = [commit('x', trunk[3]!, side[2]!), commit('y', side[2]!, trunk[3]!)];
+    const after = line('after', merged, 2);
+    const far = line('far', base, 40);
+    const stranger = commit('stranger');
+    const all = [
+      base,
+      ...trunk,
+      ...side,
+      merged,
+      ...crossed,
+      ...after,
+      far[5]!,
+      far[38]!,
+      far[39]!,
+      stranger,
+    ];
+    for (const one of all) {
+      for (const other of all) {
+        const bases = allBases(one, other);
+        const found = await mergeBase(git, one, other);
+        expect(found === null ? [] : bases, `${one} ${other}`).toEqual(bases);
+        if (found !== null) expect(bases).toContain(found);
+        expect(await isAncestor(git, one, other)).toBe(bases.includes(one));
+        const listed = sh('rev-list', '--first-parent', `${one}..${other}`).split('\n').filter(Boolean);
+        expect(await firstParents(git, one, other)).toEqual(listed);
+      }
+    }
+  }, 120_000);
+
+  const allBases = (one: string, other: string): string[] => {
+    try {
+      return sh('merge-base', '--all', one, other).split('\n');
+    } catch {
+      return [];
+    }
+  };
+
+  it('does not remember that a commit was missing', async () => {
+    const [parent, older] = [commit('parent'), '1'.repeat(40)];
+    await expect(isAncestor(git, older, parent)).rejects.toBeInstanceOf(GitFailed);
+    const child = commit('child', parent);
+    expect(await git.commit(child)).toEqual({ tree, parents: [parent], message: 'child\n' });
+    expect(await git.sizes([child, '2'.repeat(40), tree])).toEqual([expect.any(Number), null, 0]);
+    expect(await git.commit('2'.repeat(40))).toBeNull();
+    expect(await git.commit(tree)).toBeNull();
+    expect(await isAncestor(git, parent, child)).toBe(true);
+  });
+});
+
+describe('moving refs', () => {
+  it('moves all or nothing, and goes on after a refusal', async () => {
+    const [one, two] = [commit('one'), commit('two')];
+    await git.moveRefs([
+      { ref: 'refs/forge/a', to: one, from: null },
+      { ref: 'refs/forge/b', to: one },
+    ]);
+    const refused = git.moveRefs([
+      { ref: 'refs/forge/a', to: two },
+      { ref: 'refs/forge/b', to: two, from: two },
+    ]);
+    await expect(refused).rejects.toThrow(/expected/);
+    expect(sh('for-each-ref', '--format=%(refname) %(objectname)', 'refs/forge')).toBe(
+      `refs/forge/a ${one}\nrefs/forge/b ${one}`,
+    );
+    await expect(git.moveRefs([{ ref: 'refs/forge/a', to: two, from: null }])).rejects.toBeInstanceOf(
+      GitFailed,
+    );
+    await git.moveRefs([
+      { ref: 'refs/forge/a', to: two, from: one },
+      { ref: 'refs/forge/b', to: null, from: one },
+    ]);
+    expect(await git.resolve('refs/forge/a')).toBe(two);
+    expect(await git.resolve('refs/forge/b')).toBeNull();
+  });
+
+  it('never moves what a symbolic ref points to', async () => {
+    const [one, two] = [commit('1'), commit('2')];
+    sh('update-ref', 'refs/heads/theirs', one);
+    sh('symbolic-ref', 'refs/heads/loop/trap', 'refs/heads/theirs');
+    await git.moveRefs([{ ref: 'refs/heads/loop/trap', to: two }]);
+    expect(sh('rev-parse', 'refs/heads/theirs')).toBe(one);
+  });
+
+  it('refuses a name that would be read as more than a name', async () => {
+    await expect(git.moveRefs([{ ref: 'refs/forge/a\ndelete refs/heads/main', to: null }])).rejects.toThrow(
+      /is not the name of a ref/,
+    );
+  });
+});
+
+describe('work trees', () => {
+  it('are known anew when a branch is switched or a work tree added', async () => {
+    sh('update-ref', 'refs/heads/main', commit('start'));
+    expect(await worktreesOf(git)).toEqual([{ path: dir, branch: 'refs/heads/main' }]);
+    sh('checkout', '-q', '-b', 'topic');
+    expect(await worktreesOf(git)).toEqual([{ path: dir, branch: 'refs/heads/topic' }]);
+    sh('worktree', 'add', '-q', '--detach', join(dir, 'linked'));
+    expect(await worktreesOf(git)).toContainEqual({ path: join(dir, 'linked'), branch: null });
+    sh('worktree', 'remove', '--force', join(dir, 'linked'));
+    expect(await worktreesOf(git)).toEqual([{ path: dir, branch: 'refs/heads/topic' }]);
+  });
+});
