@@ -41,8 +41,9 @@ export function createReader(program: () => CompanionProgram): Reader {
           const end = said.indexOf('\n');
           const header = HEADER.exec(said.toString('latin1', 0, end + 1));
           if (!header) return { commit: null };
-          if (said.length < end + 1 + Number(header[3]) + 1) return null;
-          return { commit: header[2] === 'commit' ? parse(said.toString('utf8', end + 1)) : null };
+          const until = end + 1 + Number(header[3]);
+          if (said.length <= until) return null;
+          return { commit: header[2] === 'commit' ? parse(said.toString('utf8', end + 1, until)) : null };
         })
         .then(({ commit }) => commit);
     },
