@@ -439,7 +439,7 @@ describe('waiting to merge', () => {
     expect(first).toBeGreaterThan(0);
     play.wait(first);
     expect(play.task.state).toBe('merging');
-    play.candidate().gate('pass');
+    play.candidate();
     expect(blocked()).toBeGreaterThan(first);
   });
 
