@@ -289,6 +289,39 @@ describe('merging', () => {
   });
 });
 
+describe('facts of one look', () => {
+  it('never show an issue closed by a merge beside a pull request that is still open', async () => {
+    const forge = await s.open({ freshMs: 5000 });
+    const number = await s.people.createIssue({ title: 'T', body: 'B' });
+    await s.people.makeReady(number);
+    const sha = await s.people.commit((await forge.trunk()).sha, { 'a.txt': 'a\n' });
+    await forge.push('loop/1-a', sha, null);
+    const request = { issue: number, branch: 'loop/1-a', title: 'T', body: `Fixes #${number}`, marker: 't1' };
+    const { number: pull } = await forge.ensurePull(request);
+    s.clock.at += 10_000;
+    expect((await forge.issue(number))?.state).toBe('open');
+    s.clock.at += 4000;
+    expect((await forge.pull(pull))?.state).toBe('open');
+    await s.ada.put(`/pulls/${pull}/merge`, {});
+    s.clock.at += 2000;
+    expect([(await forge.issue(number))?.state, (await forge.pull(pull))?.state]).toEqual([
+      'closed',
+      'merged',
+    ]);
+  });
+
+  it('know at once what landed, also when the answer was lost', async () => {
+    const forge = await s.open({ freshMs: 5000 });
+    const { sha, number } = await openPull(forge);
+    const candidate = await candidateFor(sha);
+    await forge.trunk();
+    s.github.faults.add({ method: 'PUT', path: /merge$/, how: { kind: 'lose' } });
+    await failure(forge.land(number, candidate));
+    expect(await forge.onTrunk(candidate.sha)).toBe(true);
+    expect((await forge.pull(number))?.state).toBe('merged');
+  });
+});
+
 describe('asking little', () => {
   it('an idle hour with fifty open issues stays under a hundred requests', async () => {
     const forge = await s.open({ freshMs: 5000 });

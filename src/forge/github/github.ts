@@ -97,7 +97,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
   const roles = openRoles(place);
   const issues = openIssues(place, labels, openReadiness(place, labels, roles, options.trusted));
   const comments = openComments(place);
-  const pulls = openPulls(place, comments, options.drafts);
+  const pulls = openPulls(place, issues, comments, options.drafts);
   const landing = openLanding(place, pulls, exclusively);
   const remarks = openRemarks({ place, pulls, issues, comments, roles });
   const existing = async (number: number): Promise<Issue> => {

@@ -21,6 +21,8 @@ export interface Issues {
   all(): Promise<Issue[]>;
   /** Another value whenever anything about an open issue or pull request may have changed. */
   changes(): Promise<unknown>;
+  /** How many such changes were seen: nothing read before the last of them may be believed beside it. */
+  changesSeen(): number;
 }
 
 const OPEN = { state: 'open', sort: 'created', direction: 'asc' };
@@ -33,10 +35,12 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
   let isTouched = false;
   let issues: Issue[] = [];
   let askedAt = Number.NEGATIVE_INFINITY;
+  let changesSeen = 0;
 
   const open = async (): Promise<Issue[]> => {
     const listed = await client.list('/repos/{owner}/{repo}/issues', { ...at, ...OPEN }, issueShape);
     askedAt = now();
+    if (listed !== rows) changesSeen += 1;
     if (listed === rows && !isTouched && !readiness.isDue(issues)) return issues;
     rows = listed;
     isTouched = false;
@@ -108,6 +112,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
   return {
     open,
     find,
+    changesSeen: () => changesSeen,
     async changes() {
       if (now() - askedAt >= freshMs) await open();
       return rows;

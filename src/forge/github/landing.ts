@@ -42,6 +42,8 @@ export function openLanding(place: Place, pulls: Pulls, exclusively: Exclusively
       const refusal = await whyUnfit(candidate);
       if (refusal !== null) return { kind: 'refused', detail: refusal };
       if (before.draft) await pulls.markReady(before.node_id);
+      // Whatever comes of it, what was known before is not known any more.
+      pulls.forget(number);
       try {
         await client.write(
           'PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge',
@@ -102,6 +104,9 @@ export function openLanding(place: Place, pulls: Pulls, exclusively: Exclusively
       return buildCandidate(git, { ...input, trunk: sha });
     },
     land,
-    onTrunk: async (sha) => (await landedAs(git, sha, (await tip(false)).sha)) !== null,
+    // Only a no can be out of date.
+    onTrunk: async (sha) =>
+      (await landedAs(git, sha, (await tip(false)).sha)) !== null ||
+      (await landedAs(git, sha, (await tip(true)).sha)) !== null,
   };
 }

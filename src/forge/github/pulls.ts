@@ -7,6 +7,7 @@ import type { Forge, Pull } from '../forge.ts';
 import { Refused } from './client.ts';
 import type { Comments } from './comments.ts';
 import { hashOf } from './issue.ts';
+import type { Issues } from './issues.ts';
 import { hasMark, marked, remarked } from './marker.ts';
 import type { Place } from './place.ts';
 import { nothing, type PullFacts, type PullRow, pullFactsShape, pullShape, repositoryOf } from './shapes.ts';
@@ -25,15 +26,21 @@ export interface Pulls extends Pick<Forge, 'ensurePull' | 'pull' | 'updatePull' 
   forget(number: number): void;
 }
 
-export function openPulls(place: Place, comments: Comments, drafts: boolean): Pulls {
+export function openPulls(
+  place: Place,
+  issues: Pick<Issues, 'changesSeen'>,
+  comments: Comments,
+  drafts: boolean,
+): Pulls {
   const { client, at, self, remote, now, freshMs } = place;
-  const followed = new Map<number, { facts: PullFacts | null; at: number }>();
+  const followed = new Map<number, { facts: PullFacts | null; at: number; seen: number }>();
   const name = `${at.owner}/${at.repo}`.toLowerCase();
 
   /** One query for all that are followed and may still change. */
   const refresh = async (wanted: number): Promise<void> => {
     const open = [...followed].filter(([, known]) => known.facts?.state === 'OPEN').map(([number]) => number);
     const numbers = [...new Set([wanted, ...open])];
+    const seen = issues.changesSeen();
     const fields = numbers.map((number) => `p${number}: pullRequest(number: ${number}) ${factsOf(number)}`);
     const answer = await client.graphql(
       `query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }`,
@@ -41,12 +48,14 @@ export function openPulls(place: Place, comments: Comments, drafts: boolean): Pu
       repositoryOf(pullFactsShape),
     );
     for (const number of numbers)
-      followed.set(number, { facts: answer.repository?.[`p${number}`] ?? null, at: now() });
+      followed.set(number, { facts: answer.repository?.[`p${number}`] ?? null, at: now(), seen });
   };
 
   const facts = async (number: number): Promise<PullFacts | null> => {
     const known = followed.get(number);
-    if (!known || now() - known.at >= freshMs) await refresh(number);
+    // A merge closes the issue it fixes: an issue seen as closed beside a pull request seen as open would be no fact.
+    const isOld = !known || now() - known.at >= freshMs || known.seen !== issues.changesSeen();
+    if (isOld) await refresh(number);
     return followed.get(number)?.facts ?? null;
   };
   const pull: Pulls['pull'] = async (number) => {

@@ -1,0 +1,168 @@
+/** The whole path on GitHub: the real program, real pushes over HTTP, and people who do what people do. */
+import { describe, expect } from 'vitest';
+import { test } from '../support/e2e/on-github.ts';
+
+const changes = (message: string) => ({
+  answer: {
+    verdict: 'REQUEST_CHANGES',
+    findings: [{ severity: 'sev2', file: 'done-1.txt', line: 1, message }],
+  },
+});
+
+test('ready → work tree → pull request → CI red → same session → changes asked for → same session → merged and closed', async ({
+  world,
+  on,
+}) => {
+  on.ci('failure', 'success');
+  world.script(
+    { when: { role: 'critic', round: 1 }, steps: [changes('FINDING-OF-THE-CRITIC')] },
+    { when: { role: 'coder' }, steps: [{ append: { 'done-1.txt': 'done\n' } }] },
+  );
+  const issue = await on.issue('Write the file');
+  await on.ready(issue);
+  await world.settle();
+
+  const task = await world.task(issue);
+  expect(task).toMatchObject({ state: 'merged', criticRounds: 2 });
+  expect(task.sessionIds).toHaveLength(1);
+  const prompts = (await world.events()).filter((one) => one.type === 'turn_started').length;
+  expect(prompts).toBeGreaterThanOrEqual(4);
+
+  const [pull, ...others] = on.pulls();
+  expect(others).toEqual([]);
+  expect(pull!.pull).toMatchObject({ merged: true, mergedBy: 'loop-bot', headRepo: 'acme/rocket' });
+  expect(pull!.body).toContain(`Fixes #${issue}`);
+  expect(pull!.pull!.reviews.map((review) => review.state)).toEqual(['COMMENTED', 'COMMENTED']);
+  expect(pull!.pull!.threads.map((thread) => thread.path)).toEqual(['done-1.txt']);
+  expect(on.row(issue)).toMatchObject({ state: 'closed', labels: ['loop:merged'] });
+  expect(on.github.world.statuses.map(({ context, state }) => `${context} ${state}`)).toEqual([
+    'forge-loop/critic failure',
+    'forge-loop/critic success',
+  ]);
+  const branches = await on.ada.git(world.root, 'ls-remote', '--heads', 'origin');
+  expect(branches).toMatch(/^[0-9a-f]{40}\trefs\/heads\/main$/);
+  await on.ada.git(world.root, 'fetch', '-q', 'origin');
+  expect(world.git('show', 'origin/main:done-1.txt')).toContain('done');
+
+  // What the whole story costs. Every line more is a line to explain.
+  const count = new Map<string, number>();
+  for (const write of on.writes()) count.set(write, (count.get(write) ?? 0) + 1);
+  expect(Object.fromEntries(count)).toMatchInlineSnapshot(`
+    {
+      "DELETE /issues/N/labels/loop%3Aready": 1,
+      "DELETE /issues/N/labels/loop%3Arunning": 1,
+      "POST /issues/N/comments": 2,
+      "POST /issues/N/labels": 2,
+      "POST /pulls": 1,
+      "POST /pulls/N/reviews": 2,
+      "POST /statuses/SHA": 2,
+      "PUT /pulls/N/merge": 1,
+    }
+  `);
+  const charged = on.github.requests.filter(
+    ({ path, status, user }) => user === 'loop-bot' && !path.startsWith('git ') && status !== 304,
+  );
+  expect(charged.length).toBeLessThan(60);
+});
+
+describe('people', () => {
+  test('a stranger’s label, an edited text and a closed issue start nothing, and why says so', async ({
+    world,
+    on,
+  }) => {
+    const [strange, edited, closed] = [await on.issue('One'), await on.issue('Two'), await on.issue('Three')];
+    on.github.world.permissions.set('mallory', 'triage');
+    await on.ready(strange, on.mallory);
+    await on.ready(edited);
+    await on.ada.patch(`/issues/${edited}`, { body: 'It must contain `done` and more.' });
+    await on.ready(closed);
+    await on.ada.patch(`/issues/${closed}`, { state: 'closed' });
+    await world.settle();
+    expect(on.pulls()).toEqual([]);
+    const { stdout } = await world.cli('why');
+    expect(stdout).toContain('was added by mallory, who has the role triage and needs write');
+    expect(stdout).toContain('edited since it was made ready');
+  });
+
+  test('closed in the middle of a turn: it ends without a merge, the work is kept', async ({ world, on }) => {
+    const halt = world.halt('turn');
+    world.script({
+      when: { role: 'coder' },
+      steps: [{ shell: halt.shell }, { write: { 'done-1.txt': 'done\n' } }],
+    });
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    const runner = world.run('--until-idle');
+    await halt.arrived();
+    await on.ada.patch(`/issues/${issue}`, { state: 'closed' });
+    const task = await world.state(issue, 'abandoned');
+    halt.lift();
+    await world.finished(runner);
+    expect(task.reason).toBe('issue_closed');
+    expect(on.pulls()).toEqual([]);
+    expect(
+      on
+        .row(issue)
+        .comments.map((comment) => comment.body)
+        .join(),
+    ).toContain('issue_closed');
+  });
+
+  test('a person pushes to the branch: their commit is judged and merged with the rest', async ({
+    world,
+    on,
+  }) => {
+    const halt = world.halt('critic');
+    world.script({
+      when: { role: 'critic', round: 1 },
+      steps: [{ shell: halt.shell }, { answer: { verdict: 'APPROVE', findings: [] } }],
+    });
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    const runner = world.run('--until-idle');
+    await halt.arrived();
+    const [pull] = on.pulls();
+    await on.ada.git(world.root, 'fetch', '-q', 'origin');
+    const tree = world.git('rev-parse', `origin/${pull!.pull!.headRef}^{tree}`).trim();
+    const theirs = world
+      .git('commit-tree', tree, '-p', `origin/${pull!.pull!.headRef}`, '-m', 'A person was here')
+      .trim();
+    await on.ada.git(world.root, 'push', '-q', 'origin', `${theirs}:refs/heads/${pull!.pull!.headRef}`);
+    halt.lift();
+    await world.finished(runner);
+    const task = await world.task(issue);
+    expect(task).toMatchObject({ state: 'merged', headSha: theirs });
+  });
+});
+
+test('answers that are lost after their effect: everything is done once', async ({ world, on }) => {
+  for (const [method, path] of [
+    ['POST', /\/pulls$/],
+    ['POST', /issues\/\d+\/comments$/],
+    ['PUT', /\/merge$/],
+    ['POST', /git-receive-pack/],
+  ] as const) {
+    on.github.faults.add({ method, path, how: { kind: 'lose' } });
+  }
+  const issue = await on.issue('Write the file');
+  await on.ready(issue);
+  await world.settle();
+  expect(on.github.faults.pending()).toBe(0);
+  expect(await world.task(issue)).toMatchObject({ state: 'merged', turns: 1, criticRounds: 1 });
+  expect(on.pulls()).toHaveLength(1);
+  expect(on.pulls()[0]!.pull!.reviews).toHaveLength(1);
+  const said = on.row(issue).comments.map((comment) => comment.body);
+  expect(new Set(said).size).toBe(said.length);
+});
+
+test('two runners share a repository: each issue is worked on once', async ({ world, on }) => {
+  const issues = [await on.issue('One'), await on.issue('Two')];
+  for (const issue of issues) await on.ready(issue);
+  const runners = [world.run('--until-idle'), world.run('--until-idle')];
+  for (const runner of runners) await world.finished(runner);
+  for (const issue of issues) {
+    expect(await world.task(issue)).toMatchObject({ state: 'merged', attempt: 1, turns: 1 });
+    expect(on.row(issue).state).toBe('closed');
+  }
+  expect(on.pulls()).toHaveLength(2);
+});
