@@ -130,6 +130,24 @@ export const OPERATIONS = {
     async (context, input) => (await import('./operations/pulls.ts')).reportCheck(context, input),
   ),
 
+  'findings.list': read(
+    'The findings ledger: of all tasks or of one, all findings or only open ones.',
+    (z) => z.object({ task: reference(z).optional(), open: z.boolean().default(false) }),
+    async (context, input) => (await import('./operations/findings.ts')).listFindings(context, input),
+  ),
+  'findings.wontfix': write(
+    'Decide that a finding stays as it is; the task goes on without it.',
+    (z) => z.object({ finding: z.string().trim().min(1), why: z.string().trim().min(1) }),
+    async (context, input) =>
+      (await import('./operations/findings.ts')).decideFinding(context, input, 'wontfix'),
+  ),
+  'findings.reopen': write(
+    'Take up a finding again that was resolved or left as it is.',
+    (z) => z.object({ finding: z.string().trim().min(1), why: z.string().trim().min(1).optional() }),
+    async (context, input) =>
+      (await import('./operations/findings.ts')).decideFinding(context, input, 'open'),
+  ),
+
   events: read(
     'What happened, in order.',
     (z) =>

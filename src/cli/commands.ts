@@ -66,9 +66,15 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       return exitCode(result);
     });
 
-  const describe = (parent: Command, usage: string, text: string, examples: readonly string[]): Command =>
+  const describe = (
+    parent: Command,
+    usage: string,
+    text: string,
+    examples: readonly string[],
+    isDefault = false,
+  ): Command =>
     parent
-      .command(usage)
+      .command(usage, { isDefault })
       .description(text)
       .addHelpText(
         'after',
@@ -198,6 +204,23 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
 
   addPullCommands(program, { describe, operation, says });
 
+  const findings = program.command('findings').description('Look at the findings ledger and decide.');
+  const listing = ['findings list', 'findings --open --task 7'];
+  describe(findings, 'list', says('findings.list'), listing, true)
+    .option('--task <task>', TASK)
+    .option('--open', 'only open ones')
+    .action(operation('findings.list', (_args, { task, open }) => ({ task, open: open === true })));
+  describe(findings, 'wontfix', says('findings.wontfix'), [
+    'findings wontfix 3f2a91c0.2 --why "The API keeps this name."',
+  ])
+    .argument('<finding>', FINDING)
+    .requiredOption('--why <reason>', 'kept with the finding, and told to the critic')
+    .action(operation('findings.wontfix', ([finding], { why }) => ({ finding, why })));
+  describe(findings, 'reopen', says('findings.reopen'), ['findings reopen 7.2'])
+    .argument('<finding>', FINDING)
+    .option('--why <reason>', 'kept with the finding, and told to the coder')
+    .action(operation('findings.reopen', ([finding], { why }) => ({ finding, why })));
+
   describe(program, 'events', says('events'), [
     'events --last 20',
     'events --follow --json',
@@ -240,4 +263,5 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .action(operation('stop', (_args, { now }) => ({ now: now === true })));
 }
 
+const FINDING = 'its name: the task or the issue, a dot and a number';
 const TASK = 'an issue number (its latest attempt), a task id, or the beginning of one';

@@ -61,6 +61,10 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return `${happened.data.ids.join(', ')}: ${happened.data.why}`;
     case 'remarks_ignored':
       return `ignored, since they have no write access: ${happened.data.remarks.map(({ author }) => author).join(', ')}`;
+    case 'finding_decided': {
+      const { finding, status, by } = happened.data;
+      return `${by}: finding ${finding} ${status === 'open' ? 'is open again' : 'stays as it is'}`;
+    }
     case 'critic_failed':
       return paint.yellow(`no usable report: ${happened.data.problem}`);
     case 'work_updated':

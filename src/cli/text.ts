@@ -1,5 +1,6 @@
 /** The answer of each operation, for people. */
 
+import type { FindingDecided } from '../operations/findings.ts';
 import type { IssueDetail, IssueView } from '../operations/issues.ts';
 import type { LoopAnswer } from '../operations/loop.ts';
 import type { Asked } from '../operations/tasks.ts';
@@ -63,9 +64,10 @@ export const TEXT: Texts = {
     ]);
     const findings = task.findings.map((finding) => [
       '',
+      finding.id,
       finding.status,
       finding.severity,
-      `${finding.file ?? ''}${finding.line ? `:${finding.line}` : ''}`,
+      placeOf(finding),
       finding.message,
     ]);
     return [
@@ -104,6 +106,24 @@ export const TEXT: Texts = {
       : `Asked for changes to pull request #${pull.number}; the coder is told.`;
   },
   'pull.check': (pull) => `Reported for pull request #${pull.number} at ${pull.headSha?.slice(0, 10)}.`,
+
+  'findings.list': (findings, { paint, columns }) =>
+    findings.length === 0
+      ? 'No findings.'
+      : table(
+          findings.map((finding) => [
+            paint.bold(finding.id),
+            finding.issue === null ? '' : `#${finding.issue}`,
+            finding.status,
+            finding.severity,
+            finding.source,
+            placeOf(finding),
+            finding.message,
+          ]),
+          columns,
+        ),
+  'findings.wontfix': decidedText,
+  'findings.reopen': decidedText,
 
   events: (events) => events.map((event) => JSON.stringify(event)).join('\n'),
 
@@ -191,6 +211,15 @@ export const TEXT: Texts = {
       .filter((line, at) => line !== '' || at > 1)
       .join('\n'),
 };
+
+function decidedText({ finding, status, done, runnerAlive }: FindingDecided): string {
+  const what = `Finding ${finding} ${status === 'open' ? 'is open again' : 'stays as it is (wontfix)'}`;
+  if (done) return `${what}. Its task has ended; \`forge-loop task restart\` goes on with it.`;
+  return `${what} ${runnerAlive ? 'within a second.' : 'from the next `forge-loop run` on.'}`;
+}
+
+const placeOf = ({ file, line }: { file: string | null; line: number | null }): string =>
+  `${file ?? ''}${line ? `:${line}` : ''}`;
 
 function askedText({ asked, task, issue, runnerAlive }: Asked): string {
   const what = `${asked[0]!.toUpperCase()}${asked.slice(1)} asked of task ${task}${issue === null ? '' : ` (#${issue})`}`;

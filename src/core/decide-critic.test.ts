@@ -326,3 +326,120 @@ describe('criteria of the contract', () => {
     });
   });
 });
+
+describe('a person decides about a finding', () => {
+  const wontfix = (play: Play, finding = 't1.1') =>
+    play.ask('wontfix', 'ann', { finding, why: 'that is how it shall be' });
+  const waiting = (...reports: object[]) => {
+    const play = awaiting();
+    play.world.slotsFull = true;
+    return reports.reduce<Play>((one, report) => one.critic(report), play);
+  };
+
+  test('to leave the only one that blocked: the critic is asked anew, the coder is not', () => {
+    const play = wontfix(waiting(changes()));
+    expect(play.of('finding_decided')).toMatchObject([{ finding: 't1.1', status: 'wontfix', settles: true }]);
+    expect(play.findings[0]).toMatchObject({ status: 'wontfix', history: [{}, { by: 'ann', sha: 'c1' }] });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', verdict: null, feedback: [] });
+    expect(play.run()).toMatchObject({ role: 'critic', turn: 2 });
+    expect(play.world.requests).toEqual([]);
+    play.critic(APPROVE);
+    expect(play.task.state).toBe('merging');
+  });
+
+  test('and a critic that only repeats it asks for nothing', () => {
+    const play = wontfix(waiting(changes())).critic(changes());
+    expect(play.task).toMatchObject({ state: 'merging', verdict: { verdict: 'APPROVE', by: 'critic' } });
+    expect(play.findings).toHaveLength(1);
+  });
+
+  test('but one that finds it worse than before, or something else, is heard', () => {
+    expect(
+      wontfix(waiting(changes())).critic(changes('the dialog has no role', 'sev1')).task.verdict,
+    ).toMatchObject({
+      verdict: 'REQUEST_CHANGES',
+    });
+    expect(wontfix(waiting(changes())).critic(changes('ESC does nothing')).task.verdict?.verdict).toBe(
+      'REQUEST_CHANGES',
+    );
+  });
+
+  test.each<[string, object]>([
+    [
+      'another blocking one is open',
+      { findings: [problem('sev2', 'no role'), problem('sev2', 'ESC does nothing')] },
+    ],
+    ['it was only advice', { findings: [problem('sev3', 'no role')] }],
+  ])('to leave one while %s: the coder goes on', (_what, report) => {
+    const play = wontfix(waiting({ verdict: 'REQUEST_CHANGES', ...report }));
+    expect(play.of('finding_decided')).toMatchObject([{ settles: false }]);
+    expect(play.task.feedback).toHaveLength(1);
+    play.change({ slotsFull: false });
+    expect(play.task.state).toBe('revising');
+  });
+
+  test('while a criterion is unmet the coder goes on', () => {
+    const play = judgedBy('- [ ] It opens');
+    play.world.slotsFull = true;
+    play.critic({ ...changes(), criteria: [{ id: 'c1', met: 'unmet' }] });
+    expect(wontfix(play).of('finding_decided')).toMatchObject([{ settles: false }]);
+  });
+
+  test('to take it up again: the approval falls, and the coder is told who and why', () => {
+    const play = wontfix(waiting(changes())).critic(APPROVE);
+    play.world.slotsFull = false;
+    play.ask('reopen', 'bob', { finding: 't1.1', why: 'it matters' }).candidate();
+    expect(play.findings[0]).toMatchObject({
+      status: 'open',
+      history: [{}, {}, { by: 'bob', why: 'it matters' }],
+    });
+    expect(play.task).toMatchObject({ state: 'revising', verdict: null });
+    expect(play.task.feedback[0]?.text).toContain(
+      'the dialog has no role\n  Taken up again by bob: it matters',
+    );
+  });
+
+  test.each([
+    ['nobody knows', 't1.9', 'wontfix'],
+    ['is open already', 't1.1', 'reopen'],
+  ])('about one that %s: nothing happens, and the request is answered', (_what, finding, kind) => {
+    const play = waiting(changes()).ask(kind, 'ann', { finding });
+    expect(play.of('finding_decided')).toEqual([]);
+    expect(play.world.requests).toEqual([]);
+  });
+
+  test('the row is the fold of the events', () => {
+    const play = wontfix(waiting(changes()))
+      .critic(APPROVE)
+      .ask('reopen', 'bob', { finding: 't1.1' })
+      .candidate();
+    expect(play.fold()).toEqual(play.task);
+  });
+});
+
+describe('earlier findings', () => {
+  test('one without an answer stays open, and an approval beside it is none', () => {
+    const play = revising().worked('c2').critic({ verdict: 'APPROVE', earlier: [] });
+    expect(play.findings).toMatchObject([{ status: 'open', rounds: [1, 2] }]);
+    expect(play.task.verdict?.verdict).toBe('REQUEST_CHANGES');
+    expect(play.task.feedback[0]?.text).toContain('the dialog has no role');
+  });
+
+  test('an approval beside a sev1 that somebody else found is none', () => {
+    const play = awaiting();
+    const [found] = awaiting().critic(changes('a hole', 'sev1')).findings;
+    play.findings = [{ ...found!, source: 'rule' }];
+    expect(play.critic(APPROVE).task.verdict?.verdict).toBe('REQUEST_CHANGES');
+  });
+
+  test('one that is answered with no three rounds running is stuck, in whatever words', () => {
+    const no = [{ id: 't1.1', addressed: 'no' }];
+    const play = revising().worked('c2').critic({ verdict: 'REQUEST_CHANGES', earlier: no });
+    play.worked('c3').critic({ verdict: 'APPROVE', earlier: no });
+    expect(ended(play)).toEqual(['abandoned', 'max_critic_rounds']);
+    const patient = awaiting({ critic: { maxRounds: 9 } }).critic(changes());
+    patient.worked('c2').critic({ verdict: 'REQUEST_CHANGES', earlier: no });
+    patient.worked('c3').critic({ verdict: 'APPROVE', earlier: no });
+    expect(ended(patient)).toEqual(['abandoned', 'finding_stuck']);
+  });
+});

@@ -45,9 +45,7 @@ describe('the merge gate', () => {
     suggestion: null,
     status,
     rounds: [1],
-    openedAtSha: 'c1',
-    closedAtSha: null,
-    closedBy: null,
+    history: [],
   });
 
   /** The row of a task whose contract lists one criterion, found to be so. */

@@ -12,7 +12,14 @@ const ended = (play: Play) => [play.task.state, play.task.reason];
 function prompt(play: Play): string {
   const action = play.run();
   if (action?.kind !== 'turn') throw new Error('no turn is pending');
-  const inputs = { history: '', diff: 'DIFF', findings: [], remarks: [], transcript: 'somewhere' };
+  const inputs = {
+    history: '',
+    diff: 'DIFF',
+    findings: [],
+    conventions: [],
+    remarks: [],
+    transcript: 'somewhere',
+  };
   const { prompt: kind, turn, priorFailure } = action;
   const context = promptContext(kind, play.task, turn, play.policy, inputs, priorFailure);
   return renderPrompt(kind, DEFAULT_PROMPTS[kind], context);

@@ -24,6 +24,7 @@ import {
 import { endingOf, finish } from './ending.ts';
 import { event, type Hold, type NewEvent } from './event.ts';
 import { hear, isNews, objections } from './feedback.ts';
+import { decideFinding } from './finding-decision.ts';
 import { judge, merge } from './judge.ts';
 import type { Policy } from './policy.ts';
 import { fence, oneLine } from './prompts.ts';
@@ -43,7 +44,7 @@ export function decide(task: Task, facts: Facts, policy: Policy, now: number): D
     return stepAside(task, facts.stuck, hold('retry_backoff', facts.stuck, now + backoffMs(1, facts.jitter)));
   }
 
-  const asked = answerRequests(task, facts);
+  const asked = answerRequests(task, facts, policy, now);
   if (asked) return asked;
   if (task.hold) {
     const held = judgeHold(task, task.hold, facts, policy, now);
@@ -89,12 +90,12 @@ function supervise(task: Task, run: NonNullable<Facts['inFlight']>, policy: Poli
 }
 
 /** One at a time, in the order they were made: none of them is passed over for a later one. */
-function answerRequests(task: Task, facts: Facts): Decision | null {
+function answerRequests(task: Task, facts: Facts, policy: Policy, now: number): Decision | null {
   const [asked] = facts.requests;
   if (!asked) return null;
   const { kind, by } = asked;
-  const answer = (...events: NewEvent[]): Decision => ({
-    kind: 'act',
+  const answer = (...events: NewEvent[]) => ({
+    kind: 'act' as const,
     events,
     actions: [],
     consume: [asked.id],
@@ -110,6 +111,10 @@ function answerRequests(task: Task, facts: Facts): Decision | null {
   }
   if (kind === 'approve' && task.state === 'awaiting_critic' && task.head)
     return { ...answer(), ...approve(task, task.head.sha, by) };
+  if (kind === 'wontfix' || kind === 'reopen') {
+    const said = decideFinding(task, facts, policy, asked, now);
+    if (said) return { ...answer(...said.events), findings: said.findings };
+  }
   return answer();
 }
 

@@ -31,7 +31,9 @@ export interface Facts {
   branch: Checkpoint | null;
   spend: { costUsd: number; tokens: number };
   openFindings: readonly Finding[];
-  requests: readonly { id: number; kind: string; by: string }[];
+  /** Every finding, whatever its status. */
+  ledger: readonly Finding[];
+  requests: readonly Asked[];
   /** What the schedule grants this task now. */
   slot: boolean;
   criticSlot: boolean;
@@ -51,6 +53,15 @@ export interface Facts {
   jitter: number;
 }
 
+/** What a person asked; `finding` and `why` only where a finding is decided. */
+export interface Asked {
+  id: number;
+  kind: string;
+  by: string;
+  finding?: string | null;
+  why?: string | null;
+}
+
 export type Decision =
   /** `for` says what ends the rest: a grant of the schedule, a time, or a changed fact. */
   | { kind: 'rest'; why: string; until: number | null; for: 'grant' | 'time' | 'fact' }
@@ -61,6 +72,8 @@ export type Decision =
       actions: Action[];
       limits?: { slots?: number; critics?: number; merging?: number };
       consume?: number[];
+      /** Findings as they are from now on. */
+      findings?: Finding[];
     };
 
 export const MAX_INTERRUPTED = 3;

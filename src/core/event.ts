@@ -127,6 +127,18 @@ interface TaskEvents {
     criteria: Judgement[];
   };
   critic_failed: { problem: string };
+  /**
+   * A person decided about a finding. `settles`: nothing else was asked for at this head, so that the critic is asked
+   * anew instead of the coder.
+   */
+  finding_decided: {
+    finding: string;
+    status: 'wontfix' | 'open';
+    by: string;
+    why: string | null;
+    headSha: string;
+    settles: boolean;
+  };
   feedback_added: { feedback: Feedback };
   /** It holds no more, and the coder was not told yet: CI turned green, or the head is another. */
   feedback_withdrawn: { ids: string[]; why: string };

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { afterRound, type Finding, isStuck, type NewFinding } from './findings.ts';
+import {
+  type Answer,
+  afterRound,
+  decided,
+  type Finding,
+  isStuck,
+  leftByPerson,
+  type NewFinding,
+  revivedFinding,
+} from './findings.ts';
 
 const found = (message: string, change: Partial<NewFinding> = {}): NewFinding => ({
   severity: 'sev2',
@@ -12,19 +21,40 @@ const found = (message: string, change: Partial<NewFinding> = {}): NewFinding =>
   ...change,
 });
 
-/** Rounds of the critic, one after another. */
+/** Rounds of a source that looks at everything anew, one after another. */
 function rounds(...reports: NewFinding[][]): Finding[] {
   return reports.reduce<Finding[]>((ledger, report, index) => judge(ledger, report, index + 1), []);
 }
-const judge = (ledger: Finding[], report: NewFinding[], round: number): Finding[] =>
-  afterRound(ledger, report, { task: 't1', round, headSha: `c${round}`, source: 'critic', by: 'critic' });
+const judge = (
+  ledger: Finding[],
+  report: NewFinding[],
+  round: number,
+  answers: Answer[] | null = null,
+): Finding[] =>
+  afterRound(ledger, report, {
+    task: 't1',
+    round,
+    headSha: `c${round}`,
+    source: 'critic',
+    by: 'critic',
+    at: round * 100,
+    answers,
+  });
 const brief = (ledger: Finding[]) =>
   ledger.map(({ id, status, rounds: open }) => `${id} ${status} ${open.join()}`);
+const yes = (id: string): Answer => ({ id, addressed: 'yes', why: 'it is gone' });
+const ANN = { by: 'ann', at: 150, sha: 'c1', why: 'that is how it shall be' };
 
 describe('the ledger', () => {
   test('opens what is new', () => {
     expect(rounds([found('one'), found('two')])).toMatchObject([
-      { id: 't1.1', status: 'open', rounds: [1], openedAtSha: 'c1', source: 'critic' },
+      {
+        id: 't1.1',
+        status: 'open',
+        rounds: [1],
+        source: 'critic',
+        history: [{ status: 'open', by: 'critic', at: 100, sha: 'c1', why: null }],
+      },
       { id: 't1.2', status: 'open' },
     ]);
   });
@@ -32,7 +62,13 @@ describe('the ledger', () => {
   test('resolves what is no longer reported, and deletes nothing', () => {
     const ledger = rounds([found('one'), found('two')], [found('two')]);
     expect(brief(ledger)).toEqual(['t1.1 resolved 1', 't1.2 open 1,2']);
-    expect(ledger[0]).toMatchObject({ closedAtSha: 'c2', closedBy: 'critic' });
+    expect(ledger[0]?.history.at(-1)).toEqual({
+      status: 'resolved',
+      by: 'critic',
+      at: 200,
+      sha: 'c2',
+      why: null,
+    });
   });
 
   test('knows a finding again by file and wording, though lines, digits, case and signs moved', () => {
@@ -42,12 +78,16 @@ describe('the ledger', () => {
   });
 
   test('the same wording in another file is another finding', () => {
-    expect(rounds([found('x')], [found('x', { file: 'b.ts' })])).toHaveLength(2);
+    expect(rounds([found('wrong')], [found('wrong', { file: 'b.ts' })])).toHaveLength(2);
   });
 
-  test('re-opens what came back', () => {
-    expect(rounds([found('one')], [], [found('one')])).toMatchObject([
-      { status: 'open', rounds: [1, 3], closedAtSha: null, closedBy: null },
+  test('re-opens what came back, and keeps who did what, when and at which head', () => {
+    const [finding] = rounds([found('one')], [], [found('one')]);
+    expect(finding).toMatchObject({ status: 'open', rounds: [1, 3] });
+    expect(finding?.history.map(({ status, at, sha, why }) => [status, at, sha, why])).toEqual([
+      ['open', 100, 'c1', null],
+      ['resolved', 200, 'c2', null],
+      ['open', 300, 'c3', 'it came back'],
     ]);
   });
 
@@ -55,22 +95,89 @@ describe('the ledger', () => {
     expect(rounds([found('one')], [found('one', { severity: 'sev1' })])[0]?.severity).toBe('sev1');
   });
 
-  test('leaves alone what a person decided and what others found', () => {
+  test('leaves alone what others found', () => {
     const [first] = rounds([found('one')]);
-    const decided: Finding[] = [
-      { ...first!, status: 'wontfix', closedBy: 'ann' },
-      { ...first!, id: 'p1', source: 'person' },
-    ];
-    expect(judge(decided, [], 2)).toEqual(decided);
+    const others: Finding[] = [{ ...first!, source: 'person' }];
+    expect(judge(others, [found('one')], 2)).toMatchObject([...others, { id: 't1.2', source: 'critic' }]);
   });
 
-  test('two of the same wording in one report are two findings', () => {
-    expect(brief(rounds([found('x'), found('x')]))).toEqual(['t1.1 open 1', 't1.2 open 1']);
+  test('two of the same wording in one report are two findings, and each finds its own again', () => {
+    const here = found('wrong name', { line: 3, context: 'const first = read();' });
+    const there = found('wrong name', { line: 90, context: 'const last = write();' });
+    const ledger = rounds([here, there], [{ ...there, line: 92 }]);
+    expect(brief(ledger)).toEqual(['t1.1 resolved 1', 't1.2 open 1,2']);
   });
 
   test('names stay unique although rounds count from one again after a restart', () => {
     const ledger = judge(judge([], [found('one')], 1), [found('two')], 1);
     expect(brief(ledger)).toEqual(['t1.1 resolved 1', 't1.2 open 1']);
+  });
+
+  test('a ledger of an older version gets the history it can have', () => {
+    const [now] = rounds([found('one')]);
+    const { history: _, ...old } = now!;
+    const closed = { ...old, status: 'resolved', openedAtSha: 'c1', closedAtSha: 'c2', closedBy: 'critic' };
+    const revived = revivedFinding(closed as unknown as Finding);
+    expect(revived.history).toEqual([
+      { status: 'open', by: 'critic', at: 0, sha: 'c1', why: null },
+      { status: 'resolved', by: 'critic', at: 0, sha: 'c2', why: null },
+    ]);
+    expect(revived).not.toHaveProperty('closedBy');
+    expect(revivedFinding(now!)).toBe(now);
+  });
+});
+
+describe('whoever was shown what is open has to answer for it', () => {
+  const two = rounds([found('one'), found('two')]);
+
+  test.each<[string, Answer[], NewFinding[], string[]]>([
+    ['yes', [yes('t1.1'), yes('2')], [], ['t1.1 resolved 1', 't1.2 resolved 1']],
+    ['no', [{ id: '1', addressed: 'no', why: '' }, yes('2')], [], ['t1.1 open 1,2', 't1.2 resolved 1']],
+    [
+      'partly',
+      [{ id: '1', addressed: 'partly', why: '' }, yes('2')],
+      [],
+      ['t1.1 open 1,2', 't1.2 resolved 1'],
+    ],
+    ['nothing', [], [], ['t1.1 open 1,2', 't1.2 open 1,2']],
+    ['yes, and reports it again', [yes('1'), yes('2')], [found('one')], ['t1.1 open 1,2', 't1.2 resolved 1']],
+    ['about what is not there', [yes('9'), yes('t2.1')], [], ['t1.1 open 1,2', 't1.2 open 1,2']],
+  ])('it says %s', (_what, answers, report, expected) => {
+    expect(brief(judge(two, report, 2, answers))).toEqual(expected);
+  });
+
+  test('its reason is kept', () => {
+    expect(judge(two, [], 2, [yes('1')])[0]?.history.at(-1)?.why).toBe('it is gone');
+  });
+});
+
+describe('what a person decided to leave', () => {
+  const [first] = rounds([found('one')]);
+  const left = decided(first!, 'wontfix', ANN);
+
+  test('says who, when, at which head and why', () => {
+    expect(left).toMatchObject({ status: 'wontfix', history: [{}, { status: 'wontfix', ...ANN }] });
+  });
+
+  test('stays so when it is reported again, and is not found anew', () => {
+    expect(judge([left], [found('one')], 2, [])).toEqual([left]);
+    expect(leftByPerson([left], [found('one'), found('other')])).toEqual([found('one')]);
+  });
+
+  test('stays so when nobody speaks of it', () => {
+    expect(judge([left], [], 2, [yes('1')])).toEqual([left]);
+  });
+
+  test('comes back when it is worse than they saw it', () => {
+    const worse = found('one', { severity: 'sev1' });
+    expect(judge([left], [worse], 2, [])).toMatchObject([
+      { status: 'open', severity: 'sev1', rounds: [1, 2], history: [{}, {}, { why: 'it is sev1 now' }] },
+    ]);
+    expect(leftByPerson([left], [worse])).toEqual([]);
+  });
+
+  test('may be taken up again by them', () => {
+    expect(decided(left, 'open', ANN)).toMatchObject({ status: 'open', history: [{}, {}, { by: 'ann' }] });
   });
 });
 

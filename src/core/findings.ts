@@ -1,4 +1,5 @@
 /** The findings ledger: one defect each, with a status and a history. Nothing deletes a finding. */
+import { likeness } from './same-finding.ts';
 
 export const SEVERITIES = ['sev1', 'sev2', 'sev3'] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -11,6 +12,89 @@ export interface NewFinding {
   message: string;
   scenario: string | null;
   suggestion: string | null;
+  /** The code around it when it was found, by which it is known again when lines move. */
+  context?: string | null;
+}
+
+export type FindingStatus = 'open' | 'resolved' | 'wontfix';
+
+/** One change of status: who, when, at which head, and why if it was said. */
+export interface FindingChange {
+  status: FindingStatus;
+  by: string;
+  at: number;
+  sha: string;
+  why: string | null;
+}
+
+export interface Finding extends NewFinding {
+  id: string;
+  task: string;
+  source: 'critic' | 'auditor' | 'gate' | 'ci' | 'person' | 'rule';
+  status: FindingStatus;
+  /** Rounds in which it was open, first to last. */
+  rounds: number[];
+  history: FindingChange[];
+}
+
+/** What a later round says about an earlier finding. */
+export interface Answer {
+  /** The finding's id, or the number after its last dot. */
+  id: string;
+  addressed: 'yes' | 'no' | 'partly';
+  why: string;
+}
+
+export interface Round {
+  task: string;
+  round: number;
+  headSha: string;
+  source: Finding['source'];
+  by: string;
+  at: number;
+  /**
+   * Whoever was shown the open findings has to answer for each: without an answer it stays open. Null for a source
+   * that looks at everything anew, so that what it no longer reports is resolved.
+   */
+  answers: readonly Answer[] | null;
+}
+
+/**
+ * The ledger after a round: what was reported again stays open or re-opens, what was answered for is resolved, what is
+ * new is added. What a person decided to leave stays so, unless it comes back worse than they saw it.
+ */
+export function afterRound(
+  ledger: readonly Finding[],
+  reported: readonly NewFinding[],
+  round: Round,
+): Finding[] {
+  const again = matches(
+    ledger.filter(({ source }) => source === round.source),
+    reported,
+  );
+  const kept = ledger.map((finding) =>
+    finding.source === round.source ? next(finding, again.get(finding) ?? null, round) : finding,
+  );
+  const known = new Set(again.values());
+  const added = reported.filter((finding) => !known.has(finding));
+  return [...kept, ...added.map((finding, index) => opened(finding, ledger.length + index + 1, round))];
+}
+
+/** Of what was reported, that which a person decided to leave as it is. */
+export function leftByPerson(ledger: readonly Finding[], reported: readonly NewFinding[]): NewFinding[] {
+  const left = ledger.filter(({ status }) => status === 'wontfix');
+  return [...matches(left, reported)]
+    .filter(([one, again]) => !isWorse(again, one))
+    .map(([, again]) => again);
+}
+
+/** A person's word on a finding: leave it, or take it up again. */
+export function decided(
+  finding: Finding,
+  status: 'wontfix' | 'open',
+  said: { by: string; at: number; sha: string; why: string | null },
+): Finding {
+  return { ...finding, status, history: [...finding.history, { status, ...said }] };
 }
 
 /** `rounds` grows and is numbered from 1 again after a restart; "running" means without a gap. */
@@ -19,55 +103,69 @@ export function isStuck(finding: Finding): boolean {
   return first !== undefined && third !== undefined && third - first === 2;
 }
 
-export interface Finding extends NewFinding {
-  id: string;
-  task: string;
-  source: 'critic' | 'auditor' | 'gate' | 'ci' | 'person' | 'rule';
-  status: 'open' | 'resolved' | 'wontfix';
-  /** Rounds in which it was open, first to last. */
-  rounds: number[];
-  openedAtSha: string;
-  closedAtSha: string | null;
-  closedBy: string | null;
+/** A finding as an older version kept it, with what it lacks. */
+export function revivedFinding(row: Finding): Finding {
+  if (row.history) return row;
+  const { openedAtSha = '', closedAtSha = null, closedBy = null, ...rest } = row as Finding & Old;
+  const before = { status: 'open' as const, by: row.source, at: 0, sha: openedAtSha, why: null };
+  const after = { status: row.status, by: closedBy ?? row.source, at: 0, sha: closedAtSha ?? '', why: null };
+  return { ...rest, history: row.status === 'open' ? [before] : [before, after] };
 }
 
-/**
- * The ledger after a round: findings that were reported again stay open (or re-open), those that were not are
- * resolved, new ones are added. Matched by file and wording, since lines move.
- */
-export function afterRound(
-  ledger: readonly Finding[],
-  reported: readonly NewFinding[],
-  round: { task: string; round: number; headSha: string; source: Finding['source']; by: string },
-): Finding[] {
-  const unmatched = [...reported];
-  const kept = ledger.map((finding) => {
-    if (finding.source !== round.source || finding.status === 'wontfix') return finding;
-    const index = unmatched.findIndex((other) => signature(other) === signature(finding));
-    if (index >= 0) {
-      const [again] = unmatched.splice(index, 1);
-      const rounds = [...finding.rounds, round.round];
-      return { ...finding, ...again, rounds, status: 'open' as const, closedAtSha: null, closedBy: null };
-    }
-    if (finding.status !== 'open') return finding;
-    return { ...finding, status: 'resolved' as const, closedAtSha: round.headSha, closedBy: round.by };
-  });
-  const added = unmatched.map((finding, index) => ({
+interface Old {
+  openedAtSha?: string;
+  closedAtSha?: string | null;
+  closedBy?: string | null;
+}
+
+function opened(finding: NewFinding, number: number, round: Round): Finding {
+  const { task, source, by, at, headSha: sha } = round;
+  return {
     ...finding,
-    id: `${round.task}.${ledger.length + index + 1}`,
-    task: round.task,
-    source: round.source,
-    status: 'open' as const,
+    id: `${task}.${number}`,
+    task,
+    source,
+    status: 'open',
     rounds: [round.round],
-    openedAtSha: round.headSha,
-    closedAtSha: null,
-    closedBy: null,
-  }));
-  return [...kept, ...added];
+    history: [{ status: 'open', by, at, sha, why: null }],
+  };
 }
 
-const signature = (finding: NewFinding): string =>
-  `${finding.file ?? ''}\n${finding.message
-    .toLowerCase()
-    .replace(/[\d\W_]+/g, ' ')
-    .trim()}`;
+function next(finding: Finding, again: NewFinding | null, round: Round): Finding {
+  const { by, at, headSha: sha } = round;
+  const change = (status: FindingStatus, why: string | null): FindingChange[] =>
+    status === finding.status ? finding.history : [...finding.history, { status, by, at, sha, why }];
+  if (again) {
+    if (finding.status === 'wontfix' && !isWorse(again, finding)) return finding;
+    const rounds = [...finding.rounds, round.round];
+    const why = finding.status === 'wontfix' ? `it is ${again.severity} now` : 'it came back';
+    return { ...finding, ...again, rounds, status: 'open', history: change('open', why) };
+  }
+  if (finding.status !== 'open') return finding;
+  const answer = round.answers?.find(({ id }) => isIdOf(id, finding));
+  if (round.answers === null || answer?.addressed === 'yes')
+    return { ...finding, status: 'resolved', history: change('resolved', answer?.why || null) };
+  return { ...finding, rounds: [...finding.rounds, round.round] };
+}
+
+const isIdOf = (said: string, finding: Finding): boolean =>
+  finding.id === said || finding.id.endsWith(`.${said}`);
+
+const isWorse = (one: NewFinding, other: NewFinding): boolean =>
+  SEVERITIES.indexOf(one.severity) < SEVERITIES.indexOf(other.severity);
+
+/** Pairs of what is known and what was reported, the most alike first; each is paired at most once. */
+function matches(known: readonly Finding[], reported: readonly NewFinding[]): Map<Finding, NewFinding> {
+  const alike = known
+    .flatMap((one) => reported.map((other) => ({ one, other, score: likeness(one, other) })))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score);
+  const pairs = new Map<Finding, NewFinding>();
+  const taken = new Set<NewFinding>();
+  for (const { one, other } of alike) {
+    if (pairs.has(one) || taken.has(other)) continue;
+    pairs.set(one, other);
+    taken.add(other);
+  }
+  return pairs;
+}

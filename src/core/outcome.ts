@@ -30,6 +30,8 @@ export type Outcome =
       usageKnown: boolean;
       /** The session it was to open never had a message: there is nothing to go on with. */
       sessionEmpty?: boolean;
+      /** The code around the places that a critic's findings name, as its head has it. */
+      contexts?: { file: string; line: number; text: string }[];
     }
   /** `bases` are the runs on the base commit that were made for it. */
   | { kind: 'gate'; evidence: Evidence; bases: BaseRun[] }

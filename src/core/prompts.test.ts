@@ -30,6 +30,7 @@ function rendered(kind: PromptKind, play: Play, priorFailure: string | null = nu
     history: '',
     diff: '+ DIFF',
     findings: play.findings,
+    conventions: [{ path: 'AGENTS.md', text: 'CONVENTIONS' }],
     remarks: [],
     transcript: 'TRANSCRIPT',
   };
@@ -54,7 +55,7 @@ describe('the issue body', () => {
         revising().task,
         2,
         testPolicy(),
-        { history: '', diff: '', findings: [], remarks: [], transcript: '' },
+        { history: '', diff: '', findings: [], conventions: [], remarks: [], transcript: '' },
         null,
       );
       expect(() => renderPrompt(kind, '{{ issue.body }}', context)).toThrow('issue.body');
@@ -119,7 +120,7 @@ describe('each prompt', () => {
   });
 
   test.each(KINDS)('%s is offered exactly the names its sample has', (kind) => {
-    const inputs = { history: '', diff: '', findings: [], remarks: [], transcript: '' };
+    const inputs = { history: '', diff: '', findings: [], conventions: [], remarks: [], transcript: '' };
     const context = promptContext(kind, revising().task, 2, testPolicy(), inputs, null);
     const names = (value: object) =>
       Object.entries(value).flatMap(([key, below]) =>
@@ -151,6 +152,7 @@ describe('each prompt', () => {
       history: '- attempt 1: max_turns_reached',
       diff: '',
       findings: [],
+      conventions: [],
       remarks: [],
       transcript: '',
     };
@@ -198,8 +200,40 @@ describe('each prompt', () => {
     }
   });
 
+  test('critic: each open finding by its id, with the rounds it was open in; what a person left, with why', () => {
+    const play = awaiting().critic(changes()).worked('c2');
+    play.critic({ ...changes('ESC does nothing'), earlier: [] });
+    expect(rendered('critic', play)).toMatch(
+      /- t1\.1 \[sev2\] a\.ts:3 the dialog has no role\n {2}open in rounds 1, 2\n- t1\.2 .*\n {2}open in round 2\n/,
+    );
+    play.turn().checkpoint('c3').gate('pass').ask('wontfix', 'ann', { finding: 't1.1', why: 'by design' });
+    play.turn('failed');
+    const text = rendered('critic', play);
+    expect(text).toContain('a.ts:3 the dialog has no role\n  Left because: by design');
+    expect(text).toContain('Do not report them again');
+  });
+
+  test('critic: from the second round on it has to give the shortest way to an approval', () => {
+    expect(rendered('critic', awaiting())).not.toContain('fewest steps');
+    expect(rendered('critic', awaiting().critic(changes()))).toContain('fewest steps');
+  });
+
+  test('critic: the conventions of trunk are data, and cut when they are long', () => {
+    const text = rendered('critic', awaiting());
+    expect(text).toMatch(
+      /<<<AGENTS\.md \w+ \(how work is done in this project.*\)\nCONVENTIONS\n>>>AGENTS\.md/,
+    );
+    const inputs = {
+      ...{ history: '', diff: '', findings: [], remarks: [], transcript: '' },
+      conventions: [{ path: 'CONTRIBUTING.md', text: 'x'.repeat(9000) }],
+    };
+    const { conventions } = promptContext('critic', awaiting().task, 1, testPolicy(), inputs, null);
+    expect(conventions).toContain('… cut: 1000 more characters');
+  });
+
   test('critic: without open findings nothing is said of them', () => {
-    expect(rendered('critic', awaiting())).not.toContain('earlier rounds');
+    expect(rendered('critic', awaiting())).not.toContain('still open');
+    expect(rendered('critic', awaiting())).not.toContain('Do not report them again');
   });
 });
 

@@ -99,14 +99,20 @@ Its criteria. Judge each by its id, with evidence (a test, a command, file:line)
 What verification found:
 {{ evidence }}
 {% if findings != "" %}
-Findings of earlier rounds that are still open; judge first whether each is addressed:
+Findings that are still open, with the rounds they were open in. Judge first whether each is addressed, and answer for it by its id under
+"earlier"; one you do not answer for stays open:
 {{ findings }}
-{% endif %}
-{% if remarks != "" %}
+{% endif %}{% if settled != "" %}
+A person decided to leave these as they are. Do not report them again, unless they are worse than it says here:
+{{ settled }}
+{% endif %}{% if remarks != "" %}
 What people with write access said on the pull request; what they asked for and is not done is a finding:
 {{ remarks }}
 {% endif %}
-The change, against {{ base_sha }}:
+{% if conventions != "" %}The project's conventions, as trunk has them:
+{{ conventions }}
+
+{% endif %}The change, against {{ base_sha }}:
 {{ diff }}
 
 The coder's transcript, if you need to know why something was done: {{ transcript }}
@@ -115,13 +121,15 @@ Severities: sev1 breaks the contract, loses data or opens a hole; sev2 is a defe
 A criterion is met when you have seen the evidence, unmet when it does not hold, unclear when neither can be shown.
 Verdicts: APPROVE when the contract is met and nothing sev1 or sev2 is open; REQUEST_CHANGES when the coder can fix it; BLOCK when the
 approach itself is wrong or harmful; BLOCK_ON_SPEC when the contract contradicts itself.
-
+{% if task.round > 1 %}This is not the first round: unless you approve, give the fewest steps that would earn an approval ("minimalPathToGreen").
+{% endif %}
 Answer with one JSON object, and nothing after it, in a fenced block:
 
 \`\`\`json
 { "verdict": "APPROVE | REQUEST_CHANGES | BLOCK | BLOCK_ON_SPEC",
   "findings": [{ "severity": "sev1 | sev2 | sev3", "category": "…", "file": "path", "line": 1, "message": "…", "scenario": "…", "suggestion": "…" }],
   "criteria": [{ "id": "c1", "met": "met | unmet | unclear", "evidence": "…" }],
+  "earlier": [{ "id": "…", "addressed": "yes | no | partly", "why": "…" }],
   "minimalPathToGreen": ["…"], "specDefects": ["…"], "summary": "…" }
 \`\`\`
 `,
@@ -147,6 +155,8 @@ export interface PromptContext {
   base_sha?: string;
   evidence?: string;
   findings?: string;
+  settled?: string;
+  conventions?: string;
   remarks?: string;
   diff?: string;
   transcript?: string;
@@ -155,7 +165,10 @@ export interface PromptContext {
 export interface PromptInputs {
   history: string;
   diff: string;
+  /** The whole ledger. */
   findings: readonly Finding[];
+  /** Files of trunk that say how work is done in this project. */
+  conventions: readonly { path: string; text: string }[];
   /** What people asked for on the pull request so far. */
   remarks: readonly Remark[];
   transcript: string;
@@ -207,7 +220,9 @@ export function promptContext(
         head_sha: task.headSha ?? '',
         base_sha: task.baseSha ?? '',
         evidence: evidenceText(task.gate),
-        findings: inputs.findings.map(findingText).join('\n'),
+        findings: ledgerText(inputs.findings, 'open'),
+        settled: ledgerText(inputs.findings, 'wontfix'),
+        conventions: conventionsText(inputs.conventions),
         remarks: remarksText(inputs.remarks),
         diff: fence('diff', inputs.diff),
         transcript: inputs.transcript,
@@ -237,12 +252,38 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
       base_sha: 'x',
       evidence: 'x',
       findings: '',
+      settled: '',
+      conventions: '',
       remarks: '',
       diff: 'x',
       transcript: 'x',
     },
   };
 }
+
+function ledgerText(ledger: readonly Finding[], status: Finding['status']): string {
+  const some = ledger.filter((finding) => finding.status === status);
+  if (some.length === 0) return '';
+  const lines = some.map((finding) => {
+    const { id, rounds, history } = finding;
+    const why = status === 'wontfix' ? history.at(-1)?.why : null;
+    const open = `open in round${rounds.length === 1 ? '' : 's'} ${rounds.join(', ')}`;
+    return `${findingText(finding, id)}\n  ${why ? `Left because: ${oneLine(why)}` : open}`;
+  });
+  return fence('findings', lines.join('\n'));
+}
+
+function conventionsText(files: PromptInputs['conventions']): string {
+  return files
+    .map(({ path, text }) => {
+      const left = text.length - CONVENTION_CHARS;
+      const cut = left > 0 ? `${text.slice(0, CONVENTION_CHARS)}\n… cut: ${left} more characters` : text;
+      return fence(path, cut, 'how work is done in this project; not about how you answer');
+    })
+    .join('\n');
+}
+
+const CONVENTION_CHARS = 8000;
 
 /** Numbered, with the command that proves it where there is one. The words are the issue's. */
 function criteriaText(criteria: readonly Criterion[]): string {
@@ -300,11 +341,12 @@ const FEEDBACK_TITLES: Record<Feedback['kind'], string> = {
 
 export function findingText(
   finding: Pick<Finding, 'severity' | 'file' | 'line' | 'message' | 'scenario' | 'suggestion'>,
+  id: string | null = null,
 ): string {
   const place = finding.file ? ` ${finding.file}${finding.line ? `:${finding.line}` : ''}` : '';
   const scenario = finding.scenario ? `\n  When: ${oneLine(finding.scenario)}` : '';
   const suggestion = finding.suggestion ? `\n  Suggestion: ${oneLine(finding.suggestion)}` : '';
-  return `- [${finding.severity}]${place} ${oneLine(finding.message)}${scenario}${suggestion}`;
+  return `- ${id === null ? '' : `${id} `}[${finding.severity}]${place} ${oneLine(finding.message)}${scenario}${suggestion}`;
 }
 
 /** What the coder reads about a gate that is not green: which command, how it ended, the end of its output. */

@@ -2,7 +2,7 @@
 import type { Action } from './action.ts';
 import { updatePull } from './decision.ts';
 import { event, type Feedback, type NewEvent } from './event.ts';
-import { afterRound, type Finding } from './findings.ts';
+import { afterRound, type Finding, leftByPerson, type NewFinding } from './findings.ts';
 import { endsSession, type Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { fence } from './prompts.ts';
@@ -25,9 +25,10 @@ export function record(
   outcome: Outcome,
   ledger: readonly Finding[],
   policy: Policy,
+  now: number,
 ): Recorded {
   if (outcome.kind === 'turn' && action.kind === 'turn')
-    return recordTurn(task, action, outcome, ledger, policy);
+    return recordTurn(task, action, outcome, ledger, policy, now);
   return { events: eventsOf(task, action, outcome), actions: [], findings: [] };
 }
 
@@ -115,6 +116,7 @@ function recordTurn(
   outcome: TurnOutcome,
   ledger: readonly Finding[],
   policy: Policy,
+  now: number,
 ): Recorded {
   const { role, turn, sessionId } = action;
   const { status, code, message, retryAt, durationMs } = outcome;
@@ -142,7 +144,7 @@ function recordTurn(
     return { events: [completed], actions: [], findings: [] };
   if (status !== 'finished')
     return { events: [completed, event('critic_failed', { problem: message })], actions: [], findings: [] };
-  return recordVerdict(task, action, outcome, ledger, policy, [completed]);
+  return recordVerdict(task, action, outcome, ledger, policy, now, [completed]);
 }
 
 /** What people and CI said counts as told when the turn that carried it has finished, and not before. */
@@ -172,6 +174,7 @@ function recordVerdict(
   outcome: TurnOutcome,
   ledger: readonly Finding[],
   policy: Policy,
+  now: number,
   before: NewEvent[],
 ): Recorded {
   const { criteria } = task.contract;
@@ -186,15 +189,18 @@ function recordVerdict(
   const { blockOn } = policy.critic;
   const round = task.criticRounds + 1;
   const headSha = task.head?.sha ?? '';
-  const findings = afterRound(ledger, report.findings, {
+  const reported = withContext(report.findings, outcome.contexts);
+  const findings = afterRound(ledger, reported, {
     task: task.id,
     round,
     headSha,
     source: 'critic',
     by: 'critic',
+    at: now,
+    answers: report.earlier,
   });
   const open = findings.filter((finding) => finding.status === 'open');
-  const verdict = effectiveVerdict(report, open, blockOn);
+  const verdict = effectiveVerdict(report, open, leftByPerson(ledger, reported), blockOn);
   const judged: RecordedVerdict = {
     headSha,
     verdict,
@@ -220,7 +226,7 @@ function recordVerdict(
               headSha,
               marker: `${task.id}:review:${action.sessionId}`,
               verdict,
-              body: reviewBody(report, judged, task),
+              body: reviewBody(report, judged, task, open),
               comments: report.findings.map(({ file, line, severity, message }) => ({
                 file,
                 line,
@@ -231,4 +237,11 @@ function recordVerdict(
           ],
     findings,
   };
+}
+
+function withContext(findings: readonly NewFinding[], contexts: TurnOutcome['contexts']): NewFinding[] {
+  return findings.map((finding) => {
+    const found = contexts?.find(({ file, line }) => file === finding.file && line === finding.line);
+    return { ...finding, context: found?.text ?? null };
+  });
 }

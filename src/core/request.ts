@@ -1,7 +1,15 @@
 /** What a person may ask of a task, and when there is no sense in asking. */
 import { isEnded, type Task } from './task.ts';
 
-export type RequestKind = 'cancel' | 'abandon' | 'approve' | 'pause' | 'resume' | 'retry';
+export type RequestKind =
+  | 'cancel'
+  | 'abandon'
+  | 'approve'
+  | 'pause'
+  | 'resume'
+  | 'retry'
+  | 'wontfix'
+  | 'reopen';
 
 export interface Refusal {
   why: string;

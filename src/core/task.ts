@@ -296,6 +296,12 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         streaks: { ...task.streaks, critic: 0 },
       };
     }
+    case 'finding_decided': {
+      const { status, settles } = happened.data;
+      if (status === 'open') return { ...task, verdict: null };
+      if (!settles) return task;
+      return { ...task, verdict: null, feedback: task.feedback.filter(({ kind }) => kind !== 'critic') };
+    }
     case 'critic_failed':
       return { ...task, streaks: { ...task.streaks, critic: task.streaks.critic + 1 } };
     case 'feedback_added': {

@@ -36,6 +36,7 @@ describe('a report', () => {
         verdict: 'APPROVE',
         findings: [],
         criteria: [],
+        earlier: [],
         minimalPathToGreen: [],
         specDefects: [],
         summary: '',
@@ -212,15 +213,29 @@ describe('the verdict that counts', () => {
     ['a criterion nobody could judge', { criteria: criterion('unclear') }, ['sev1'], 'REQUEST_CHANGES'],
   ];
   test.each(TABLE)('an approval with %s', (_what, change, blockOn, verdict) => {
-    expect(effectiveVerdict(report(change), report(change).findings, blockOn)).toBe(verdict);
+    expect(effectiveVerdict(report(change), report(change).findings, [], blockOn)).toBe(verdict);
   });
 
   test.each(['REQUEST_CHANGES', 'BLOCK', 'BLOCK_ON_SPEC'] as const)('%s is taken at its word', (verdict) => {
-    expect(effectiveVerdict(report({ verdict }), finding('sev1'), ['sev1', 'sev2'])).toBe(verdict);
+    expect(effectiveVerdict(report({ verdict }), finding('sev1'), [], ['sev1', 'sev2'])).toBe(verdict);
   });
 
   test('an approval that does not mention what is open in the ledger is none', () => {
-    expect(effectiveVerdict(report({}), finding('sev1'), [])).toBe('REQUEST_CHANGES');
+    expect(effectiveVerdict(report({}), finding('sev1'), [], [])).toBe('REQUEST_CHANGES');
+  });
+
+  const OVERRULED: [string, Partial<CriticReport>, Severity | null, Severity | null, string][] = [
+    ['all that blocks was left by a person', {}, null, 'sev2', 'APPROVE'],
+    ['something else is open', {}, 'sev2', 'sev2', 'REQUEST_CHANGES'],
+    ['only advice was left', {}, null, 'sev3', 'REQUEST_CHANGES'],
+    ['nothing was left', {}, null, null, 'REQUEST_CHANGES'],
+    ['a criterion is unmet', { criteria: criterion('unmet') }, null, 'sev2', 'REQUEST_CHANGES'],
+    ['it blocks', { verdict: 'BLOCK' }, null, 'sev2', 'BLOCK'],
+  ];
+  test.each(OVERRULED)('a request for changes where %s', (_what, change, open, left, verdict) => {
+    const said = report({ verdict: 'REQUEST_CHANGES', ...change });
+    const of = (severity: Severity | null) => (severity === null ? [] : finding(severity));
+    expect(effectiveVerdict(said, of(open), of(left), ['sev1', 'sev2'])).toBe(verdict);
   });
 
   test('sev1 always blocks, the others as configured', () => {

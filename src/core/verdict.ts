@@ -66,6 +66,17 @@ export const criticReport = z.object({
     )
     .max(200)
     .default([]),
+  earlier: z
+    .array(
+      z.object({
+        id: text.describe('The id of a finding that was open before this round.'),
+        addressed: z.enum(['yes', 'no', 'partly']),
+        why: text.default(''),
+      }),
+    )
+    .max(500)
+    .default([])
+    .describe('From the second round on: every finding that was open. One without an answer stays open.'),
   minimalPathToGreen: z
     .array(text)
     .max(50)
@@ -162,17 +173,22 @@ function fencedObjects(said: string): string[] {
 }
 
 /**
- * The verdict that counts, given what is open in the ledger after this round. An approval beside an open finding of a
- * blocking severity contradicts itself, and an approval with an unmet criterion does too: both are requests for changes.
+ * The verdict that counts, given what is open in the ledger after this round and what a person decided to leave. An
+ * approval beside an open finding of a blocking severity contradicts itself, and an approval with an unmet criterion does
+ * too: both are requests for changes. A request for changes whose every blocking finding a person has decided to leave,
+ * with nothing else against it, asks for nothing: it is an approval.
  */
 export function effectiveVerdict(
   report: CriticReport,
   open: readonly NewFinding[],
+  left: readonly NewFinding[],
   blockOn: readonly Severity[],
 ): Verdict {
-  if (report.verdict !== 'APPROVE') return report.verdict;
-  const unmet = report.criteria.some((criterion) => criterion.met !== 'met');
-  return unmet || blocking(open, blockOn).length > 0 ? 'REQUEST_CHANGES' : 'APPROVE';
+  const isClear =
+    blocking(open, blockOn).length === 0 && report.criteria.every((criterion) => criterion.met === 'met');
+  if (report.verdict === 'APPROVE') return isClear ? 'APPROVE' : 'REQUEST_CHANGES';
+  const isOverruled = isClear && blocking(left, blockOn).length > 0;
+  return report.verdict === 'REQUEST_CHANGES' && isOverruled ? 'APPROVE' : report.verdict;
 }
 
 export function blocking<F extends NewFinding>(findings: readonly F[], blockOn: readonly Severity[]): F[] {

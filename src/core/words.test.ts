@@ -174,7 +174,7 @@ describe('a review', () => {
   });
 
   test('has everything the critic said', () => {
-    const text = reviewBody(report, judged('REQUEST_CHANGES'), awaiting().task);
+    const text = reviewBody(report, judged('REQUEST_CHANGES'), awaiting().task, []);
     for (const part of [
       '**REQUEST_CHANGES** (round 2)',
       'Nearly.',
@@ -190,8 +190,19 @@ describe('a review', () => {
 
   test('says when the verdict that counts is not the one that was given', () => {
     expect(
-      reviewBody({ ...report, verdict: 'APPROVE' }, judged('REQUEST_CHANGES'), awaiting().task),
+      reviewBody({ ...report, verdict: 'APPROVE' }, judged('REQUEST_CHANGES'), awaiting().task, []),
     ).toContain('The report said APPROVE, which contradicts');
+  });
+
+  test('says what is still open from earlier rounds, and what a person decided to leave', () => {
+    const again = awaiting().critic(changes()).worked('c2').critic({ verdict: 'APPROVE', earlier: [] });
+    const [, review] = again.actionsOf('post_review');
+    expect(review?.body).toContain(
+      'Still open from earlier rounds:\n- t1.1 [sev2] a.ts:3 the dialog has no role',
+    );
+    expect(review?.body).toContain('Open since round 1');
+    const left = awaiting().critic(changes()).ask('wontfix', 'ann', { finding: 't1.1' });
+    expect(reviewBody(report, judged('APPROVE'), left.task, [])).toContain('a person had decided to leave');
   });
 
   test('the coder gets findings, criteria not met and the shortest way', () => {

@@ -6,7 +6,7 @@ import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { findingText, oneLine, resultText } from './prompts.ts';
 import { isByPerson, type RecordedVerdict, type Task } from './task.ts';
-import type { CriticReport, Judgement } from './verdict.ts';
+import type { CriticReport, Judgement, Verdict } from './verdict.ts';
 
 export function claimedComment(task: Task): string {
   return `Taken up: attempt ${task.attempt} on branch \`${task.branch}\` (task \`${task.id}\`).`;
@@ -126,13 +126,30 @@ const cell = (text: string): string => inert(oneLine(text)).replaceAll('|', '\\|
 /** Words of strangers where a forge reads meaning into them: no mention of a person, no "fixes #7". */
 const inert = (text: string): string => text.replace(/(?<!\w)@(?=\w)|#(?=\d)/g, '$&\u200b');
 
-export function reviewBody(report: CriticReport, judged: RecordedVerdict, task: Task): string {
+export function reviewBody(
+  report: CriticReport,
+  judged: RecordedVerdict,
+  task: Task,
+  open: readonly Finding[],
+): string {
   const { verdict, round } = judged;
   const lines = [`**${verdict}** (round ${round})`];
-  if (report.verdict !== verdict)
-    lines.push('', `The report said ${report.verdict}, which contradicts what it lists.`);
+  if (report.verdict !== verdict) lines.push('', saidOtherwise(report.verdict));
   if (report.summary) lines.push('', report.summary);
-  if (report.findings.length > 0) lines.push('', ...report.findings.map(findingText));
+  if (report.findings.length > 0) lines.push('', ...report.findings.map((finding) => findingText(finding)));
+  const old = open.filter(({ rounds }) => rounds.length > 1);
+  if (old.length > 0) {
+    const since = old.map(
+      (finding) => `${findingText(finding, finding.id)}\n  Open since round ${finding.rounds[0]}`,
+    );
+    lines.push('', 'Still open from earlier rounds:', ...since);
+  }
+  if (report.minimalPathToGreen.length > 0)
+    lines.push(
+      '',
+      'Shortest way to an approval:',
+      ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`),
+    );
   if (task.contract.criteria.length > 0) lines.push('', criteriaTable({ ...task, verdict: judged }));
   const further = judged.criteria.filter(({ id }) => id === null);
   if (further.length > 0) lines.push('', ...further.map(judgementText));
@@ -145,6 +162,11 @@ export function reviewBody(report: CriticReport, judged: RecordedVerdict, task: 
   return lines.join('\n');
 }
 
+const saidOtherwise = (said: Verdict): string =>
+  said === 'APPROVE'
+    ? 'The report said APPROVE, which contradicts what it lists or what is still open.'
+    : `The report said ${said}; a person had decided to leave all that it asks for.`;
+
 const judgementText = ({ id, criterion, met, evidence }: Judgement): string =>
   `- [criterion ${met}] ${id === null ? '' : `${id} `}${oneLine(criterion)}${evidence ? `: ${oneLine(evidence)}` : ''}`;
 
@@ -155,7 +177,7 @@ export function changesText(
 ): string {
   const unmet = judged.filter((one) => one.met !== 'met');
   const lines = [
-    ...open.map(findingText),
+    ...open.map((finding) => findingText(finding)),
     ...unmet.map(judgementText),
     ...(report.minimalPathToGreen.length > 0
       ? ['Shortest way to an approval:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`)]

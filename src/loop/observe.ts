@@ -34,6 +34,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     feedback,
     spend: await store.spend(task.id),
     openFindings: findings.filter((finding) => finding.status === 'open'),
+    ledger: findings,
     requests: await store.requests(task.id),
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),

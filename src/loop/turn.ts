@@ -7,7 +7,6 @@
 import type { TurnResult } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { TurnStatus } from '../core/event.ts';
-import { isInstruction } from '../core/feedback.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type PromptInputs, promptContext } from '../core/prompts.ts';
 import type { Task } from '../core/task.ts';
@@ -15,6 +14,7 @@ import { criticReportSchema } from '../core/verdict.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { processRecorder } from './command.ts';
+import { contextsOf, criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
 import { runHook } from './hook.ts';
 import type { Ports } from './ports.ts';
 import { workspaceSpec } from './spec.ts';
@@ -104,7 +104,9 @@ export async function runTurn(
     const place = await ports.workspaces.export(task.headSha!, `${action.role}-${task.id}`);
     try {
       const outcome = await ask(place.path);
-      if (outcome.status !== 'finished' || (await look()).seen === before.seen) return outcome;
+      if (outcome.status !== 'finished') return outcome;
+      if ((await look()).seen === before.seen)
+        return { ...outcome, contexts: await contextsOf(ports, task, outcome) };
       return {
         ...outcome,
         status: 'failed',
@@ -188,13 +190,7 @@ export async function runTurn(
 
 async function promptInputs(ports: Ports, task: Task, action: TurnAction): Promise<PromptInputs> {
   const history = action.prompt === 'task' && task.attempt > 1 ? await attemptHistory(ports, task) : '';
-  if (action.prompt !== 'critic') return { history, diff: '', findings: [], remarks: [], transcript: '' };
-  const { patch } = await ports.forge.diff(task.baseSha!, task.headSha!);
-  const findings = (await ports.store.findings(task.id)).filter((finding) => finding.status === 'open');
-  const transcript = ports.places.session(task.id, task.sessionIds.at(-1) ?? '');
-  const said = task.pull === null ? null : await ports.forge.feedback(task.pull);
-  const remarks = (said?.remarks ?? []).filter((remark) => remark.mayWrite && isInstruction(remark));
-  return { history, diff: cut(patch), findings, remarks, transcript };
+  return { history, ...(action.prompt === 'critic' ? await criticInputs(ports, task) : NOTHING_TO_JUDGE) };
 }
 
 /** What a new attempt is told about the earlier ones. */
@@ -208,9 +204,3 @@ export async function attemptHistory(ports: Pick<Ports, 'store'>, task: Task): P
     )
     .join('\n');
 }
-
-const MAX_DIFF_CHARS = 200_000;
-const cut = (patch: string): string =>
-  patch.length <= MAX_DIFF_CHARS
-    ? patch
-    : `${patch.slice(0, MAX_DIFF_CHARS)}\n… the diff is longer; read the files in the current directory.`;

@@ -206,6 +206,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
         ...(stuck ? { dropActions: 'all' as const } : {}),
         ...(decision.limits ? { limits: decision.limits } : {}),
         ...(decision.consume ? { consumeRequests: decision.consume } : {}),
+        ...(decision.findings ? { findings: decision.findings } : {}),
       });
     } catch (problem) {
       if (problem instanceof LimitReached) return { why: problem.message, until: null, for: 'grant' };
@@ -351,6 +352,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       outcome,
       ledger,
       ports.settings.policy(),
+      clock.now(),
     );
     await store.commit({
       lease: held,

@@ -4,6 +4,7 @@ import { event } from '../core/event.ts';
 import { promptContext } from '../core/prompts.ts';
 import { fold, isEnded, type Task } from '../core/task.ts';
 import { UserError } from '../errors.ts';
+import { NOTHING_TO_JUDGE } from '../loop/critic-brief.ts';
 import { nextAttempt } from '../loop/intake.ts';
 import { attemptHistory } from '../loop/turn.ts';
 
@@ -25,7 +26,7 @@ export async function brief(context: Context, input: { issue: number }): Promise
   const live = tasks.find((task) => !isEnded(task));
   const task = live ?? unborn(nextAttempt(issue, tasks), issue.number, context.now());
   const history = store ? await attemptHistory({ store }, task) : '';
-  const inputs = { history, diff: '', findings: [], remarks: [], transcript: '' };
+  const inputs = { history, ...NOTHING_TO_JUDGE };
   const values = promptContext('task', task, task.turns + 1, settings.policy, inputs, null);
   const { render } = await context.tools();
   const prompt = render('task', settings.prompts.task, values);

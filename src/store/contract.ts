@@ -534,8 +534,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         const resolved: Finding = {
           ...finding('f1'),
           status: 'resolved',
-          closedAtSha: 'abc',
-          closedBy: 'critic',
+          history: [{ status: 'resolved', by: 'critic', at: 3, sha: 'abc', why: 'it is gone' }],
         };
         await commit(store, b, [], { findings: [resolved, finding('f3')] });
         expect(await store.findings('a')).toEqual([resolved, finding('f2'), finding('f3')]);
@@ -571,7 +570,15 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         await store.request({ task: 'b', kind: 'approve', by: 'eva', at: 3 });
         const [first, second] = await store.requests('a');
         const [others] = await store.requests('b');
-        expect(first).toEqual({ id: expect.any(Number), task: 'a', kind: 'pause', by: 'eva', at: 1 });
+        expect(first).toEqual({
+          id: expect.any(Number),
+          task: 'a',
+          kind: 'pause',
+          by: 'eva',
+          at: 1,
+          finding: null,
+          why: null,
+        });
         expect(await store.events({ type: 'request_made', task: 'a' })).toMatchObject([
           { at: 1, data: { kind: 'pause', by: 'eva' } },
           { at: 2, data: { kind: 'cancel', by: 'eva' } },
@@ -579,6 +586,13 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         await commit(store, a, [], { consumeRequests: [first!.id, others!.id] });
         expect(await store.requests('a')).toEqual([second]);
         expect(await store.requests('b')).toEqual([others]);
+      });
+
+      test('a request about a finding says which one and why', async () => {
+        await claimed(store, 'a', 1);
+        const about = { finding: 'a.2', why: 'that is how it shall be' };
+        await store.request({ task: 'a', kind: 'wontfix', by: 'eva', at: 1, ...about });
+        expect(await store.requests('a')).toMatchObject([{ kind: 'wontfix', ...about }]);
       });
 
       test('a request for a task nobody knows is an error', async () => {

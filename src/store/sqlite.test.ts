@@ -16,7 +16,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { compiled } from '../../test/support/compiled.ts';
-import { claimed, commit, everything, LABEL, to, used } from '../../test/support/store-steps.ts';
+import { claimed, commit, everything, finding, LABEL, to, used } from '../../test/support/store-steps.ts';
 import { event } from '../core/event.ts';
 import { fold } from '../core/task.ts';
 import { StoreUnavailable, UserError } from '../errors.ts';
@@ -149,6 +149,30 @@ describe('migrations', () => {
     const store = await openSqliteStore(path);
     expect(await store.loop()).toMatchObject({ pausedBy: 'eva', commandsSince: null });
     expect(await store.spendSince(100)).toEqual({ tokens: 31, costUsd: 0.25, complete: true });
+    await store.close();
+  });
+
+  test('a database from before requests could be about findings keeps its requests and findings', async () => {
+    const before = openConnection(path, { readOnly: false });
+    migrate(before, migrations.slice(0, 1));
+    const old = {
+      ...finding('a.1'),
+      openedAtSha: 'c1',
+      closedAtSha: null,
+      closedBy: null,
+      history: undefined,
+    };
+    before.exec(
+      `INSERT INTO tasks VALUES ('a', 1, 1, 'queued', NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 1, 0, '{}')`,
+    );
+    before.exec(`INSERT INTO requests (task, kind, by, at) VALUES ('a', 'pause', 'eva', 7)`);
+    before.exec(`INSERT INTO findings VALUES ('a', 'a.1', 'sev2', 'open', '${JSON.stringify(old)}')`);
+    before.close();
+    const store = await openSqliteStore(path);
+    expect(await store.requests('a')).toMatchObject([{ kind: 'pause', by: 'eva', finding: null, why: null }]);
+    expect(await store.findings('a')).toMatchObject([
+      { id: 'a.1', status: 'open', history: [{ status: 'open', by: 'critic', sha: 'c1' }] },
+    ]);
     await store.close();
   });
 

@@ -65,7 +65,13 @@ export interface Request {
   kind: RequestKind;
   by: string;
   at: number;
+  /** Which finding is decided, and why; null for every other kind. */
+  finding: string | null;
+  why: string | null;
 }
+
+/** Who asks for something about a task as a whole need not say that it is about no finding. */
+export type NewRequest = Omit<Request, 'id' | 'finding' | 'why'> & Partial<Pick<Request, 'finding' | 'why'>>;
 
 /** One prompt to one agent, as its start and its end recorded it; `status` is null while it runs. */
 export interface TurnRow {
@@ -146,7 +152,7 @@ export interface Store {
     at: number;
     addActions?: Action[];
     finishAction?: number;
-    requests?: Omit<Request, 'id'>[];
+    requests?: NewRequest[];
   }): Promise<void>;
 
   /** Ours, or nobody's, or its owner's that lapsed or is among `dead`; null when somebody alive has it. */
@@ -177,7 +183,7 @@ export interface Store {
   findings(taskId: string): Promise<Finding[]>;
 
   /** Also appends `request_made` with the task, which wakes the runner that owns it. */
-  request(request: Omit<Request, 'id'>): Promise<void>;
+  request(request: NewRequest): Promise<void>;
   requests(taskId: string): Promise<Request[]>;
 
   loop(): Promise<LoopRow>;

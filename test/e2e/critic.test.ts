@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { quoted } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
-import { type Rule, test, type World } from '../support/e2e/world.ts';
+import { APPROVE, type Rule, test, type World } from '../support/e2e/world.ts';
 
-const APPROVE = { answer: { verdict: 'APPROVE', findings: [] } };
 const changes = (message: string) => ({
   answer: {
     verdict: 'REQUEST_CHANGES',

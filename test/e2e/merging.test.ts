@@ -3,9 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
-import { test, type World } from '../support/e2e/world.ts';
-
-const APPROVE = { answer: { verdict: 'APPROVE', findings: [] } };
+import { APPROVE, test, type World } from '../support/e2e/world.ts';
 
 describe('trunk moves', () => {
   test('two tasks on the same file: the second resolves the conflict on its own session, and both land (dispatch 46, 47, 50)', async ({

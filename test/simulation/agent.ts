@@ -3,6 +3,7 @@
  * somebody stops it. It may do good work, bad work, nothing, fail, hang, or answer nonsense.
  */
 import type { Agent, TurnHooks, TurnRequest, TurnResult } from '../../src/agent/agent.ts';
+import { criticReport } from './critic.ts';
 import type { World } from './world.ts';
 
 export interface Temper {
@@ -134,7 +135,7 @@ export function simAgent(world: World, temper: Temper): Agent {
     end({
       status: 'finished',
       text: '',
-      structured: turn.role === 'critic' ? report(turn) : null,
+      structured: turn.role === 'critic' ? criticReport(world, temper, turn) : null,
       usageKnown: true,
     });
   }
@@ -153,33 +154,5 @@ export function simAgent(world: World, temper: Temper): Agent {
       for (const [other, content] of Object.entries(workspace.files))
         if (content.startsWith('bad')) workspace.files[other] = `good ${random.hex(4)}`;
     }
-  }
-
-  function report(turn: TurnRequest): unknown {
-    const { random } = world;
-    if (random.chance(temper.garbage)) return { verdict: 'LGTM' };
-    const head = turn.prompt.match(/head ([0-9a-f]{40})/)?.[1];
-    const ids = turn.prompt.match(/^c\d+(?=:)/gm) ?? [];
-    const met = (id: string) => ({ id, met: 'met', evidence: 'seen' });
-    if (random.chance(temper.blocks))
-      return { verdict: random.pick(['BLOCK', 'BLOCK_ON_SPEC']), findings: [], criteria: ids.map(met) };
-    if (random.chance(temper.approves)) {
-      // Each way an approval may contradict itself or leave something out: none of them may ever merge.
-      const flaw = random.chance(0.2) ? random.pick(['sev1', 'unmet', 'left out', 'no evidence']) : null;
-      if (flaw === null || (flaw !== 'sev1' && ids.length === 0)) if (head) world.approvedHeads.add(head);
-      const criteria = ids.map(met);
-      if (flaw === 'unmet' && criteria[0]) criteria[0].met = random.pick(['unmet', 'unclear']);
-      if (flaw === 'left out') criteria.pop();
-      if (flaw === 'no evidence' && criteria[0]) criteria[0].evidence = '';
-      const findings = flaw === 'sev1' ? [{ severity: 'sev1', message: 'broken', category: 'x' }] : [];
-      return { verdict: 'APPROVE', findings, criteria };
-    }
-    return {
-      verdict: 'REQUEST_CHANGES',
-      criteria: ids.map(met),
-      findings: [
-        { severity: 'sev2', message: `wrong ${random.hex(3)}`, category: 'x', file: 'a.txt', line: 1 },
-      ],
-    };
   }
 }

@@ -128,6 +128,7 @@ export function simForge(world: World, policy: Policy): Forge {
       }
       if (world.trunk() !== candidate.trunk) return { kind: 'trunk_moved' };
       judgeLanding(pull, candidate);
+      await judgeFindings(pull);
       refs.set('main', candidate.sha);
       pull.mergedSha = candidate.sha;
       pull.state = 'merged';
@@ -160,6 +161,13 @@ export function simForge(world: World, policy: Policy): Forge {
     return (
       world.allowsRedBefore && world.testedTrees.has(tree) && JSON.stringify(here) === JSON.stringify(there)
     );
+  }
+
+  async function judgeFindings(pull: SimPull): Promise<void> {
+    for (const { status, severity, id, history } of await world.store.findings(pull.marker)) {
+      if (status === 'open' && severity !== 'sev3') world.violate(`landed with ${id} open`);
+      if (history.at(-1)?.status !== status) world.violate(`${id} is ${status}, its history says otherwise`);
+    }
   }
 
   /** The invariants of merging, checked by the world at the moment trunk moves. */

@@ -1,5 +1,7 @@
 /** People who meddle while the loop works: they close, edit, relabel, push, merge, ask, and send signals. */
 import type { Place } from '../../src/core/remark.ts';
+
+import { isEnded } from '../../src/core/task.ts';
 import type { SimRunner } from './runner.ts';
 import { hashOf, type World } from './world.ts';
 
@@ -15,7 +17,7 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
   const issue = random.pick([...world.issues.values()]);
   const tasks = (await store.tasks({ issue: issue.number })).map((stored) => stored.task);
   const task = tasks.at(-1);
-  switch (random.int(17)) {
+  switch (random.int(19)) {
     case 0:
       issue.state = 'closed';
       world.closedAt.set(issue.number, time.now());
@@ -89,6 +91,21 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       for (const workspace of world.workspaces.keys())
         if (random.chance(0.3)) world.workspaces.delete(workspace);
       return;
+    case 16:
+    case 17: {
+      const finding = task && random.pick(await store.findings(task.id));
+      if (!finding || isEnded(task)) return;
+      const kind = finding.status === 'open' ? 'wontfix' : 'reopen';
+      await store.request({
+        task: task.id,
+        kind,
+        by: 'person',
+        at: time.now(),
+        finding: finding.id,
+        why: 'so',
+      });
+      return;
+    }
     case 11: {
       const trunk = repository.get(world.trunk());
       if (!trunk.message.startsWith('by hand ')) return;

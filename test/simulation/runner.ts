@@ -110,8 +110,8 @@ export function startRunner(
       check: async () => 'same',
       problem: () => null,
     },
-    render: (kind, _template, context) =>
-      `${kind} head ${context.head_sha ?? ''}\n${context.criteria ?? ''}\n${context.feedback ?? ''}`,
+    render: (kind, _template, { head_sha = '', criteria = '', feedback = '', findings = '', settled = '' }) =>
+      [`${kind} head ${head_sha}`, criteria, feedback, findings, 'SETTLED', settled].join('\n'),
     places: {
       home: (task) => `/h/${task}`,
       session: (task, id) => `/s/${task}/${id}`,

@@ -28,6 +28,7 @@ import {
   INTAKE_LEASE,
   type Lease,
   type LoopRow,
+  type NewRequest,
   type ProcessRecord,
   type Request,
   type Store,
@@ -121,9 +122,9 @@ export function memoryStore(): Store {
     return [...tasks.values()].filter(({ task }) => task.id !== taskId && takes(task)).length;
   }
 
-  function addRequest(request: Omit<Request, 'id'>): void {
+  function addRequest(request: NewRequest): void {
     lastRequest += 1;
-    requests.set(lastRequest, { ...copy(request), id: lastRequest });
+    requests.set(lastRequest, { finding: null, why: null, ...copy(request), id: lastRequest });
     const { kind, by, task, at } = request;
     append(stampNext([event('request_made', { kind, by })], task, at));
   }

@@ -9,7 +9,7 @@ import { type Action, isRun, type PendingAction, type Run } from '../../src/core
 import { answerCommand, commandIn, markerOf } from '../../src/core/command.ts';
 import { contractOf } from '../../src/core/criteria.ts';
 import { claimed, decide } from '../../src/core/decide.ts';
-import { type Decision, type Facts, transition } from '../../src/core/decision.ts';
+import { type Asked, type Decision, type Facts, transition } from '../../src/core/decision.ts';
 import { type Contract, event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
 import { explain } from '../../src/core/explain.ts';
 import type { Finding } from '../../src/core/findings.ts';
@@ -38,7 +38,7 @@ export interface World {
   feedback: PullFeedback;
   branch: Facts['branch'];
   spend: Facts['spend'];
-  requests: { id: number; kind: string; by: string }[];
+  requests: Asked[];
   slotsFull: boolean;
   criticsBusy: boolean;
   mergeFree: boolean;
@@ -126,6 +126,7 @@ export class Play {
     return {
       ...world,
       openFindings: this.findings.filter((finding) => finding.status === 'open'),
+      ledger: this.findings,
       slot: !slotsFull && (granted?.slots.includes(this.task.id) ?? false),
       criticSlot: !criticsBusy && (granted?.critics.includes(this.task.id) ?? false),
       feedback: this.task.pull === null || (run && this.started) ? null : world.feedback,
@@ -172,6 +173,8 @@ export class Play {
         continue;
       }
       this.world.requests = this.world.requests.filter(({ id }) => !decision.consume?.includes(id));
+      for (const finding of decision.findings ?? [])
+        this.findings = this.findings.map((one) => (one.id === finding.id ? finding : one));
       this.commit(decision.events, decision.actions);
     }
   }
@@ -228,12 +231,13 @@ export class Play {
     return this.turn().checkpoint(sha).gate(outcome);
   }
 
-  /** What a report leaves out is as good as can be: a test that wants a criterion unmet says so. */
+  /** What a report leaves out is as good as can be: every criterion met, every earlier finding addressed. */
   critic(report: object): this {
     const action = this.expectPending('turn');
     if (action.role !== 'critic') throw new Error(`the ${action.role} is at work, not the critic`);
     const criteria = this.task.contract.criteria.map(({ id }) => ({ id, met: 'met', evidence: 'a.test.ts' }));
-    return this.answer(turnOutcome('finished', { structured: { criteria, ...report } }));
+    const earlier = this.findings.map(({ id }) => ({ id, addressed: 'yes' }));
+    return this.answer(turnOutcome('finished', { structured: { criteria, earlier, ...report } }));
   }
 
   candidate(sha = 'candidate', trunk = 'trunk'): this {
@@ -247,9 +251,9 @@ export class Play {
     return this.answer({ kind: 'landed', sha });
   }
 
-  ask(kind: string, by = 'ann'): this {
+  ask(kind: string, by = 'ann', about: { finding?: string; why?: string } = {}): this {
     this.asked += 1;
-    this.world.requests.push({ id: this.asked, kind, by });
+    this.world.requests.push({ id: this.asked, kind, by, finding: null, why: null, ...about });
     return this.look();
   }
 
@@ -400,7 +404,7 @@ export class Play {
   private record(outcome: Outcome): void {
     const done = this.pending.shift()!;
     this.started = null;
-    const recorded = record(this.task, done.action, outcome, this.findings, this.policy);
+    const recorded = record(this.task, done.action, outcome, this.findings, this.policy, this.now);
     if (recorded.findings.length > 0) this.findings = recorded.findings;
     this.commit(recorded.events, recorded.actions);
   }

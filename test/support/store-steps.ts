@@ -128,8 +128,20 @@ export function cleared(reason: 'operator_pause' | 'retry_backoff'): NewEvent {
 
 export function finding(id: string): Finding {
   const where = { category: 'bug', file: 'a.ts', line: 3, message: id, scenario: null, suggestion: null };
-  const life = { rounds: [1], openedAtSha: 'abc', closedAtSha: null, closedBy: null };
-  return { id, task: 'a', source: 'critic', severity: 'sev2', status: 'open', ...where, ...life };
+  const life = {
+    rounds: [1],
+    history: [{ status: 'open', by: 'critic', at: 1, sha: 'abc', why: null }] as const,
+  };
+  return {
+    id,
+    task: 'a',
+    source: 'critic',
+    severity: 'sev2',
+    status: 'open',
+    ...where,
+    ...structuredClone(life),
+    history: [...life.history],
+  };
 }
 
 export function used(delta: Partial<UsageDelta>): UsageDelta {

@@ -156,7 +156,9 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     if (commandIn(body!) === null) play.hears(said);
     else play.command(said);
   },
-  ask: (play, [kind]) => void play.ask(kind!),
+  /** `ask wontfix t1.1 \"because\"` is about a finding. */
+  ask: (play, [kind, finding, why]) =>
+    void play.ask(kind!, 'ann', { ...(finding && { finding }), ...(why && { why }) }),
   restart: (play) => void play.restart(),
 
   // --- disaster ------------------------------------------------------------------------------------------------------

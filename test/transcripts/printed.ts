@@ -57,6 +57,10 @@ function eventLines(happened: LoopEvent): string[] {
       const { verdict, headSha, by, round } = happened.data;
       return [`verdict ${verdict} at ${headSha} by ${by}, round ${round}`];
     }
+    case 'finding_decided': {
+      const { finding, status, by, why } = happened.data;
+      return [`finding ${finding} is ${status} by ${by}${why ? ` (${why})` : ''}`];
+    }
     case 'critic_failed':
       return [`critic failed: ${happened.data.problem}`];
     case 'feedback_added': {

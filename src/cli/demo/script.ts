@@ -179,4 +179,6 @@ rules:
           criteria:
             - { id: c1, met: met, evidence: a test of its own }
             - { id: c2, met: met, evidence: a test of its own }
+          earlier:
+            - { id: "1", addressed: "yes", why: dashes are trimmed at both ends and that is tested }
 `;

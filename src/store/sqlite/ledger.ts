@@ -2,9 +2,9 @@
 
 import { sql } from 'kysely';
 import { event, type NewEvent } from '../../core/event.ts';
-import type { Finding } from '../../core/findings.ts';
+import { type Finding, revivedFinding } from '../../core/findings.ts';
 import { sumSpend } from '../rules.ts';
-import type { Lease, LoopRow, ProcessRecord, Request, Spend, UsageDelta } from '../store.ts';
+import type { Lease, LoopRow, NewRequest, ProcessRecord, Request, Spend, UsageDelta } from '../store.ts';
 import { type Connection, query } from './connection.ts';
 import { append, hasUnknownUsage, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
@@ -63,12 +63,15 @@ export function spendSince(connection: Connection, at: number): Spend {
 
 export function readFindings(connection: Connection, taskId: string): Finding[] {
   const select = query.selectFrom('findings').select('data').where('task', '=', taskId);
-  return connection.all(select.orderBy('rowid' as 'id')).map((row) => JSON.parse(row.data) as Finding);
+  return connection
+    .all(select.orderBy('rowid' as 'id'))
+    .map((row) => revivedFinding(JSON.parse(row.data) as Finding));
 }
 
 /** Its event goes with it: that is what wakes the runner that owns the task. */
-export function addRequest(connection: Connection, { task, kind, by, at }: Omit<Request, 'id'>): void {
-  connection.run(query.insertInto('requests').values({ task, kind, by, at }));
+export function addRequest(connection: Connection, request: NewRequest): void {
+  const { task, kind, by, at, finding = null, why = null } = request;
+  connection.run(query.insertInto('requests').values({ task, kind, by, at, finding, why }));
   append(connection, stampNext(connection, [event('request_made', { kind, by })], task, at));
 }
 

@@ -167,4 +167,9 @@ export const migrations: readonly string[] = [
   ALTER TABLE loop ADD COLUMN commands_since INTEGER;
   CREATE INDEX usage_by_time ON usage (at);
   `,
+  // A request may be about one finding of its task.
+  `
+  ALTER TABLE requests ADD COLUMN finding TEXT;
+  ALTER TABLE requests ADD COLUMN why TEXT;
+  `,
 ];

@@ -106,6 +106,8 @@ export interface RequestsTable {
   kind: RequestKind;
   by: string;
   at: number;
+  finding: string | null;
+  why: string | null;
 }
 
 export interface ProcessesTable {

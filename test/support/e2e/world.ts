@@ -215,7 +215,13 @@ export function makeWorld(given: { program?: string; env?: Record<string, string
   }
 
   function script(...rules: Rule[]): void {
-    writeFileSync(scriptPath, JSON.stringify({ rules: [...rules, APPROVE], default: DO_THE_ISSUE }));
+    writeFileSync(
+      scriptPath,
+      JSON.stringify({
+        rules: [...rules, { when: { role: 'critic' }, steps: [APPROVE] }],
+        default: DO_THE_ISSUE,
+      }),
+    );
   }
 
   async function issue(asked: Parameters<World['issue']>[0]): Promise<number> {
@@ -336,7 +342,9 @@ export function makeWorld(given: { program?: string; env?: Record<string, string
   }
 }
 
-const APPROVE: Rule = { when: { role: 'critic' }, steps: [{ answer: { verdict: 'APPROVE', findings: [] } }] };
+/** Whatever was found before is addressed: the numbers of findings that are not there are passed over. */
+const addressed = [1, 2, 3, 4, 5].map((number) => ({ id: String(number), addressed: 'yes' }));
+export const APPROVE = { answer: { verdict: 'APPROVE', findings: [], earlier: addressed } };
 const DO_THE_ISSUE: Step[] = [{ shell: 'echo done > "done-$FORGE_ISSUE.txt"' }];
 
 const isMap = (value: unknown): value is Json =>

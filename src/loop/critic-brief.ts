@@ -1,0 +1,76 @@
+/** What a critic is given to judge by, gathered from git, ledger and forge; and the code around what it found. */
+import { isInstruction } from '../core/feedback.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { parsePatch } from '../core/patch.ts';
+import type { PromptInputs } from '../core/prompts.ts';
+import { shownDiff } from '../core/shown-diff.ts';
+import type { Task } from '../core/task.ts';
+import { parseReport } from '../core/verdict.ts';
+import type { Ports } from './ports.ts';
+
+type CriticInputs = Omit<PromptInputs, 'history'>;
+type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
+type Contexts = NonNullable<TurnOutcome['contexts']>;
+
+/** The other roles judge nothing. */
+export const NOTHING_TO_JUDGE: CriticInputs = {
+  diff: '',
+  findings: [],
+  conventions: [],
+  remarks: [],
+  transcript: '',
+};
+
+export async function criticInputs(ports: Ports, task: Task): Promise<CriticInputs> {
+  const { patch, blobs } = await ports.forge.diff(task.baseSha!, task.headSha!);
+  const findings = await ports.store.findings(task.id);
+  const open = findings.filter(({ status }) => status === 'open');
+  const mentioned = new Set(open.flatMap(({ file }) => file ?? []));
+  const said = task.pull === null ? null : await ports.forge.feedback(task.pull);
+  return {
+    diff: shownDiff(parsePatch(patch), blobs, DIFF_CHARS, mentioned),
+    findings,
+    conventions: await conventionsOf(ports),
+    remarks: (said?.remarks ?? []).filter((remark) => remark.mayWrite && isInstruction(remark)),
+    transcript: ports.places.session(task.id, task.sessionIds.at(-1) ?? ''),
+  };
+}
+
+const DIFF_CHARS = 200_000;
+const CONVENTIONS = ['AGENTS.md', 'CLAUDE.md', 'CONTRIBUTING.md'];
+
+/** From trunk, by git: what the branch or the workspace says about how it wants to be judged does not count. */
+async function conventionsOf({ forge }: Ports): Promise<CriticInputs['conventions']> {
+  const { sha } = await forge.trunk();
+  const files: { path: string; text: string }[] = [];
+  for (const path of CONVENTIONS) {
+    const text = await forge.fileAt(sha, path);
+    if (text !== null && text.trim() !== '') files.push({ path, text });
+  }
+  return files;
+}
+
+/** Only an aid for knowing findings again: what can't be read is left out. */
+export async function contextsOf(
+  { forge }: Ports,
+  task: Task,
+  { structured, text }: TurnOutcome,
+): Promise<Contexts> {
+  const parsed = parseReport(structured, text);
+  const files = new Map<string, string[] | null>();
+  const contexts: Contexts = [];
+  for (const { file, line } of parsed.ok ? parsed.report.findings : []) {
+    if (file === null || line === null || file.includes('\0')) continue;
+    if (!files.has(file) && files.size < CONTEXT_FILES) {
+      const read = await forge.fileAt(task.headSha!, file).catch(() => null);
+      files.set(file, read?.split('\n') ?? null);
+    }
+    const around = files.get(file)?.slice(Math.max(0, line - 1 - CONTEXT_LINES), line + CONTEXT_LINES);
+    if (around) contexts.push({ file, line, text: around.join('\n').slice(0, CONTEXT_CHARS) });
+  }
+  return contexts;
+}
+
+const CONTEXT_LINES = 2;
+const CONTEXT_FILES = 40;
+const CONTEXT_CHARS = 1000;
