@@ -80,6 +80,7 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     loseAnswerChance: 0,
     couldNotRun: 0,
     flaky: 0,
+    deployFails: 0,
   };
   const turns: number[] = [];
   let took = 0;

@@ -246,9 +246,12 @@ async function composePorts(
       if (sandbox === 'required') throw new UserError(NO_SANDBOX, 'Set `sandbox: auto` or `sandbox: none`.');
       return parts.agent(agents[role].kind);
     },
-    childEnvironment: async (task, home = parts.places.home(task)) => {
+    childEnvironment: async (task, home = parts.places.home(task), pass = []) => {
       await mkdir(home, { recursive: true, mode: 0o700 });
-      return childEnvironment({ home, mark: task, identity: await parts.identity() });
+      const extra = Object.fromEntries(
+        pass.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+      );
+      return childEnvironment({ home, mark: task, identity: await parts.identity(), extra });
     },
     writeText: async (path, text) => {
       await mkdir(dirname(path), { recursive: true });

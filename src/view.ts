@@ -3,11 +3,13 @@
  * changes nothing. Times are ISO 8601; what nobody knows is null.
  */
 import type { Context } from './context.ts';
+import { type DeployStatus, deployHold } from './core/deploy.ts';
 import type { HoldReason } from './core/event.ts';
 import type { Reason, State } from './core/machine.ts';
+import type { Policy } from './core/policy.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
 import { holdText } from './core/words.ts';
-import { type Lease, type Spend, type Store, taskLease } from './store/store.ts';
+import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
 
 export interface TaskView {
   id: string;
@@ -46,12 +48,28 @@ export interface RunnerView {
   alive: boolean;
 }
 
+export interface DeployView {
+  /** The last commit that was deployed with success. */
+  deployedSha: string | null;
+  last: {
+    sha: string;
+    status: DeployStatus;
+    problem: string | null;
+    startedAt: string;
+    endedAt: string | null;
+  };
+  /** Why the whole loop waits for it; null when it does not. */
+  hold: string | null;
+}
+
 export interface Snapshot {
   tasks: TaskView[];
   slots: { used: number; max: number };
   paused: string | null;
   stopRequested: 'drain' | 'now' | null;
   configProblem: string | null;
+  /** Null when nothing was ever deployed. */
+  deploy: DeployView | null;
   runners: RunnerView[];
 }
 
@@ -67,6 +85,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       paused: null,
       stopRequested: null,
       configProblem,
+      deploy: null,
       runners: [],
     };
   }
@@ -80,7 +99,18 @@ export async function snapshot(context: Context): Promise<Snapshot> {
     paused: loop.pausedBy,
     stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
     configProblem: configProblem ?? loop.configProblem,
+    deploy: deployView(loop, policy),
     runners: owners,
+  };
+}
+
+function deployView({ deploy, deployAgain }: LoopRow, policy: Policy): DeployView | null {
+  if (!deploy?.last) return null;
+  const { sha, status, problem, startedAt, endedAt } = deploy.last;
+  return {
+    deployedSha: deploy.deployedSha,
+    last: { sha, status, problem, startedAt: iso(startedAt)!, endedAt: iso(endedAt) },
+    hold: deployHold(deploy, deployAgain !== null, policy.deploy),
   };
 }
 

@@ -3,10 +3,12 @@
  * what it rests on. Derived from the same schedule the loop itself follows.
  */
 import type { Context } from './context.ts';
+import { deployHold } from './core/deploy.ts';
 import { ending, explain, hangsOnChecks } from './core/explain.ts';
 import type { Policy } from './core/policy.ts';
 import { isHeld, type Standing, schedule } from './core/schedule.ts';
 import { isEnded, type Task } from './core/task.ts';
+import { DEPLOY_ADVICE } from './core/words.ts';
 import { ConfigError } from './errors.ts';
 import type { Issue } from './forge/forge.ts';
 import { type Store, taskLease } from './store/store.ts';
@@ -82,6 +84,9 @@ async function loopReasons(
   const config = problem ? [problem.message, problem.hint].filter(Boolean).join(' ') : loop?.configProblem;
   if (config) reasons.push(`WORKFLOW.md can't be used: ${config}`);
   if (loop?.pausedBy) reasons.push(`the loop is paused by ${loop.pausedBy} — \`forge-loop resume\``);
+  const { deploy } = (await context.settings()).settings.policy;
+  const undeployed = loop ? deployHold(loop.deploy, loop.deployAgain !== null, deploy) : null;
+  if (undeployed) reasons.push(`${undeployed} — ${DEPLOY_ADVICE}`);
   if (alive && loop && loop.stop !== 'no')
     reasons.push('the runner is stopping: `forge-loop stop` was asked');
   if (!alive) reasons.push('no runner is running — `forge-loop run`');

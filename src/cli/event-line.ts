@@ -107,6 +107,17 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return `resumed by ${happened.data.by}`;
     case 'loop_stop_requested':
       return `stop asked by ${happened.data.by}${happened.data.now ? ', at once' : ''}`;
+    case 'deploy_started':
+      return `deploying ${happened.data.sha.slice(0, 10)}`;
+    case 'deploy_completed': {
+      const { sha, status, problem, durationMs } = happened.data;
+      const text = `deploy of ${sha.slice(0, 10)} ${status} (${(durationMs / 1000).toFixed(1)} s)`;
+      return problem === null ? paint.green(text) : paint.red(`${text}: ${problem}`);
+    }
+    case 'hook_completed':
+      return happened.data.problem === null
+        ? `hook ${happened.data.name} ran`
+        : paint.yellow(`hook ${happened.data.name}: ${firstLine(happened.data.problem)}`);
     case 'config_reloaded':
       return `${happened.data.path} reloaded`;
     case 'config_invalid':

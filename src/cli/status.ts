@@ -49,6 +49,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
   const more = ended.length - ENDED_SHOWN;
   return [
     head.join(' · '),
+    ...(now.deploy ? [deployLine(now.deploy, paint)] : []),
     ...(now.configProblem ? [`${paint.red('config:')} ${now.configProblem}`] : []),
     ...(dead.length > 0
       ? [
@@ -63,6 +64,12 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
       : table(rows, columns),
     ...(more > 0 ? [paint.dim(`and ${more} more ended: forge-loop task list --all`)] : []),
   ].join('\n');
+}
+
+function deployLine({ last, hold }: NonNullable<Snapshot['deploy']>, paint: Paint): string {
+  const text = `deploy of ${last.sha.slice(0, 10)} ${last.status}${last.problem ? `: ${last.problem}` : ''}`;
+  if (hold) return paint.red(`held: ${hold}; \`forge-loop resume\` tries again`);
+  return last.problem ? paint.yellow(text) : paint.dim(text);
 }
 
 export function taskRows(tasks: readonly TaskView[], paint: Paint): string[][] {

@@ -192,7 +192,10 @@ export const TEXT: Texts = {
     'asked' in answer
       ? askedText(answer)
       : `Paused: nothing new is started. Turns at work go on. \`forge-loop resume\` ends it.`,
-  resume: (answer) => ('asked' in answer ? askedText(answer) : `The loop goes on${runnerText(answer)}.`),
+  resume: (answer) =>
+    'asked' in answer
+      ? askedText(answer)
+      : `The loop goes on${answer.deployAgain ? ', and the deploy is tried again' : ''}${runnerText(answer)}.`,
   stop: (answer) => {
     if (!answer.runnerAlive) return 'No runner is running.';
     return answer.stopRequested === 'now'

@@ -232,12 +232,17 @@ export const workflowSchema = z
           'Before a workspace is removed. A failure is only logged.',
           'rm -rf node_modules',
         ),
+        after_merge: optional(
+          shell,
+          'Once for each task, after its merge was seen on trunk; in a fresh tree of the merged commit, whose sha is in `FORGE_SHA`. A failure is only logged.',
+          'curl -fsS -X POST https://example.com/merged',
+        ),
         timeout_ms: milliseconds
           .default(60_000)
           .describe('For each hook; its whole process group is killed then.'),
       })
       .prefault({})
-      .describe('Shell scripts run in the workspace.'),
+      .describe('Shell scripts run in the workspace, except where it says otherwise.'),
     agent: z
       .object({
         kind: agentKeys.kind
@@ -363,6 +368,31 @@ export const workflowSchema = z
       .describe(
         'What one task may cost over all its turns. Reaching a limit stops a turn in flight. Default: no limit.',
       ),
+    deploy: z
+      .object({
+        command: optional(
+          shell,
+          'Run after merges, in a fresh tree of exactly the trunk commit that is deployed, whose sha is in `FORGE_SHA`. Several merges lead to one deploy of the newest trunk. Default: nothing is deployed.',
+          './deploy.sh',
+        ),
+        timeout_ms: milliseconds.default(1_800_000).describe('The longest one deploy may take.'),
+        halt_on_failure: z
+          .boolean()
+          .default(false)
+          .describe(
+            '`true`: after a deploy that did not succeed the whole loop waits, until `forge-loop resume` tries again or a later deploy succeeds.',
+          ),
+        pass_env: z
+          .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'))
+          .default([])
+          .meta({
+            description:
+              "Variables of the runner's own environment that the command gets. Without them it has no credentials and an empty home.",
+            examples: [['HOME', 'SSH_AUTH_SOCK', 'DEPLOY_TOKEN']],
+          }),
+      })
+      .prefault({})
+      .describe('What follows when trunk has moved.'),
     recovery: z
       .object({
         mode: z

@@ -62,11 +62,14 @@ export type Run =
       commit: string;
       /** What a red command is compared with; absent in rows of older versions, which compare with nothing. */
       base?: string;
-    };
+    }
+  /** `sha` is null when it is not known what a person's merge became; then it is trunk as it is. */
+  | { kind: 'hook'; name: 'after_merge'; sha: string | null };
 
 export type Action = Effect | Run;
 
-export const isRun = (action: Action): action is Run => action.kind === 'turn' || action.kind === 'gate';
+export const isRun = (action: Action): action is Run =>
+  action.kind === 'turn' || action.kind === 'gate' || action.kind === 'hook';
 
 /** An action as stored. `startedAt` is set in the transaction that precedes performing it. */
 export interface PendingAction {

@@ -75,7 +75,8 @@ export function decide(task: Task, facts: Facts, policy: Policy, now: number): D
 }
 
 function supervise(task: Task, run: NonNullable<Facts['inFlight']>, policy: Policy, now: number): Decision {
-  if (run.action.kind !== 'turn') return rest('the gate is running');
+  if (run.action.kind !== 'turn')
+    return rest(run.action.kind === 'gate' ? 'the gate is running' : `${run.action.name} is running`);
   const { turnTimeoutMs, stallTimeoutMs } = policy.agents[run.action.role];
   const timeoutAt = run.startedAt + turnTimeoutMs;
   const stallAt = stallTimeoutMs > 0 ? run.lastProgressAt + stallTimeoutMs : Number.POSITIVE_INFINITY;

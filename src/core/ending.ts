@@ -91,6 +91,8 @@ export function endingActions(task: Task, why: string, facts: Facts, policy: Pol
     );
     if (task.state === 'merged') actions.push({ kind: 'close_issue', issue: task.issue });
   }
+  if (task.state === 'merged' && policy.hooks.afterMerge !== null)
+    actions.push({ kind: 'hook', name: 'after_merge', sha: task.mergedSha || null });
   if (task.state === 'merged') actions.push({ kind: 'reap_workspace' }, { kind: 'delete_branch' });
   else if (task.workspace) actions.push({ kind: 'preserve_workspace' });
   return actions;

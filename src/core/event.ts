@@ -166,6 +166,8 @@ interface TaskEvents {
   recovered: { plan: string; why: string };
   worktree_preserved: { path: string };
   worktree_reaped: { path: string };
+  /** A command of the operator's that is run once for a task. */
+  hook_completed: { name: 'after_merge'; problem: string | null };
   effect_failed: { action: string; problem: string; attempt: number };
 }
 
@@ -186,6 +188,14 @@ interface LoopEvents {
     task: string | null;
     accepted: boolean;
     says: string;
+  };
+  deploy_started: { id: string; sha: string };
+  deploy_completed: {
+    id: string;
+    sha: string;
+    status: 'succeeded' | 'failed' | 'interrupted';
+    problem: string | null;
+    durationMs: number;
   };
   config_reloaded: { path: string };
   config_invalid: { path: string; problem: string };

@@ -103,6 +103,8 @@ function doing(action: Action): string {
       return `turn ${action.turn} of the ${action.role}`;
     case 'gate':
       return action.scope === 'work' ? 'the gate' : 'the gate on the merged tree';
+    case 'hook':
+      return `the hook ${action.name}`;
     default:
       return action.kind.replaceAll('_', ' ');
   }

@@ -62,7 +62,15 @@ export interface Policy {
     beforeRun: string | null;
     afterRun: string | null;
     beforeRemove: string | null;
+    afterMerge: string | null;
     timeoutMs: number;
+  };
+  deploy: {
+    command: string | null;
+    timeoutMs: number;
+    haltOnFailure: boolean;
+    /** Variables of the runner's own environment that it gets. */
+    passEnv: string[];
   };
   cooldownMs: number;
   /** Consecutive turns that may change nothing before `no_progress`. */

@@ -69,6 +69,8 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
           evidence: outcome.evidence,
         }),
       ];
+    case 'hook':
+      return [event('hook_completed', { name: 'after_merge', problem: outcome.problem })];
     case 'candidate':
       return [event('candidate_built', { candidate: outcome.candidate })];
     case 'conflict':

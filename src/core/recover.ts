@@ -21,7 +21,8 @@ export type RecoveryPlan =
   | 'start_over'
   | 'fresh_session'
   | 'judge_again'
-  | 'give_up';
+  | 'give_up'
+  | 'not_repeated';
 
 export interface Recovery {
   plan: RecoveryPlan;
@@ -35,6 +36,10 @@ export function recover(started: PendingAction | null, probes: Probes, policy: P
   if (!started || !isRun(started.action)) return plan('nothing', 'no run had started', null, []);
   const { action } = started;
   if (action.kind === 'gate') return plan('run_again', 'the gate was running', null, []);
+  if (action.kind === 'hook')
+    return plan('not_repeated', `${action.name} may have done its work`, started.id, [
+      event('hook_completed', { name: action.name, problem: 'its runner died; it is not run a second time' }),
+    ]);
 
   const interrupted = event('turn_completed', {
     turn: action.turn,

@@ -227,6 +227,9 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
   changes_requested: 'its author approves, somebody pushes, or says what is missing; goes on by itself then',
 };
 
+/** What ends the hold of a whole loop whose deploy did not succeed. */
+export const DEPLOY_ADVICE = 'mend it, then `forge-loop resume` tries again';
+
 export function holdText(hold: Hold, issue: number | null): string {
   const advice = HOLD_ADVICE[hold.reason].replaceAll('<issue>', String(issue ?? ''));
   return `held (${hold.reason}): ${oneLine(hold.detail)} — ${advice}`;

@@ -11,6 +11,10 @@ export interface CommandRequest {
   cwd: string;
   /** The task's own home unless another is named. */
   home?: string;
+  /** Beside what every child gets. */
+  env?: Record<string, string>;
+  /** The operator's own program: it is not confined and gets these variables of the runner's environment. */
+  trusted?: { pass: readonly string[] };
   logPath: string;
   timeoutMs: number;
   signal: AbortSignal;
@@ -19,9 +23,13 @@ export interface CommandRequest {
 export async function runCommand(ports: Ports, request: CommandRequest): Promise<LaunchResult> {
   const { task, lease, purpose, cwd, logPath, timeoutMs, signal } = request;
   const home = request.home ?? ports.places.home(task);
-  const env = await ports.childEnvironment(task, home);
+  const built = await ports.childEnvironment(task, home, request.trusted?.pass);
+  const env = { ...built, ...request.env };
+  const argv = ['/bin/sh', '-c', request.command];
   const grants = { readRoots: ['/'], writeRoots: [cwd, home], networkDomains: [] };
-  const confined = await ports.sandbox.confine(['/bin/sh', '-c', request.command], env, grants);
+  const confined = request.trusted
+    ? { argv, env, dispose: async () => {} }
+    : await ports.sandbox.confine(argv, env, grants);
   const hold = processRecorder(ports, task, lease, purpose);
   try {
     return await ports.processes.launch({

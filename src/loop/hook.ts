@@ -10,6 +10,8 @@ export interface HookRequest {
   task: string;
   lease: Lease;
   cwd: string;
+  home?: string;
+  env?: Record<string, string>;
   signal: AbortSignal;
 }
 
@@ -33,4 +35,20 @@ export async function runHook(ports: Ports, name: HookName, request: HookRequest
   const problem = `hook ${name} failed (${how}): ${exit.tail.trim().slice(-500)}`;
   ports.log('warn', problem, { task: request.task });
   return problem;
+}
+
+/** Once for a merged task, where what landed is and nothing else. */
+export async function runAfterMerge(
+  ports: Ports,
+  sha: string | null,
+  request: Omit<HookRequest, 'cwd'>,
+): Promise<string | null> {
+  const commit = sha ?? (await ports.forge.trunk()).sha;
+  const place = await ports.workspaces.stage(commit, `after-merge-${request.task}`);
+  try {
+    const { path: cwd, home } = place;
+    return await runHook(ports, 'afterMerge', { ...request, cwd, home, env: { FORGE_SHA: commit } });
+  } finally {
+    await place.dispose();
+  }
 }

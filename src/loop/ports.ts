@@ -51,8 +51,11 @@ export interface Ports {
   render(kind: PromptKind, template: string, context: PromptContext): string;
   places: Places;
   identity(): Promise<{ name: string; email: string }>;
-  /** The whole environment of a child that runs project code; its home is the task's unless another is named. */
-  childEnvironment(task: string, home?: string): Promise<Record<string, string>>;
+  /**
+   * The whole environment of a child that runs project code; its home is the task's unless another is named. `pass`
+   * names variables of the runner's own that it is to have.
+   */
+  childEnvironment(task: string, home?: string, pass?: readonly string[]): Promise<Record<string, string>>;
   writeText(path: string, text: string): Promise<void>;
   clock: Clock;
   timing: Timing;

@@ -14,11 +14,12 @@ export async function takeOver(ports: Ports, id: string, lease: Lease): Promise<
   const { store } = ports;
   await stopLeftovers(ports, id);
   const stored = await store.task(id);
-  if (!stored || isEnded(stored.task)) return 'nothing';
+  if (!stored) return 'nothing';
   const { task, version } = stored;
   const started =
     (await store.pendingActions(id)).find((pending) => isRun(pending.action) && pending.startedAt !== null) ??
     null;
+  if (isEnded(task) && !started) return 'nothing';
   const recovery = recover(started, await probe(ports, task, started), ports.settings.policy());
   if (recovery.plan === 'nothing') return 'nothing';
   await store.commit({

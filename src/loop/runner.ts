@@ -3,13 +3,15 @@
  * for new work and wakes what may have something to do.
  */
 import { isRun, type PendingAction } from '../core/action.ts';
+import { deployHold } from '../core/deploy.ts';
 import { event } from '../core/event.ts';
 import { backoffMs, isHeld } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
-import { holdText } from '../core/words.ts';
-import { ForgeUnavailable } from '../errors.ts';
+import { DEPLOY_ADVICE, holdText } from '../core/words.ts';
+import { ForgeUnavailable, LeaseLost } from '../errors.ts';
 import { INTAKE_LEASE, type Lease } from '../store/store.ts';
 import { createListener } from './commands.ts';
+import { createDeployer } from './deploy.ts';
 import { createIntake, type Poll } from './intake.ts';
 import { performForge } from './perform.ts';
 import type { Ports } from './ports.ts';
@@ -36,6 +38,7 @@ const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'loop_resumed',
   'loop_stop_requested',
   'request_made',
+  'merge_observed',
 ]);
 
 export function createRunner(ports: Ports, version: string): Runner {
@@ -44,12 +47,17 @@ export function createRunner(ports: Ports, version: string): Runner {
   const takeUp = createIntake(ports);
   const listen = createListener(ports);
   const alarm = createAlarm();
+  const deployer = createDeployer(ports, () => {
+    progress += 1;
+    alarm.ring();
+  });
   const cancels = new Set<() => void>();
   let intake: Lease | null = null;
   let poll: Poll | null = null;
   let draining: string | null = null;
   let closing = false;
   let pausedBy: string | null = null;
+  let deployFailed: string | null = null;
   let onceOnly = false;
   let progress = 0;
   let lastRenewal = clock.monotonic();
@@ -64,7 +72,7 @@ export function createRunner(ports: Ports, version: string): Runner {
         ? `the runner is stopping: ${draining}`
         : pausedBy
           ? `the loop is paused by ${pausedBy}`
-          : null,
+          : deployFailed,
     closing: () => closing,
     changed: () => {
       progress += 1;
@@ -92,7 +100,7 @@ export function createRunner(ports: Ports, version: string): Runner {
       while (!end) {
         const before = progress;
         await guarded('tick', tick);
-        if (onceOnly) await settled();
+        if (onceOnly) await settleOnce();
         else if (anyBusy()) await alarm.wait(clock, intervalMs);
         const quiet = progress === before;
         if (closing || (draining && !anyBusy())) end = 'stopped';
@@ -123,6 +131,7 @@ export function createRunner(ports: Ports, version: string): Runner {
         ports.isOwnerDead,
       );
       if (intake) await takeIn(intake);
+      await guarded('deploy', deploy);
     }
     for (const { task } of await store.tasks({ live: true })) worker(task.id).wake();
   }
@@ -136,6 +145,19 @@ export function createRunner(ports: Ports, version: string): Runner {
     poll = await takeUp(lease, driver.paused() === null && !(onceOnly && poll));
     progress += poll.claimed.length + poll.declined.length;
     if (poll.declined.length > 0) await performOwn(lease);
+  }
+
+  /** A pause keeps a deploy back like any other run; a deploy that failed does not keep back the next one. */
+  async function deploy(): Promise<void> {
+    if (!intake || pausedBy || draining) return;
+    try {
+      await deployer.consider(intake);
+      // What a dead runner left of one may hold the loop from now on.
+      await readLoop();
+    } catch (problem) {
+      if (!(problem instanceof LeaseLost)) throw problem;
+      intake = null;
+    }
   }
 
   /** The loop's own outbox: comments and labels on issues that never became tasks. */
@@ -185,6 +207,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   async function readLoop(): Promise<void> {
     const row = await store.loop();
     pausedBy = row.pausedBy;
+    deployFailed = deployHold(row.deploy, row.deployAgain !== null, ports.settings.policy().deploy);
     if (row.stop === 'now') stopNow('asked by `forge-loop stop --now`');
     else if (row.stop === 'drain') drainOnce('asked by `forge-loop stop`');
   }
@@ -205,7 +228,10 @@ export function createRunner(ports: Ports, version: string): Runner {
   /** Past our own expiry nothing of ours may run: children die first, then we look what is still ours. */
   async function renew(): Promise<void> {
     const overslept = clock.monotonic() - lastRenewal > ports.timing.leaseTtlMs;
-    if (overslept) for (const one of workers.values()) one.dropLease();
+    if (overslept) {
+      for (const one of workers.values()) one.dropLease();
+      deployer.abort();
+    }
     const kept = new Set(
       (await store.renewLeases(ports.owner, clock.now(), ports.timing.leaseTtlMs)).map((lease) => lease.key),
     );
@@ -214,7 +240,10 @@ export function createRunner(ports: Ports, version: string): Runner {
       const lease = one.lease();
       if (lease && !kept.has(lease.key)) one.dropLease();
     }
-    if (intake && !kept.has(INTAKE_LEASE)) intake = null;
+    if (intake && !kept.has(INTAKE_LEASE)) {
+      intake = null;
+      deployer.abort();
+    }
   }
 
   function worker(id: string): Worker {
@@ -230,17 +259,29 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   function anyBusy(): boolean {
-    return [...workers.values()].some((one) => one.busy());
+    return deployer.busy() || [...workers.values()].some((one) => one.busy());
   }
 
   async function settled(): Promise<void> {
     while (anyBusy())
-      await Promise.race([...workers.values()].filter((one) => one.busy()).map((one) => one.settled()));
+      await Promise.race([
+        ...[...workers.values()].filter((one) => one.busy()).map((one) => one.settled()),
+        ...(deployer.busy() ? [deployer.settled()] : []),
+      ]);
+  }
+
+  /** One pass is over when what it merged is deployed. */
+  async function settleOnce(): Promise<void> {
+    await settled();
+    await guarded('deploy', deploy);
+    await settled();
   }
 
   async function isIdle(): Promise<boolean> {
     if (anyBusy() || (await store.pendingActions(null)).length > 0) return false;
     if (pausedBy) return true;
+    if (await deployer.isDue()) return false;
+    if (deployFailed) return true;
     const standings = [...(poll?.schedule.standings.values() ?? [])];
     if (standings.some((one) => one.kind === 'eligible' || (one.kind === 'waiting' && one.until !== null)))
       return false;
@@ -267,7 +308,11 @@ export function createRunner(ports: Ports, version: string): Runner {
     const held = live
       .filter(onlyAPersonEnds)
       .map((task) => `#${task.issue} ${task.contract.title}: ${holdText(task.hold!, task.issue)}`);
-    return pausedBy ? [`the loop is paused by ${pausedBy} — \`forge-loop resume\``, ...held] : held;
+    return [
+      ...(pausedBy ? [`the loop is paused by ${pausedBy} — \`forge-loop resume\``] : []),
+      ...(deployFailed ? [`${deployFailed} — ${DEPLOY_ADVICE}`] : []),
+      ...held,
+    ];
   }
 
   function drain(why: string): void {
@@ -285,6 +330,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     draining ??= why;
     closing = true;
     for (const one of workers.values()) one.abort();
+    deployer.abort();
     alarm.ring();
   }
 

@@ -15,6 +15,7 @@ import { isEnded, type StoredTask, type Task } from '../core/task.ts';
 import { ForgeUnavailable, LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
 import { type Lease, taskLease } from '../store/store.ts';
 import { runGate } from './gate.ts';
+import { runAfterMerge } from './hook.ts';
 import { observe } from './observe.ts';
 import { perform } from './perform.ts';
 import type { Ports } from './ports.ts';
@@ -291,6 +292,14 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       if (!found) throw new Interrupted();
       return { kind: 'gate', ...found };
     }
+    if (action.kind === 'hook') {
+      const problem = await runAfterMerge(ports, action.sha, {
+        task: id,
+        lease: held,
+        signal: controller.signal,
+      });
+      return { kind: 'hook', problem };
+    }
     return runTurn(ports, task, action, prompt, held, {
       signal: controller.signal,
       stopped: () => current.stopped,
@@ -439,9 +448,7 @@ const isOurs = (problem: unknown): boolean =>
   problem instanceof LeaseLost || problem instanceof VersionConflict || problem instanceof StoreUnavailable;
 
 function neverStarted(action: Run, why: string): Outcome {
-  if (action.kind === 'gate') {
-    return { kind: 'done' };
-  }
+  if (action.kind !== 'turn') return { kind: 'done' };
   return {
     kind: 'turn',
     status: 'interrupted',

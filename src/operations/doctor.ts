@@ -4,7 +4,7 @@ import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigError, GitFailed, UserError } from '../errors.ts';
-import { taskLease } from '../store/store.ts';
+import { INTAKE_LEASE, type ProcessRecord, taskLease } from '../store/store.ts';
 import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
 
@@ -191,7 +191,7 @@ async function leftovers(context: Context): Promise<Check[]> {
   const owned = await ownedKeys(context, store);
   const lost: number[] = [];
   for (const record of await store.processes())
-    if (!owned.has(taskLease(record.task)) && (await tools.processes.isAlive(record))) lost.push(record.pid);
+    if (!owned.has(keyOf(record)) && (await tools.processes.isAlive(record))) lost.push(record.pid);
   checks.push(
     lost.length === 0
       ? ok('processes', 'no orphans')
@@ -211,6 +211,10 @@ async function leftovers(context: Context): Promise<Check[]> {
   );
   return checks;
 }
+
+/** Who answers for a child: the runner of its task, or the one that deploys. */
+const keyOf = ({ task, purpose }: ProcessRecord): string =>
+  purpose === 'deploy' ? INTAKE_LEASE : taskLease(task);
 
 const LITTLE_BYTES = 1024 ** 3;
 

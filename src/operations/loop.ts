@@ -7,6 +7,8 @@ import { type Asked, ask } from './tasks.ts';
 
 export interface LoopAnswer {
   paused: string | null;
+  /** Another try of a deploy that did not succeed is due. */
+  deployAgain: boolean;
   stopRequested: 'drain' | 'now' | null;
   runnerAlive: boolean;
 }
@@ -25,14 +27,23 @@ export async function resume(
   input: { task?: string | undefined },
 ): Promise<LoopAnswer | Asked> {
   if (input.task !== undefined) return ask(context, input.task, 'resume');
-  return change(context, { pausedBy: null }, [event('loop_resumed', { by: await context.operator() })]);
+  const by = await context.operator();
+  const { deploy } = await (await context.writing()).loop();
+  const last = deploy?.last?.status;
+  const again = last === 'failed' || last === 'interrupted' ? { deployAgain: by } : {};
+  return change(context, { pausedBy: null, ...again }, [event('loop_resumed', { by })]);
 }
 
 /** Without a runner there is nothing to stop, and nothing is remembered against the next one. */
 export async function stop(context: Context, input: { now: boolean }): Promise<LoopAnswer> {
   const reader = await context.reading();
   if (!reader || !(await isRunnerAlive(reader, context)))
-    return { paused: (await reader?.loop())?.pausedBy ?? null, stopRequested: null, runnerAlive: false };
+    return {
+      paused: (await reader?.loop())?.pausedBy ?? null,
+      deployAgain: false,
+      stopRequested: null,
+      runnerAlive: false,
+    };
   const asked = event('loop_stop_requested', { by: await context.operator(), now: input.now });
   return change(context, { stop: input.now ? 'now' : 'drain' }, [asked]);
 }
@@ -45,9 +56,10 @@ async function change(
   ]
 ): Promise<LoopAnswer> {
   const store = await context.writing();
-  const { pausedBy, stop } = await store.updateLoop(row, events, context.now());
+  const { pausedBy, stop, deployAgain } = await store.updateLoop(row, events, context.now());
   return {
     paused: pausedBy,
+    deployAgain: deployAgain !== null,
     stopRequested: stop === 'no' ? null : stop,
     runnerAlive: await isRunnerAlive(store, context),
   };

@@ -619,17 +619,39 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       });
 
       test('the loop has one row of its own', async () => {
-        expect(await store.loop()).toMatchObject({ pausedBy: null, stop: 'no', commandsSince: null });
+        const empty = {
+          pausedBy: null,
+          stop: 'no',
+          configProblem: null,
+          commandsSince: null,
+          deploy: null,
+          deployAgain: null,
+        };
+        expect(await store.loop()).toEqual(empty);
         const paused = await store.updateLoop({ pausedBy: 'eva' }, [event('loop_paused', { by: 'eva' })], 3);
-        expect(paused).toEqual({ pausedBy: 'eva', stop: 'no', configProblem: null, commandsSince: null });
+        expect(paused).toEqual({ ...empty, pausedBy: 'eva' });
+        const deploy = { considered: 7, last: null, deployedSha: 'abc' };
         await store.updateLoop({ stop: 'drain', configProblem: 'line 3', commandsSince: 77 }, [], 4);
+        await store.updateLoop({ deploy, deployAgain: 'eva' }, [], 4);
         expect(await store.loop()).toEqual({
           pausedBy: 'eva',
           stop: 'drain',
           configProblem: 'line 3',
           commandsSince: 77,
+          deploy,
+          deployAgain: 'eva',
         });
         expect(await store.events()).toMatchObject([{ task: null, type: 'loop_paused', at: 3 }]);
+      });
+
+      test('the loop’s row is not changed under a lease that was taken over', async () => {
+        const old = await lease(store, INTAKE_LEASE, 'old', 0);
+        await store.updateLoop({ deployAgain: 'eva' }, [], 1, old);
+        await store.acquireLease(INTAKE_LEASE, 'new', TTL, TTL, alive);
+        const change = store.updateLoop({ deployAgain: null }, [event('loop_paused', { by: 'x' })], TTL, old);
+        await expect(change).rejects.toThrow(LeaseLost);
+        expect((await store.loop()).deployAgain).toBe('eva');
+        expect(await store.events()).toEqual([]);
       });
 
       test('events are asked for by place, task, type and number', async () => {

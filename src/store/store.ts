@@ -6,6 +6,7 @@
  * when a limit it names is full (`LimitReached`). A verb either happened completely or not at all.
  */
 import type { Action, PendingAction } from '../core/action.ts';
+import type { DeployState } from '../core/deploy.ts';
 import type { LoopEvent, NewEvent, PromptKind, TurnStatus } from '../core/event.ts';
 import type { Finding } from '../core/findings.ts';
 import type { Role } from '../core/policy.ts';
@@ -93,6 +94,10 @@ export interface LoopRow {
   configProblem: string | null;
   /** People's commands up to this time were looked at; null before the first look. */
   commandsSince: number | null;
+  /** Null until a deploy command was first seen. Written under the intake lease. */
+  deploy: DeployState | null;
+  /** Who asked for another try of a deploy that did not succeed. */
+  deployAgain: string | null;
 }
 
 export interface Commit {
@@ -187,7 +192,8 @@ export interface Store {
   requests(taskId: string): Promise<Request[]>;
 
   loop(): Promise<LoopRow>;
-  updateLoop(change: Partial<LoopRow>, events: NewEvent[], at: number): Promise<LoopRow>;
+  /** Refused with `LeaseLost` when a lease is shown that is not ours any more. */
+  updateLoop(change: Partial<LoopRow>, events: NewEvent[], at: number, lease?: Lease): Promise<LoopRow>;
 
   /** Strictly after `after`, in sequence. `last` gives only that many of the newest. */
   events(query?: {

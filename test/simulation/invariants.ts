@@ -100,4 +100,33 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     if (task?.state === 'merged' && issue.state !== 'closed')
       world.violate(`issue ${issue.number} is merged but open`);
   }
+  await checkDeploys(world, policy);
+  for (const task of tasks) {
+    const runs = world.hooksRun.filter((one) => one.task === task.id).length;
+    if (runs > 1) world.violate(`the hook after the merge of ${task.id} ran ${runs} times`);
+    const told = events.filter((one) => one.task === task.id && one.type === 'hook_completed').length;
+    const wanted = task.state === 'merged' && policy.hooks.afterMerge !== null ? 1 : 0;
+    if (told !== wanted) world.violate(`${task.id}: ${told} hooks are recorded, ${wanted} wanted`);
+  }
+}
+
+/** Every merge ends in a deploy of a trunk that has it, and no commit is deployed twice but by a person's word. */
+async function checkDeploys(world: World, policy: Policy): Promise<void> {
+  const { store, repository } = world;
+  const { deploy } = await store.loop();
+  if (policy.deploy.command === null) {
+    if (world.deploys.length > 0) world.violate('something was deployed without a command');
+    return;
+  }
+  const shas = world.deploys.map((one) => one.sha);
+  if (shas.length - new Set(shas).size > world.deploysAskedFor)
+    world.violate(`deployed twice: ${shas.join(', ')}`);
+  const merges = await store.events({ type: 'merge_observed' });
+  const newest = merges.at(-1)?.seq ?? 0;
+  if (!deploy || deploy.considered < newest) world.violate('a merge was never considered for a deploy');
+  if (deploy?.last?.status === 'running') world.violate('a deploy is still running');
+  const last = deploy?.last?.sha;
+  for (const { candidate } of last === undefined ? [] : world.landings)
+    if (!repository.isAncestor(candidate, last!)) world.violate(`${candidate} landed after the last deploy`);
+  if (last === undefined && world.landings.length > 0) world.violate('nothing was deployed after a merge');
 }

@@ -3,7 +3,18 @@ import type { LaunchResult, Processes } from '../../src/process/process.ts';
 import { redFiles, treeHash } from './repository.ts';
 import type { World } from './world.ts';
 
-export function simProcesses(world: World, faults: { couldNotRun: number; flaky: number }): Processes {
+export function simProcesses(
+  world: World,
+  faults: { couldNotRun: number; flaky: number; deployFails: number },
+): Processes {
+  const noteDeploy = (deploy: { id: string; sha: string }): void => {
+    const rival = [...world.processes.values()].find(
+      (other) => other.task !== deploy.id && world.deploys.some(({ id }) => id === other.task),
+    );
+    if (rival) world.violate(`two deploys at once: ${rival.task} and ${deploy.id}`);
+    world.deploys.push(deploy);
+  };
+
   return {
     launch: (request) =>
       new Promise((resolve) => {
@@ -34,10 +45,18 @@ export function simProcesses(world: World, faults: { couldNotRun: number; flaky:
         request.signal.addEventListener('abort', () => end({ cancelled: true, signal: 'SIGTERM' }));
         request.onHeld({ pid: process.pid, startTime: '1', bootId: 'b' }).then(
           async () => {
+            const started = { sha: request.env.FORGE_SHA ?? '' };
+            if (request.argv.at(-1) === 'deploy') noteDeploy({ id: task, ...started });
+            if (request.argv.at(-1) === 'notify') world.hooksRun.push({ task, ...started });
             await world.time.sleep(500 + world.random.int(3000));
             if (over) return;
             const files = world.exports.get(request.cwd) ?? world.workspaces.get(request.cwd)?.files;
             if (!files) return end({ spawnError: `no directory ${request.cwd}` });
+            const sha = request.env.FORGE_SHA ?? '';
+            const command = request.argv.at(-1);
+            if (command === 'notify') return end({ code: 0 });
+            if (command === 'deploy')
+              return end({ code: world.random.chance(faults.deployFails) ? 1 : 0, tail: `deployed ${sha}` });
             if (world.random.chance(faults.couldNotRun)) return end({ code: 127 });
             const red = redFiles(files);
             if (world.exports.has(request.cwd)) world.testedTrees.add(treeHash(files));

@@ -25,6 +25,7 @@ export interface Faults {
   couldNotRun: number;
   /** A gate that is red on a good tree. */
   flaky: number;
+  deployFails: number;
 }
 
 export interface SimRunner {

@@ -1,4 +1,5 @@
 /** One seed, one story: issues, agents of some temper, people who meddle, runners that die, and then peace. */
+import { deployHold } from '../../src/core/deploy.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { Temper } from './agent.ts';
 import { startCi } from './ci.ts';
@@ -30,6 +31,7 @@ const NO_FAULTS: Faults = {
   loseAnswerChance: 0,
   couldNotRun: 0,
   flaky: 0,
+  deployFails: 0,
 };
 const HOUR = 3_600_000;
 
@@ -61,6 +63,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
         loseAnswerChance: random.pick([0, 0.01, 0.05]),
         couldNotRun: random.pick([0, 0, 0.02]),
         flaky: random.pick([0, 0, 0.1]),
+        deployFails: random.pick([0, 0.3]),
       };
 
   const runners: SimRunner[] = [];
@@ -103,6 +106,14 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   track(last);
   await time.play(() => finished.has(last.owner), time.now() + 48 * HOUR);
   if (!finished.has(last.owner)) world.violate('the last runner never became idle');
+  if (await isHeldByDeploy(world, policy)) {
+    await world.store.updateLoop({ deployAgain: 'person' }, [], time.now());
+    world.deploysAskedFor += 1;
+    const afterwards = start(NO_FAULTS);
+    track(afterwards);
+    await time.play(() => finished.has(afterwards.owner), time.now() + 48 * HOUR);
+    if (await isHeldByDeploy(world, policy)) world.violate('a deploy that succeeded still holds the loop');
+  }
   await checkInvariants(world, policy);
   const states = (await world.store.tasks()).map(
     ({ task }) =>
@@ -115,6 +126,11 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
 function someBody(number: number, random: Random): string {
   const boxes = Array.from({ length: random.int(3) }, (_, index) => `- [ ] part ${index} returns 1`);
   return [`It returns \`${number}\`.`, ...boxes].join('\n');
+}
+
+async function isHeldByDeploy(world: World, policy: Policy): Promise<boolean> {
+  const { deploy, deployAgain } = await world.store.loop();
+  return deployHold(deploy, deployAgain !== null, policy.deploy) !== null;
 }
 
 export function somePolicy(random: Random): Policy {
@@ -165,7 +181,20 @@ export function somePolicy(random: Random): Policy {
     },
     budget: { usd: null, tokens: random.pick([null, null, 3000]), wallMs: null },
     recovery: { mode: 'auto', onLostSession: random.pick(['abandon', 'fresh_session']) },
-    hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 1000 },
+    hooks: {
+      afterCreate: null,
+      beforeRun: null,
+      afterRun: null,
+      beforeRemove: null,
+      afterMerge: random.pick([null, 'notify']),
+      timeoutMs: 1000,
+    },
+    deploy: {
+      command: random.pick([null, 'deploy']),
+      timeoutMs: 60_000,
+      haltOnFailure: random.chance(0.5),
+      passEnv: [],
+    },
     cooldownMs: HOUR,
     idleTurns: 3,
     protectedPaths: [],

@@ -62,6 +62,11 @@ export interface World {
   allowsRedBefore: boolean;
   landings: { pull: number; issue: number | null; at: number; candidate: string }[];
   closedAt: Map<number, number>;
+  /** Deploys and hooks that really ran, by what they were told. */
+  deploys: { id: string; sha: string }[];
+  hooksRun: { task: string; sha: string }[];
+  /** How often a person asked for another try of a deploy. */
+  deploysAskedFor: number;
   /** Contents that a forced push took out of trunk. */
   takenBack: Set<string>;
   /** `unseen` blocks a landing although nothing can be seen before. */
@@ -103,6 +108,9 @@ export function createWorld(time: Timeline, random: Random): World {
     allowsRedBefore: false,
     landings: [],
     closedAt: new Map(),
+    deploys: [],
+    hooksRun: [],
+    deploysAskedFor: 0,
     takenBack: new Set(),
     dirtyCheckout: 'no',
     blockedLandings: new Map(),

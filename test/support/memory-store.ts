@@ -47,7 +47,14 @@ export function memoryStore(): Store {
   const findings = new Map<string, Map<string, Finding>>();
   const requests = new Map<number, Request>();
   const processes = new Map<string, ProcessRecord>();
-  let loop: LoopRow = { pausedBy: null, stop: 'no', configProblem: null, commandsSince: null };
+  let loop: LoopRow = {
+    pausedBy: null,
+    stop: 'no',
+    configProblem: null,
+    commandsSince: null,
+    deploy: null,
+    deployAgain: null,
+  };
   let lastAction = 0;
   let lastRequest = 0;
 
@@ -287,7 +294,8 @@ export function memoryStore(): Store {
     async loop() {
       return copy(loop);
     },
-    async updateLoop(change, added, at) {
+    async updateLoop(change, added, at, lease) {
+      if (lease) checkLease(lease, at);
       loop = { ...loop, ...copy(change) };
       append(stampNext(added, null, at));
       return copy(loop);

@@ -133,6 +133,8 @@ function actionLines(action: Action): string[] {
     }
     case 'gate':
       return [`gate on ${action.commit}`];
+    case 'hook':
+      return [`hook ${action.name} on ${action.sha}`];
     case 'push':
       return [`push ${action.sha}${action.expected ? ` over ${action.expected}` : ''}`];
     case 'post_review':

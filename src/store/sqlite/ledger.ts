@@ -1,6 +1,7 @@
 /** What is kept beside the tasks: money, findings, people's requests, children, and the loop's own row. */
 
 import { sql } from 'kysely';
+import type { DeployState } from '../../core/deploy.ts';
 import { event, type NewEvent } from '../../core/event.ts';
 import { type Finding, revivedFinding } from '../../core/findings.ts';
 import { sumSpend } from '../rules.ts';
@@ -127,6 +128,8 @@ export function readLoop(connection: Connection): LoopRow {
     stop: row.stop,
     configProblem: row.config_problem,
     commandsSince: row.commands_since,
+    deploy: row.deploy === null ? null : (JSON.parse(row.deploy) as DeployState),
+    deployAgain: row.deploy_again,
   };
 }
 
@@ -135,8 +138,10 @@ export function updateLoop(
   change: Partial<LoopRow>,
   events: readonly NewEvent[],
   at: number,
+  lease?: Lease,
 ): LoopRow {
   return connection.immediate(() => {
+    if (lease) checkLease(connection, lease, at);
     const row = { ...readLoop(connection), ...change };
     connection.run(
       query.updateTable('loop').set({
@@ -144,6 +149,8 @@ export function updateLoop(
         stop: row.stop,
         config_problem: row.configProblem,
         commands_since: row.commandsSince,
+        deploy: row.deploy === null ? null : JSON.stringify(row.deploy),
+        deploy_again: row.deployAgain,
       }),
     );
     append(connection, stampNext(connection, events, null, at));

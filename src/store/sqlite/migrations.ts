@@ -172,4 +172,8 @@ export const migrations: readonly string[] = [
   ALTER TABLE requests ADD COLUMN finding TEXT;
   ALTER TABLE requests ADD COLUMN why TEXT;
   `,
+  `
+  ALTER TABLE loop ADD COLUMN deploy TEXT;
+  ALTER TABLE loop ADD COLUMN deploy_again TEXT;
+  `,
 ];

@@ -124,4 +124,6 @@ export interface LoopTable {
   stop: LoopRow['stop'];
   config_problem: string | null;
   commands_since: number | null;
+  deploy: string | null;
+  deploy_again: string | null;
 }

@@ -49,7 +49,7 @@ export function sqliteStore(connection: Connection): Store {
     requests: async (taskId) => ledger.readRequests(connection, taskId),
 
     loop: async () => ledger.readLoop(connection),
-    updateLoop: async (change, events, at) => ledger.updateLoop(connection, change, events, at),
+    updateLoop: async (change, events, at, lease) => ledger.updateLoop(connection, change, events, at, lease),
 
     events: async (wanted = {}) => readEvents(connection, wanted),
     close: async () => connection.close(),
