@@ -67,6 +67,8 @@ export interface IssueDesk {
   comments(number: number): Promise<{ by: string; at: string; text: string }[]>;
   listIssues(all: boolean): Promise<Issue[]>;
   approvePull(number: number, by: string): Promise<{ headSha: string }>;
+  /** Makes the labels of the loop that do not exist yet, where labels have to exist; says which. */
+  createLabels?(): Promise<string[]>;
 }
 
 /** What people and CI do with pull requests. */

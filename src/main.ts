@@ -61,7 +61,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
     return openSqliteStore(databasePath);
   });
   const places = once(() => openPlaces(root));
-  const tools = once(async () => openTools(git, root, (await settings()).settings, await forge()));
+  const tools = once(async () => openTools(git, root, (await settings()).settings, forge));
   const ports = once(async () =>
     composePorts(configPath, forgeDir, {
       ...(await tools()),
@@ -166,7 +166,12 @@ async function openForge(
   return { forge, pulls: forge };
 }
 
-async function openTools(git: Git, root: string, settings: Settings, forge: Forge): Promise<Tools> {
+async function openTools(
+  git: Git,
+  root: string,
+  settings: Settings,
+  forge: () => Promise<Forge>,
+): Promise<Tools> {
   const { identity } = await import('./git/git.ts');
   const { defaultRoot, repositoryKey } = await import('./workspace/paths.ts');
   const { removeTree } = await import('./workspace/plain-files.ts');
@@ -194,7 +199,7 @@ async function openTools(git: Git, root: string, settings: Settings, forge: Forg
       git,
       root: workspaceRoot,
       repositoryKey: await repositoryKey(root),
-      trunk: async () => (await forge.trunk()).sha,
+      trunk: async () => (await (await forge()).trunk()).sha,
     }),
     processes,
     sandbox: noSandbox(),

@@ -199,6 +199,8 @@ export const OPERATIONS = {
         command: z.string().trim().min(1).optional(),
         script: z.string().trim().min(1).optional(),
         gate: z.array(z.string().trim().min(1)).optional(),
+        tracker: z.enum(['local', 'github']).optional(),
+        createLabels: z.boolean().default(false),
       }),
     async (context, input) => (await import('./operations/init.ts')).init(context, input),
   ),

@@ -85,12 +85,15 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'init', says('init'), [
     'init',
     'init --yes --command "my-agent --headless" --gate "npm test"',
+    'init --create-labels',
   ])
     .option('-y, --yes', 'ask nothing')
     .option('--agent <kind>', 'command or scripted', 'command')
     .option('--command <command>', 'the shell command that runs your agent')
     .option('--script <path>', 'the script of a scripted agent')
     .option('--gate <command>', 'a command that must pass; may be given again', collect)
+    .option('--tracker <kind>', 'local or github; without it, github where origin is there')
+    .option('--create-labels', 'make the labels of the loop on GitHub')
     .action(
       session(async (own, _args, options) => {
         const { initialise } = await import('./init.ts');

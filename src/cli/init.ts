@@ -9,10 +9,10 @@ export async function initialise(
   { context, terminal }: Session,
   options: Record<string, unknown>,
 ): Promise<number> {
-  const { agent, command, script, gate } = options;
+  const { agent, command, script, gate, tracker, createLabels } = options;
   const canAsk = Boolean(process.stdin.isTTY) && terminal.isTty && !terminal.json;
   const isAsked = canAsk && !options.yes && !existsSync(context.configPath);
-  const given = { agent, command, script, gate };
+  const given = { agent, command, script, gate, tracker, createLabels };
   const choices = isAsked ? await askFor(context, given) : given;
   if (!choices) {
     terminal.note('Nothing was written.');

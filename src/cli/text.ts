@@ -203,10 +203,13 @@ export const TEXT: Texts = {
       : 'The runner stops when its turns have ended. `forge-loop stop --now` does not wait.';
   },
 
-  init: ({ workflow, written, gate, next }, { paint }) =>
+  init: ({ workflow, written, gate, tracker, labels, problems, next }, { paint }) =>
     [
       written ? `Wrote ${workflow}.` : `${workflow} is there already; it was left as it is.`,
       gate.from.length ? `Gate, from ${gate.from.join(', ')}: ${gate.commands.join('; ')}` : '',
+      written && tracker === 'github' ? 'Issues and pull requests are on GitHub.' : '',
+      labels.length > 0 ? `Labels made: ${labels.join(', ')}` : '',
+      ...problems.map(({ what, fix }) => `${paint.yellow('!')} ${what}${fix ? ` ${fix}` : ''}`),
       '',
       paint.bold('Next:'),
       ...next.map((step) => `  ${step}`),

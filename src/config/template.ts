@@ -8,13 +8,14 @@ export interface TemplateChoices {
   agentKind: (typeof AGENT_KINDS)[number];
   agentCommand?: string | null;
   agentScript?: string | null;
+  tracker?: 'local' | 'github';
 }
 
 export function workflowTemplate(choices: TemplateChoices): string {
   return `---
 # How forge-loop works on this repository. All keys: "forge-loop config", docs/configuration.md.
 # A change is taken up while the loop runs.
-
+${choices.tracker === 'github' ? TRACKER : ''}
 agent:
   kind: ${choices.agentKind}
 ${agentLine(choices)}
@@ -42,6 +43,17 @@ merge:
 ---
 ${DEFAULT_PROMPTS.task}`;
 }
+
+const TRACKER = `
+# Issues and pull requests live on GitHub, in the repository "origin" points at. The token is GITHUB_TOKEN or that of
+# "gh auth login"; what it needs is in docs/github.md.
+tracker:
+  kind: github
+  # Another branch than the default one: trunk: develop
+# Whose "loop:ready" counts: triage, write, maintain or admin.
+trust:
+  ready_by: write
+`;
 
 function agentLine({ agentKind, agentCommand, agentScript }: TemplateChoices): string {
   if (agentKind === 'claude') return '  # Sign-in, models and limits: docs/agents.md.\n  # model: sonnet';

@@ -61,6 +61,8 @@ export type LandResult =
 export interface ForgeProblem {
   what: string;
   fix: string;
+  /** Nothing can be done before it is mended. */
+  blocks?: true;
 }
 
 export interface Forge {

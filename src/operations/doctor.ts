@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Context } from '../context.ts';
-import { ConfigError, GitFailed, UserError } from '../errors.ts';
+import { ConfigError, ForgeUnavailable, GitFailed, UserError } from '../errors.ts';
 import { INTAKE_LEASE, type ProcessRecord, taskLease } from '../store/store.ts';
 import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
@@ -44,6 +44,7 @@ export async function preflight(context: Context): Promise<Check[]> {
     ...(await repository(context)),
     ...(await agents(context)),
     ...(await sandbox(context)),
+    ...(await remoteForge(context)),
   ];
   return checks.filter((check) => check.level === 'fail');
 }
@@ -96,7 +97,8 @@ async function repository(context: Context): Promise<Check[]> {
     // A broken WORKFLOW.md has a line of its own.
     if (error instanceof ConfigError) return [];
     if (error instanceof UserError) return [fail('repository', error.message, error.hint)];
-    if (error instanceof GitFailed) return [fail('repository', error.message, null)];
+    if (error instanceof GitFailed || error instanceof ForgeUnavailable)
+      return [fail('repository', error.message, null)];
     throw error;
   }
 }
@@ -241,11 +243,22 @@ async function statOf(path: string): Promise<{ bavail: number; bsize: number }> 
   });
 }
 
+/** What another machine would refuse in the middle of the night is better known in the evening. */
+async function remoteForge(context: Context): Promise<Check[]> {
+  const { settings } = await context.settings();
+  return settings.tracker.kind === 'local' ? [] : forge(context);
+}
+
 /** Identity and trunk have lines of their own. */
 async function forge(context: Context): Promise<Check[]> {
   const { problem } = await context.settings();
   if (problem && problem.kind !== 'missing') return [];
-  const found = await context.forge();
+  const found = await context.forge().catch((error: unknown) => {
+    if (error instanceof UserError) return null;
+    throw error;
+  });
+  // What keeps it from being opened is the repository's line.
+  if (found === null) return [];
   const said = new Set([
     (await identity(context)).fix,
     ...(await repository(context)).map((check) => check.what),
@@ -253,5 +266,5 @@ async function forge(context: Context): Promise<Check[]> {
   const problems = (await found.check()).filter(({ what, fix }) => !said.has(what) && !said.has(fix));
   if (problems.length === 0)
     return [ok('forge', `${found.kind}, ${(await found.openIssues()).length} open issues`)];
-  return problems.map(({ what, fix }) => warn('forge', what, fix));
+  return problems.map(({ what, fix, blocks }) => (blocks ? fail : warn)('forge', what, fix));
 }

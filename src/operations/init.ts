@@ -4,33 +4,73 @@ import { join } from 'node:path';
 import { detectGate, type GateProposal } from '../config/detect-gate.ts';
 import { workflowTemplate } from '../config/template.ts';
 import type { Context } from '../context.ts';
+import { ForgeUnavailable, UserError } from '../errors.ts';
+import type { ForgeProblem } from '../forge/forge.ts';
 
 export interface InitChoices {
   agent: 'claude' | 'command' | 'scripted';
   command?: string | undefined;
   script?: string | undefined;
   gate?: string[] | undefined;
+  tracker?: 'local' | 'github' | undefined;
+  createLabels?: boolean | undefined;
 }
 
 export interface Initialised {
   workflow: string;
   written: boolean;
   gate: { commands: string[]; from: string[] };
+  tracker: 'local' | 'github';
+  /** Labels that were made on the tracker. */
+  labels: string[];
+  /** What the tracker will not let the loop do yet. */
+  problems: ForgeProblem[];
   next: string[];
 }
 
 export async function init(context: Context, input: InitChoices): Promise<Initialised> {
   const proposal = detectGate(context.root);
   const commands = input.gate ?? proposal.commands;
-  const written = writeWorkflow(context, input, proposal, commands);
+  const tracker = input.tracker ?? (await proposedTracker(context));
+  const written = writeWorkflow(context, { ...input, tracker }, proposal, commands);
   await context.excludeForge();
+  const { labels, problems } = await lookAtTracker(context, input.createLabels ?? false);
   mkdirSync(join(context.forgeDir, 'issues'), { recursive: true });
   return {
     workflow: context.configPath,
     written,
     gate: { commands, from: input.gate ? [] : proposal.from },
-    next: nextSteps(context, input, written, commands),
+    tracker,
+    labels,
+    problems,
+    next: nextSteps(context, { ...input, tracker }, written, commands),
   };
+}
+
+/** GitHub where `origin` is there; the embedded forge otherwise. */
+export async function proposedTracker(context: Context): Promise<'local' | 'github'> {
+  const { stdout } = await context.git(['config', '--get', 'remote.origin.url'], { allow: [1] });
+  return /(^|[/@.])github\.com[:/]/.test(stdout.trim()) ? 'github' : 'local';
+}
+
+/** Rights are looked at now, while somebody is there to mend them; without them `init` is still done. */
+async function lookAtTracker(
+  context: Context,
+  createLabels: boolean,
+): Promise<{ labels: string[]; problems: ForgeProblem[] }> {
+  const { settings, problem } = await context.settings();
+  if (problem || settings.tracker.kind === 'local') return { labels: [], problems: [] };
+  try {
+    const forge = await context.forge();
+    const labels = createLabels ? ((await forge.createLabels?.()) ?? []) : [];
+    return { labels, problems: await forge.check() };
+  } catch (error) {
+    if (error instanceof UserError)
+      return { labels: [], problems: [{ what: error.message, fix: error.hint ?? '' }] };
+    if (error instanceof ForgeUnavailable)
+      return { labels: [], problems: [{ what: error.message, fix: '' }] };
+    throw error;
+  }
 }
 
 /** What the repository's own files suggest, for a person to see before it is written. */
@@ -49,6 +89,7 @@ function writeWorkflow(
     agentScript: input.script ?? null,
     gateCommands: commands,
     gateSetup: input.gate ? [] : proposal.setup,
+    tracker: input.tracker ?? 'local',
   });
   writeFileSync(context.configPath, text, { flag: 'wx' });
   return true;
@@ -63,7 +104,9 @@ function nextSteps(context: Context, input: InitChoices, written: boolean, comma
   return [
     ...steps,
     'forge-loop doctor',
-    'forge-loop issue new --title "…" --body-file issue.md --ready',
+    input.tracker === 'github'
+      ? 'Label an issue `loop:ready`.'
+      : 'forge-loop issue new --title "…" --body-file issue.md --ready',
     'forge-loop run',
   ];
 }

@@ -155,6 +155,32 @@ test('answers that are lost after their effect: everything is done once', async 
   expect(new Set(said).size).toBe(said.length);
 });
 
+test('init makes the labels, doctor and run name what is missing before anything is started', async ({
+  world,
+  on,
+}) => {
+  on.github.world.labels.clear();
+  const made = await world.json<{ written: boolean; labels: string[]; problems: unknown[] }>(
+    'init',
+    '--create-labels',
+    '--yes',
+  );
+  expect(made).toMatchObject({ written: false, problems: [] });
+  expect(made.labels).toContain('loop:ready');
+  expect((await world.cli('doctor')).stdout).toContain('github, 0 open issues');
+
+  on.github.world.permissions.set('loop-bot', 'read');
+  const run = await world.cli('run', '--until-idle');
+  expect(run.code).toBe(1);
+  expect(run.stderr).toContain('This token may not push to acme/rocket');
+  expect((await world.cli('doctor')).code).toBe(1);
+
+  on.github.world.tokens.clear();
+  expect((await world.cli('run', '--until-idle')).stderr).toContain('does not accept the token');
+  delete world.env.LOOP_TOKEN;
+  expect((await world.cli('doctor')).stdout).toContain('There is no token');
+});
+
 test('two runners share a repository: each issue is worked on once', async ({ world, on }) => {
   const issues = [await on.issue('One'), await on.issue('Two')];
   for (const issue of issues) await on.ready(issue);

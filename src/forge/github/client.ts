@@ -9,7 +9,7 @@ import { retry } from '@octokit/plugin-retry';
 import { throttling } from '@octokit/plugin-throttling';
 import { Octokit } from '@octokit/rest';
 import type { z } from 'zod';
-import { ForgeUnavailable } from '../../errors.ts';
+import { ForgeUnavailable, UserError } from '../../errors.ts';
 
 export interface Client {
   /** One resource; null when there is none. */
@@ -27,11 +27,11 @@ export interface Client {
 export type Params = Record<string, unknown>;
 
 /** GitHub understood and said no. */
-export class Refused extends Error {
+export class Refused extends UserError {
   override name = 'Refused';
   readonly status: number;
   constructor(status: number, message: string) {
-    super(message);
+    super(message, 'See docs/github.md for what the token needs.');
     this.status = status;
   }
 }

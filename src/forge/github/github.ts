@@ -23,7 +23,7 @@ import { openReadiness } from './readiness.ts';
 import { openRemarks } from './remarks.ts';
 import { openRemote } from './remote.ts';
 import { openReviews } from './reviews.ts';
-import { problemsOf } from './rights.ts';
+import { createLabels, problemsOf } from './rights.ts';
 import { openRoles, type Role } from './roles.ts';
 import { repositoryShape, userShape } from './shapes.ts';
 import { openStatuses } from './statuses.ts';
@@ -38,6 +38,7 @@ export interface GitHubForge extends Forge {
   comments(number: number): Promise<{ by: string; at: string; text: string }[]>;
   listIssues(all: boolean): Promise<Issue[]>;
   approvePull(number: number, by: string): Promise<{ headSha: string }>;
+  createLabels(): Promise<string[]>;
 }
 
 interface NewIssue {
@@ -119,6 +120,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
   return {
     kind: 'github',
     check: () => problemsOf(place, labels),
+    createLabels: () => createLabels(place, labels),
 
     openIssues: issues.open,
     issue: issues.find,

@@ -43,11 +43,21 @@ test.each<[string, (scratch: GitHubScratch) => void, RegExp]>([
   ],
   ['labels that do not exist', ({ github }) => github.world.labels.clear(), /do not exist yet: loop:ready/],
   ['a token that is not accepted', ({ github }) => github.world.tokens.clear(), /does not accept the token/],
-])('names %s', async (_what, change, says) => {
+])('names %s', async (what, change, says) => {
   change(s);
   const problems = await s.forge.check();
   expect(problems.map((problem) => problem.what)).toEqual([expect.stringMatching(says)]);
   expect(problems[0]?.fix).not.toBe('');
+  expect(problems[0]?.blocks ?? false).toBe(!/labels|new name/.test(what));
+});
+
+it('makes the labels that are missing, once', async () => {
+  s.github.world.labels.clear();
+  await s.ada.post('/labels', { name: 'Loop:Ready', color: '123456' });
+  expect(await s.forge.createLabels()).toEqual(expect.arrayContaining(['loop:running', 'loop:merged']));
+  expect(await s.forge.createLabels()).toEqual([]);
+  expect(s.github.world.labels.get('loop:ready')?.color).toBe('123456');
+  expect(await s.forge.check()).toEqual([]);
 });
 
 it('goes on working under a former name', async () => {

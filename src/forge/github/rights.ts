@@ -3,7 +3,6 @@ import type { Labels } from '../../core/policy.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { identity } from '../../git/git.ts';
 import type { ForgeProblem } from '../forge.ts';
-import { Refused } from './client.ts';
 import type { Place } from './place.ts';
 import { labelShape, repositoryShape } from './shapes.ts';
 
@@ -11,9 +10,10 @@ export async function problemsOf(place: Place, labels: Labels): Promise<ForgePro
   const { client, at } = place;
   const name = `${at.owner}/${at.repo}`;
   const problems: ForgeProblem[] = [];
-  const say = (what: string, fix: string): void => void problems.push({ what, fix });
+  const block = (what: string, fix: string): void => void problems.push({ what, fix, blocks: true });
+  const warn = (what: string, fix: string): void => void problems.push({ what, fix });
   if ((await identity(place.git)) === null) {
-    say(
+    block(
       'git does not know who you are, so no candidate can be committed.',
       'git config --global user.name "Your Name" && git config --global user.email you@example.com',
     );
@@ -21,50 +21,73 @@ export async function problemsOf(place: Place, labels: Labels): Promise<ForgePro
   try {
     const repository = await client.get('/repos/{owner}/{repo}', at, repositoryShape);
     if (repository === null) {
-      say(
+      block(
         `GitHub shows this token no repository ${name}.`,
         'Check the name (tracker.provider.repository), and that the token may see it (fine-grained: Metadata, read).',
       );
       return problems;
     }
     if (repository.full_name.toLowerCase() !== name.toLowerCase())
-      say(
+      warn(
         `${name} is called ${repository.full_name} now.`,
         `git remote set-url origin … and tracker.provider.repository: ${repository.full_name}`,
       );
-    if (repository.archived) say(`${name} is archived: nothing can be pushed or merged.`, 'Unarchive it.');
+    if (repository.archived) block(`${name} is archived: nothing can be pushed or merged.`, 'Unarchive it.');
     if (!repository.has_issues)
-      say(`Issues are disabled in ${name}.`, 'Settings → General → Features → Issues.');
+      block(`Issues are disabled in ${name}.`, 'Settings → General → Features → Issues.');
     if (!repository.permissions?.push)
-      say(
+      block(
         `This token may not push to ${name}.`,
         'Give its account the role Write, and a fine-grained token: Contents, Issues, Pull requests, Commit statuses: read and write; Metadata: read.',
       );
     await place.self();
     const trunk = await place.trunkBranch();
     if ((await place.remote.head(trunk)) === null)
-      say(`The branch ${trunk} is not on GitHub.`, `git push origin ${trunk}, or set tracker.trunk.`);
-    if (repository.has_issues) await missingLabels(place, labels, say);
+      block(`The branch ${trunk} is not on GitHub.`, `git push origin ${trunk}, or set tracker.trunk.`);
+    if (repository.has_issues) await missingLabels(place, labels, warn);
   } catch (problem) {
-    if (problem instanceof UserError) say(problem.message, problem.hint ?? '');
-    else if (problem instanceof Refused || problem instanceof ForgeUnavailable)
-      say(problem.message, 'See docs/github.md for the rights the token needs.');
+    if (problem instanceof UserError) block(problem.message, problem.hint ?? '');
+    else if (problem instanceof ForgeUnavailable)
+      block(problem.message, 'See docs/github.md for the rights the token needs.');
     else throw problem;
   }
   return problems;
 }
 
+/** Makes those labels of the loop that the repository does not have; says which. */
+export async function createLabels(place: Place, labels: Labels): Promise<string[]> {
+  const { client, at } = place;
+  const missing = await labelsToMake(place, labels);
+  for (const [key, name] of missing) {
+    const look = LOOKS[key];
+    await client.write('POST /repos/{owner}/{repo}/labels', { ...at, name, ...look }, labelShape);
+  }
+  return missing.map(([, name]) => name);
+}
+
+const LOOKS: Record<keyof Labels, { color: string; description: string }> = {
+  ready: { color: 'ffd700', description: 'May be worked on by forge-loop' },
+  running: { color: '1d76db', description: 'forge-loop is at work' },
+  needsReview: { color: 'd93f0b', description: 'forge-loop gave up; a person should look' },
+  needsSpec: { color: 'fbca04', description: 'Leaves questions open that its author can answer' },
+  blocked: { color: 'b60205', description: 'The critic judged the approach wrong or harmful' },
+  abandon: { color: '000000', description: 'Stops forge-loop on this issue at once' },
+  merged: { color: '0e8a16', description: 'Merged by forge-loop' },
+};
+
+async function labelsToMake({ client, at }: Place, labels: Labels): Promise<[keyof Labels, string][]> {
+  const there = await client.list('/repos/{owner}/{repo}/labels', at, labelShape);
+  const names = new Set(there.map((label) => label.name.toLowerCase()));
+  const wanted = Object.entries(labels) as [keyof Labels, string][];
+  return wanted.filter(([, label]) => !names.has(label.toLowerCase()));
+}
+
 async function missingLabels(
-  { client, at }: Place,
+  place: Place,
   labels: Labels,
   say: (what: string, fix: string) => void,
 ): Promise<void> {
-  const there = await client.list('/repos/{owner}/{repo}/labels', at, labelShape);
-  const names = new Set(there.map((label) => label.name.toLowerCase()));
-  const missing = Object.values(labels).filter((label) => !names.has(label.toLowerCase()));
+  const missing = (await labelsToMake(place, labels)).map(([, name]) => name);
   if (missing.length > 0)
-    say(
-      `These labels do not exist yet: ${missing.join(', ')}.`,
-      'Create them on the Labels page of the repository, so that people can pick them; the loop makes those it sets itself.',
-    );
+    say(`These labels do not exist yet: ${missing.join(', ')}.`, 'forge-loop init --create-labels');
 }
