@@ -246,11 +246,7 @@ async function composePorts(
   return {
     ...parts,
     settings,
-    agentFor(role) {
-      const { agents, sandbox } = settings.policy();
-      if (sandbox === 'required') throw new UserError(NO_SANDBOX, 'Set `sandbox: auto` or `sandbox: none`.');
-      return parts.agent(agents[role].kind);
-    },
+    agentFor: (role) => parts.agent(settings.policy().agents[role].kind),
     childEnvironment: async (task, home = parts.places.home(task), pass = []) => {
       await mkdir(home, { recursive: true, mode: 0o700 });
       const extra = Object.fromEntries(
@@ -271,8 +267,6 @@ async function composePorts(
     log: fileLog(join(forgeDir, 'logs', 'runner.log')),
   };
 }
-
-const NO_SANDBOX = 'WORKFLOW.md says `sandbox: required`, and no sandbox can confine agents here.';
 
 function settingsSource(watch: SettingsWatch, path: string): SettingsSource {
   return {

@@ -37,7 +37,10 @@ import { dispatch, prepare, work } from './work.ts';
 export function decide(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   if (isEnded(task)) return rest(task.why);
   const end = endingOf(task, facts, policy, now);
-  if (facts.inFlight) return end ? stop('cancelled', end.why) : supervise(task, facts.inFlight, policy, now);
+  if (facts.inFlight) {
+    const why = end?.why ?? facts.unconfined;
+    return why ? stop('cancelled', why) : supervise(task, facts.inFlight, policy, now);
+  }
   if (end) return finish(task, end, facts, policy, now);
   if (facts.stuck) {
     if (task.state !== 'merging') return rest(facts.stuck);
@@ -51,6 +54,8 @@ export function decide(task: Task, facts: Facts, policy: Policy, now: number): D
     if (held) return held;
   }
   if (facts.paused) return rest(facts.paused);
+  if (facts.unconfined)
+    return { kind: 'act', events: [hold('sandbox_unavailable', facts.unconfined)], actions: [] };
   if (hasNewContract(task, facts)) return acceptContract(task, facts);
 
   switch (task.state) {
@@ -165,6 +170,10 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
       return (
         facts.feedback !== null && objections(facts.feedback.remarks, task.head?.sha ?? null).length === 0
       );
+    case 'prompt_broken':
+      return facts.promptChanged;
+    case 'sandbox_unavailable':
+      return facts.unconfined === null;
     case 'body_edited':
       return facts.issue?.bodyHash === task.contract.hash || hasNewContract(task, facts);
     default:

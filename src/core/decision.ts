@@ -42,6 +42,10 @@ export interface Facts {
   change: { files: readonly string[]; secrets: readonly string[] };
   /** Why a merge could not land now, such as a dirty checkout. */
   mergeBlocker: string | null;
+  /** Why nothing may be run here: a sandbox is required and there is none. */
+  unconfined: string | null;
+  /** The template that could not be rendered is another one now. */
+  promptChanged: boolean;
   /** No new run may start: the loop is paused or draining. */
   paused: string | null;
   /** An effect that can't be performed now; until it can, only an ending is decided. */

@@ -25,6 +25,8 @@ export type HoldReason =
   | 'operator_pause'
   | 'protected_paths'
   | 'merge_refused'
+  | 'prompt_broken'
+  | 'sandbox_unavailable'
   | 'trunk_rewritten'
   | 'checks_pending'
   | 'checks_red'
@@ -154,6 +156,8 @@ interface TaskEvents {
   candidate_dropped: { why: string };
   /** Permitted, but the checkout could not be moved along; nothing has moved. */
   landing_blocked: { detail: string };
+  /** Its template could not be rendered, so the turn never began; `digest` is of the template as it was. */
+  prompt_broken: { prompt: PromptKind; problem: string; digest: string };
   merge_decided: { permitted: boolean; conditions: { name: string; met: boolean; value: string }[] };
   merge_observed: { sha: string; by: 'loop' | 'person' };
   hold_set: Hold;

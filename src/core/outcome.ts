@@ -1,5 +1,5 @@
 /** What came of an action. `record` turns an outcome into events; nothing else looks at it. */
-import type { Candidate, Checkpoint, TurnStatus } from './event.ts';
+import type { Candidate, Checkpoint, PromptKind, TurnStatus } from './event.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 
 /** Codes of a failed turn after which its conversation can't be gone on with: it is gone, too long, or refused as it is. */
@@ -33,6 +33,8 @@ export type Outcome =
       /** The code around the places that a critic's findings name, as its head has it. */
       contexts?: { file: string; line: number; text: string }[];
     }
+  /** The turn never began: its prompt could not be rendered from the template with this digest. */
+  | { kind: 'prompt_broken'; prompt: PromptKind; problem: string; digest: string }
   /** `bases` are the runs on the base commit that were made for it. */
   | { kind: 'gate'; evidence: Evidence; bases: BaseRun[] }
   | { kind: 'hook'; problem: string | null }

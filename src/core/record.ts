@@ -29,6 +29,8 @@ export function record(
 ): Recorded {
   if (outcome.kind === 'turn' && action.kind === 'turn')
     return recordTurn(task, action, outcome, ledger, policy, now);
+  if (outcome.kind === 'prompt_broken' && action.kind === 'turn')
+    return { events: promptBroken(action, outcome), actions: [], findings: [] };
   return { events: eventsOf(task, action, outcome), actions: [], findings: [] };
 }
 
@@ -36,6 +38,7 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
   switch (outcome.kind) {
     case 'done':
     case 'turn':
+    case 'prompt_broken':
       return [];
     case 'workspace':
       return [event('workspace_ready', { path: outcome.path, baseSha: outcome.baseSha })];
@@ -163,10 +166,28 @@ function delivered({ turn, feedback, headSha }: Task): NewEvent[] {
   ];
 }
 
+/** The turn is taken back, and waits until a person has mended the template or says to go on. */
+function promptBroken(
+  action: TurnAction,
+  { prompt, problem, digest }: Extract<Outcome, { kind: 'prompt_broken' }>,
+): NewEvent[] {
+  const { turn, role, sessionId } = action;
+  const code = 'prompt_broken';
+  const ended = { status: 'interrupted', retryAt: null, durationMs: 0, usage: 'known' } as const;
+  const lost = role === 'coder' && neverBegan(action, code);
+  return [
+    event('turn_completed', { turn, role, sessionId, code, message: problem, ...ended }),
+    ...(lost ? [event('session_lost', { sessionId, why: problem })] : []),
+    event('prompt_broken', { prompt, problem, digest }),
+    event('hold_set', { reason: 'prompt_broken', detail: problem, until: null }),
+  ];
+}
+
 /** The turn that was to open the session failed before the agent was asked: there is no conversation to go on with. */
 function neverBegan({ prompt }: TurnAction, code: string | null): boolean {
   return (
-    (prompt === 'task' || prompt === 'handover') && (code === 'hook_failed' || code === 'could_not_start')
+    (prompt === 'task' || prompt === 'handover') &&
+    (code === 'hook_failed' || code === 'could_not_start' || code === 'prompt_broken')
   );
 }
 

@@ -13,6 +13,7 @@ import type {
   Feedback,
   Hold,
   LoopEvent,
+  PromptKind,
   TaskKind,
   TurnStatus,
 } from './event.ts';
@@ -109,6 +110,10 @@ export interface Task {
   candidateGate: Evidence | null;
   /** What the gate last found on a candidate. It outlives the candidate: one with the same tree need not be tested again. */
   candidateEvidence: Evidence | null;
+  /** The template the last turn could not be told by. Absent in rows from before it was kept. */
+  brokenPrompt?: { prompt: PromptKind; digest: string } | null;
+  /** Why the workspace is not ready although it was once: it is prepared again before the next turn. */
+  unprepared?: string | null;
   /** Why the last landing was blocked, until that is a hold. Absent in rows from before it was kept. */
   landProblem?: string | null;
   mergedSha: string | null;
@@ -181,9 +186,15 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         workspace: happened.data.path,
         baseSha: task.baseSha ?? happened.data.baseSha,
         streaks: { ...task.streaks, workspace: 0 },
+        ...(task.unprepared ? { unprepared: null } : {}),
       };
     case 'workspace_failed':
-      return { ...task, streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 } };
+      return {
+        ...task,
+        unprepared: happened.data.problem,
+        retryAt: null,
+        streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 },
+      };
     case 'turn_started': {
       const { turn, role, sessionId, prompt } = happened.data;
       const current = {
@@ -220,8 +231,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         lastTurn: { status, message, code, retryAt },
         streaks: {
           ...streaks,
-          interrupted:
-            status === 'interrupted' ? streaks.interrupted + (code === 'runner_stopped' ? 0 : 1) : 0,
+          interrupted: status === 'interrupted' ? streaks.interrupted + (isNobodys(code) ? 0 : 1) : 0,
           failed:
             status === 'failed' || status === 'timed_out'
               ? streaks.failed + 1
@@ -326,6 +336,10 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return { ...task, candidate: happened.data.candidate, candidateGate: null };
     case 'candidate_dropped':
       return { ...task, candidate: null, candidateGate: null };
+    case 'prompt_broken': {
+      const { prompt, digest } = happened.data;
+      return { ...task, brokenPrompt: { prompt, digest } };
+    }
     case 'landing_blocked': {
       const { streaks } = task;
       const landing = (streaks.landing ?? 0) + 1;
@@ -343,6 +357,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         hold: null,
         retryAt: task.retryAt === null ? null : 0,
         criticHeldOnce: task.criticHeldOnce || happened.data.reason === 'critic_unusable',
+        ...(happened.data.reason === 'prompt_broken' ? { brokenPrompt: null } : {}),
         gate: task.gate?.outcome === 'could_not_run' ? null : task.gate,
         candidateGate: task.candidateGate?.outcome === 'could_not_run' ? null : task.candidateGate,
       };
@@ -373,6 +388,9 @@ const ADDED = {
 } satisfies Partial<Task>;
 
 const withCriteria = (contract: Contract): Contract => ({ ...contract, criteria: contract.criteria ?? [] });
+
+/** Interruptions that say nothing about the task: a runner that was told to stop, a template a person has to mend. */
+const isNobodys = (code: string | null): boolean => code === 'runner_stopped' || code === 'prompt_broken';
 
 type Birth = Extract<LoopEvent, { type: 'task_created' }>['data'];
 

@@ -31,6 +31,8 @@ const HOLDS: Record<HoldReason, true> = {
   needs_approval: true,
   needs_merge: true,
   dirty_checkout: true,
+  prompt_broken: true,
+  sandbox_unavailable: true,
   body_edited: true,
   operator_pause: true,
   merge_refused: true,

@@ -220,6 +220,8 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
   protected_paths: 'read the change, then `forge-loop task approve <issue>` if it is wanted',
   trunk_rewritten:
     '`forge-loop task abandon <issue>`, then `forge-loop issue ready <issue>` for a new attempt on the trunk of today',
+  prompt_broken: 'mend the template in WORKFLOW.md; goes on by itself, or with `forge-loop resume <issue>`',
+  sandbox_unavailable: 'set `sandbox: auto` or `sandbox: none` in WORKFLOW.md; goes on by itself',
   merge_refused: 'see the detail, then `forge-loop resume <issue>`',
   checks_pending: 'see why CI does not answer; goes on by itself when the checks are reported',
   checks_red:

@@ -58,6 +58,7 @@ export function prepare(task: Task, facts: Facts, policy: Policy, now: number): 
 /** After a turn: save, judge how it ended, verify, publish. */
 export function work(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   const last = task.lastTurn;
+  if (task.unprepared) return prepareAgain(task, task.unprepared, facts, policy, now);
   if (task.refused !== null) return afterRefusal(task, task.refused, facts, policy, now);
   if (task.head === null) return { kind: 'act', events: [], actions: [{ kind: 'checkpoint' }] };
   if (last && last.status !== 'finished') return afterBrokenTurn(task, last, facts, policy, now);
@@ -81,6 +82,17 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   if (gate.outcome === 'could_not_run') return gateBroken(task, gate);
   if (gate.outcome === 'fail') return nextTurn(task, facts, policy, now, gateFailureText(gate));
   return publish(task, task.head);
+}
+
+/** Its workspace had to be made anew and is not ready: no turn starts in one that its hook has not set up. */
+function prepareAgain(task: Task, problem: string, facts: Facts, policy: Policy, now: number): Decision {
+  const { workspace: failures } = task.streaks;
+  if (failures >= MAX_WORKSPACE_FAILURES)
+    return finish(task, abandon('workspace_failed', problem), facts, policy, now);
+  if (waitedFor(task, now)) return { kind: 'act', events: [], actions: [{ kind: 'prepare_workspace' }] };
+  const until = now + backoffMs(failures, facts.jitter);
+  const events = [event('retry_scheduled', { until }), hold('retry_backoff', problem, until)];
+  return { kind: 'act', events, actions: [] };
 }
 
 /** Nothing of the change is left beside what landed. The coder is asked once whether that is right. */
@@ -258,8 +270,10 @@ export function startsFresh(task: Task, policy: Policy): boolean {
 
 export function promptFor(task: Task, fresh: boolean): PromptKind {
   if (fresh) return task.sessionIds.length === 0 || task.turns === 0 ? firstPrompt(task) : 'handover';
-  const status = task.lastTurn?.status;
-  if (status === 'interrupted' || status === 'cancelled') return 'interrupted';
+  const last = task.lastTurn;
+  const wasCut = last?.status === 'interrupted' || last?.status === 'cancelled';
+  // A turn whose prompt could not be rendered interrupted nobody.
+  if (wasCut && last.code !== 'prompt_broken') return 'interrupted';
   return task.feedback.length > 0 ? 'revise' : 'continuation';
 }
 

@@ -22,6 +22,8 @@ export interface CommandRequest {
 
 export async function runCommand(ports: Ports, request: CommandRequest): Promise<LaunchResult> {
   const { task, lease, purpose, cwd, logPath, timeoutMs, signal } = request;
+  const refused = whyUnconfined(ports);
+  if (refused) return notStarted(refused);
   const home = request.home ?? ports.places.home(task);
   const built = await ports.childEnvironment(task, home, request.trusted?.pass);
   const env = { ...built, ...request.env };
@@ -47,6 +49,22 @@ export async function runCommand(ports: Ports, request: CommandRequest): Promise
     await confined.dispose();
   }
 }
+
+/** Why nothing may be run now: the operator asks for a sandbox that is not there. Null when it may. */
+export function whyUnconfined({ settings, sandbox }: Pick<Ports, 'settings' | 'sandbox'>): string | null {
+  const missing = settings.policy().sandbox === 'required' && sandbox.kind === 'none';
+  return missing ? 'WORKFLOW.md says `sandbox: required`, and there is no sandbox here' : null;
+}
+
+const notStarted = (spawnError: string): LaunchResult => ({
+  code: null,
+  signal: null,
+  timedOut: false,
+  cancelled: false,
+  spawnError,
+  tail: '',
+  durationMs: 0,
+});
 
 /** Makes a child's record durable before it is let go, and takes it back when the child is gone. */
 export function processRecorder(ports: Ports, task: string, lease: Lease, purpose: string) {

@@ -5,7 +5,9 @@ import type { Facts } from '../core/decision.ts';
 import type { Candidate } from '../core/event.ts';
 import { grants } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
+import { whyUnconfined } from './command.ts';
 import type { Ports } from './ports.ts';
+import { digestOf } from './turn.ts';
 
 export interface Surroundings {
   /** Eligible issues at the last poll. */
@@ -44,12 +46,19 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
         ? await changeOf(ports, task.candidate)
         : { files: [], secrets: [] },
     mergeBlocker: aboutToMerge(task) ? await forge.mergeBlocker(task.head?.sha) : null,
+    unconfined: whyUnconfined(ports),
+    promptChanged: isMended(ports, task),
     paused: around.paused,
     stuck: around.stuck,
     inFlight: around.inFlight,
     newSessionId: ports.newId(),
     jitter: ports.random(),
   };
+}
+
+/** Another template than the one that could not be rendered. */
+function isMended({ settings }: Ports, { brokenPrompt }: Task): boolean {
+  return Boolean(brokenPrompt) && digestOf(settings.template(brokenPrompt!.prompt)) !== brokenPrompt!.digest;
 }
 
 /** While an agent works nothing that people say changes its course; it is heard when the head is published. */

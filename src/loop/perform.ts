@@ -145,7 +145,7 @@ async function prepare(ports: Ports, task: Task, lease: Lease): Promise<Outcome>
     const baseSha = task.baseSha ?? (await ports.forge.trunk()).sha;
     const made = await ports.workspaces.prepare(workspaceSpec(task, baseSha));
     // Until it was recorded as ready, the hook has not succeeded: it failed, or its runner died in the middle of it.
-    if (made.created || task.workspace === null) {
+    if (made.created || task.workspace === null || task.unprepared) {
       const signal = new AbortController().signal;
       const problem = await runHook(ports, 'afterCreate', { task: task.id, lease, cwd: made.path, signal });
       if (problem) return { kind: 'workspace_failed', problem };

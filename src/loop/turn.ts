@@ -4,6 +4,7 @@
  * The coder works in its workspace. Every other role works on a throwaway export of the head, and the branch and the
  * workspace are compared afterwards: a critic that changed anything has produced an error, not a verdict.
  */
+import { createHash } from 'node:crypto';
 import type { TurnResult } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { TurnStatus } from '../core/event.ts';
@@ -13,7 +14,7 @@ import type { Task } from '../core/task.ts';
 import { criticReportSchema } from '../core/verdict.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
-import { processRecorder } from './command.ts';
+import { processRecorder, whyUnconfined } from './command.ts';
 import { contextsOf, criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
 import { runHook } from './hook.ts';
 import type { Ports } from './ports.ts';
@@ -31,7 +32,11 @@ export interface Supervision {
 }
 
 /** Everything the turn needs to be told, gathered before it counts as started. */
-export async function composePrompt(ports: Ports, task: Task, action: TurnAction): Promise<string> {
+export async function composePrompt(
+  ports: Ports,
+  task: Task,
+  action: TurnAction,
+): Promise<{ text: string } | Extract<Outcome, { kind: 'prompt_broken' }>> {
   const context = promptContext(
     action.prompt,
     task,
@@ -40,8 +45,18 @@ export async function composePrompt(ports: Ports, task: Task, action: TurnAction
     await promptInputs(ports, task, action),
     action.priorFailure,
   );
-  return ports.render(action.prompt, ports.settings.template(action.prompt), context);
+  const { prompt } = action;
+  const template = ports.settings.template(prompt);
+  try {
+    return { text: ports.render(prompt, template, context) };
+  } catch (problem) {
+    if (!(problem instanceof UserError)) throw problem;
+    return { kind: 'prompt_broken', prompt, problem: problem.message, digest: digestOf(template) };
+  }
 }
+
+export const digestOf = (template: string): string =>
+  createHash('sha256').update(template).digest('hex').slice(0, 16);
 
 export async function runTurn(
   ports: Ports,
@@ -119,6 +134,8 @@ export async function runTurn(
   }
 
   async function ask(cwd: string): Promise<TurnOutcome> {
+    const refused = whyUnconfined(ports);
+    if (refused) return ended('failed', 'sandbox_failed', refused);
     const policy = ports.settings.policy();
     const name = `${action.role}-${action.turn}-${action.sessionId.slice(0, 8)}`;
     await ports.writeText(ports.places.log(task.id, `${name}.prompt.md`), prompt);

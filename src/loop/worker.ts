@@ -273,10 +273,14 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
         await commitOutcome(held, stored, pending, neverStarted(action, decision.why));
         return null;
       }
-      const prompt = action.kind === 'turn' ? await composePrompt(ports, stored.task, action) : '';
+      const prompt = action.kind === 'turn' ? await composePrompt(ports, stored.task, action) : { text: '' };
+      if ('kind' in prompt) {
+        await commitOutcome(held, stored, pending, prompt);
+        return null;
+      }
       await store.startAction(held, pending.id, now);
       void supervise(run, 'spend');
-      const outcome = await performRun(held, stored.task, run, prompt);
+      const outcome = await performRun(held, stored.task, run, prompt.text);
       await commitOutcome(held, stored, pending, outcome);
       return null;
     } finally {

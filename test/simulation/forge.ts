@@ -184,8 +184,9 @@ export function simForge(world: World, policy: Policy): Forge {
       if (before[path] !== content && world.takenBack.has(content))
         world.violate(`landed ${path} as it was before a forced push took that out of trunk`);
     const red = world.redSince.get(candidate.headSha);
-    const { state, required } = world.checks.find((one) => one.headSha === candidate.headSha)!;
-    const counts = required || policy.merge.requiredChecks.includes('build');
+    const check = world.checks.find((one) => one.headSha === candidate.headSha);
+    const state = check?.state ?? 'pending';
+    const counts = check?.required || policy.merge.requiredChecks.includes('build');
     if (counts && (state === 'pending' || (red !== undefined && world.time.now() - red > GRACE_MS)))
       world.violate(`landed ${candidate.headSha} with a required check that is ${state}`);
     for (const { body, mayWrite, verdict, at, where } of world.remarks) {

@@ -48,6 +48,7 @@ export function startRunner(
   owner: string,
   mode: 'until_idle' | 'forever',
   agent: Agent = simAgent(world, temper),
+  adjust: (ports: Ports) => Ports = (ports) => ports,
 ): SimRunner {
   const { time, random } = world;
   let calls = 0;
@@ -140,7 +141,7 @@ export function startRunner(
       if (level === 'error') world.violate(`error logged: ${message} ${String(fields?.stack ?? '')}`);
     },
   };
-  const runner = createRunner(ports, '0');
+  const runner = createRunner(adjust(ports), '0');
   const done = runner.run(mode).catch((problem) => {
     if (!dead) world.violate(`the runner threw: ${String(problem?.stack ?? problem)}`);
     return null;

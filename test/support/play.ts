@@ -43,6 +43,8 @@ export interface World {
   criticsBusy: boolean;
   mergeFree: boolean;
   mergeBlocker: string | null;
+  unconfined: string | null;
+  promptChanged: boolean;
   change: Facts['change'];
   paused: string | null;
   stuck: string | null;
@@ -86,6 +88,8 @@ export class Play {
       criticsBusy: false,
       mergeFree: true,
       mergeBlocker: null,
+      unconfined: null,
+      promptChanged: false,
       change: { files: ['a.ts'], secrets: [] },
       paused: null,
       stuck: null,

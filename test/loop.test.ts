@@ -1,0 +1,128 @@
+/** The loop itself on virtual time, with one thing about its surroundings changed at a time. */
+import { describe, expect, test } from 'vitest';
+import type { LoopEvent } from '../src/core/event.ts';
+import type { Policy } from '../src/core/policy.ts';
+import { DEFAULT_PROMPTS } from '../src/core/prompts.ts';
+import { UserError } from '../src/errors.ts';
+import type { Ports } from '../src/loop/ports.ts';
+import { seeded } from './simulation/random.ts';
+import { startRunner } from './simulation/runner.ts';
+import { somePolicy } from './simulation/story.ts';
+import { createTimeline } from './simulation/time.ts';
+import { addIssue, createWorld, type World } from './simulation/world.ts';
+
+const NO_FAULTS = {
+  crashAtCall: null,
+  crashChance: 0,
+  failChance: 0,
+  loseAnswerChance: 0,
+  couldNotRun: 0,
+  flaky: 0,
+  deployFails: 0,
+};
+const WILLING = {
+  good: 1,
+  idle: 0,
+  shares: 0,
+  fails: 0,
+  hangs: 0,
+  approves: 1,
+  blocks: 0,
+  garbage: 0,
+  tokensPerStep: 1,
+};
+
+/** Plays one issue until `until` says that enough was seen. */
+async function play(
+  adjust: (ports: Ports, world: World) => Ports,
+  change: Partial<Policy> = {},
+  until: (events: LoopEvent[]) => boolean = (events) => types(events).includes('worktree_reaped'),
+): Promise<{ world: World; events: LoopEvent[]; policy: Policy }> {
+  const random = seeded(3);
+  const time = createTimeline(0);
+  const world = createWorld(time, random);
+  const base = somePolicy(random);
+  const policy: Policy = {
+    ...base,
+    critic: { ...base.critic, enabled: true },
+    merge: { ...base.merge, enabled: true, requiredChecks: [] },
+    budget: { usd: null, tokens: null, wallMs: null },
+    ...change,
+  };
+  addIssue(world, 1, 'Issue 1', 'It returns `1`.');
+  const { done, runner } = startRunner(
+    world,
+    policy,
+    WILLING,
+    NO_FAULTS,
+    'one',
+    'forever',
+    undefined,
+    (ports) => adjust(ports, world),
+  );
+  let finished = false;
+  void done.then(() => {
+    finished = true;
+  });
+  let seen = await world.store.events();
+  const watch = (): void => {
+    void world.store.events().then((events) => {
+      seen = events;
+      if (until(events)) runner.drain('seen enough');
+    });
+    if (!finished) time.after(5000, watch);
+  };
+  watch();
+  await time.play(() => finished, 3_600_000);
+  return { world, events: await world.store.events(), policy };
+}
+
+const types = (events: readonly LoopEvent[]): string[] => events.map((event) => event.type);
+
+describe('a template that fails when it is rendered', () => {
+  test('holds the task with the template’s name and the problem; mended, it goes on by itself', async () => {
+    let template = 'broken';
+    const { events, world } = await play(
+      (ports) => ({
+        ...ports,
+        settings: {
+          ...ports.settings,
+          template: (kind) => (kind === 'critic' ? template : DEFAULT_PROMPTS[kind]),
+        },
+        render: (kind, text, context) => {
+          if (text === 'broken')
+            throw new UserError(`The ${kind} prompt can't be rendered: unknown variable "x".`);
+          return ports.render(kind, text, context);
+        },
+      }),
+      {},
+      (seen) => {
+        if (types(seen).includes('prompt_broken')) template = 'mended';
+        return types(seen).includes('worktree_reaped');
+      },
+    );
+    const holds = events.flatMap((event) => (event.type === 'hold_set' ? [event.data] : []));
+    expect(holds[0]).toMatchObject({ reason: 'prompt_broken', until: null });
+    expect(holds[0]?.detail).toBe('The critic prompt can\'t be rendered: unknown variable "x".');
+    expect(types(events).filter((type) => type === 'prompt_broken')).toHaveLength(1);
+    expect(world.landings).toHaveLength(1);
+    expect(world.violations).toEqual([]);
+  });
+});
+
+describe('`sandbox: required` where there is none', () => {
+  test('runs no hook, no turn and no gate, and says why', async () => {
+    const { events, world } = await play(
+      (ports) => ports,
+      { sandbox: 'required' },
+      (seen) => types(seen).includes('hold_set'),
+    );
+    expect(events.find((event) => event.type === 'hold_set')?.data).toMatchObject({
+      reason: 'sandbox_unavailable',
+      detail: 'WORKFLOW.md says `sandbox: required`, and there is no sandbox here',
+    });
+    expect(types(events)).not.toContain('turn_started');
+    expect(types(events)).not.toContain('gate_completed');
+    expect(world.processes.size).toBe(0);
+  });
+});
