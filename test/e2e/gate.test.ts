@@ -147,13 +147,17 @@ test('the same candidate again is not tested again, and is when the commands cha
 
 test('a criterion’s command is red, then green; its result carries the criterion', async ({ world }) => {
   world.settings({ gate: 'none' });
-  world.script({
-    when: { role: 'coder', turn: 2 },
-    steps: [
-      { expectPrompt: { contains: ['./answer.sh', 'command not found'] } },
-      { shell: 'printf "#!/bin/sh\\necho 42\\n" > answer.sh; chmod +x answer.sh' },
-    ],
-  });
+  const criteria = [{ id: 'c1', met: 'met', evidence: './answer.sh' }];
+  world.script(
+    {
+      when: { role: 'coder', turn: 2 },
+      steps: [
+        { expectPrompt: { contains: ['./answer.sh', 'command not found'] } },
+        { shell: 'printf "#!/bin/sh\\necho 42\\n" > answer.sh; chmod +x answer.sh' },
+      ],
+    },
+    { when: { role: 'critic' }, steps: [{ answer: { verdict: 'APPROVE', criteria } }] },
+  );
   const body = '## Acceptance\n\n- [ ] It answers. \n  verify: ./answer.sh\n';
   const issue = await world.issue({ body });
   await world.settle();
