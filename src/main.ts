@@ -182,6 +182,7 @@ async function openTools(
   const { renderPrompt } = await import('./config/prompt.ts');
   const { openDialogue } = await import('./process/dialogue.ts');
   const { claudeAgent } = await import('./agent/claude/claude.ts');
+  const { codexAgent } = await import('./agent/codex/codex.ts');
   const { commandAgent } = await import('./agent/command.ts');
   const { scriptedAgent } = await import('./agent/scripted.ts');
 
@@ -190,6 +191,7 @@ async function openTools(
   const processes = hostProcesses();
   const agents = [
     claudeAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
+    codexAgent({ open: openDialogue, operator: process.env }),
     commandAgent(processes),
     scriptedAgent(processes),
   ];

@@ -195,7 +195,7 @@ export const OPERATIONS = {
     'Write WORKFLOW.md and .forge/ into this repository.',
     (z) =>
       z.object({
-        agent: z.enum(['claude', 'command', 'scripted']).default('command'),
+        agent: z.enum(['claude', 'codex', 'command', 'scripted']).default('command'),
         command: z.string().trim().min(1).optional(),
         script: z.string().trim().min(1).optional(),
         gate: z.array(z.string().trim().min(1)).optional(),

@@ -164,13 +164,14 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
     test('usage is told while the turn runs, as deltas under keys of their own that add up to the total', async () => {
       const acts: Act[] = [
         { usage: { input: 100, output: 10 } },
+        { shell: 'true' },
         { shell: WAIT_FOR_GO },
         { usage: { input: 150, output: 40, cacheRead: 7, cacheWrite: 3, reasoning: 2 } },
       ];
       const { hooks, reports } = watched();
       const turn = await turnOf(acts);
       const running = agent.run(turn, hooks);
-      await expect.poll(() => reports.length, { timeout: 20_000 }).toBe(1);
+      await expect.poll(() => reports.length, { timeout: 20_000 }).toBeGreaterThan(0);
       expect(reports[0]).toMatchObject({ input: 100, output: 10, cacheRead: 0, model: turn.policy.model });
       await writeFile(inWorkspace('go'), '');
       expect(await running).toMatchObject({ status: 'finished', usageKnown: true });
@@ -190,9 +191,14 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
           budget.abort();
         },
       });
-      const acts: Act[] = [{ usage: { output: 9_000 } }, { shell: WAIT_FOR_GO }, { shell: 'touch ran' }];
+      const acts: Act[] = [
+        { usage: { output: 9_000 } },
+        { shell: 'true' },
+        { shell: WAIT_FOR_GO },
+        { shell: 'touch ran' },
+      ];
       expect(await agent.run(await turnOf(acts), hooks)).toEqual({ status: 'cancelled', usageKnown: false });
-      expect(told).toMatchObject([{ output: 9_000 }]);
+      expect(sumOf(told, 'output')).toBe(9_000);
       expect(existsSync(inWorkspace('ran'))).toBe(false);
     });
 

@@ -7,7 +7,7 @@ import type { PromptKind } from '../core/event.ts';
 import { SEVERITIES } from '../core/findings.ts';
 import { type Labels, ROLES } from '../core/policy.ts';
 
-export const AGENT_KINDS = ['claude', 'command', 'scripted'] as const;
+export const AGENT_KINDS = ['claude', 'codex', 'command', 'scripted'] as const;
 
 /** States with a limit of their own. */
 export const LIMITED_STATES = ['running', 'revising'] as const;
@@ -248,7 +248,7 @@ export const workflowSchema = z
         kind: agentKeys.kind
           .default('command')
           .describe(
-            '`claude`: Claude, see docs/agents.md. `command`: any program. `scripted`: answers from a script file, for demos and tests.',
+            '`claude` and `codex`: see docs/agents.md. `command`: any program. `scripted`: answers from a script file, for demos and tests.',
           ),
         command: optional(
           agentKeys.command,

@@ -56,7 +56,8 @@ trust:
 `;
 
 function agentLine({ agentKind, agentCommand, agentScript }: TemplateChoices): string {
-  if (agentKind === 'claude') return '  # Sign-in, models and limits: docs/agents.md.\n  # model: sonnet';
+  if (agentKind === 'claude' || agentKind === 'codex')
+    return `  # Sign-in, models and limits: docs/agents.md.\n  # model: ${agentKind === 'claude' ? 'sonnet' : 'gpt-5.2-codex'}`;
   if (agentKind === 'scripted') {
     return agentScript
       ? `  script: ${JSON.stringify(agentScript)}`

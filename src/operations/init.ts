@@ -8,7 +8,7 @@ import { ForgeUnavailable, UserError } from '../errors.ts';
 import type { ForgeProblem } from '../forge/forge.ts';
 
 export interface InitChoices {
-  agent: 'claude' | 'command' | 'scripted';
+  agent: 'claude' | 'codex' | 'command' | 'scripted';
   command?: string | undefined;
   script?: string | undefined;
   gate?: string[] | undefined;

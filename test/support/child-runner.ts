@@ -3,6 +3,7 @@
  * held, and then lets it go or holds it for ever.
  */
 import { claudeAgent } from '../../src/agent/claude/claude.ts';
+import { codexAgent } from '../../src/agent/codex/codex.ts';
 import { commandAgent } from '../../src/agent/command.ts';
 import { scriptedAgent } from '../../src/agent/scripted.ts';
 import { openDialogue } from '../../src/process/dialogue.ts';
@@ -25,6 +26,7 @@ if ('launch' in job) {
     commandAgent(hostProcesses()),
     scriptedAgent(hostProcesses()),
     claudeAgent({ open: openDialogue, operator, now: Date.now, load: () => import(packagePath) }),
+    codexAgent({ open: openDialogue, operator, program: [process.execPath, packagePath] }),
   ];
   const agent = agents.find(({ kind }) => kind === job.agent);
   await agent?.run(job.turn, { signal, onHeld, onUsage() {}, onProgress() {} });

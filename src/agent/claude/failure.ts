@@ -1,5 +1,6 @@
 /** How a turn of Claude ended, from its result's fields; never from words that it may have read in a file. */
 import type { FailureCode } from '../agent.ts';
+import { codeOfStatus } from '../http-status.ts';
 import type { ResultMessage } from './message.ts';
 
 export interface Failure {
@@ -25,12 +26,3 @@ export function failureOf(result: ResultMessage, limitResetsAt: number | null): 
 }
 
 const OVERFLOW = ['prompt_too_long', 'blocking_limit', 'rapid_refill_breaker'];
-
-export function codeOfStatus(status: number): FailureCode {
-  if (status === 401 || status === 402 || status === 403) return 'auth';
-  if (status === 404) return 'model_unavailable';
-  if (status === 429) return 'rate_limit';
-  if (status === 408) return 'network';
-  if (status >= 500) return 'overload';
-  return 'invalid_request';
-}

@@ -109,7 +109,20 @@ export const responsesWire: Wire = {
             resets_at: Math.ceil(nowMs / 1000) + resetsInSeconds,
             resets_in_seconds: resetsInSeconds,
           };
-    return { status, headers, body: { error: { type, code: type, message, ...resets } } };
+    const limit: Record<string, string> =
+      resetsInSeconds === undefined
+        ? {}
+        : {
+            'x-codex-primary-used-percent': '100',
+            'x-codex-primary-window-minutes': '300',
+            'x-codex-primary-reset-at': String(Math.ceil(nowMs / 1000) + resetsInSeconds),
+            'x-codex-primary-reset-after-seconds': String(resetsInSeconds),
+          };
+    return {
+      status,
+      headers: { ...limit, ...headers },
+      body: { error: { type, code: type, message, ...resets } },
+    };
   },
 };
 

@@ -1,0 +1,9 @@
+import { CODEX_MODEL } from './codex.ts';
+import { realStory } from './story.ts';
+
+// Codex is signed in by a key in both: its limits tell their end in the answer's headers.
+realStory({
+  kind: 'codex',
+  model: CODEX_MODEL,
+  env: (llm) => ({ OPENAI_BASE_URL: `${llm.url}/v1`, OPENAI_API_KEY: 'sk-test' }),
+});

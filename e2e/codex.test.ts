@@ -1,0 +1,178 @@
+/** Real Codex against a scripted model: what is particular to it. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
+import { sumOf } from '../src/agent/contract.ts';
+import { criticReportSchema } from '../src/core/verdict.ts';
+import { agentStage } from '../test/support/agent-stage.ts';
+import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
+import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import { startRunner } from '../test/support/start-runner.ts';
+import { CODEX_MODEL, realCodex } from './codex.ts';
+
+const llm: { now: Llm } = { now: await startLlm({ rules: [] }) };
+let codex = realCodex(llm.now);
+const stage = agentStage({
+  get agent() {
+    return codex.agent;
+  },
+  performing: async () => ({ model: CODEX_MODEL }),
+});
+const { watched, inWorkspace, appeared } = stage;
+
+const scripted = async (scenario: Scenario, operator: Record<string, string> = {}): Promise<void> => {
+  await llm.now.close();
+  llm.now = await startLlm(scenario);
+  codex = realCodex(llm.now, operator);
+};
+const run = async (prompt: string, change: Partial<TurnRequest> = {}) => {
+  const watching = watched();
+  const turn = await stage.turnOf([], { ...change, prompt });
+  return { turn, result: await codex.agent.run(turn, watching.hooks), ...watching };
+};
+const replies = (...given: Scenario['rules'][number]['replies']): Scenario => ({
+  rules: [{ replies: given }],
+});
+
+beforeEach(() => scripted({ rules: [] }));
+afterEach(() => llm.now.close());
+
+const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
+const USED = { input: 11, output: 7, cacheRead: 5, reasoning: 2 };
+
+describe('what goes wrong is classified from fields', () => {
+  test.each([
+    ['MEET-401', 'auth'],
+    ['MEET-429', 'rate_limit'],
+    ['MEET-529', 'overload'],
+    ['MEET-400', 'invalid_request'],
+    ['MEET-DROP', 'network'],
+  ])('%s is %s', async (prompt, code) => {
+    await scripted(scenarioFile('failures'));
+    expect((await run(prompt)).result).toMatchObject({ status: 'failed', code, retryAt: null });
+  });
+
+  test('a used-up limit is a limit with the time it ends', async () => {
+    await scripted(scenarioFile('failures'));
+    const before = Date.now();
+    const { result } = await run('MEET-LIMIT');
+    expect(result).toMatchObject({ status: 'failed', code: 'usage_limit' });
+    expect((result as { retryAt: number }).retryAt - before).toBeGreaterThan(3_590_000);
+  });
+
+  test('the words of a limit, read from a file, are no limit', async () => {
+    await scripted(scenarioFile('failures'));
+    expect((await run('ECHO-LIMIT')).result).toMatchObject({ status: 'finished', text: 'read' });
+  });
+
+  test('a critic that says yes in prose has not answered', async () => {
+    await scripted(replies({ say: 'Looks good to me.', times: 'always' }));
+    expect((await run('Judge it.', CRITIC)).result).toMatchObject({
+      status: 'failed',
+      code: 'invalid_result',
+    });
+  });
+
+  test('without a credential nothing is started', async () => {
+    await scripted({ rules: [] }, { OPENAI_API_KEY: '' });
+    expect((await run('Go.')).result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+    expect(llm.now.journal).toEqual([]);
+  });
+});
+
+describe('what it may do', () => {
+  test('publishing is refused, and told; the turn goes on', async () => {
+    await scripted(
+      replies({ run: 'git push origin main; touch pushed' }, { run: 'touch worked' }, { say: 'ok' }),
+    );
+    const { result, told } = await run('Publish it.');
+    expect(result).toMatchObject({ status: 'finished', text: 'ok' });
+    expect(told.filter(({ kind }) => kind === 'refused')).toMatchObject([
+      { tool: 'shell', detail: expect.stringContaining('git push') },
+    ]);
+    expect(existsSync(inWorkspace('pushed'))).toBe(false);
+    expect(existsSync(inWorkspace('worked'))).toBe(true);
+  });
+
+  test('a critic writes nothing', async () => {
+    await scripted(replies({ run: 'touch ran' }, { answer: { verdict: 'APPROVE', findings: [] } }));
+    const { result } = await run('Judge it.', CRITIC);
+    expect(result).toMatchObject({ status: 'finished', structured: { verdict: 'APPROVE' } });
+    expect(existsSync(inWorkspace('ran'))).toBe(false);
+  });
+
+  test('it gets its own credential and nothing else of the operator’s, and calls nobody else', async () => {
+    await scripted(replies({ run: 'env > environment' }, { say: 'ok' }), { GITHUB_TOKEN: 'ghp_secret' });
+    const { turn } = await run('Look around.');
+    const environment = await readFile(inWorkspace('environment'), 'utf8');
+    expect(environment).not.toContain('ghp_secret');
+    expect(environment).toContain(`HOME=${turn.home}`);
+    expect(llm.now.journal[0]?.headers.authorization).toBe('Bearer sk-test');
+    expect(llm.now.others.filter((path) => !path.endsWith('/models'))).toEqual([]);
+  });
+});
+
+describe('a session and its account', () => {
+  const totals = (reports: readonly UsageReport[]) => ({
+    input: sumOf(reports, 'input'),
+    output: sumOf(reports, 'output'),
+    cacheRead: sumOf(reports, 'cacheRead'),
+    cacheWrite: sumOf(reports, 'cacheWrite'),
+    reasoning: sumOf(reports, 'reasoning'),
+  });
+
+  test('a resumed turn has the same thread, the same bytes before, and tells its own usage only', async () => {
+    await scripted(
+      replies(
+        { run: 'echo one', usage: USED },
+        { say: 'first', usage: USED },
+        { say: 'second', usage: USED },
+      ),
+    );
+    const first = await run('Begin.');
+    const second = await run('Go on.', { ...first.turn, resume: true, turn: 2 });
+    expect(second.result).toMatchObject({ status: 'finished', text: 'second' });
+    const [, before, after] = llm.now.journal.map(({ request }) => request);
+    expect(after?.session).toBe(before?.session);
+    const bytes = (request = after) => request?.segments.map(({ text }) => text).join('') ?? '';
+    expect(bytes(after).startsWith(bytes(before).slice(0, -1))).toBe(true);
+    expect(totals(second.reports)).toEqual({
+      input: 11,
+      output: 7,
+      cacheRead: 5,
+      cacheWrite: 0,
+      reasoning: 2,
+    });
+    expect(totals([...first.reports, ...second.reports])).toEqual(llm.now.told());
+  });
+
+  test('over a stream that breaks off and is asked for again', async () => {
+    await scripted(
+      replies({ say: 'x'.repeat(30_000), drop: 'middle', usage: USED }, { say: 'whole', usage: USED }),
+    );
+    const { result, reports } = await run('Begin.');
+    expect(result).toMatchObject({ status: 'finished', text: 'whole' });
+    expect(totals(reports)).toEqual(llm.now.told());
+  });
+
+  test('over a runner that is killed in the middle of a tool, and the turn that takes over', async () => {
+    await scripted(
+      replies(
+        { run: 'true', usage: USED },
+        { run: 'touch halfway; until [ -e go ]; do sleep 0.02; done', usage: {} },
+        { say: 'finished', usage: USED },
+      ),
+    );
+    const turn = await stage.turnOf([], { prompt: 'Begin.' });
+    const runner = await startRunner({ ...codex.runner, release: true, agent: 'codex', turn });
+    await appeared('halfway');
+    runner.kill();
+    await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
+    expect(await codex.agent.probeSession(turn)).toBe('resumable');
+    // The dead runner recorded nothing; the turn that takes over has its number.
+    const next = await run('You were interrupted.', { ...turn, resume: true });
+    expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
+    expect(totals(next.reports)).toEqual(llm.now.told());
+  });
+});

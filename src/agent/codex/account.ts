@@ -1,0 +1,88 @@
+/**
+ * What a turn of Codex used.
+ *
+ * Codex tells running totals of a thread, which go on over turns and processes: told are the steps between them, under
+ * keys that name the total reached, so a step that was told before counts once. A turn that died is taken up from
+ * the thread's own record, which has every total. Subagents are threads of their own, and are told like it.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Usage, UsageReport } from '../agent.ts';
+import { costOf, LIST_PRICES } from '../prices.ts';
+
+const count = z.number().nonnegative().catch(0);
+
+export const tokenTotal = z.object({
+  inputTokens: count,
+  cachedInputTokens: count,
+  cacheWriteInputTokens: count.default(0),
+  outputTokens: count,
+  reasoningOutputTokens: count,
+});
+export type TokenTotal = z.output<typeof tokenTotal>;
+
+const totals = z.record(z.string(), tokenTotal);
+const ledgerFile = z.object({ turn: z.int(), before: totals, after: totals });
+
+export interface CodexAccount {
+  see(thread: string, total: TokenTotal): void;
+  /** After the process has ended. */
+  settle(): Promise<void>;
+}
+
+const NOTHING: TokenTotal = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  outputTokens: 0,
+  reasoningOutputTokens: 0,
+};
+
+export async function codexAccount(
+  session: { sessionDir: string; turn: number },
+  model: () => string,
+  report: (delta: UsageReport) => void,
+): Promise<CodexAccount> {
+  const path = join(session.sessionDir, 'codex-usage.json');
+  const { data } = ledgerFile.safeParse(
+    await readFile(path, 'utf8')
+      .then(JSON.parse)
+      .catch(() => null),
+  );
+  // A turn that died is run again under its own number, and begins where it began.
+  const before = data ? (data.turn === session.turn ? data.before : data.after) : {};
+  const now: Record<string, TokenTotal> = { ...before };
+  await write();
+
+  return {
+    see(thread, total) {
+      const told = now[thread] ?? NOTHING;
+      const step = usageOf(total, told);
+      if (Object.values(step).every((tokens) => tokens <= 0)) return;
+      now[thread] = total;
+      const key = `${thread}:${total.inputTokens}+${total.outputTokens}`;
+      report({ key, model: model(), ...step, costUsd: costOf(LIST_PRICES, model(), step) });
+    },
+    settle: write,
+  };
+
+  function write(): Promise<void> {
+    return writeFile(path, JSON.stringify({ turn: session.turn, before, after: now }));
+  }
+}
+
+/** Codex counts what was read from the cache as input, and reasoning as output. */
+function usageOf(total: TokenTotal, told: TokenTotal): Usage {
+  const step = (kind: keyof TokenTotal): number => Math.max(0, total[kind] - told[kind]);
+  const cacheRead = step('cachedInputTokens');
+  const cacheWrite = step('cacheWriteInputTokens');
+  const reasoning = step('reasoningOutputTokens');
+  return {
+    input: Math.max(0, step('inputTokens') - cacheRead - cacheWrite),
+    output: Math.max(0, step('outputTokens') - reasoning),
+    cacheRead,
+    cacheWrite,
+    reasoning,
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * Codex, through `codex app-server`.
+ *
+ * One turn is one process of the server, born held and killed with all it started. The thread is Codex's own; its id is
+ * written down before the first token, its record lives in the session's directory, and the same thread is resumed.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { OpenDialogue } from '../../process/dialogue.ts';
+import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import { preparePlaces, turnEnvironment } from '../turn-place.ts';
+import { stopTurn } from '../turn-stop.ts';
+import { codexAccount } from './account.ts';
+import { type Ending, talk } from './conversation.ts';
+import { failureOf } from './failure.ts';
+import {
+  configFile,
+  type Environment,
+  findCodex,
+  findKey,
+  NOT_INSTALLED,
+  NOT_SIGNED_IN,
+} from './settings.ts';
+import { codexHome, probeThread, recordedTotals } from './thread.ts';
+
+export interface CodexParts {
+  open: OpenDialogue;
+  /** The operator's environment, where program and credential are looked for. */
+  operator: Environment;
+  /** Its argv; found by itself when not given. */
+  program?: readonly string[];
+}
+
+export function codexAgent({ open, operator, program }: CodexParts): Agent {
+  const find = async () => program ?? (await findCodex(operator));
+  return {
+    kind: 'codex',
+
+    async run(turn, hooks) {
+      try {
+        if (hooks.signal.aborted) return { status: 'cancelled', usageKnown: true };
+        await preparePlaces(turn);
+        if (turn.resume && (await probeThread(turn)) !== 'resumable')
+          return failed(
+            'session_lost',
+            `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no thread of it`,
+          );
+        const argv = await find();
+        if (!argv) return failed('could_not_start', NOT_INSTALLED);
+        const key = await findKey(operator);
+        if (!key) return failed('could_not_start', NOT_SIGNED_IN);
+        await mkdir(codexHome(turn.sessionDir), { recursive: true, mode: 0o700 });
+        await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), configFile(operator));
+        return await take(turn, hooks, open, [...argv, 'app-server'], key);
+      } catch (error) {
+        return failed('could_not_start', (error as Error).message);
+      }
+    },
+
+    probeSession: probeThread,
+
+    unavailable: async () =>
+      (await find()) === null ? NOT_INSTALLED : (await findKey(operator)) === null ? NOT_SIGNED_IN : null,
+  };
+}
+
+async function take(
+  turn: TurnRequest,
+  hooks: TurnHooks,
+  open: OpenDialogue,
+  argv: readonly string[],
+  key: string,
+): Promise<TurnResult> {
+  let model = turn.policy.model ?? 'unknown';
+  const account = await codexAccount(turn, () => model, hooks.onUsage);
+  for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
+  const child = open({
+    argv,
+    cwd: turn.cwd,
+    env: turnEnvironment(turn, { OPENAI_API_KEY: key, CODEX_HOME: codexHome(turn.sessionDir) }),
+    logPath: turn.logPath,
+    onHeld: hooks.onHeld,
+    onOutput: () => hooks.onProgress(),
+  });
+  const talking = talk(child, turn, hooks, account, (used) => {
+    model = used;
+  });
+  let cut = () => {};
+  const isCut = new Promise<null>((resolve) => {
+    cut = () => resolve(null);
+  });
+  const stop = stopTurn(turn, hooks, { ask: talking.interrupt, cut });
+  const ending = await Promise.race([talking.over, isCut]);
+  stop.disarm();
+  const refused = await child.begun.then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  const stderr = await child.end();
+  for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
+  await account.settle();
+  if (refused !== null) return failed('could_not_start', refused);
+  return stop.result(false) ?? resultOf(ending, turn, stderr, await child.exited);
+}
+
+function resultOf(
+  ending: Ending | null,
+  turn: TurnRequest,
+  stderr: string,
+  exit: { code: number | null; signal: string | null },
+): TurnResult {
+  if (ending === null || ending.status === null) {
+    const how = exit.signal ? `was killed by ${exit.signal}` : `exited with ${exit.code ?? 'no code'}`;
+    const words = (ending?.problem || stderr.trim().slice(-1000)) ?? 'it said nothing';
+    return failed('crashed', `Codex's program ${how} before its turn was over: ${words}`);
+  }
+  if (ending.status !== 'completed')
+    return {
+      status: 'failed',
+      ...failureOf(ending.error, ending.retried, ending.limitResetsAt),
+      usageKnown: true,
+    };
+  if (turn.outputSchema === undefined)
+    return { status: 'finished', text: ending.text, structured: null, usageKnown: true };
+  const structured = structureIn(ending.text);
+  if (structured !== null) return { status: 'finished', text: ending.text, structured, usageKnown: true };
+  const message = `the ${turn.role} ended its turn without the structured answer it was asked for`;
+  return { ...failed('invalid_result', message), usageKnown: true };
+}
+
+function structureIn(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const failed = (code: FailureCode, message: string): Extract<TurnResult, { status: 'failed' }> => ({
+  status: 'failed',
+  code,
+  message,
+  retryAt: null,
+  usageKnown: false,
+});

@@ -1,0 +1,74 @@
+/** What Codex is told besides the prompt: its provider and credential, and how far it may go. */
+import { access, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { delimiter, join } from 'node:path';
+import { z } from 'zod';
+import type { Role } from '../../core/policy.ts';
+
+export const CODEX_PACKAGE = '@openai/codex';
+export const CODEX_VERSION = '0.163.0';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const NOT_INSTALLED = `the agent \`codex\` needs ${CODEX_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${CODEX_PACKAGE}@${CODEX_VERSION}\` where you installed forge-loop (about 400 MB)`;
+export const NOT_SIGNED_IN =
+  'Codex is not signed in: set OPENAI_API_KEY in the environment of forge-loop, or run `codex login --with-api-key`';
+
+/** The program's argv: the package beside us, else the one on the PATH; null when there is neither. */
+export async function findCodex(operator: Environment): Promise<string[] | null> {
+  try {
+    return [process.execPath, createRequire(import.meta.url).resolve(`${CODEX_PACKAGE}/bin/codex.js`)];
+  } catch {
+    for (const folder of (operator.PATH ?? '').split(delimiter)) {
+      const path = join(folder, 'codex');
+      if (
+        folder !== '' &&
+        (await access(path).then(
+          () => true,
+          () => false,
+        ))
+      )
+        return [path];
+    }
+    return null;
+  }
+}
+
+const login = z.object({ OPENAI_API_KEY: z.string().min(1) });
+
+/** The one credential it gets; null when the operator has none. */
+export async function findKey(operator: Environment): Promise<string | null> {
+  if (operator.OPENAI_API_KEY) return operator.OPENAI_API_KEY;
+  const file = join(operator.CODEX_HOME || join(operator.HOME ?? '', '.codex'), 'auth.json');
+  const { data } = login.safeParse(
+    await readFile(file, 'utf8')
+      .then(JSON.parse)
+      .catch(() => null),
+  );
+  return data?.OPENAI_API_KEY ?? null;
+}
+
+/** The provider is spelled out: the built-in one tries websockets for seconds before it asks anything. */
+export function configFile(operator: Environment): string {
+  const url = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
+  return `model_provider = "forge"
+[model_providers.forge]
+name = "OpenAI"
+base_url = ${JSON.stringify(url)}
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+request_max_retries = 2
+stream_max_retries = 2
+[features]
+plugins = false
+`;
+}
+
+/**
+ * A coder asks before every command that is not plainly harmless, and is answered by rule; its own sandbox would make
+ * the workspace's .git unwritable, and confining is the loop's. Everybody else can only read.
+ */
+export const permissions = (role: Role) =>
+  role === 'coder'
+    ? ({ approvalPolicy: 'untrusted', sandbox: 'danger-full-access' } as const)
+    : ({ approvalPolicy: 'never', sandbox: 'read-only' } as const);

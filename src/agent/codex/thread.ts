@@ -1,0 +1,100 @@
+/**
+ * The thread that is our session. Codex chooses its id, which we write down before the first token is spent; its own
+ * record of it is a file under CODEX_HOME, a JSON object per line.
+ */
+import { createReadStream } from 'node:fs';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import type { SessionProbe } from '../agent.ts';
+import { type TokenTotal, tokenTotal } from './account.ts';
+
+export const codexHome = (sessionDir: string): string => join(sessionDir, 'codex');
+
+const threadFile = z.object({ thread: z.string().min(1) });
+const pathOf = (sessionDir: string): string => join(sessionDir, 'codex-thread.json');
+
+export async function readThread(sessionDir: string): Promise<string | null> {
+  const { data } = threadFile.safeParse(
+    await readFile(pathOf(sessionDir), 'utf8')
+      .then(JSON.parse)
+      .catch(() => null),
+  );
+  return data?.thread ?? null;
+}
+
+export const writeThread = (sessionDir: string, thread: string): Promise<void> =>
+  writeFile(pathOf(sessionDir), JSON.stringify({ thread }));
+
+export async function probeThread({ sessionDir }: { sessionDir: string }): Promise<SessionProbe> {
+  if (!(await stat(sessionDir).catch(() => null))) return 'lost';
+  const thread = await readThread(sessionDir);
+  const record = thread && (await recordsOf(sessionDir)).find((path) => path.includes(thread));
+  if (!record) return 'empty';
+  for await (const line of linesOf(record))
+    if (line.includes('"type":"user_message"') || isPrompt(line)) return 'resumable';
+  return 'empty';
+}
+
+const isPrompt = (line: string): boolean => line.includes('"role":"user"') && line.includes('"user.text"');
+
+const tokenCount = z.object({
+  payload: z.object({
+    type: z.literal('token_count'),
+    info: z.object({
+      total_token_usage: z.object({
+        input_tokens: z.number(),
+        cached_input_tokens: z.number(),
+        cache_write_input_tokens: z.number().default(0),
+        output_tokens: z.number(),
+        reasoning_output_tokens: z.number(),
+      }),
+    }),
+  }),
+});
+
+/** Every total the session's threads have reached, in order. */
+export async function recordedTotals(sessionDir: string): Promise<{ thread: string; total: TokenTotal }[]> {
+  const found: { thread: string; total: TokenTotal }[] = [];
+  for (const path of await recordsOf(sessionDir)) {
+    const thread = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(path)?.[1];
+    if (!thread) continue;
+    for await (const line of linesOf(path)) {
+      if (!line.includes('"token_count"')) continue;
+      const { data } = tokenCount.safeParse(parsed(line));
+      const used = data?.payload.info.total_token_usage;
+      if (!used) continue;
+      const total = tokenTotal.parse({
+        inputTokens: used.input_tokens,
+        cachedInputTokens: used.cached_input_tokens,
+        cacheWriteInputTokens: used.cache_write_input_tokens,
+        outputTokens: used.output_tokens,
+        reasoningOutputTokens: used.reasoning_output_tokens,
+      });
+      found.push({ thread, total });
+    }
+  }
+  return found;
+}
+
+async function recordsOf(sessionDir: string): Promise<string[]> {
+  const folder = join(codexHome(sessionDir), 'sessions');
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  return names
+    .filter((name) => name.endsWith('.jsonl'))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+const linesOf = (path: string) =>
+  createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
+
+/** Half a line was left by a kill. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
