@@ -9,7 +9,7 @@ import type { Policy } from './core/policy.ts';
 import { isHeld, type Standing, schedule } from './core/schedule.ts';
 import { isEnded, type Task } from './core/task.ts';
 import { DEPLOY_ADVICE } from './core/words.ts';
-import { ConfigError } from './errors.ts';
+import { ConfigError, ForgeUnavailable } from './errors.ts';
 import type { Issue } from './forge/forge.ts';
 import { type Store, taskLease } from './store/store.ts';
 import { iso, ownedKeys, runners } from './view.ts';
@@ -33,7 +33,7 @@ export async function why(context: Context, only: number | null): Promise<Why> {
   const { policy } = settings;
   const store = await context.reading();
   const tasks = store ? (await store.tasks()).map(({ task }) => task) : [];
-  const issues = await openIssues(context);
+  const { issues, silent } = await openIssues(context);
   const forced = new Set<number>();
   for (const { number } of issues) {
     const last = latest(tasks, number);
@@ -57,17 +57,22 @@ export async function why(context: Context, only: number | null): Promise<Why> {
       lines.push(await taskLine(context, store, task, tasks, policy));
   }
   return {
-    loop: await loopReasons(context, store, problem, lines.length > 0),
+    loop: [
+      ...(silent === null ? [] : [`the forge can't be asked: ${silent}`]),
+      ...(await loopReasons(context, store, problem, lines.length > 0)),
+    ],
     issues: only === null ? lines : await onlyLine(context, lines, only, tasks),
   };
 }
 
-async function openIssues(context: Context): Promise<Issue[]> {
+/** `silent`: why the forge gives no answer. What is known of the tasks is still worth saying then. */
+async function openIssues(context: Context): Promise<{ issues: Issue[]; silent: string | null }> {
   try {
-    return await (await context.forge()).openIssues();
+    return { issues: await (await context.forge()).openIssues(), silent: null };
   } catch (error) {
-    // Already said about the loop; what is known of the tasks is still worth saying.
-    if (error instanceof ConfigError) return [];
+    // Already said about the loop.
+    if (error instanceof ConfigError) return { issues: [], silent: null };
+    if (error instanceof ForgeUnavailable) return { issues: [], silent: error.message };
     throw error;
   }
 }

@@ -126,6 +126,10 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       );
     case 'process_stopped':
       return `stopped process ${happened.data.pid}: ${happened.data.why}`;
+    case 'forge_unavailable':
+      return paint.yellow(`waits: ${happened.data.problem}`);
+    case 'forge_answers':
+      return 'the forge answers again';
     case 'loop_failed':
       return paint.red(`${happened.data.where}: ${happened.data.problem}`);
     default:

@@ -204,6 +204,9 @@ interface LoopEvents {
   config_reloaded: { path: string };
   config_invalid: { path: string; problem: string };
   process_stopped: { pid: number; why: string };
+  /** It can't be asked now: an outage, a limit (`until` is when it ends, if that is known), a token that expired. */
+  forge_unavailable: { problem: string; until: number | null };
+  forge_answers: Record<string, never>;
   loop_failed: { where: string; problem: string };
 }
 

@@ -80,6 +80,8 @@ export interface Forge {
   trunk(): Promise<{ branch: string; sha: string }>;
   /** Publishes `sha` as the branch's head, only if the branch is still at `expected` (null: does not exist). */
   push(branch: string, sha: string, expected: string | null): Promise<'pushed' | 'moved'>;
+  /** Shows people that the gate passed for this commit, where the forge has a place for it. */
+  showVerified?(sha: string): Promise<void>;
   branchHead(branch: string): Promise<Checkpoint | null>;
   deleteBranch(branch: string): Promise<void>;
   ensurePull(pull: {

@@ -68,8 +68,12 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       return DONE;
     }
     case 'push': {
-      if ((await forge.push(task.branch, action.sha, action.expected)) === 'pushed')
+      if ((await forge.push(task.branch, action.sha, action.expected)) === 'pushed') {
+        const { head, gate } = task;
+        const isVerified = head?.sha === action.sha && gate?.tree === head.tree && gate.outcome === 'pass';
+        if (isVerified) await forge.showVerified?.(action.sha);
         return { kind: 'pushed' };
+      }
       const theirs = await forge.branchHead(task.branch);
       if (!theirs) return { kind: 'pushed' };
       return { kind: 'moved', sha: theirs.sha };

@@ -62,6 +62,8 @@ export function createRunner(ports: Ports, version: string): Runner {
   let progress = 0;
   let lastRenewal = clock.monotonic();
   let lastSeq = 0;
+  /** There may be work that nobody can see now. */
+  let isForgeSilent = false;
 
   const driver: Driver = {
     ports,
@@ -130,10 +132,30 @@ export function createRunner(ports: Ports, version: string): Runner {
         ports.timing.leaseTtlMs,
         ports.isOwnerDead,
       );
-      if (intake) await takeIn(intake);
+      if (intake) await askForge(intake);
       await guarded('deploy', deploy);
     }
     for (const { task } of await store.tasks({ live: true })) worker(task.id).wake();
+  }
+
+  /** A forge that can't be asked holds up new work only; it is said once, and once more when it answers again. */
+  async function askForge(lease: Lease): Promise<void> {
+    try {
+      await takeIn(lease);
+    } catch (problem) {
+      if (!(problem instanceof ForgeUnavailable)) throw problem;
+      if (!isForgeSilent)
+        await note(event('forge_unavailable', { problem: problem.message, until: problem.retryAt }));
+      isForgeSilent = true;
+      ports.log('warn', problem.message, {});
+      return;
+    }
+    if (isForgeSilent) await note(event('forge_answers', {}));
+    isForgeSilent = false;
+  }
+
+  async function note(one: ReturnType<typeof event>): Promise<void> {
+    await store.record({ events: [one], at: clock.now() });
   }
 
   async function takeIn(lease: Lease): Promise<void> {
@@ -278,6 +300,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   async function isIdle(): Promise<boolean> {
+    if (isForgeSilent) return false;
     if (anyBusy() || (await store.pendingActions(null)).length > 0) return false;
     if (pausedBy) return true;
     if (await deployer.isDue()) return false;

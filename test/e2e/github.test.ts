@@ -1,6 +1,7 @@
 /** The whole path on GitHub: the real program, real pushes over HTTP, and people who do what people do. */
 import { describe, expect } from 'vitest';
 import { test } from '../support/e2e/on-github.ts';
+import { LIMITS } from '../support/github/faults.ts';
 
 const changes = (message: string) => ({
   answer: {
@@ -36,7 +37,10 @@ test('ready → work tree → pull request → CI red → same session → chang
   expect(pull!.pull!.threads.map((thread) => thread.path)).toEqual(['done-1.txt']);
   expect(on.row(issue)).toMatchObject({ state: 'closed', labels: ['loop:merged'] });
   expect(on.github.world.statuses.map(({ context, state }) => `${context} ${state}`)).toEqual([
+    'forge-loop/gate success',
+    'forge-loop/gate success',
     'forge-loop/critic failure',
+    'forge-loop/gate success',
     'forge-loop/critic success',
   ]);
   const branches = await on.ada.git(world.root, 'ls-remote', '--heads', 'origin');
@@ -55,14 +59,14 @@ test('ready → work tree → pull request → CI red → same session → chang
       "POST /issues/N/labels": 2,
       "POST /pulls": 1,
       "POST /pulls/N/reviews": 2,
-      "POST /statuses/SHA": 2,
+      "POST /statuses/SHA": 5,
       "PUT /pulls/N/merge": 1,
     }
   `);
   const charged = on.github.requests.filter(
     ({ path, status, user }) => user === 'loop-bot' && !path.startsWith('git ') && status !== 304,
   );
-  expect(charged.length).toBeLessThan(60);
+  expect(charged.length).toBeLessThan(90);
 });
 
 describe('people', () => {
@@ -179,6 +183,22 @@ test('init makes the labels, doctor and run name what is missing before anything
   expect((await world.cli('run', '--until-idle')).stderr).toContain('does not accept the token');
   delete world.env.LOOP_TOKEN;
   expect((await world.cli('doctor')).stdout).toContain('There is no token');
+});
+
+test('a limit is waited out in sight of everybody, and costs no turn', async ({ world, on }) => {
+  const issue = await on.issue('Write the file');
+  const runner = world.run();
+  await world.event('runner_started');
+  on.github.faults.add({ method: 'GET', path: /\/issues\?/, how: LIMITS.secondary(4) });
+  const { data } = await world.event('forge_unavailable');
+  expect(data.problem).toContain('rate limit');
+  expect(data.until).not.toBeNull();
+  await on.ready(issue);
+  const task = await world.state(issue, 'merged');
+  await world.event('forge_answers');
+  runner.send('SIGTERM');
+  await world.finished(runner);
+  expect(task.turns).toBe(1);
 });
 
 test('two runners share a repository: each issue is worked on once', async ({ world, on }) => {

@@ -99,6 +99,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
   const issues = openIssues(place, labels, openReadiness(place, labels, roles, options.trusted));
   const comments = openComments(place);
   const pulls = openPulls(place, issues, comments, options.drafts);
+  const statuses = openStatuses(place);
   const landing = openLanding(place, pulls, exclusively);
   const remarks = openRemarks({ place, pulls, issues, comments, roles });
   const existing = async (number: number): Promise<Issue> => {
@@ -135,6 +136,8 @@ export function githubForge(options: GitHubOptions): GitHubForge {
       if (branch === (await trunkBranch())) throw new Error(`${branch} is trunk: only a merge moves it`);
       return remote.push(branch, sha, expected);
     },
+    showVerified: (sha) =>
+      statuses.set(sha, 'forge-loop/gate', { state: 'success', description: 'The gate passed' }),
     branchHead: remote.head,
     deleteBranch: async (branch) => {
       const head = await remote.headNow(branch);
@@ -146,7 +149,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     ensurePull: pulls.ensurePull,
     pull: pulls.pull,
     updatePull: pulls.updatePull,
-    postReview: openReviews(place, pulls, comments, openStatuses(place)).postReview,
+    postReview: openReviews(place, pulls, comments, statuses).postReview,
     closePull: pulls.closePull,
     ...remarks,
     buildCandidate: landing.buildCandidate,
