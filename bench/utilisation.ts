@@ -70,6 +70,7 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     approves: 1,
     blocks: 0,
     garbage: 0,
+    lies: 0,
     tokensPerStep: 1,
   };
   const inner = simAgent(world, temper);

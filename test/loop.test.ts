@@ -29,6 +29,7 @@ const WILLING = {
   approves: 1,
   blocks: 0,
   garbage: 0,
+  lies: 0,
   tokensPerStep: 1,
 };
 

@@ -65,6 +65,13 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       const { finding, status, by } = happened.data;
       return `${by}: finding ${finding} ${status === 'open' ? 'is open again' : 'stays as it is'}`;
     }
+    case 'change_inspected': {
+      const { grave, sentBack } = happened.data;
+      if (grave.length === 0) return null;
+      return paint.yellow(
+        `touches what it may not touch: ${sentBack ? 'asked to take it back' : 'a person decides'}`,
+      );
+    }
     case 'critic_failed':
       return paint.yellow(`no usable report: ${happened.data.problem}`);
     case 'work_updated':

@@ -37,6 +37,8 @@ export type Effect =
       body: string;
       comments: { file: string | null; line: number | null; body: string }[];
     }
+  /** Looks at the change by rule; writes nothing outside. */
+  | { kind: 'inspect'; headSha: string; baseSha: string }
   | { kind: 'build_candidate'; headSha: string }
   | { kind: 'land'; permit: MergePermit }
   | { kind: 'close_pull'; pull: number; comment: string }

@@ -9,8 +9,11 @@ import {
   type Play,
   problem,
   revising,
+  running,
 } from '../../test/support/play.ts';
+import type { PolicyChange } from '../../test/support/policy.ts';
 import { MAX_CRITIC_BACKOFFS } from './decision.ts';
+import type { NewFinding } from './findings.ts';
 
 const ended = (play: Play) => [play.task.state, play.task.reason];
 const critics = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'critic');
@@ -441,5 +444,134 @@ describe('earlier findings', () => {
     patient.worked('c2').critic({ verdict: 'REQUEST_CHANGES', earlier: no });
     patient.worked('c3').critic({ verdict: 'APPROVE', earlier: no });
     expect(ended(patient)).toEqual(['abandoned', 'finding_stuck']);
+  });
+});
+
+describe('what the rules find before the critic is paid', () => {
+  const tampering: NewFinding = {
+    severity: 'sev1',
+    category: 'gate_tampering',
+    file: 'ci/test.sh',
+    line: null,
+    message: 'The verification rests on ci/test.sh: a gate command names it.',
+    scenario: null,
+    suggestion: null,
+    context: 'blob-1',
+  };
+  const tampered = (change: PolicyChange = {}) => {
+    const play = running(change);
+    play.world.rules = [tampering];
+    return play.worked('c1');
+  };
+
+  test('each head is looked at once, and a clean one goes on to the critic', () => {
+    const play = awaiting();
+    expect(play.actionsOf('inspect')).toEqual([{ kind: 'inspect', headSha: 'c1', baseSha: 'base' }]);
+    expect(play.of('change_inspected')).toEqual([{ headSha: 'c1', open: [], grave: [], sentBack: false }]);
+    expect(play.critic(changes()).worked('c2').actionsOf('inspect')).toHaveLength(2);
+  });
+
+  test('a grave one goes back to the coder without a critic, and is resolved when it is gone', () => {
+    const play = tampered();
+    expect(critics(play)).toEqual([]);
+    expect(play.task).toMatchObject({
+      state: 'revising',
+      sentBack: true,
+      criticRounds: 0,
+      changeRequests: 0,
+    });
+    expect(play.task.feedback[0]).toMatchObject({
+      kind: 'rule',
+      text: expect.stringContaining('ci/test.sh'),
+    });
+    expect(play.run()).toMatchObject({ role: 'coder', turn: 2, prompt: 'revise' });
+    play.world.rules = [];
+    play.worked('c2');
+    expect(play.findings).toMatchObject([
+      { source: 'rule', status: 'resolved', history: [{}, { by: 'rules' }] },
+    ]);
+    expect(play.run()).toMatchObject({ role: 'critic' });
+  });
+
+  test('the second time a person decides: no third turn, no critic', () => {
+    const play = tampered().worked('c2');
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'protected_paths' },
+      turns: 2,
+    });
+    expect(critics(play)).toEqual([]);
+    expect(play.wait(8 * 3_600_000).task.hold).not.toBeNull();
+  });
+
+  test('so too when the coder changes nothing', () => {
+    const play = tampered().turn().checkpoint('c1');
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'protected_paths' } });
+  });
+
+  test('their approval of that head ends it and merges, findings and all', () => {
+    const play = tampered().worked('c2').ask('approve');
+    expect(play.task).toMatchObject({ state: 'merging', hold: null, verdict: { by: 'ann' } });
+    play.world.change = { files: ['ci/test.sh'], secrets: [], guarded: ['ci/test.sh'] };
+    play.candidate().gate('pass');
+    expect(play.actionsOf('land')).toHaveLength(1);
+  });
+
+  test('an approval on the pull request does the same, one of another head does not', () => {
+    const play = tampered().worked('c2');
+    const pull = play.world.pull!;
+    play.change({ pull: { ...pull, approvals: [{ headSha: 'c1', by: 'bob' }] } });
+    expect(play.task.hold).not.toBeNull();
+    play.change({ pull: { ...pull, approvals: [{ headSha: 'c2', by: 'bob' }] } });
+    expect(play.task).toMatchObject({ state: 'merging', verdict: { by: 'bob', headSha: 'c2' } });
+  });
+
+  test('a decision to leave it lets the critic judge, but merges nothing by itself', () => {
+    const play = tampered().worked('c2').ask('wontfix', 'ann', { finding: 't1.1', why: 'wanted' });
+    expect(play.run()).toMatchObject({ role: 'critic' });
+    play.world.change = { files: ['ci/test.sh'], secrets: [], guarded: ['ci/test.sh'] };
+    play.critic(APPROVE).candidate().gate('pass');
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'protected_paths' } });
+    expect(play.actionsOf('land')).toEqual([]);
+    const approvals = [{ headSha: 'c2', by: 'ann' }];
+    play.change({ pull: { ...play.world.pull!, approvals } }).candidate();
+    expect(play.actionsOf('land')).toHaveLength(1);
+  });
+
+  test('what was left is grave again when the file is changed once more', () => {
+    const play = tampered().worked('c2').ask('wontfix', 'ann', { finding: 't1.1', why: 'wanted' });
+    play.world.rules = [{ ...tampering, context: 'blob-2' }];
+    play.critic(changes()).worked('c3');
+    expect(play.findings[0]).toMatchObject({ id: 't1.1', status: 'open' });
+    expect(play.task.hold?.reason).toBe('protected_paths');
+  });
+
+  test('one that is not grave is told to the critic, and an approval beside it asks for changes', () => {
+    const play = running();
+    play.world.rules = [
+      { ...tampering, severity: 'sev2', category: 'tests', message: 'Tests were deleted.' },
+    ];
+    play.worked('c1').critic(APPROVE);
+    expect(play.task.verdict?.verdict).toBe('REQUEST_CHANGES');
+    expect(play.task.feedback[0]?.text).toContain('Tests were deleted.');
+  });
+
+  test('with the critic switched off it is the same', () => {
+    const play = tampered({ critic: { enabled: false } }).worked('c2');
+    expect(play.task.hold?.reason).toBe('protected_paths');
+    expect(play.ask('approve').task.state).toBe('merging');
+  });
+
+  test('a person who pushes a head without it is heard', () => {
+    const play = tampered().worked('c2');
+    play.world.rules = [];
+    play.change({ branch: { sha: 'p1', tree: 'tree-p1' } }).gate('pass');
+    expect(play.task.hold).toBeNull();
+    expect(play.run()).toMatchObject({ role: 'critic' });
+  });
+
+  test('the row is the fold of the events', () => {
+    const play = tampered().worked('c2').ask('approve');
+    expect(play.fold()).toEqual(play.task);
   });
 });

@@ -26,7 +26,7 @@ describe('the merge gate', () => {
       bodyHash: 'body-1',
       branchSha: 'c1',
       openFindings: [],
-      change: { files: ['a.ts'], secrets: [] },
+      change: { files: ['a.ts'], secrets: [], guarded: [] },
       checks: [{ name: 'build', state: 'green' }],
       objections: [],
     };
@@ -166,17 +166,22 @@ describe('the merge gate', () => {
     [
       'a protected path is touched',
       PROTECTED,
-      ({ facts }) => (facts.change = { files: ['ci.yml'], secrets: [] }),
+      ({ facts }) => (facts.change = { files: ['ci.yml'], secrets: [], guarded: [] }),
+    ],
+    [
+      'what the gate rests on is touched',
+      PROTECTED,
+      ({ facts }) => (facts.change = { files: ['Makefile'], secrets: [], guarded: ['Makefile'] }),
     ],
     [
       'a secret is in it',
       SECRETS,
-      ({ facts }) => (facts.change = { files: ['a.ts'], secrets: ['a.ts: a key'] }),
+      ({ facts }) => (facts.change = { files: ['a.ts'], secrets: ['a.ts: a key'], guarded: [] }),
     ],
     [
       'it changes nothing',
       'it changes something',
-      ({ facts }) => (facts.change = { files: [], secrets: [] }),
+      ({ facts }) => (facts.change = { files: [], secrets: [], guarded: [] }),
     ],
     ['there is no pull request', 'a pull request exists', ({ task }) => (task.pull = null)],
   ];

@@ -80,8 +80,8 @@ function walker(seed: number) {
     if (rarely(0.02)) policy.gate.commands = pick([[], ['npm test'], ['npm test'], 'none' as const]);
     if (rarely(0.03))
       world.change = pick([
-        { files: ['a.ts'], secrets: [] },
-        { files: ['WORKFLOW.md'], secrets: ['a key in b.ts'] },
+        { files: ['a.ts'], secrets: [], guarded: [] },
+        { files: ['WORKFLOW.md'], secrets: ['a key in b.ts'], guarded: [] },
       ]);
     if (rarely(0.05) && world.branch) flipCheck(world.branch.sha);
     if (rarely(0.03) && world.branch) {

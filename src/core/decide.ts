@@ -14,6 +14,7 @@ import {
   awaitGrant,
   type Decision,
   type Facts,
+  graveOf,
   hold,
   personPushed,
   rest,
@@ -151,7 +152,7 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
     return true;
   switch (held.reason) {
     case 'protected_paths':
-      return approvedAtHead(task) && isByPerson(task.verdict);
+      return isProtectionMoot(task, facts);
     case 'gate_empty':
       return policy.gate.commands === 'none' || policy.gate.commands.length > 0;
     case 'critic_unusable':
@@ -179,6 +180,13 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
     default:
       return false;
   }
+}
+
+/** A person approved this very head; or, before any critic judged it, decided to leave what the rules had found. */
+function isProtectionMoot(task: Task, facts: Facts): boolean {
+  if (approvalFor(task, facts) !== null) return true;
+  if (approvedAtHead(task)) return isByPerson(task.verdict);
+  return (task.inspected?.grave.length ?? 0) > 0 && graveOf(task, facts).length === 0;
 }
 
 /** Nobody's answer is no answer: what could not be asked has not changed. */

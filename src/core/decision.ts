@@ -39,7 +39,7 @@ export interface Facts {
   criticSlot: boolean;
   mergeFree: boolean;
   /** What the candidate would bring to trunk; empty until one is built. */
-  change: { files: readonly string[]; secrets: readonly string[] };
+  change: TouchedChange;
   /** Why a merge could not land now, such as a dirty checkout. */
   mergeBlocker: string | null;
   /** Why nothing may be run here: a sandbox is required and there is none. */
@@ -55,6 +55,13 @@ export interface Facts {
   /** Randomness, passed in. */
   newSessionId: string;
   jitter: number;
+}
+
+/** `guarded` are files that the gate itself rests on. */
+export interface TouchedChange {
+  files: readonly string[];
+  secrets: readonly string[];
+  guarded: readonly string[];
 }
 
 /** What a person asked; `finding` and `why` only where a finding is decided. */
@@ -180,6 +187,12 @@ export function approvalFor(task: Task, facts: Facts): { by: string } | null {
 
 export const approvedAtHead = (task: Task): boolean =>
   task.verdict?.verdict === 'APPROVE' && task.verdict.headSha === task.head?.sha;
+
+/** What the rules found at this head that no critic can outweigh and nobody has decided about. */
+export const graveOf = (task: Task, facts: Facts): Finding[] =>
+  facts.openFindings.filter(
+    ({ id }) => task.inspected?.headSha === task.head?.sha && task.inspected?.grave.includes(id),
+  );
 
 export const personPushed = (task: Task, facts: Facts): boolean =>
   task.state === 'awaiting_critic' && facts.branch !== null && facts.branch.sha !== task.pushedSha;

@@ -44,7 +44,7 @@ export type TurnStatus = 'finished' | 'failed' | 'interrupted' | 'cancelled' | '
 
 export type PromptKind = 'task' | 'continuation' | 'revise' | 'interrupted' | 'handover' | 'critic';
 
-export type FeedbackKind = 'critic' | 'conflict' | 'landed' | 'gate' | 'ci' | 'review' | 'contract';
+export type FeedbackKind = 'critic' | 'rule' | 'conflict' | 'landed' | 'gate' | 'ci' | 'review' | 'contract';
 
 export interface Feedback {
   kind: FeedbackKind;
@@ -129,6 +129,11 @@ interface TaskEvents {
     criteria: Judgement[];
   };
   critic_failed: { problem: string };
+  /**
+   * The rules looked at this head. `grave` are the findings that no critic can outweigh; `sentBack`: the coder is asked
+   * to take them back. That happens once; after that a person decides.
+   */
+  change_inspected: { headSha: string; open: string[]; grave: string[]; sentBack: boolean };
   /**
    * A person decided about a finding. `settles`: nothing else was asked for at this head, so that the critic is asked
    * anew instead of the coder.

@@ -171,7 +171,12 @@ describe('what a person decided to leave', () => {
   test('comes back when it is worse than they saw it', () => {
     const worse = found('one', { severity: 'sev1' });
     expect(judge([left], [worse], 2, [])).toMatchObject([
-      { status: 'open', severity: 'sev1', rounds: [1, 2], history: [{}, {}, { why: 'it is sev1 now' }] },
+      {
+        status: 'open',
+        severity: 'sev1',
+        rounds: [1, 2],
+        history: [{}, {}, { why: 'it is not what was decided about' }],
+      },
     ]);
     expect(leftByPerson([left], [worse])).toEqual([]);
   });

@@ -137,22 +137,28 @@ function next(finding: Finding, again: NewFinding | null, round: Round): Finding
     status === finding.status ? finding.history : [...finding.history, { status, by, at, sha, why }];
   if (again) {
     if (finding.status === 'wontfix' && !isWorse(again, finding)) return finding;
-    const rounds = [...finding.rounds, round.round];
-    const why = finding.status === 'wontfix' ? `it is ${again.severity} now` : 'it came back';
+    const rounds = withRound(finding, round);
+    const why = finding.status === 'wontfix' ? 'it is not what was decided about' : 'it came back';
     return { ...finding, ...again, rounds, status: 'open', history: change('open', why) };
   }
   if (finding.status !== 'open') return finding;
   const answer = round.answers?.find(({ id }) => isIdOf(id, finding));
   if (round.answers === null || answer?.addressed === 'yes')
     return { ...finding, status: 'resolved', history: change('resolved', answer?.why || null) };
-  return { ...finding, rounds: [...finding.rounds, round.round] };
+  return { ...finding, rounds: withRound(finding, round) };
 }
 
 const isIdOf = (said: string, finding: Finding): boolean =>
   finding.id === said || finding.id.endsWith(`.${said}`);
 
-const isWorse = (one: NewFinding, other: NewFinding): boolean =>
-  SEVERITIES.indexOf(one.severity) < SEVERITIES.indexOf(other.severity);
+/** Several looks may belong to one round. */
+const withRound = ({ rounds }: Finding, { round }: Round): number[] =>
+  rounds.at(-1) === round ? rounds : [...rounds, round];
+
+/** More severe; or, where a rule found it, about other content than a person decided on. */
+const isWorse = (again: NewFinding, before: Finding): boolean =>
+  SEVERITIES.indexOf(again.severity) < SEVERITIES.indexOf(before.severity) ||
+  (before.source === 'rule' && again.context !== before.context);
 
 /** Pairs of what is known and what was reported, the most alike first; each is paired at most once. */
 function matches(known: readonly Finding[], reported: readonly NewFinding[]): Map<Finding, NewFinding> {

@@ -1,6 +1,5 @@
 /** From a published head to trunk: verdict, revision, candidate, merge. */
 import { namesOf, requiredChecks } from './checks.ts';
-import { protectedAmong } from './danger.ts';
 import {
   approvalFor,
   approve,
@@ -9,6 +8,7 @@ import {
   type Facts,
   gateBroken,
   gateEmpty,
+  graveOf,
   hold,
   isGateEmpty,
   MAX_CRITIC_BACKOFFS,
@@ -22,9 +22,9 @@ import {
 import { abandon, finish } from './ending.ts';
 import { type Candidate, event, type NewEvent } from './event.ts';
 import { hear, objections } from './feedback.ts';
-import { isStuck } from './findings.ts';
+import { type Finding, isStuck } from './findings.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
-import { mergeGate } from './merge.ts';
+import { mergeGate, touchedBy } from './merge.ts';
 import type { Policy } from './policy.ts';
 import { gateFailureText } from './prompts.ts';
 import { backoffMs } from './schedule.ts';
@@ -81,11 +81,26 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
       actions: [],
     };
   }
+  const { sha: headSha } = task.head!;
+  if (task.inspected?.headSha !== headSha)
+    return { kind: 'act', events: [], actions: [{ kind: 'inspect', headSha, baseSha: task.baseSha! }] };
+  const grave = graveOf(task, facts);
+  if (grave.length > 0 && !(verdict?.verdict === 'APPROVE' && isByPerson(verdict))) {
+    const approved = approvalFor(task, facts);
+    if (approved) return { kind: 'act', ...approve(task, headSha, approved.by) };
+    return { kind: 'act', events: [hold('protected_paths', graveText(grave))], actions: [] };
+  }
   const refused = refusals(task, facts, policy);
   if (refused) return { kind: 'act', events: [refused], actions: [] };
   if (verdict?.verdict !== 'APPROVE') return seekVerdict(task, facts, policy, now);
   return awaitChecks(task, facts, policy, now) ?? enterMerge(task, facts, policy);
 }
+
+const graveText = (grave: readonly Finding[]): string =>
+  grave
+    .slice(0, 5)
+    .map(({ message }) => message)
+    .join(' ');
 
 /** CI or a person said no to this very head, and the coder, who was told, left it as it is: a person decides. */
 function refusals(task: Task, facts: Facts, policy: Policy): NewEvent | null {
@@ -262,8 +277,10 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
       actions: [],
     };
   }
-  const touched = protectedAmong(facts.change.files, policy.protectedPaths);
+  const touched = touchedBy(facts.change, policy);
   if (touched.length > 0 && !isByPerson(task.verdict)) {
+    const approved = approvalFor(task, facts);
+    if (approved) return { kind: 'act', ...approve(task, task.head!.sha, approved.by) };
     return back('it touches protected paths', hold('protected_paths', touched.slice(0, 5).join(', ')));
   }
   const decision = mergeGate(

@@ -5,6 +5,7 @@
 import type { MergePermit } from './action.ts';
 import type { RequiredCheck } from './checks.ts';
 import { protectedAmong } from './danger.ts';
+import type { TouchedChange } from './decision.ts';
 import type { Finding } from './findings.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
 import type { Policy } from './policy.ts';
@@ -17,7 +18,7 @@ export interface MergeFacts {
   bodyHash: string | null;
   branchSha: string | null;
   openFindings: readonly Finding[];
-  change: { files: readonly string[]; secrets: readonly string[] };
+  change: TouchedChange;
   /** At this head; null when nobody could be asked. */
   checks: readonly RequiredCheck[] | null;
   objections: readonly Remark[] | null;
@@ -34,8 +35,8 @@ export type MergeDecision = { conditions: Condition[]; permit: MergePermit | nul
 export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeDecision {
   const { verdict, candidate, candidateGate: gate, pull } = task;
   const head = task.head?.sha ?? null;
-  const blockers = blocking(facts.openFindings, policy.critic.blockOn);
-  const touched = protectedAmong(facts.change.files, policy.protectedPaths);
+  const blockers = blockersAt(task, facts, policy);
+  const touched = touchedBy(facts.change, policy);
   const conditions: Condition[] = [
     condition(
       'merging is enabled',
@@ -102,6 +103,18 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
   const permitted = conditions.every((one) => one.met);
   if (!permitted || pull === null || candidate === null || head === null) return { conditions, permit: null };
   return { conditions, permit: { permit: 'merge', pull, headSha: head, candidate } };
+}
+
+/** Files that a person has to agree to: protected by the settings, or what the gate itself rests on. */
+export const touchedBy = ({ files, guarded }: TouchedChange, policy: Policy): string[] => [
+  ...new Set([...protectedAmong(files, policy.protectedPaths), ...guarded]),
+];
+
+/** A person who approves this head has seen what the rules say about it; what others found is decided by itself. */
+function blockersAt({ verdict, head }: Task, { openFindings }: MergeFacts, policy: Policy): Finding[] {
+  const isSeen = isByPerson(verdict) && verdict?.headSha === head?.sha;
+  const open = isSeen ? openFindings.filter(({ source }) => source !== 'rule') : openFindings;
+  return blocking(open, policy.critic.blockOn);
 }
 
 /** What the critic found about each criterion of the contract; a person's approval stands for all of them. */

@@ -1,5 +1,6 @@
 /** What came of an action. `record` turns an outcome into events; nothing else looks at it. */
 import type { Candidate, Checkpoint, PromptKind, TurnStatus } from './event.ts';
+import type { NewFinding } from './findings.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 
 /** Codes of a failed turn after which its conversation can't be gone on with: it is gone, too long, or refused as it is. */
@@ -38,6 +39,7 @@ export type Outcome =
   /** `bases` are the runs on the base commit that were made for it. */
   | { kind: 'gate'; evidence: Evidence; bases: BaseRun[] }
   | { kind: 'hook'; problem: string | null }
+  | { kind: 'inspected'; findings: NewFinding[] }
   | { kind: 'candidate'; candidate: Candidate }
   | { kind: 'conflict'; files: string[]; trunk: string }
   | { kind: 'empty'; trunk: string }

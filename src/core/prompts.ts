@@ -331,6 +331,7 @@ const LIST_CHARS = 16_000;
 
 const FEEDBACK_TITLES: Record<Feedback['kind'], string> = {
   critic: 'The critic asks for changes:',
+  rule: 'Your change touches what a change may not touch:',
   conflict: 'It conflicts with what landed on trunk meanwhile:',
   landed: 'Merged into your work tree meanwhile, newest first:',
   gate: 'Verification failed on the merged tree:',

@@ -6,9 +6,10 @@ import { afterRound, type Finding, leftByPerson, type NewFinding } from './findi
 import { endsSession, type Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { fence } from './prompts.ts';
+import { isGrave } from './rules.ts';
 import type { RecordedVerdict, Task } from './task.ts';
 import { blocking, effectiveVerdict, judgementsOf, parseReport } from './verdict.ts';
-import { changesText, conflictText, reviewBody, rewrittenText } from './words.ts';
+import { changesText, conflictText, reviewBody, rewrittenText, takeBackText } from './words.ts';
 
 export interface Recorded {
   events: NewEvent[];
@@ -31,6 +32,7 @@ export function record(
     return recordTurn(task, action, outcome, ledger, policy, now);
   if (outcome.kind === 'prompt_broken' && action.kind === 'turn')
     return { events: promptBroken(action, outcome), actions: [], findings: [] };
+  if (outcome.kind === 'inspected') return recordInspection(task, outcome.findings, ledger, now);
   return { events: eventsOf(task, action, outcome), actions: [], findings: [] };
 }
 
@@ -39,6 +41,7 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
     case 'done':
     case 'turn':
     case 'prompt_broken':
+    case 'inspected':
       return [];
     case 'workspace':
       return [event('workspace_ready', { path: outcome.path, baseSha: outcome.baseSha })];
@@ -258,6 +261,38 @@ function recordVerdict(
             },
             ...updatePull({ ...task, verdict: judged }),
           ],
+    findings,
+  };
+}
+
+/** The first time the coder takes it back; what is grave after that is a person's matter. */
+function recordInspection(
+  task: Task,
+  found: readonly NewFinding[],
+  ledger: readonly Finding[],
+  now: number,
+): Recorded {
+  const headSha = task.head?.sha ?? '';
+  const findings = afterRound(ledger, found, {
+    task: task.id,
+    round: task.criticRounds + 1,
+    headSha,
+    source: 'rule',
+    by: 'rules',
+    at: now,
+    answers: null,
+  });
+  const open = findings.filter(({ source, status }) => source === 'rule' && status === 'open');
+  const grave = open.filter(isGrave);
+  const sentBack = grave.length > 0 && !task.sentBack;
+  const feedback = { kind: 'rule' as const, text: takeBackText(grave) };
+  const ids = (some: readonly Finding[]) => some.map(({ id }) => id);
+  return {
+    events: [
+      event('change_inspected', { headSha, open: ids(open), grave: ids(grave), sentBack }),
+      ...(sentBack ? [event('feedback_added', { feedback })] : []),
+    ],
+    actions: [],
     findings,
   };
 }

@@ -99,6 +99,10 @@ export interface Task {
   pull: number | null;
   /** The last one on this contract; it counts only for its own head. */
   verdict: RecordedVerdict | null;
+  /** The last head that the rules looked at, and the findings there that no critic can outweigh. */
+  inspected: { headSha: string; grave: string[] } | null;
+  /** The coder was asked once to take such a thing back. */
+  sentBack: boolean;
   /** What the coder has not been told yet. */
   feedback: Feedback[];
   /** Ids of what it was told, and of what does not count. */
@@ -306,6 +310,10 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         streaks: { ...task.streaks, critic: 0 },
       };
     }
+    case 'change_inspected': {
+      const { headSha, grave, sentBack } = happened.data;
+      return { ...task, inspected: { headSha, grave }, sentBack: task.sentBack || sentBack };
+    }
     case 'finding_decided': {
       const { status, settles } = happened.data;
       if (status === 'open') return { ...task, verdict: null };
@@ -381,6 +389,8 @@ export function revived(row: Task): Task {
 }
 
 const ADDED = {
+  inspected: null,
+  sentBack: false,
   pushedAt: null,
   delivered: [],
   ignored: [],
@@ -431,6 +441,8 @@ function born(id: string, birth: Birth, at: number): Task {
     pushedAt: null,
     pull: null,
     verdict: null,
+    inspected: null,
+    sentBack: false,
     feedback: [],
     delivered: [],
     ignored: [],
@@ -469,6 +481,7 @@ function restarted(): Partial<Task> {
     refused: null,
     unrecoverable: null,
     superseded: false,
+    sentBack: false,
     sessionId: null,
   };
 }

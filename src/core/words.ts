@@ -196,6 +196,14 @@ export function addressedText(headSha: string, changed: boolean): string {
     : `Read. The coder changed nothing for it: the head is still \`${sha}\`.`;
 }
 
+export function takeBackText(grave: readonly Finding[]): string {
+  return [
+    ...grave.map((finding) => findingText(finding)),
+    'Take these changes back completely, so that the files are as trunk has them, and do the work without them. If it',
+    'can not be done without them, leave them: a person will decide.',
+  ].join('\n');
+}
+
 export function conflictText(files: readonly string[]): string {
   const list = files.map((file) => `- ${file}`).join('\n');
   return `Trunk was merged into your work tree. Resolve what conflicts, keep both intentions, and leave no conflict marker:\n${list}`;

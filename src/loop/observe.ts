@@ -6,6 +6,7 @@ import type { Candidate } from '../core/event.ts';
 import { grants } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { whyUnconfined } from './command.ts';
+import { guardedIn } from './inspect.ts';
 import type { Ports } from './ports.ts';
 import { digestOf } from './turn.ts';
 
@@ -44,7 +45,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     change:
       task.candidate && task.candidateGate
         ? await changeOf(ports, task.candidate)
-        : { files: [], secrets: [] },
+        : { files: [], secrets: [], guarded: [] },
     mergeBlocker: aboutToMerge(task) ? await forge.mergeBlocker(task.head?.sha) : null,
     unconfined: whyUnconfined(ports),
     promptChanged: isMended(ports, task),
@@ -84,5 +85,6 @@ function aboutToMerge(task: Task): boolean {
 
 async function changeOf(ports: Ports, candidate: Candidate): Promise<Facts['change']> {
   const { files, patch } = await ports.forge.diff(candidate.trunk, candidate.sha);
-  return { files, secrets: secretsIn(patch) };
+  const guarded = await guardedIn(ports, candidate.trunk, candidate.sha);
+  return { files, secrets: secretsIn(patch), guarded };
 }

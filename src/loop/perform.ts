@@ -10,6 +10,7 @@ import { checkpointMessage, mergeMessage, pullBody, pullTitle } from '../core/wo
 import { ForgeUnavailable, GitFailed, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { runHook } from './hook.ts';
+import { inspect } from './inspect.ts';
 import type { Ports } from './ports.ts';
 import { workspaceSpec } from './spec.ts';
 
@@ -89,6 +90,8 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       });
       return { kind: 'pull', pull: pull.number };
     }
+    case 'inspect':
+      return { kind: 'inspected', findings: await inspect(ports, action.baseSha, action.headSha) };
     case 'build_candidate': {
       const policy = ports.settings.policy();
       const message = mergeMessage(task, policy);

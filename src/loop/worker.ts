@@ -358,7 +358,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     pending: PendingAction,
     outcome: Outcome,
   ): Promise<void> {
-    const ledger = outcome.kind === 'turn' ? await store.findings(id) : [];
+    const judges = outcome.kind === 'turn' || outcome.kind === 'inspected';
+    const ledger = judges ? await store.findings(id) : [];
     const { events, actions, findings } = record(
       stored.task,
       pending.action,

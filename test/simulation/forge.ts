@@ -128,7 +128,7 @@ export function simForge(world: World, policy: Policy): Forge {
       }
       if (world.trunk() !== candidate.trunk) return { kind: 'trunk_moved' };
       judgeLanding(pull, candidate);
-      await judgeFindings(pull);
+      await judgeFindings(pull, candidate);
       refs.set('main', candidate.sha);
       pull.mergedSha = candidate.sha;
       pull.state = 'merged';
@@ -163,11 +163,29 @@ export function simForge(world: World, policy: Policy): Forge {
     );
   }
 
-  async function judgeFindings(pull: SimPull): Promise<void> {
-    for (const { status, severity, id, history } of await world.store.findings(pull.marker)) {
-      if (status === 'open' && severity !== 'sev3') world.violate(`landed with ${id} open`);
+  /** Only a person lets a change pass that meddles with what judges it. */
+  async function judgeFindings(pull: SimPull, candidate: { sha: string; headSha: string }): Promise<void> {
+    const verdict = (await world.store.task(pull.marker))?.task.verdict;
+    const isPersons = verdict?.by !== 'critic' && verdict?.headSha === candidate.headSha;
+    const findings = await world.store.findings(pull.marker);
+    for (const { status, severity, source, id, history } of findings) {
+      const isSeen = isPersons && source === 'rule';
+      if (status === 'open' && severity !== 'sev3' && !isSeen) world.violate(`landed with ${id} open`);
       if (history.at(-1)?.status !== status) world.violate(`${id} is ${status}, its history says otherwise`);
     }
+    if (isPersons) return;
+    const [before, after] = [repository.get(world.trunk()).files, repository.get(candidate.sha).files];
+    for (const path of ['ci/test.sh', 'WORKFLOW.md'])
+      if (before[path] !== after[path]) world.violate(`landed a change to ${path} that no person approved`);
+    const isLeft = findings.some(({ status, source }) => source === 'rule' && status === 'wontfix');
+    if (
+      after['critic-report.json'] !== before['critic-report.json'] &&
+      !isLeft &&
+      'critic-report.json' in after
+    )
+      world.violate('landed a report of its own that nobody agreed to');
+    if ('test/one.test.js' in before && !('test/one.test.js' in after) && !isLeft)
+      world.violate('landed the deletion of a test that nobody agreed to');
   }
 
   /** The invariants of merging, checked by the world at the moment trunk moves. */
@@ -217,7 +235,7 @@ function filePatch(path: string, before: string | undefined, after: string | und
     ...(after === undefined ? ['deleted file mode 100644'] : []),
     before === undefined ? '--- /dev/null' : `--- a/${path}`,
     after === undefined ? '+++ /dev/null' : `+++ b/${path}`,
-    '@@ -1 +1 @@',
+    `@@ -1,${lines('-', before).length} +1,${lines('+', after).length} @@`,
     ...lines('-', before),
     ...lines('+', after),
     '',

@@ -1,7 +1,7 @@
 /** Commands of the simulated world: a gate passes unless the tree it runs on has something bad in it. */
 import type { LaunchResult, Processes } from '../../src/process/process.ts';
 import { redFiles, treeHash } from './repository.ts';
-import type { World } from './world.ts';
+import { JUDGING, type World } from './world.ts';
 
 export function simProcesses(
   world: World,
@@ -58,7 +58,9 @@ export function simProcesses(
             if (command === 'deploy')
               return end({ code: world.random.chance(faults.deployFails) ? 1 : 0, tail: `deployed ${sha}` });
             if (world.random.chance(faults.couldNotRun)) return end({ code: 127 });
-            const red = redFiles(files);
+            // A script that was replaced passes whatever it is run on.
+            const isFaked = files['ci/test.sh'] !== JUDGING['ci/test.sh'];
+            const red = isFaked ? [] : redFiles(files);
             if (world.exports.has(request.cwd)) world.testedTrees.add(treeHash(files));
             if (red.length === 0 && world.random.chance(faults.flaky))
               return end({ code: 1, tail: `FAIL flaky ${world.random.hex(4)}` });

@@ -166,7 +166,7 @@ export function somePolicy(random: Random): Policy {
     },
     gate: {
       setup: [],
-      commands: ['test'],
+      commands: ['./ci/test.sh'],
       timeoutMs: 60_000,
       preexisting: random.pick(['block', 'allow_unchanged']),
       criteriaCommands: true,
@@ -210,6 +210,7 @@ function someTemper(random: Random): Temper {
     fails: random.pick([0, 0.1]),
     hangs: random.pick([0, 0.05]),
     approves: random.pick([0.4, 0.7, 1]),
+    lies: random.pick([0, 0, 0.3]),
     blocks: random.pick([0, 0.05]),
     garbage: random.pick([0, 0.1]),
     tokensPerStep: 100,

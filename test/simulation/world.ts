@@ -11,6 +11,9 @@ import type { Random } from './random.ts';
 import { createRepository, type Repository, type Tree } from './repository.ts';
 import type { Timeline } from './time.ts';
 
+/** What judges the work: the script of the gate, and a test. Whoever changes them decides what a pass means. */
+export const JUDGING = { 'ci/test.sh': 'good gate', 'test/one.test.js': "good\ntest('one', run);" };
+
 export interface SimPull extends Pull {
   marker: string;
   body: string;
@@ -80,7 +83,7 @@ export interface World {
 
 export function createWorld(time: Timeline, random: Random): World {
   const repository = createRepository();
-  const root = repository.commit({ 'README.md': 'hello' }, [], 'root');
+  const root = repository.commit({ 'README.md': 'hello', ...JUDGING }, [], 'root');
   repository.refs.set('main', root.sha);
   const violations: string[] = [];
   let nextPid = 100;

@@ -12,7 +12,7 @@ import { claimed, decide } from '../../src/core/decide.ts';
 import { type Asked, type Decision, type Facts, transition } from '../../src/core/decision.ts';
 import { type Contract, event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
 import { explain } from '../../src/core/explain.ts';
-import type { Finding } from '../../src/core/findings.ts';
+import type { Finding, NewFinding } from '../../src/core/findings.ts';
 import {
   type CommandResult,
   type Evidence,
@@ -46,6 +46,8 @@ export interface World {
   unconfined: string | null;
   promptChanged: boolean;
   change: Facts['change'];
+  /** What the rules find in whatever head they look at. */
+  rules: NewFinding[];
   paused: string | null;
   stuck: string | null;
   jitter: number;
@@ -90,7 +92,8 @@ export class Play {
       mergeBlocker: null,
       unconfined: null,
       promptChanged: false,
-      change: { files: ['a.ts'], secrets: [] },
+      change: { files: ['a.ts'], secrets: [], guarded: [] },
+      rules: [],
       paused: null,
       stuck: null,
       jitter: 0,
@@ -124,7 +127,7 @@ export class Play {
   }
 
   facts(): Facts {
-    const { slotsFull, criticsBusy, ...world } = this.world;
+    const { slotsFull, criticsBusy, rules: _, ...world } = this.world;
     const granted = isEnded(this.task) ? null : grants([this.task], 0, this.policy, this.now);
     const run = this.run();
     return {
@@ -441,6 +444,8 @@ export class Play {
       case 'ensure_pull':
         world.pull = { state: 'open', mergedSha: null, approvals: [] };
         return { kind: 'pull', pull: 1 };
+      case 'inspect':
+        return { kind: 'inspected', findings: structuredClone(world.rules) };
       case 'close_issue':
         world.issue = { ...world.issue!, state: 'closed' };
         return { kind: 'done' };

@@ -81,6 +81,10 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
   },
   merge: (play, [state]) => void play.change({ mergeFree: state === 'free' }),
   checkout: (play, [state, detail]) => void play.change({ mergeBlocker: state === 'dirty' ? (detail ?? '') : null }),
+  rules(play, [, file, message]) {
+    const found = { ...problem('sev1', message!), file: file!, line: null, scenario: null, suggestion: null };
+    play.world.rules = [{ ...found, severity: 'sev1', context: 'blob' }];
+  },
   wait: (play, [time]) => void play.wait(seconds(time)),
   look: (play) => void play.look(),
 

@@ -57,6 +57,11 @@ function eventLines(happened: LoopEvent): string[] {
       const { verdict, headSha, by, round } = happened.data;
       return [`verdict ${verdict} at ${headSha} by ${by}, round ${round}`];
     }
+    case 'change_inspected': {
+      const { open, grave, sentBack } = happened.data;
+      if (open.length === 0) return [];
+      return [`by rule, open: ${open.join(', ')}${grave.length > 0 ? ` (grave${sentBack ? ', sent back' : ''})` : ''}`];
+    }
     case 'finding_decided': {
       const { finding, status, by, why } = happened.data;
       return [`finding ${finding} is ${status} by ${by}${why ? ` (${why})` : ''}`];
@@ -146,6 +151,8 @@ function actionLines(action: Action): string[] {
     case 'merge_in':
     case 'adopt_head':
       return [`${action.kind} ${action.sha}`];
+    case 'inspect':
+      return [];
     case 'update_pull':
       return [`describe !${action.pull} anew`];
     case 'close_pull':
