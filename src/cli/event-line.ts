@@ -4,6 +4,7 @@ import { isFlaky } from '../core/gate.ts';
 import { REASONS } from '../core/machine.ts';
 import { resultText } from '../core/prompts.ts';
 import { holdText } from '../core/words.ts';
+import { decisionLine } from './conditions.ts';
 import type { Paint } from './terminal.ts';
 
 export type Naming = (task: string) => { issue: number | null; title: string } | undefined;
@@ -80,6 +81,8 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
         : 'brought up to trunk';
     case 'candidate_dropped':
       return `merge put off: ${happened.data.why}`;
+    case 'merge_decided':
+      return decisionLine(happened.data, paint);
     case 'hold_set': {
       const { until } = happened.data;
       if (until !== null && until <= happened.at) return 'released; goes on when a slot is free';

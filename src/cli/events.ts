@@ -1,8 +1,10 @@
 /** Events as they were recorded: all of them, or as they happen. */
 import { setTimeout as wait } from 'node:timers/promises';
+import type { EventData } from '../core/event.ts';
 import type { EventView } from '../operations/loop.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
+import { conditionLines, decisionLine } from './conditions.ts';
 import type { Terminal } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;
@@ -33,8 +35,17 @@ export async function showEvents(
 function lineOf(one: EventView, { json, paint, columns }: Terminal): string {
   if (json) return JSON.stringify(one);
   const { seq, at, type, task, data } = one;
+  const head = `${paint.dim(String(seq).padStart(5))}  ${at.slice(0, 19).replace('T', ' ')}  ${(task ?? '-').padEnd(8)}  ${paint.cyan(type)}`;
+  if (type === 'merge_decided') {
+    const decided = data as EventData['merge_decided'];
+    const lines = [
+      decisionLine(decided, paint),
+      ...conditionLines(decided, paint).map((line) => `       ${line}`),
+    ];
+    return `${head}  ${lines.join('\n')}`;
+  }
   const text = JSON.stringify(data);
   const room = columns === null ? 160 : Math.max(20, columns - 60);
   const shown = text.length > room ? `${text.slice(0, room)}…` : text;
-  return `${paint.dim(String(seq).padStart(5))}  ${at.slice(0, 19).replace('T', ' ')}  ${(task ?? '-').padEnd(8)}  ${paint.cyan(type)}  ${paint.dim(shown)}`;
+  return `${head}  ${paint.dim(shown)}`;
 }

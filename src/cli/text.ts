@@ -6,6 +6,7 @@ import type { LoopAnswer } from '../operations/loop.ts';
 import type { Asked } from '../operations/tasks.ts';
 import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
+import { conditionLines, decisionLine } from './conditions.ts';
 import { pullsText, pullText } from './pull-text.ts';
 import { statusText, taskRows } from './status.ts';
 import { type Terminal, table } from './terminal.ts';
@@ -76,6 +77,13 @@ export const TEXT: Texts = {
       ...(turns.length ? [paint.dim('turns'), table(turns)] : []),
       ...(criteria.length ? [paint.dim('criteria'), table(criteria)] : []),
       ...(findings.length ? [paint.dim('findings'), table(findings)] : []),
+      ...(task.merge
+        ? [
+            paint.dim(`at ${clock(task.merge.at)}`),
+            decisionLine(task.merge, paint),
+            ...conditionLines(task.merge, paint).map((line) => `  ${line}`),
+          ]
+        : []),
     ].join('\n');
   },
 

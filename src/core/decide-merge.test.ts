@@ -238,6 +238,15 @@ describe('the merge gate', () => {
   test('its decision is written down with every condition', () => {
     const [decided] = landing().of('merge_decided');
     expect(decided?.permitted).toBe(true);
+    const of = (name: string) => decided?.conditions.find((one) => one.name === name);
+    expect(of('the gate passed on the candidate')).toEqual({
+      name: 'the gate passed on the candidate',
+      met: true,
+      value: 'pass on tree-candi',
+      evidence: '`npm test` passed',
+    });
+    expect(of('approved at this head')).toMatchObject({ evidence: 'round 1' });
+    expect(of('it changes something')).toMatchObject({ value: '1 file', evidence: 'a.ts' });
     expect(decided?.conditions).toHaveLength(15);
   });
 });

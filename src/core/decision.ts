@@ -29,7 +29,8 @@ export interface Facts {
   feedback: PullFeedback | null;
   /** The published branch; null when it does not exist. */
   branch: Checkpoint | null;
-  spend: { costUsd: number; tokens: number };
+  /** Lower bounds when `complete` is false. */
+  spend: { costUsd: number; tokens: number; complete?: boolean };
   openFindings: readonly Finding[];
   /** Every finding, whatever its status. */
   ledger: readonly Finding[];

@@ -6,6 +6,7 @@
 import type { Criterion } from './criteria.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 import type { Reason, State } from './machine.ts';
+import type { Condition } from './merge.ts';
 import type { Role } from './policy.ts';
 import type { RemarkRef } from './remark.ts';
 import type { Judgement, Verdict } from './verdict.ts';
@@ -163,7 +164,8 @@ interface TaskEvents {
   landing_blocked: { detail: string };
   /** Its template could not be rendered, so the turn never began; `digest` is of the template as it was. */
   prompt_broken: { prompt: PromptKind; problem: string; digest: string };
-  merge_decided: { permitted: boolean; conditions: { name: string; met: boolean; value: string }[] };
+  /** The whole decision: each condition, its value, and what that rests on. */
+  merge_decided: { permitted: boolean; conditions: Condition[] };
   merge_observed: { sha: string; by: 'loop' | 'person' };
   hold_set: Hold;
   hold_cleared: { reason: HoldReason; by: string };

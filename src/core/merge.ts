@@ -9,6 +9,7 @@ import type { TouchedChange } from './decision.ts';
 import type { Finding } from './findings.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
 import type { Policy } from './policy.ts';
+import { oneLine, resultText } from './prompts.ts';
 import type { Remark } from './remark.ts';
 import { isByPerson, type Task } from './task.ts';
 import { blocking } from './verdict.ts';
@@ -28,6 +29,8 @@ export interface Condition {
   name: string;
   met: boolean;
   value: string;
+  /** What it rests on, where that can be named. */
+  evidence?: string;
 }
 
 export type MergeDecision = { conditions: Condition[]; permit: MergePermit | null };
@@ -58,9 +61,15 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
       'approved at this head',
       verdict !== null && verdict.verdict === 'APPROVE' && verdict.headSha === head,
       verdict ? `${verdict.verdict} by ${verdict.by} at ${short(verdict.headSha)}` : 'no verdict',
+      verdict ? `round ${verdict.round}` : '',
     ),
     criteriaCondition(task),
-    condition('no blocking finding is open', blockers.length === 0, `${blockers.length} open`),
+    condition(
+      'no blocking finding is open',
+      blockers.length === 0,
+      `${blockers.length} open`,
+      blockers.map(({ id, message }) => `${id}: ${oneLine(message)}`).join('; '),
+    ),
     condition(
       'the candidate is this head on trunk',
       candidate !== null && candidate.headSha === head,
@@ -72,11 +81,13 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
         holdsFor(gate, candidate.tree, gateDigest(policy.gate, task.contract)) &&
         hasPassed(gate, policy),
       gate ? `${gate.outcome} on ${short(gate.tree)}` : 'not run',
+      (gate?.results ?? []).map((result) => `\`${result.command}\` ${resultText(result)}`).join('; '),
     ),
     condition(
       'it changes something',
       facts.change.files.length > 0,
       `${facts.change.files.length} file${facts.change.files.length === 1 ? '' : 's'}`,
+      facts.change.files.join(', '),
     ),
     condition(
       'no secret is in the change',
@@ -127,14 +138,21 @@ function criteriaCondition({ contract, verdict }: Task): Condition {
   const isMet = (id: string) => verdict?.criteria.find((one) => one.id === id)?.met === 'met';
   const open = criteria.filter(({ id }) => !isMet(id)).map(({ id }) => id);
   const value = open.length === 0 ? `all ${criteria.length} met` : `not met: ${open.join(', ')}`;
-  return condition(name, open.length === 0, value);
+  const evidence = (verdict?.criteria ?? []).map((one) => `${one.id}: ${oneLine(one.evidence)}`);
+  return condition(name, open.length === 0, value, evidence.join('; '));
 }
 
 /** A pass of nothing is a pass only where `gate: none` was said. */
 const hasPassed = (gate: Evidence, policy: Policy): boolean =>
   gate.outcome === 'pass' && (policy.gate.commands === 'none' || gate.results.length > 0);
 
-const condition = (name: string, met: boolean, value: string): Condition => ({ name, met, value });
+const condition = (name: string, met: boolean, value: string, evidence = ''): Condition => ({
+  name,
+  met,
+  value,
+  ...(evidence === '' ? {} : { evidence: evidence.slice(0, MAX_EVIDENCE) }),
+});
+const MAX_EVIDENCE = 1000;
 const listed = (names: string[] | undefined): string =>
   names === undefined ? 'unknown' : names.join(', ') || 'none';
 const short = (sha: string | null): string => sha?.slice(0, 10) ?? 'none';

@@ -43,19 +43,48 @@ const HOLDS: Record<HoldReason, true> = {
   changes_requested: true,
 };
 
+const SPENT = { costUsd: 0, tokens: 0 };
+
 describe('an ended task', () => {
   test('merged: the commit, the effort, who approved', () => {
     const { task } = landing().landed('abcdef0123456789');
-    expect(endedComment(task, '')).toBe(
-      'Merged as `abcdef012345` after 1 turn and 1 critic round, approved by critic.',
-    );
+    const text = endedComment(task, '', { costUsd: 0.5, tokens: 1200, complete: true });
+    expect(text).toMatch(/^Merged as `abcdef012345` after 1 turn and 1 critic round, approved by critic\.\n/);
+    expect(text).toContain('Verified on the commit that landed:');
+    expect(text).toContain('| `npm test` | passed |');
+    expect(text).toContain('| verdict | APPROVE at `c1` by critic |');
+    expect(text).toContain('| cost | $0.50, 1200 tokens |');
+  });
+
+  test('merged: each criterion with what was found about it and what its command said', () => {
+    const { task } = landing().landed('m2');
+    const criteria = [{ id: 'c1', text: 'It revokes', verify: 'npm test' }];
+    const verdict = {
+      ...task.verdict!,
+      criteria: [{ id: 'c1', criterion: 'x', met: 'met' as const, evidence: 'a.test.ts' }],
+    };
+    const text = endedComment({ ...task, verdict, contract: { ...task.contract, criteria } }, '', SPENT);
+    expect(text).toContain('| c1 | It revokes | met | a.test.ts | `npm test`: passed |');
+  });
+
+  test('merged: cost that is not known in full says so', () => {
+    const { task } = landing().landed('m2');
+    const cost = (spend: typeof SPENT & { complete?: boolean }): string | undefined =>
+      /\| cost \| (.*) \|/.exec(endedComment(task, '', spend))?.[1];
+    expect(cost({ costUsd: 1, tokens: 10, complete: false })).toBe('at least $1.00, 10 tokens');
+    expect(cost({ costUsd: 0, tokens: 0, complete: false })).toBe('unknown');
+  });
+
+  test('merged by a person before its candidate was tested: what is known of the branch', () => {
+    const { task } = landing().landed('m2');
+    expect(endedComment({ ...task, candidateGate: null }, '', SPENT)).toContain('Verified on its branch:');
   });
 
   test.each(Object.keys(REASONS) as Reason[])(
     '%s: what happened, where the work is, what to do',
     (reason) => {
       const task = { ...awaiting().task, state: 'abandoned' as const, reason };
-      const text = endedComment(task, 'DETAIL');
+      const text = endedComment(task, 'DETAIL', SPENT);
       expect(text).toContain(`(\`${reason}\`): ${REASONS[reason].says}.`);
       expect(text).toContain('DETAIL');
       expect(text).toContain('on branch `loop/7-revoke` at `c1`');
@@ -65,7 +94,7 @@ describe('an ended task', () => {
 
   test('nothing is said twice, and no work is claimed that was not done', () => {
     const task = { ...running().task, state: 'abandoned' as const, reason: 'cancelled' as const };
-    const text = endedComment(task, REASONS.cancelled.says);
+    const text = endedComment(task, REASONS.cancelled.says, SPENT);
     expect(text.split(REASONS.cancelled.says)).toHaveLength(2);
     expect(text).not.toContain('branch');
   });

@@ -1,4 +1,5 @@
 /** All we say to people: comments, pull requests, commit messages, the line that says why something waits. */
+import type { Facts } from './decision.ts';
 import type { Hold, HoldReason } from './event.ts';
 import type { Finding } from './findings.ts';
 import { type Evidence, wasRedBefore } from './gate.ts';
@@ -22,11 +23,8 @@ export function declinedComment(problem: string, questions: readonly string[], r
   ].join('\n');
 }
 
-export function endedComment(task: Task, why: string): string {
-  if (task.state === 'merged') {
-    const by = task.verdict ? `, approved by ${task.verdict.by}` : '';
-    return `Merged as \`${task.mergedSha?.slice(0, 12)}\` after ${count(task.turns, 'turn')} and ${count(task.criticRounds, 'critic round')}${by}.`;
-  }
+export function endedComment(task: Task, why: string, spend: Facts['spend']): string {
+  if (task.state === 'merged') return mergedComment(task, spend);
   const info = task.reason ? REASONS[task.reason] : null;
   const lines = [`Ended without a merge (\`${task.reason}\`): ${info?.says ?? why}.`];
   if (why && why !== info?.says) lines.push('', why);
@@ -37,6 +35,37 @@ export function endedComment(task: Task, why: string): string {
     );
   if (info) lines.push('', adviceText(task) ?? '');
   return lines.join('\n');
+}
+
+/** What landed and on what evidence: the gate of the commit that landed, or of the branch where a person merged. */
+function mergedComment(task: Task, spend: Facts['spend']): string {
+  const { verdict, candidateGate } = task;
+  const by = verdict ? `, approved by ${verdict.by}` : '';
+  const rows = [
+    [
+      'verdict',
+      verdict ? `${verdict.verdict} at \`${verdict.headSha.slice(0, 12)}\` by ${verdict.by}` : 'none',
+    ],
+    ['turns', String(task.turns)],
+    ['critic rounds', String(task.criticRounds)],
+    ['cost', costText(spend)],
+  ];
+  const gate = candidateGate ?? task.gate;
+  return [
+    `Merged as \`${task.mergedSha?.slice(0, 12)}\` after ${count(task.turns, 'turn')} and ${count(task.criticRounds, 'critic round')}${by}.`,
+    '',
+    ...(task.contract.criteria.length > 0 ? [criteriaTable({ ...task, gate }), ''] : []),
+    candidateGate ? 'Verified on the commit that landed:' : 'Verified on its branch:',
+    '',
+    evidenceTable(gate),
+    '',
+    table(['', ''], rows),
+  ].join('\n');
+}
+
+function costText({ costUsd, tokens, complete = true }: Facts['spend']): string {
+  if (!complete && costUsd === 0 && tokens === 0) return 'unknown';
+  return `${complete ? '' : 'at least '}$${costUsd.toFixed(2)}, ${tokens} tokens`;
 }
 
 /** What a person does about an abandoned task. Where trunk itself was red, that comes first. */

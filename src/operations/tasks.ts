@@ -1,13 +1,14 @@
 /** Looking at tasks, and asking something of one. What is asked is a fact for the runner that owns the task. */
 import type { Context } from '../context.ts';
 import type { Criterion } from '../core/criteria.ts';
+import type { EventData } from '../core/event.ts';
 import type { Finding } from '../core/findings.ts';
 import { type RequestKind, refusal } from '../core/request.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Judgement } from '../core/verdict.ts';
 import { adviceText } from '../core/words.ts';
 import { UserError } from '../errors.ts';
-import type { TurnRow } from '../store/store.ts';
+import type { Store, TurnRow } from '../store/store.ts';
 import { iso, isRunnerAlive, type TaskView, taskViews } from '../view.ts';
 import { findTask } from './reference.ts';
 
@@ -28,6 +29,8 @@ export interface TaskDetail extends TaskView {
   /** Each criterion of the contract with what was found about it last; `met` is null when nobody judged it. */
   criteria: (Criterion & { met: Judgement['met'] | null; evidence: string })[];
   findings: Finding[];
+  /** The merge gate's last decision; null when it was not asked yet. */
+  merge: (EventData['merge_decided'] & { at: string }) | null;
   pending: { action: string; attempts: number; notBefore: string | null }[];
   requests: { kind: string; by: string; at: string }[];
   logs: string;
@@ -51,6 +54,7 @@ export async function showTask(context: Context, input: { task: string }): Promi
       return { ...criterion, met: judged?.met ?? null, evidence: judged?.evidence ?? '' };
     }),
     findings: await store!.findings(task.id),
+    merge: await lastMergeDecision(store!, task.id),
     pending: (await store!.pendingActions(task.id)).map(({ action, attempts, notBefore }) => ({
       action: action.kind,
       attempts,
@@ -59,6 +63,11 @@ export async function showTask(context: Context, input: { task: string }): Promi
     requests: (await store!.requests(task.id)).map(({ kind, by, at }) => ({ kind, by, at: iso(at)! })),
     logs: places.log(task.id, ''),
   };
+}
+
+async function lastMergeDecision(store: Store, task: string): Promise<TaskDetail['merge']> {
+  const [decided] = await store.events({ task, type: 'merge_decided', last: 1 });
+  return decided?.type === 'merge_decided' ? { ...decided.data, at: iso(decided.at)! } : null;
 }
 
 export interface Asked {

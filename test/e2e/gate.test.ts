@@ -162,6 +162,13 @@ test('a criterion’s command is red, then green; its result carries the criteri
   const issue = await world.issue({ body });
   await world.settle();
   expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 2 });
+  expect(world.comments(issue)).toMatch(/\| c1 \| It answers.*`\.\/answer\.sh`: passed/);
+  expect((await world.cli('task', 'show', String(issue))).stdout).toMatch(
+    /merge gate: permitted, all \d+ conditions hold[\s\S]*yes the gate passed on the candidate: pass on \w+ \(`\.\/answer\.sh` passed\)/,
+  );
+  expect((await world.cli('events', '--type', 'merge_decided')).stdout).toMatch(
+    /yes every criterion is met: all 1 met/,
+  );
   const gates = of(await world.events(), 'gate_completed').map(({ scope, evidence }) => [
     scope,
     evidence.outcome,
