@@ -59,8 +59,7 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     budget: { usd: null, tokens: null, wallMs: null },
     agents: { ...base.agents, coder: agent, critic: agent },
   };
-  for (let number = 1; number <= lengths.length; number++)
-    addIssue(world, number, `Issue ${number}`, `It returns \`${number}\`.`);
+  for (let number = 1; number <= lengths.length; number++) addIssue(world, number, 'sure');
   const temper = {
     good: 1,
     idle: 0,
@@ -71,6 +70,7 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     blocks: 0,
     garbage: 0,
     lies: 0,
+    reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
     tokensPerStep: 1,
   };
   const inner = simAgent(world, temper);

@@ -34,8 +34,10 @@ export const OPERATIONS = {
   'task.abandon': write('Give a task up for good; its worktree is kept.', task, async (context, input) =>
     (await import('./operations/tasks.ts')).ask(context, input.task, 'abandon'),
   ),
-  'task.approve': write('Approve the head of a task in place of the critic.', task, async (context, input) =>
-    (await import('./operations/tasks.ts')).ask(context, input.task, 'approve'),
+  'task.approve': write(
+    'Approve the head of a task in place of the critic, or agree to its proposed specification.',
+    task,
+    async (context, input) => (await import('./operations/tasks.ts')).ask(context, input.task, 'approve'),
   ),
   'task.retry': write(
     'Start a new attempt at an issue, without its cooldown.',

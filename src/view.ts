@@ -7,6 +7,7 @@ import { type DeployStatus, deployHold } from './core/deploy.ts';
 import type { HoldReason } from './core/event.ts';
 import type { Reason, State } from './core/machine.ts';
 import type { Policy } from './core/policy.ts';
+import type { Spec } from './core/specification.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
 import { holdText } from './core/words.ts';
 import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
@@ -23,6 +24,14 @@ export interface TaskView {
   turns: number;
   maxTurns: number;
   criticRounds: number;
+  /** What was settled about its contract before the coder began; null when nobody had to be asked. */
+  spec: {
+    status: string;
+    problem: string | null;
+    criteria: number;
+    questions: string[];
+    by: string | null;
+  } | null;
   sessionId: string | null;
   sessionIds: string[];
   /** The turn in progress. */
@@ -145,6 +154,7 @@ function taskView(task: Task, spend: Spend, maxTurns: number): Omit<TaskView, 'i
     turns: task.turns,
     maxTurns,
     criticRounds: task.criticRounds,
+    spec: task.spec && specView(task.spec),
     sessionId: task.sessionId,
     sessionIds: task.sessionIds,
     turn: turn && { role: turn.role, turn: turn.turn, startedAt: iso(turn.startedAt)! },
@@ -159,6 +169,23 @@ function taskView(task: Task, spend: Spend, maxTurns: number): Omit<TaskView, 'i
     startedAt: iso(task.startedAt),
     endedAt: iso(task.endedAt),
   };
+}
+
+function specView(spec: Spec): TaskView['spec'] {
+  const none = { problem: null, criteria: 0, questions: [], by: null };
+  switch (spec.status) {
+    case 'taken':
+      return { ...none, status: spec.status };
+    case 'declined':
+      return { ...none, status: spec.status, problem: spec.problem, questions: spec.questions };
+    case 'proposed':
+    case 'adopted': {
+      const { problem, criteria } = spec.specification;
+      return { ...none, status: spec.status, problem, criteria: criteria.length, by: spec.by };
+    }
+    default:
+      return spec satisfies never;
+  }
 }
 
 /** Whoever holds a lease; one with nothing to do holds none and is not seen. */

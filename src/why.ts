@@ -6,7 +6,8 @@ import type { Context } from './context.ts';
 import { deployHold } from './core/deploy.ts';
 import { ending, explain, hangsOnChecks } from './core/explain.ts';
 import type { Policy } from './core/policy.ts';
-import { isHeld, type Standing, schedule } from './core/schedule.ts';
+import { hasLabel, isHeld, type Standing, schedule } from './core/schedule.ts';
+import { readiness } from './core/spec.ts';
 import { isEnded, type Task } from './core/task.ts';
 import { DEPLOY_ADVICE } from './core/words.ts';
 import { ConfigError, ForgeUnavailable } from './errors.ts';
@@ -124,15 +125,19 @@ function issueLine(issue: Issue, standing: Standing, last: Task | null, policy: 
     until: iso(until),
   });
   switch (standing.kind) {
-    case 'eligible':
-      return line('ready: taken up when a slot is free');
+    case 'eligible': {
+      const { decision } = readiness(issue.title, issue.body);
+      const first = decision === 'unsure' ? '; a specifier turn judges it first' : '';
+      return line(`ready: taken up when a slot is free${first}`);
+    }
     case 'declined':
       return line(`${standing.problem}: it will be declined with ${standing.questions.length} questions`);
     case 'waiting':
       return line(standing.why, standing.until);
     case 'not_ready': {
       const isUnlabelled = standing.why.startsWith('not labelled');
-      if (isUnlabelled && last && isEnded(last)) return line(ending(last));
+      const isRejected = last?.reason === 'spec_rejected' && hasLabel(issue.labels, policy.labels.needsSpec);
+      if ((isUnlabelled || isRejected) && last && isEnded(last)) return line(ending(last));
       return line(
         isUnlabelled
           ? `not labelled ${policy.labels.ready} — \`forge-loop issue ready ${issue.number}\``

@@ -30,6 +30,7 @@ const WILLING = {
   blocks: 0,
   garbage: 0,
   lies: 0,
+  reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
   tokensPerStep: 1,
 };
 
@@ -50,7 +51,7 @@ async function play(
     budget: { usd: null, tokens: null, wallMs: null },
     ...change,
   };
-  addIssue(world, 1, 'Issue 1', 'It returns `1`.');
+  addIssue(world, 1, 'sure');
   const { done, runner } = startRunner(
     world,
     policy,

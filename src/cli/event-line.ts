@@ -32,6 +32,19 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'turn_completed':
       return turnEnded(happened.data, paint);
+    case 'spec_settled': {
+      const { spec } = happened.data;
+      if (spec.status === 'taken') return `taken as it stands: ${spec.why}`;
+      return paint.yellow(`not to be worked on: ${spec.problem}; ${spec.questions.length} questions`);
+    }
+    case 'spec_expanded': {
+      const { specification, status } = happened.data;
+      return `specification ${status} (${specification.criteria.length} criteria): ${firstLine(specification.problem)}`;
+    }
+    case 'spec_approved':
+      return `specification agreed to by ${happened.data.by}`;
+    case 'specifier_failed':
+      return paint.yellow(`no usable specification: ${happened.data.problem}`);
     case 'workspace_failed':
       return paint.red(`workspace failed: ${happened.data.problem}`);
     case 'checkpoint_refused':

@@ -38,6 +38,7 @@ export const TEXT: Texts = {
       ['state', `${task.state}${task.reason ? ` (${task.reason})` : ''}: ${task.why}`],
       ['held', task.hold?.text ?? null],
       ['what to do', task.advice],
+      ['specification', specText(task)],
       ['turns', `${task.turns} of ${task.maxTurns}, ${task.criticRounds} critic rounds`],
       ['session', task.sessionId],
       ['spent', spentText(task)],
@@ -297,6 +298,14 @@ function lintText(lint: Result<'issue.lint'>, { paint }: Terminal): string {
       ? [paint.dim('what its author has to answer'), ...lint.questions.map((question) => `  - ${question}`)]
       : []),
   ].join('\n');
+}
+
+function specText({ spec }: TaskView): string | null {
+  if (spec === null) return null;
+  if (spec.status === 'taken') return 'the issue as it stands';
+  if (spec.status === 'declined') return `declined, asks: ${spec.questions.join(' ')}`;
+  const by = spec.by === null ? '' : ` by ${spec.by}`;
+  return `${spec.status}${by}, ${spec.criteria} criteria: ${spec.problem}`;
 }
 
 export function spentText({ costUsd, tokens, spendComplete }: TaskView): string {

@@ -30,6 +30,7 @@ export function toPolicy(workflow: Workflow): Policy {
       parallel: critic.parallel,
       blockOn: critic.block_on,
     },
+    spec: { expand: workflow.spec.expand },
     gate: gateOf(workflow.gate),
     session: workflow.session.policy,
     sandbox: workflow.sandbox,

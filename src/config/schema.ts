@@ -143,6 +143,10 @@ const prompts = z.object({
     'A new session takes over the work tree of one that is lost.',
     'Take over and finish: {{ issue.body }}',
   ),
+  spec: prompt(
+    'What the specifier is asked about an issue that the rules are unsure of.',
+    'Can this be checked when it is done? {{ issue.body }}',
+  ),
   critic: prompt(
     'What the critic is asked.',
     'Judge this change, as the JSON report we agreed on: {{ diff }}',
@@ -294,6 +298,17 @@ export const workflowSchema = z
     roles: roles
       .prefault({})
       .describe('An agent of its own for a role. What is not named is taken from `agent`.'),
+    spec: z
+      .object({
+        expand: z
+          .enum(['auto', 'propose', 'off'])
+          .default('auto')
+          .describe(
+            "What becomes of a specification that the specifier writes for an issue. `auto`: adopted where the rules found something to check in the author's own words, else proposed. `propose`: a person agrees first. `off`: never written; only issues the rules are unsure of are judged.",
+          ),
+      })
+      .prefault({})
+      .describe('What happens before the first turn of the coder.'),
     critic: z
       .object({
         enabled: z.boolean().default(true).describe("`false` means a person's approval instead, never none."),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { awaiting, type Play, queued, remark, running } from '../../test/support/play.ts';
+import { awaiting, EXPAND, Play, queued, remark, running } from '../../test/support/play.ts';
 import { answerCommand, COMMANDS, type CommandName, markerOf } from './command.ts';
 import type { Remark } from './remark.ts';
 
@@ -62,6 +62,17 @@ describe('a command', () => {
     const play = held();
     play.task = { ...play.task, pushedAt: 5000 };
     expect(asked(play, 'approve', more).accepted).toBe(counts);
+  });
+
+  test('an approval of a proposed specification agrees to it, whatever the head', () => {
+    const play = new Play({ spec: { expand: 'propose' } });
+    play.world.issue!.body = 'We need `revoke`.';
+    play.claim().specifier(EXPAND);
+    expect(asked(play, 'approve')).toMatchObject({
+      accepted: true,
+      request: 'approve',
+      says: expect.stringContaining('Agreed'),
+    });
   });
 
   test('a retry makes the issue ready, with the text that was agreed on and no other', () => {

@@ -14,7 +14,7 @@ import type { Task } from './task.ts';
 export const COMMANDS = {
   retry: 'start a new attempt at the issue',
   abandon: 'give the task up; its worktree is kept',
-  approve: 'approve the head as it is now, in place of the critic',
+  approve: 'approve the head as it is now, in place of the critic, or agree to the proposed specification',
   hold: 'let the task wait',
   resume: 'let a waiting task go on',
   explain: 'say what it rests on, and what happened last',
@@ -68,7 +68,7 @@ export function answerCommand(heard: Heard, policy: Policy): Answer {
   const kind = REQUESTS[word];
   const refused = refusal(task, kind) ?? (word === 'retry' ? noRetry(heard, task) : null);
   if (refused) return no([refused.why, refused.advice].filter(Boolean).join(' '));
-  if (word === 'approve' && isStale(remark, task))
+  if (word === 'approve' && !isProposed(task) && isStale(remark, task))
     return no(
       `The head has changed since: it is \`${short(task.headSha)}\` now. Look at it, then approve again.`,
     );
@@ -91,11 +91,16 @@ const REQUESTS: Record<Exclude<CommandName, 'explain'>, RequestKind> = {
 const SAYS: Record<Exclude<CommandName, 'explain'>, (task: Task) => string> = {
   retry: ({ attempt }) => `Attempt ${attempt + 1} starts when a slot is free.`,
   abandon: ({ branch }) => `It is given up. Its work stays on \`${branch}\`, and its worktree is kept.`,
-  approve: ({ headSha }) => `Approved at \`${short(headSha)}\`, in place of the critic.`,
+  approve: (task) =>
+    isProposed(task)
+      ? 'Agreed: it is worked on with the specification that was proposed.'
+      : `Approved at \`${short(task.headSha)}\`, in place of the critic.`,
   hold: ({ turn }) =>
     `It waits${turn ? ' when the turn at work has ended' : ''}. \`/loop resume\` lets it go on.`,
   resume: ({ hold }) => `It goes on${hold ? ` (it was held: ${oneLine(hold.detail)})` : ''}.`,
 };
+
+const isProposed = (task: Task): boolean => task.spec?.status === 'proposed';
 
 const LIST = Object.entries(COMMANDS)
   .map(([command, does]) => `- \`/loop ${command}\`: ${does}`)

@@ -116,6 +116,13 @@ function answerRequests(task: Task, facts: Facts, policy: Policy, now: number): 
     if (needsSlot(task)) return answer(event('hold_set', { ...task.hold, until: 0 }));
     return answer(event('hold_cleared', { reason: task.hold.reason, by }));
   }
+  if (kind === 'approve' && task.spec?.status === 'proposed') {
+    const over = task.hold?.reason === 'spec_proposed';
+    return answer(
+      event('spec_approved', { by }),
+      ...(over ? [event('hold_cleared', { reason: 'spec_proposed', by })] : []),
+    );
+  }
   if (kind === 'approve' && task.state === 'awaiting_critic' && task.head)
     return { ...answer(), ...approve(task, task.head.sha, by) };
   if (kind === 'wontfix' || kind === 'reopen') {
@@ -175,6 +182,8 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
       return facts.promptChanged;
     case 'sandbox_unavailable':
       return facts.unconfined === null;
+    case 'spec_proposed':
+      return hasNewContract(task, facts);
     case 'body_edited':
       return facts.issue?.bodyHash === task.contract.hash || hasNewContract(task, facts);
     default:
@@ -223,7 +232,7 @@ export function claimed(task: Task, policy: Policy): Action[] {
       kind: 'label',
       issue: task.issue,
       add: [policy.labels.running],
-      remove: [policy.labels.ready, policy.labels.needsReview],
+      remove: [policy.labels.ready, policy.labels.needsReview, policy.labels.needsSpec],
     },
     { kind: 'comment', issue: task.issue, marker: `${task.id}:claimed`, body: claimedComment(task) },
   ];

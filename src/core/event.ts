@@ -9,6 +9,7 @@ import type { Reason, State } from './machine.ts';
 import type { Condition } from './merge.ts';
 import type { Role } from './policy.ts';
 import type { RemarkRef } from './remark.ts';
+import type { Spec, Specification } from './specification.ts';
 import type { Judgement, Verdict } from './verdict.ts';
 
 export type TaskKind = 'issue' | 'plan' | 'goal';
@@ -31,7 +32,8 @@ export type HoldReason =
   | 'trunk_rewritten'
   | 'checks_pending'
   | 'checks_red'
-  | 'changes_requested';
+  | 'changes_requested'
+  | 'spec_proposed';
 
 /** Why a task waits. Without `until` only a person or a changed fact ends it. */
 export interface Hold {
@@ -43,7 +45,7 @@ export interface Hold {
 /** How a turn ended. `interrupted` (its runner died or stopped) does not count as a turn. */
 export type TurnStatus = 'finished' | 'failed' | 'interrupted' | 'cancelled' | 'stalled' | 'timed_out';
 
-export type PromptKind = 'task' | 'continuation' | 'revise' | 'interrupted' | 'handover' | 'critic';
+export type PromptKind = 'task' | 'continuation' | 'revise' | 'interrupted' | 'handover' | 'critic' | 'spec';
 
 export type FeedbackKind = 'critic' | 'rule' | 'conflict' | 'landed' | 'gate' | 'ci' | 'review' | 'contract';
 
@@ -95,6 +97,11 @@ interface TaskEvents {
     headSha: string | null;
   };
   contract_updated: { contract: Contract };
+  /** The contract is taken as it stands, or declined: by the specifier, or by the rules in its place. */
+  spec_settled: { spec: Extract<Spec, { status: 'taken' | 'declined' }> };
+  spec_expanded: { specification: Specification; status: 'adopted' | 'proposed' };
+  spec_approved: { by: string };
+  specifier_failed: { problem: string };
   workspace_ready: { path: string; baseSha: string };
   workspace_failed: { problem: string };
   turn_started: { turn: number; role: Role; sessionId: string; prompt: PromptKind };

@@ -41,7 +41,10 @@ export function ending(task: Task): string {
   if (task.state !== 'abandoned' || !task.reason)
     return `attempt ${task.attempt} was ${task.state}: ${task.why}`;
   const [first] = task.why.split('\n', 1);
-  return `attempt ${task.attempt} ended (${task.reason}): ${first} — ${adviceText(task)}`;
+  const { spec } = task;
+  const isAsked = task.reason === 'spec_rejected' && spec?.status === 'declined';
+  const asked = isAsked ? ` (${spec.questions.join(' ')})` : '';
+  return `attempt ${task.attempt} ended (${task.reason}): ${first}${asked} — ${adviceText(task)}`;
 }
 
 /** One event, for somebody who was not there. */

@@ -89,8 +89,8 @@ export const REASONS = {
   },
   spec_rejected: {
     outcome: 'failure',
-    says: 'the critic found the issue itself contradictory or unbounded',
-    advice: 'Answer the spec defects in the issue text, then make it ready again.',
+    says: "the issue itself can't be met or checked as it stands",
+    advice: 'Answer what is asked in its comments by editing the issue text, then make it ready again.',
   },
   finding_stuck: {
     outcome: 'failure',

@@ -35,6 +35,7 @@ export interface Policy {
   maxTurns: number;
   agents: Record<Role, AgentPolicy>;
   critic: { enabled: boolean; maxRounds: number; parallel: number; blockOn: Severity[] };
+  spec: { expand: 'auto' | 'propose' | 'off' };
   /** `none` was said explicitly; an empty list of commands was not, and waits for a person. */
   gate: {
     setup: string[];

@@ -13,6 +13,8 @@ import type { Finding } from './findings.ts';
 import { type CommandResult, type Evidence, isUnchanged } from './gate.ts';
 import type { Policy } from './policy.ts';
 import type { Check, Remark } from './remark.ts';
+import { readiness } from './spec.ts';
+import { specificationText } from './specification.ts';
 import type { Task } from './task.ts';
 
 export const DEFAULT_PROMPTS: Record<PromptKind, string> = {
@@ -133,6 +135,35 @@ Answer with one JSON object, and nothing after it, in a fenced block:
   "minimalPathToGreen": ["…"], "specDefects": ["…"], "summary": "…" }
 \`\`\`
 `,
+  spec: `You are the specifier of issue #{{ issue.number }}. Nobody has worked on it yet, and before anybody does you decide whether one could say, when
+it is done, that it is done. You read; you never edit. The current directory is a throwaway copy of the project's trunk; nothing you write is kept.
+
+Title: {{ issue.title }}
+
+{{ issue.body }}
+
+Rules that looked at this text are not sure of it: {{ doubt }}
+{% if gate_commands.size > 0 %}
+Whatever is done will be verified with:
+{% for command in gate_commands %}  {{ command }}
+{% endfor %}{% endif %}
+Read the project as far as you need to. Then decide:
+- "ready" when what has to be observable at the end follows from the text and the project, for everybody alike.
+- "expand" when it is clear what is wanted but not said how one sees it{% if expand == "off" %}; expansions are switched off here, so prefer "ready" or "decline"{% endif %}. Give the problem in a few sentences; criteria, each one
+  statement that a test or a command can refute, with "verify" where one command does; the cases that tests should cover; what is not part
+  of it; the files where the work begins. Keep to what the author asked for: add no wish of your own, leave nothing out.
+- "decline" when it is a matter of taste, when it contradicts itself or the project, when it has no end, or when you would have to guess what
+  is wanted. Ask concrete questions, each answerable in one sentence by the author. List demands that exclude each other in "contradictions".
+
+Answer with one JSON object, and nothing after it, in a fenced block:
+
+\`\`\`json
+{ "decision": "ready | expand | decline", "problem": "…",
+  "criteria": [{ "text": "…", "verify": "npm test -- revoke" }],
+  "testMatrix": ["…"], "outOfScope": ["…"], "filePointers": ["path: why"],
+  "questions": ["…"], "contradictions": ["…"] }
+\`\`\`
+`,
 };
 
 export interface PromptContext {
@@ -160,6 +191,8 @@ export interface PromptContext {
   remarks?: string;
   diff?: string;
   transcript?: string;
+  doubt?: string;
+  expand?: string;
 }
 
 export interface PromptInputs {
@@ -196,7 +229,7 @@ export function promptContext(
     gate_commands: policy.gate.commands === 'none' ? [] : policy.gate.commands,
   };
   const named = { number: task.issue ?? 0, title: oneLine(task.contract.title) };
-  const whole = { ...named, body: fence('issue', task.contract.body) };
+  const whole = { ...named, body: contractText(task) };
   const criteria = criteriaText(task.contract.criteria);
   const prior_failure_reason = priorFailure ?? '';
   const told = task.feedback.slice(0, fitting(task.feedback, kind));
@@ -227,7 +260,27 @@ export function promptContext(
         diff: fence('diff', inputs.diff),
         transcript: inputs.transcript,
       };
+    case 'spec':
+      return {
+        ...shared,
+        issue: whole,
+        doubt: doubtText(task),
+        expand: policy.spec.expand,
+      };
   }
+}
+
+/** The issue, and beside it what it was expanded into: any template that shows the one shows the other. */
+function contractText({ contract, spec }: Task): string {
+  const issue = fence('issue', contract.body);
+  if (spec?.status !== 'adopted') return issue;
+  const specification = fence('specification', specificationText(spec.specification));
+  return `${issue}\n\nIt was expanded into this specification. Where the two disagree, the issue holds.\n\n${specification}`;
+}
+
+function doubtText({ contract }: Task): string {
+  const { problem } = readiness(contract.title, contract.body);
+  return problem || 'it says what it is about, but not what one should see when it is done';
 }
 
 /** A sample of every value of a kind's context, to check a template before it is needed. */
@@ -258,6 +311,7 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
       diff: 'x',
       transcript: 'x',
     },
+    spec: { ...base, issue: whole, doubt: 'x', expand: 'auto' },
   };
 }
 

@@ -7,6 +7,7 @@ import { endsSession, type Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { fence } from './prompts.ts';
 import { isGrave } from './rules.ts';
+import { recordSpec } from './specify.ts';
 import type { RecordedVerdict, Task } from './task.ts';
 import { blocking, effectiveVerdict, judgementsOf, parseReport } from './verdict.ts';
 import { changesText, conflictText, reviewBody, rewrittenText, takeBackText } from './words.ts';
@@ -147,6 +148,10 @@ function recordTurn(
         : [];
     const told = status === 'finished' ? delivered(task) : [];
     return { events: [completed, ...told, ...lost], actions: [], findings: [] };
+  }
+  if (role === 'specifier') {
+    const settled = status === 'finished' ? recordSpec(task, sessionId, outcome, policy) : null;
+    return { events: [completed, ...(settled?.events ?? [])], actions: settled?.actions ?? [], findings: [] };
   }
   if (status === 'interrupted' || status === 'cancelled')
     return { events: [completed], actions: [], findings: [] };

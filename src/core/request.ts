@@ -39,10 +39,12 @@ export function refusal(task: Task, kind: RequestKind): Refusal | null {
         : null;
     return { why: `${name} has ended: ${task.state}.`, advice };
   }
-  if (kind === 'approve' && (task.state !== 'awaiting_critic' || task.pull === null)) {
+  const isProposed = task.spec?.status === 'proposed';
+  if (kind === 'approve' && !isProposed && (task.state !== 'awaiting_critic' || task.pull === null)) {
     return {
       why: `${name} has nothing to approve: it is ${task.state}.`,
-      advice: 'A task is approved while it waits for its critic.',
+      advice:
+        'A task is approved while it waits for its critic, or for somebody to agree to its specification.',
     };
   }
   if (kind === 'resume' && !task.hold)

@@ -3,9 +3,10 @@ import {
   APPROVE,
   awaiting,
   changes,
+  EXPAND,
   landing,
   merging,
-  type Play,
+  Play,
   queued,
   revising,
   running,
@@ -23,6 +24,14 @@ describe('the row is the fold of the events', () => {
         merging()
           .answer({ kind: 'conflict', files: [], trunk: 'm' })
           .answer({ kind: 'merged_in', conflicts: [], landed: [] }),
+    ],
+    [
+      'specified',
+      () => {
+        const play = new Play({ spec: { expand: 'propose' } });
+        play.world.issue!.body = 'We need `revoke`.';
+        return play.claim().specifier({ decision: 'perhaps' }).crash().specifier(EXPAND).ask('approve');
+      },
     ],
     ['crashed', () => running().crash().checkpoint('c1').crash()],
     ['held and resumed', () => running().worked('c1', 'could_not_run').ask('resume').gate('pass')],
@@ -57,6 +66,12 @@ describe('the row is the fold of the events', () => {
     expect(folded.contract.criteria).toEqual([]);
     const { criteria: _, ...contract } = folded.contract;
     expect(revived({ ...folded, contract } as Task)).toEqual(folded);
+  });
+
+  test('a row of a version that asked no specifier was never specified', () => {
+    const { task } = running();
+    const { spec: _, specifier: __, ...old } = task;
+    expect(revived(old as Task)).toEqual(task);
   });
 
   test('other tasks and the loop’s own events say nothing about it', () => {

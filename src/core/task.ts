@@ -21,6 +21,7 @@ import type { Evidence } from './gate.ts';
 import { isEdge, isTerminal, type Reason, type State } from './machine.ts';
 import type { Role } from './policy.ts';
 import type { RemarkRef } from './remark.ts';
+import { type Spec, withSpecified } from './specification.ts';
 import type { Judgement, Verdict } from './verdict.ts';
 
 export interface RecordedVerdict {
@@ -39,6 +40,15 @@ export interface Task {
   slug: string;
   branch: string;
   contract: Contract;
+  /** What was settled about the contract; null while nobody had to ask, or nobody has answered. */
+  spec: Spec | null;
+  /** The specifier's turns on this contract: unusable answers, failures, interruptions, and how the last one broke. */
+  specifier: {
+    unusable: number;
+    failed: number;
+    interrupted: number;
+    last: { code: string | null; message: string; retryAt: number | null } | null;
+  };
 
   state: State;
   reason: Reason | null;
@@ -179,11 +189,37 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         candidateGate: to === 'merging' || to === 'merged' ? task.candidateGate : null,
         // The answers are among the actions of this very edge.
         owed: to === 'awaiting_critic' && from !== 'merging' ? [] : task.owed,
-        ...(from === 'abandoned' ? restarted() : {}),
+        ...(from === 'abandoned' ? restarted(task) : {}),
       };
     }
     case 'contract_updated':
-      return { ...task, contract: withCriteria(happened.data.contract), verdict: null };
+      return {
+        ...task,
+        contract: withCriteria(happened.data.contract),
+        spec: null,
+        specifier: NOT_ASKED,
+        verdict: null,
+      };
+    case 'spec_settled':
+      return { ...task, spec: happened.data.spec, specifier: NOT_ASKED };
+    case 'spec_expanded': {
+      const { specification, status } = happened.data;
+      const { contract } = task;
+      const criteria =
+        status === 'adopted' ? withSpecified(contract.criteria, specification, null) : contract.criteria;
+      const spec = { status, specification, by: null };
+      return { ...task, contract: { ...contract, criteria }, spec, specifier: NOT_ASKED };
+    }
+    case 'spec_approved': {
+      if (task.spec?.status !== 'proposed') return task;
+      const { by } = happened.data;
+      const { specification } = task.spec;
+      const criteria = withSpecified(task.contract.criteria, specification, by);
+      const spec = { status: 'adopted' as const, specification, by };
+      return { ...task, contract: { ...task.contract, criteria }, spec };
+    }
+    case 'specifier_failed':
+      return { ...task, specifier: { ...task.specifier, unusable: task.specifier.unusable + 1 } };
     case 'workspace_ready':
       return {
         ...task,
@@ -224,6 +260,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'turn_completed': {
       const { role, status, durationMs, message, code, retryAt } = happened.data;
       const workedMs = task.workedMs + durationMs;
+      if (role === 'specifier')
+        return { ...task, turn: null, workedMs, specifier: afterSpecifier(task.specifier, happened.data) };
       if (role !== 'coder') return { ...task, turn: null, workedMs };
       const { streaks } = task;
       return {
@@ -382,15 +420,37 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
   }
 }
 
+/** An answer that tampered with the work is as good as none; every other failure says nothing about the issue. */
+function afterSpecifier(
+  before: Task['specifier'],
+  { status, code, message, retryAt }: Extract<LoopEvent, { type: 'turn_completed' }>['data'],
+): Task['specifier'] {
+  if (status === 'cancelled') return before;
+  if (status === 'interrupted')
+    return { ...before, interrupted: before.interrupted + (isNobodys(code) ? 0 : 1) };
+  if (status === 'finished') return { ...before, failed: 0, interrupted: 0, last: null };
+  const tampered = code === 'critic_wrote';
+  return {
+    unusable: before.unusable + (tampered ? 1 : 0),
+    failed: before.failed + (tampered ? 0 : 1),
+    interrupted: 0,
+    last: { code, message, retryAt },
+  };
+}
+
 /** A row as an older version wrote it, with what it lacks. */
 export function revived(row: Task): Task {
   const verdict = row.verdict && { ...row.verdict, criteria: row.verdict.criteria ?? [] };
   return { ...ADDED, ...row, contract: withCriteria(row.contract), verdict };
 }
 
+const NOT_ASKED: Task['specifier'] = { unusable: 0, failed: 0, interrupted: 0, last: null };
+
 const ADDED = {
   inspected: null,
   sentBack: false,
+  spec: null,
+  specifier: NOT_ASKED,
   pushedAt: null,
   delivered: [],
   ignored: [],
@@ -413,6 +473,8 @@ function born(id: string, birth: Birth, at: number): Task {
     slug: birth.slug,
     branch: birth.branch,
     contract: withCriteria(birth.contract),
+    spec: null,
+    specifier: NOT_ASKED,
     state: 'queued',
     reason: null,
     why: 'claimed',
@@ -469,8 +531,11 @@ const NO_STREAKS: Task['streaks'] = {
 };
 
 /** A restart keeps identity, work, findings and money spent; it resets the counters and opens a fresh session. */
-function restarted(): Partial<Task> {
+function restarted({ spec }: Task): Partial<Task> {
   return {
+    // Whoever restarts a task that was declined wants it judged again.
+    spec: spec?.status === 'declined' ? null : spec,
+    specifier: NOT_ASKED,
     streaks: NO_STREAKS,
     turn: null,
     turns: 0,

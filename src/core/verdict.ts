@@ -145,7 +145,8 @@ const plain = (words: string): string =>
 export const criticReportSchema = (): Record<string, unknown> =>
   z.toJSONSchema(criticReport, { io: 'input', unrepresentable: 'any' });
 
-function lastJsonBlock(said: string): unknown {
+/** The JSON in the last fenced block of what an agent said, or in all of it; undefined when there is none. */
+export function lastJsonBlock(said: string): unknown {
   const last = fencedObjects(said).at(-1) ?? (said.trimStart().startsWith('{') ? said : undefined);
   if (last === undefined) return undefined;
   try {

@@ -41,6 +41,7 @@ const HOLDS: Record<HoldReason, true> = {
   checks_pending: true,
   checks_red: true,
   changes_requested: true,
+  spec_proposed: true,
 };
 
 const SPENT = { costUsd: 0, tokens: 0 };

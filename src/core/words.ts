@@ -6,6 +6,7 @@ import { type Evidence, wasRedBefore } from './gate.ts';
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { findingText, oneLine, resultText } from './prompts.ts';
+import { type Specification, specificationText } from './specification.ts';
 import { isByPerson, type RecordedVerdict, type Task } from './task.ts';
 import type { CriticReport, Judgement, Verdict } from './verdict.ts';
 
@@ -23,11 +24,47 @@ export function declinedComment(problem: string, questions: readonly string[], r
   ].join('\n');
 }
 
+/** For the record, and for whoever has to agree. The original stays the contract and stands below, word for word. */
+export function specificationComment(
+  task: Task,
+  specification: Specification,
+  status: 'adopted' | 'proposed',
+): string {
+  const lines =
+    status === 'adopted'
+      ? [
+          'This issue is worked on with the following specification beside its own text, which stays the contract.',
+        ]
+      : [
+          'Before this issue is worked on, somebody has to agree to the following specification of it.',
+          '',
+          `\`forge-loop task approve ${task.issue}\` agrees, also to the commands it names. To change it, put your own criteria into the issue text and make it ready again.`,
+        ];
+  const original = `${task.contract.title}\n\n${task.contract.body}`.trim();
+  return [
+    ...lines,
+    '',
+    specificationText(specification),
+    '',
+    'The issue as it was:',
+    '',
+    ...cut(original, MAX_ORIGINAL)
+      .split('\n')
+      .map((line) => `> ${line}`.trimEnd()),
+  ].join('\n');
+}
+
+const MAX_ORIGINAL = 20_000;
+const cut = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max)}\n… (the issue has the rest)`;
+
 export function endedComment(task: Task, why: string, spend: Facts['spend']): string {
   if (task.state === 'merged') return mergedComment(task, spend);
   const info = task.reason ? REASONS[task.reason] : null;
   const lines = [`Ended without a merge (\`${task.reason}\`): ${info?.says ?? why}.`];
   if (why && why !== info?.says) lines.push('', why);
+  if (task.reason === 'spec_rejected' && task.spec?.status === 'declined')
+    lines.push('', 'Please answer:', '', ...task.spec.questions.map((question) => `- ${oneLine(question)}`));
   if (task.headSha)
     lines.push(
       '',
@@ -259,6 +296,8 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
     '`forge-loop task abandon <issue>`, then `forge-loop issue ready <issue>` for a new attempt on the trunk of today',
   prompt_broken: 'mend the template in WORKFLOW.md; goes on by itself, or with `forge-loop resume <issue>`',
   sandbox_unavailable: 'set `sandbox: auto` or `sandbox: none` in WORKFLOW.md; goes on by itself',
+  spec_proposed:
+    'read the specification in its comments, then `forge-loop task approve <issue>`, or edit the issue and make it ready again',
   merge_refused: 'see the detail, then `forge-loop resume <issue>`',
   checks_pending: 'see why CI does not answer; goes on by itself when the checks are reported',
   checks_red:

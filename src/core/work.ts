@@ -22,20 +22,25 @@ import { endsSession } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { gateFailureText } from './prompts.ts';
 import { backoffMs } from './schedule.ts';
+import { doubts, propose, specify } from './specify.ts';
 import type { Task } from './task.ts';
 import { addressedText, redBeforeText } from './words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
+  if (task.spec?.status === 'proposed') return propose(task);
   if (!facts.slot) return awaitGrant('waiting for a slot');
   return {
     kind: 'act',
     events: [transition(task, 'dispatched', 'a slot was granted')],
-    actions: [{ kind: 'prepare_workspace' }],
+    // A workspace is made when it is clear that there will be work in it.
+    actions: doubts(task, policy) ? [] : [{ kind: 'prepare_workspace' }],
     limits: { slots: policy.maxConcurrent },
   };
 }
 
 export function prepare(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  const unsettled = specify(task, facts, policy, now);
+  if (unsettled) return unsettled;
   if (task.workspace && task.baseSha && task.streaks.workspace === 0) {
     const ready = transition(task, 'running', 'its workspace is ready');
     return startTurn(task, facts, policy, [ready], redGate(task));

@@ -110,13 +110,15 @@ export async function runTurn(
       const head = await ports.forge.branchHead(task.branch);
       return { dirty: intact && dirty, seen: JSON.stringify([head, intact, dirty]) };
     };
+    // The specifier comes before all work: there is no head yet, and it reads what the work will start from.
+    const commit = task.headSha ?? (await ports.forge.trunk()).sha;
     let before = await look();
     // What a gate or an earlier critic left lying about is put away: what is there afterwards, this one wrote.
     if (before.dirty) {
-      await ports.workspaces.adopt(spec, task.headSha!);
+      await ports.workspaces.adopt(spec, commit);
       before = await look();
     }
-    const place = await ports.workspaces.export(task.headSha!, `${action.role}-${task.id}`);
+    const place = await ports.workspaces.export(commit, `${action.role}-${task.id}`);
     try {
       const outcome = await ask(place.path);
       if (outcome.status !== 'finished') return outcome;

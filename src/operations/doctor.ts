@@ -131,7 +131,7 @@ async function agents(context: Context): Promise<Check[]> {
   if (problem) return [];
   const tools = await context.tools();
   const checks: Check[] = [];
-  for (const role of ['coder', 'critic'] as const) {
+  for (const role of ['specifier', 'coder', 'critic'] as const) {
     if (role === 'critic' && !settings.policy.critic.enabled) continue;
     const policy = settings.policy.agents[role];
     const missing = await tools.agent(policy.kind).unavailable(policy);

@@ -4,6 +4,7 @@ import type { Criterion } from '../core/criteria.ts';
 import type { EventData } from '../core/event.ts';
 import type { Finding } from '../core/findings.ts';
 import { type RequestKind, refusal } from '../core/request.ts';
+import { specificationText } from '../core/specification.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Judgement } from '../core/verdict.ts';
 import { adviceText } from '../core/words.ts';
@@ -24,6 +25,8 @@ export async function listTasks(context: Context, input: { all: boolean }): Prom
 }
 
 export interface TaskDetail extends TaskView {
+  /** The text beside the issue's own, when there is one. */
+  specification: string | null;
   advice: string | null;
   turnsTaken: (Omit<TurnRow, 'startedAt' | 'endedAt'> & { startedAt: string; endedAt: string | null })[];
   /** Each criterion of the contract with what was found about it last; `met` is null when nobody judged it. */
@@ -43,6 +46,8 @@ export async function showTask(context: Context, input: { task: string }): Promi
   const [view] = await taskViews(context, store!, [task]);
   return {
     ...view!,
+    specification:
+      task.spec && 'specification' in task.spec ? specificationText(task.spec.specification) : null,
     advice: adviceText(task),
     turnsTaken: (await store!.turns(task.id)).map((turn) => ({
       ...turn,
@@ -81,7 +86,7 @@ export interface Asked {
 export async function ask(context: Context, reference: string, kind: RequestKind): Promise<Asked> {
   const { task } = await findTask(await context.reading(), reference);
   refuse(task, kind);
-  if (kind === 'approve') await approveHead(context, task);
+  if (kind === 'approve' && task.spec?.status !== 'proposed') await approveHead(context, task);
   const store = await context.writing();
   await store.request({ task: task.id, kind, by: await context.operator(), at: context.now() });
   return { task: task.id, issue: task.issue, asked: kind, runnerAlive: await isRunnerAlive(store, context) };

@@ -47,6 +47,7 @@ describe('the whole path', () => {
       turns: 2,
       maxTurns: 20,
       criticRounds: 1,
+      spec: null,
       sessionId: expect.any(String),
       sessionIds: [expect.any(String)],
       turn: null,

@@ -4,6 +4,7 @@
  */
 import type { Agent, TurnHooks, TurnRequest, TurnResult } from '../../src/agent/agent.ts';
 import { criticReport } from './critic.ts';
+import { type Reading, specify, watchCoder } from './readers.ts';
 import type { Tree } from './repository.ts';
 import { JUDGING, type World } from './world.ts';
 
@@ -19,6 +20,7 @@ export interface Temper {
   approves: number;
   blocks: number;
   garbage: number;
+  reading: Reading;
   tokensPerStep: number;
   /** Probability of a coder meddling with what judges it. */
   lies: number;
@@ -100,6 +102,9 @@ export function simAgent(world: World, temper: Temper): Agent {
     }
     if (!turn.resume && session && session.messages > 0)
       world.violate(`started the session ${turn.sessionId} twice`);
+    if (turn.role === 'coder') watchCoder(world, turn);
+    if (turn.role !== 'coder' && !world.exports.has(turn.cwd))
+      world.violate(`the ${turn.role} was started outside a throwaway copy: ${turn.cwd}`);
     if (turn.role === 'coder' && !world.workspaces.has(turn.cwd))
       world.violate(`an agent was started outside a workspace: ${turn.cwd}`);
     const current = session ?? { messages: 0 };
@@ -138,9 +143,14 @@ export function simAgent(world: World, temper: Temper): Agent {
     end({
       status: 'finished',
       text: '',
-      structured: turn.role === 'critic' ? criticReport(world, temper, turn) : null,
+      structured: answer(turn),
       usageKnown: true,
     });
+  }
+
+  function answer(turn: TurnRequest): unknown {
+    if (turn.role === 'critic') return criticReport(world, temper, turn);
+    return turn.role === 'specifier' ? specify(world, turn, temper.reading) : null;
   }
 
   function edit(turn: TurnRequest): void {

@@ -57,6 +57,13 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
       if (isTold && !world.heard.some((prompt) => prompt.includes(body)))
         world.violate(`${task.id} says the coder was told ${body}, but no finished turn had it`);
     }
+    const specified = mine.filter((event) => event.type === 'spec_expanded').length;
+    const posted = world.comments.filter(({ marker }) => marker.startsWith(`${task.id}:spec:`)).length;
+    if (posted > specified)
+      world.violate(`${task.id} posted ${posted} specifications, and ${specified} were written`);
+    for (const { id, verify } of task.contract.criteria)
+      if (verify !== null && id.startsWith('s') && !world.agreedTo.has(task.issue ?? 0))
+        world.violate(`${task.id} would run a command of its specifier's: ${verify}`);
     const spend = await store.spend(task.id);
     if (policy.budget.tokens !== null && spend.tokens > policy.budget.tokens + 200)
       world.violate(`${task.id} spent ${spend.tokens} tokens`);

@@ -2,6 +2,7 @@
 import type { Place } from '../../src/core/remark.ts';
 
 import { isEnded } from '../../src/core/task.ts';
+import { answerProposals } from './readers.ts';
 import type { SimRunner } from './runner.ts';
 import { hashOf, type World } from './world.ts';
 
@@ -14,6 +15,7 @@ export function meddle(world: World, runners: readonly SimRunner[]): void {
 
 async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
   const { random, repository, time, store } = world;
+  await answerProposals(world);
   const issue = random.pick([...world.issues.values()]);
   const tasks = (await store.tasks({ issue: issue.number })).map((stored) => stored.task);
   const task = tasks.at(-1);

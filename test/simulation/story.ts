@@ -6,6 +6,7 @@ import { startCi } from './ci.ts';
 import { checkInvariants, watchStore } from './invariants.ts';
 import { meddle } from './people.ts';
 import { type Random, seeded } from './random.ts';
+import type { Wording } from './readers.ts';
 import { type Faults, type SimRunner, startRunner } from './runner.ts';
 import { createTimeline } from './time.ts';
 import { addIssue, createWorld, type World } from './world.ts';
@@ -51,7 +52,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   });
   const issues = 1 + random.int(4);
   for (let number = 1; number <= issues; number++)
-    addIssue(world, number, `Issue ${number}`, someBody(number, random));
+    addIssue(world, number, someWording(random), someBoxes(random));
 
   const quiet = options.calm || options.crashAtCall !== undefined;
   const faults: Faults = quiet
@@ -123,10 +124,11 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
 }
 
 /** Some list what they are judged by, some only tell it. */
-function someBody(number: number, random: Random): string {
-  const boxes = Array.from({ length: random.int(3) }, (_, index) => `- [ ] part ${index} returns 1`);
-  return [`It returns \`${number}\`.`, ...boxes].join('\n');
-}
+const someBoxes = (random: Random): string[] =>
+  Array.from({ length: random.int(3) }, (_, index) => `- [ ] part ${index} returns 1`);
+
+const someWording = (random: Random): Wording =>
+  random.pick(['sure', 'sure', 'sure', 'thin', 'vague', 'vague', 'taste']);
 
 async function isHeldByDeploy(world: World, policy: Policy): Promise<boolean> {
   const { deploy, deployAgain } = await world.store.loop();
@@ -164,6 +166,7 @@ export function somePolicy(random: Random): Policy {
       parallel: 1 + random.int(2),
       blockOn: ['sev1', 'sev2'],
     },
+    spec: { expand: random.pick(['auto', 'auto', 'propose', 'off']) },
     gate: {
       setup: [],
       commands: ['./ci/test.sh'],
@@ -213,6 +216,12 @@ function someTemper(random: Random): Temper {
     lies: random.pick([0, 0, 0.3]),
     blocks: random.pick([0, 0.05]),
     garbage: random.pick([0, 0.1]),
+    reading: {
+      expands: random.pick([0.3, 0.9]),
+      declines: random.pick([0, 0.2]),
+      contradicts: random.pick([0, 0.1]),
+      babbles: random.pick([0, 0.3]),
+    },
     tokensPerStep: 100,
   };
 }

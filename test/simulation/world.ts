@@ -8,6 +8,7 @@ import type { Issue, Pull } from '../../src/forge/forge.ts';
 import type { Store } from '../../src/store/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import type { Random } from './random.ts';
+import { type SpecifierWord, TEXTS, type Wording } from './readers.ts';
 import { createRepository, type Repository, type Tree } from './repository.ts';
 import type { Timeline } from './time.ts';
 
@@ -70,6 +71,10 @@ export interface World {
   hooksRun: { task: string; sha: string }[];
   /** How often a person asked for another try of a deploy. */
   deploysAskedFor: number;
+  /** How each issue was worded, what its specifier said last, and whose proposal a person agreed to. */
+  wordings: Map<number, Wording>;
+  lastWord: Map<number, SpecifierWord>;
+  agreedTo: Set<number>;
   /** Contents that a forced push took out of trunk. */
   takenBack: Set<string>;
   /** `unseen` blocks a landing although nothing can be seen before. */
@@ -114,6 +119,9 @@ export function createWorld(time: Timeline, random: Random): World {
     deploys: [],
     hooksRun: [],
     deploysAskedFor: 0,
+    wordings: new Map(),
+    lastWord: new Map(),
+    agreedTo: new Set(),
     takenBack: new Set(),
     dirtyCheckout: 'no',
     blockedLandings: new Map(),
@@ -139,7 +147,11 @@ const isAgent = (process: SimProcess | Omit<SimProcess, 'pid'>): boolean =>
 
 export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
 
-export function addIssue(world: World, number: number, title: string, body: string): void {
+/** Criteria are listed only where the wording is sure: they would make any other sure, too. */
+export function addIssue(world: World, number: number, wording: Wording, listed: string[] = []): void {
+  const { title, body: said } = TEXTS[wording](number);
+  const body = wording === 'sure' ? [said, ...listed].join('\n') : said;
+  world.wordings.set(number, wording);
   const bodyHash = hashOf(body);
   world.issues.set(number, {
     number,

@@ -247,6 +247,12 @@ export class Play {
     return this.answer(turnOutcome('finished', { structured: { criteria, earlier, ...report } }));
   }
 
+  specifier(report: unknown): this {
+    const action = this.expectPending('turn');
+    if (action.role !== 'specifier') throw new Error(`the ${action.role} is at work, not the specifier`);
+    return this.answer(turnOutcome('finished', { structured: report }));
+  }
+
   candidate(sha = 'candidate', trunk = 'trunk'): this {
     this.expectPending('build_candidate');
     const candidate = { sha, tree: `tree-${sha}`, trunk, headSha: this.task.head!.sha };
@@ -551,6 +557,17 @@ export function redBefore(change: Partial<CommandResult> = {}): Partial<CommandR
   const run = { ...red, tail: 'FAIL old', logPath: null, durationMs: 1 };
   return { ...run, first: run, base: { ...run, sha: 'base', command: 'npm test', setup: '' }, ...change };
 }
+export const EXPAND = {
+  decision: 'expand',
+  problem: 'Nobody can revoke a token.',
+  criteria: [
+    { text: 'Revoke opens a dialog', verify: 'npm test -- revoke' },
+    { text: 'ESC closes the dialog' },
+  ],
+  testMatrix: ['with a token', 'without one'],
+  outOfScope: ['expiry'],
+  filePointers: ['src/tokens.ts: the list'],
+};
 
 export const APPROVE = { verdict: 'APPROVE' };
 export const BLOCK = { verdict: 'BLOCK', findings: [problem('sev1', 'the approach leaks tokens')] };

@@ -27,6 +27,7 @@ const POLICY: Policy = {
   maxTurns: 20,
   agents: Object.fromEntries(ROLES.map((role) => [role, AGENT])) as Record<Role, AgentPolicy>,
   critic: { enabled: true, maxRounds: 3, parallel: 2, blockOn: ['sev1', 'sev2'] },
+  spec: { expand: 'auto' },
   gate: {
     setup: [],
     commands: ['npm test'],

@@ -7,7 +7,7 @@
  * is waiting for. Then the core looks, decides and acts until it waits again.
  */
 import { commandIn } from '../../src/core/command.ts';
-import { changes, Play, problem, redBefore, remark } from '../support/play.ts';
+import { changes, EXPAND, Play, problem, redBefore, remark } from '../support/play.ts';
 import type { PolicyChange } from '../support/policy.ts';
 import { printed } from './printed.ts';
 
@@ -60,6 +60,7 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
       ...(set.max_rounds && { critic: { maxRounds: Number(set.max_rounds) } }),
       ...(set.critic && { critic: { enabled: set.critic === 'on' } }),
       ...(set.required_check && { merge: { requiredChecks: [set.required_check] } }),
+      ...(set.expand && { spec: { expand: set.expand as 'auto' } }),
       ...(set.merge && { merge: { enabled: set.merge === 'on' } }),
       ...(set.gate && { gate: { commands: gateCommands(set.gate) } }),
       ...(set.preexisting && { gate: { preexisting: set.preexisting as 'block' } }),
@@ -115,6 +116,12 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     if (verdict === 'unusable') play.turn('finished', { text: 'Looks fine to me.' });
     else if (verdict === 'REQUEST_CHANGES') play.critic({ ...changes(message, severity), criteria });
     else play.critic({ verdict, criteria, findings: severity ? [problem(severity, message ?? '')] : [] });
+  },
+  specifier(play, [decision, ...said]) {
+    if (decision === 'unusable') play.turn('finished', { text: 'Sounds good.' });
+    else if (decision === 'expand') play.specifier({ ...EXPAND, ...(said[0] && { problem: said[0] }) });
+    else if (decision === 'contradicts') play.specifier({ decision: 'ready', contradictions: said });
+    else play.specifier({ decision, questions: said });
   },
   candidate(play, [sha, on, trunk]) {
     if (sha === 'conflicts') play.answer({ kind: 'conflict', files: ['a.ts'], trunk: trunk! });

@@ -24,6 +24,20 @@ function eventLines(happened: LoopEvent): string[] {
     }
     case 'contract_updated':
       return [`contract is now: ${brief(happened.data.contract.body)}`];
+    case 'spec_settled': {
+      const { spec } = happened.data;
+      return spec.status === 'taken'
+        ? [`taken as it stands (${brief(spec.why)})`]
+        : [`declined (${brief(spec.problem)}), asks: ${spec.questions.map(brief).join(' | ')}`];
+    }
+    case 'spec_expanded': {
+      const { specification, status } = happened.data;
+      return [`specification ${status}: ${brief(specification.problem)}`];
+    }
+    case 'spec_approved':
+      return [`specification agreed to by ${happened.data.by}`];
+    case 'specifier_failed':
+      return [`specifier failed: ${happened.data.problem}`];
     case 'workspace_ready':
       return ['workspace ready'];
     case 'workspace_failed':
