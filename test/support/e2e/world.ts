@@ -31,7 +31,7 @@ import { until } from './until.ts';
 export type Json = Record<string, unknown>;
 export type Step = Json;
 export interface Rule {
-  when: { issue?: number; role?: 'coder' | 'critic'; turn?: number; round?: number };
+  when: { issue?: number; role?: 'coder' | 'critic' | 'specifier'; turn?: number; round?: number };
   steps: Step[];
 }
 
