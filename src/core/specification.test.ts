@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { EXPAND } from '../../test/support/play.ts';
 import { readiness } from './spec.ts';
@@ -7,8 +8,17 @@ import {
   settle,
   specificationText,
   specReport,
+  specReportSchema,
   withSpecified,
 } from './specification.ts';
+
+const SCHEMA = new URL('../../schema/spec-report.schema.json', import.meta.url);
+const schemaText = (): string => `${JSON.stringify(specReportSchema(), null, 2)}\n`;
+if (process.env.UPDATE_DOCS) writeFileSync(SCHEMA, schemaText());
+
+test('schema/spec-report.schema.json is what the schema says (UPDATE_DOCS=1 rewrites it)', () => {
+  expect(readFileSync(SCHEMA, 'utf8')).toBe(schemaText());
+});
 
 const report = (given: object) => specReport.parse(given);
 const THIN = readiness('We need `revoke`', '');

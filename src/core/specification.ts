@@ -56,6 +56,10 @@ export function parseSpecReport(structured: unknown, said: string): ParsedSpec {
   };
 }
 
+/** For agents that can be given the shape of their answer. */
+export const specReportSchema = (): Record<string, unknown> =>
+  z.toJSONSchema(specReport, { io: 'input', unrepresentable: 'any' });
+
 /** What an issue was expanded into. The issue's own text stays the contract; this stands beside it. */
 export type Specification = Pick<
   SpecReport,

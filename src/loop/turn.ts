@@ -5,11 +5,13 @@
  * workspace are compared afterwards: a critic that changed anything has produced an error, not a verdict.
  */
 import { createHash } from 'node:crypto';
-import type { TurnResult } from '../agent/agent.ts';
+import type { TurnRequest, TurnResult } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { TurnStatus } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { Role } from '../core/policy.ts';
 import { type PromptInputs, promptContext } from '../core/prompts.ts';
+import { specReportSchema } from '../core/specification.ts';
 import type { Task } from '../core/task.ts';
 import { criticReportSchema } from '../core/verdict.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
@@ -165,7 +167,7 @@ export async function runTurn(
         home: ports.places.home(task.id),
         logPath: ports.places.log(task.id, `${name}.log`),
         mark: task.id,
-        ...(action.role === 'critic' ? { outputSchema: criticReportSchema() } : {}),
+        ...answerShape(action.role),
       },
       {
         signal: supervision.signal,
@@ -205,6 +207,12 @@ export async function runTurn(
         return ended('interrupted', 'runner_stopped', 'its runner was stopped', { usageKnown });
     }
   }
+}
+
+/** What a role answers with; the coder's answer is its work. */
+function answerShape(role: Role): Pick<TurnRequest, 'outputSchema'> {
+  if (role === 'critic') return { outputSchema: criticReportSchema() };
+  return role === 'specifier' ? { outputSchema: specReportSchema() } : {};
 }
 
 async function promptInputs(ports: Ports, task: Task, action: TurnAction): Promise<PromptInputs> {

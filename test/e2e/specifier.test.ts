@@ -13,6 +13,11 @@ const EXPANSION = {
   problem: 'THE-PROBLEM: the file is not there.',
   criteria: [{ text: 'THE-CRITERION: a file done-1.txt exists', verify: 'ls done-1.txt' }],
 };
+const judged = { criteria: [{ id: 's1', met: 'met', evidence: 'done-1.txt is there' }] };
+const critic: Rule = {
+  when: { role: 'critic' },
+  steps: [{ answer: { verdict: 'APPROVE', findings: [], ...judged } }],
+};
 const specifier = (...steps: Rule['steps']): Rule => ({ when: { role: 'specifier' }, steps });
 
 const prompts = (world: World, task: string, role: string): string[] =>
@@ -31,6 +36,7 @@ test('a thin issue is expanded, on a copy of trunk without a way back, and merge
       { answer: EXPANSION },
       { usage: { input: 1000, output: 10, costUsd: 0.5 } },
     ),
+    critic,
   );
   expect((await world.cli('issue', 'lint', '--file', 'README.md')).code, 'a title alone').toBe(3);
   const issue = await world.issue(THIN);
@@ -52,7 +58,7 @@ test('a thin issue is expanded, on a copy of trunk without a way back, and merge
 });
 
 test('a proposal holds the task until somebody agrees', async ({ world }) => {
-  world.script(specifier({ answer: EXPANSION }));
+  world.script(specifier({ answer: EXPANSION }), critic);
   const issue = await world.issue(VAGUE);
   await world.settle(3);
   const held = await world.task(issue);
@@ -97,7 +103,7 @@ test('the runner is killed in the specifier’s turn: its process is stopped, th
   world,
 }) => {
   const halt = world.halt('specifier');
-  world.script(specifier({ shell: halt.shell }, { answer: EXPANSION }));
+  world.script(specifier({ shell: halt.shell }, { answer: EXPANSION }), critic);
   const issue = await world.issue(THIN);
   const runner = world.run('--until-idle');
   await halt.arrived();
