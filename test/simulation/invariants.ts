@@ -57,6 +57,14 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
       if (isTold && !world.heard.some((prompt) => prompt.includes(body)))
         world.violate(`${task.id} says the coder was told ${body}, but no finished turn had it`);
     }
+    // An answer may be lost on its way; one that was written down holds until there is another text or another word.
+    let declined = false;
+    for (const event of mine) {
+      if (event.type === 'spec_settled') declined = event.data.spec.status === 'declined';
+      else if (event.type === 'contract_updated' || event.type === 'spec_expanded') declined = false;
+      else if (declined && event.type === 'turn_started' && event.data.role === 'coder')
+        world.violate(`${task.id} was worked on after it was declined`);
+    }
     const specified = mine.filter((event) => event.type === 'spec_expanded').length;
     const posted = world.comments.filter(({ marker }) => marker.startsWith(`${task.id}:spec:`)).length;
     if (posted > specified)

@@ -52,7 +52,6 @@ export function watchCoder(world: World, turn: TurnRequest): void {
   const wording = world.wordings.get(issue);
   const word = world.lastWord.get(issue);
   if (wording === 'taste') world.violate(`a coder was started on issue ${issue}, a matter of taste`);
-  if (word === 'decline') world.violate(`a coder was started on issue ${issue}, which was declined`);
   if (wording !== 'vague' || word === 'ready' || (word === 'expand' && world.agreedTo.has(issue))) return;
   world.violate(`a coder was started on the vague issue ${issue} (${word}), and nobody agreed to it`);
 }
