@@ -31,7 +31,7 @@ export function version(): string {
 export async function openContext(cwd: string, given: { config?: string | null } = {}): Promise<Context> {
   const { openGit, identity } = await import('./git/git.ts');
   const { isOwnerDead } = await import('./process/owner.ts');
-  const git = await openGit(cwd);
+  const git = await openMain(await openGit(cwd));
   const root = git.worktree;
   if (root === null) {
     throw new UserError(
@@ -115,6 +115,16 @@ export async function openContext(cwd: string, given: { config?: string | null }
       await git.close();
     },
   };
+}
+
+/** One loop per repository: from a linked worktree it is the main one's, where there is one. */
+async function openMain(git: Git): Promise<Git> {
+  const { openGit } = await import('./git/git.ts');
+  const { mainWorktree } = await import('./git/worktrees.ts');
+  const main = await mainWorktree(git);
+  if (main === null || main === git.worktree) return git;
+  await git.close();
+  return openGit(main);
 }
 
 async function newRepository(folder: string, identity: { name: string; email: string }): Promise<Git> {

@@ -31,6 +31,13 @@ export async function worktreesOf(git: Git): Promise<readonly Worktree[]> {
   return worktrees;
 }
 
+/** The repository's first work tree, which has its own git directory inside; null when the repository is bare. */
+export async function mainWorktree(git: Git): Promise<string | null> {
+  if (git.ownDir === git.gitDir) return git.worktree;
+  const [first] = await worktreesOf(git);
+  return first && first.path !== git.gitDir && existsSync(first.path) ? first.path : null;
+}
+
 /** Where HEAD and index of each work tree are: the repository's own directory first. */
 export function gitDirs(git: Git): string[] {
   const linked = join(git.gitDir, 'worktrees');
