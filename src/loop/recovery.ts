@@ -28,7 +28,7 @@ export async function takeOver(ports: Ports, id: string, lease: Lease): Promise<
     expectedVersion: version,
     events: recovery.events,
     at: ports.clock.now(),
-    ...(recovery.finishAction === null ? {} : { finishAction: recovery.finishAction }),
+    ...(recovery.finishAction === null ? {} : { finishActions: [recovery.finishAction] }),
   });
   if (recovery.plan === 'run_again' && started)
     await store.deferAction(lease, started.id, ports.clock.now(), [], ports.clock.now());

@@ -186,7 +186,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   async function performOwn(lease: Lease): Promise<void> {
     for (const pending of await store.pendingActions(null)) {
       if (pending.notBefore > clock.now() || isRun(pending.action)) continue;
-      await store.startAction(lease, pending.id, clock.now());
+      await store.proveLease(lease, clock.now());
       try {
         await performForge(ports, pending.action);
       } catch (problem) {

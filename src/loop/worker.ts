@@ -77,6 +77,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   let cancelTimer: (() => void) | null = null;
   let failures = 0;
   let supervising = false;
+  /** Effects that were performed and had nothing to say: finished with the next commit, or performed again. */
+  let performed: number[] = [];
   /** The facts behind what is pending now, when this very step decided it. */
   let decidedWith: Facts | null = null;
 
@@ -136,10 +138,13 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     }
     for (;;) {
       again = false;
-      const rest = await once(lease);
-      if (rest) return rest;
+      const stopping: Rest = { why: 'stopping', until: null, for: 'fact' };
+      const rest = (await once(lease)) ?? (driver.closing() ? stopping : null);
+      if (rest) {
+        await finishPerformed();
+        return rest;
+      }
       failures = 0;
-      if (driver.closing()) return { why: 'stopping', until: null, for: 'fact' };
       if (!lease) return { why: 'its lease was lost', until: null, for: 'elsewhere' };
     }
   }
@@ -148,11 +153,12 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   async function once(held: Lease): Promise<Rest | null> {
     const stored = await store.task(id);
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
-    const pending = (await store.pendingActions(id))[0] ?? null;
+    const pending = (await store.pendingActions(id)).find((one) => !performed.includes(one.id)) ?? null;
     const fresh = decidedWith;
     decidedWith = null;
     if (!pending) {
       if (isEnded(stored.task)) {
+        await finishPerformed();
         await letGo();
         return { why: stored.task.why, until: null, for: 'ended' };
       }
@@ -170,10 +176,11 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       await decideAgain(held, stored);
       return null;
     }
-    await store.startAction(held, pending.id, clock.now());
+    await store.proveLease(held, clock.now());
     try {
       const outcome = await perform(ports, stored.task, pending.action, held);
-      await commitOutcome(held, stored, pending, outcome);
+      if (outcome.kind === 'done') performed.push(pending.id);
+      else await commitOutcome(held, stored, pending, outcome);
     } catch (problem) {
       if (isOurs(problem)) throw problem;
       await putOff(held, pending, problem);
@@ -203,6 +210,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
         expectedVersion: version,
         events: decision.events,
         at: clock.now(),
+        finishActions: performed,
         addActions: decision.actions,
         ...(stuck ? { dropActions: 'all' as const } : {}),
         ...(decision.limits ? { limits: decision.limits } : {}),
@@ -213,6 +221,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       if (problem instanceof LimitReached) return { why: problem.message, until: null, for: 'grant' };
       throw problem;
     }
+    performed = [];
     decidedWith = facts;
     driver.changed(id);
     return null;
@@ -233,6 +242,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       at: clock.now(),
       dropActions: 'all',
     });
+    performed = [];
   }
 
   /** An effect waits for its next try; meanwhile only an ending may overtake it. */
@@ -374,11 +384,26 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       expectedVersion: stored.version,
       events,
       at: clock.now(),
-      finishAction: pending.id,
+      finishActions: [...performed, pending.id],
       addActions: actions,
       findings,
     });
+    performed = [];
     if (isRun(pending.action)) driver.changed(id);
+  }
+
+  async function finishPerformed(): Promise<void> {
+    const stored = performed.length > 0 ? await store.task(id) : null;
+    if (!stored || !lease) return;
+    await store.commit({
+      lease,
+      taskId: id,
+      expectedVersion: stored.version,
+      events: [],
+      at: clock.now(),
+      finishActions: performed,
+    });
+    performed = [];
   }
 
   async function putOff(held: Lease, pending: PendingAction, problem: unknown): Promise<void> {
@@ -398,6 +423,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   }
 
   async function afterFailure(problem: unknown): Promise<Rest> {
+    performed = [];
     if (problem instanceof LeaseLost) {
       lease = null;
       ports.log('warn', 'lease lost: another runner owns the task', { task: id });

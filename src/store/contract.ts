@@ -268,31 +268,52 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         expect(await kinds(store, 'b')).toEqual(['reap_workspace']);
       });
 
-      test('are marked as started and counted', async () => {
+      test('a lease is proved without writing, as long as it is held', async () => {
+        await claimed(store, 'a', 1, [LABEL]);
+        const mine = await lease(store, taskLease('a'));
+        const before = await everything(store, 'a');
+        await store.proveLease(mine, TTL - 1);
+        await expect(store.proveLease(mine, TTL)).rejects.toThrow(LeaseLost);
+        await expect(store.proveLease({ ...mine, fencing: mine.fencing - 1 }, 1)).rejects.toThrow(LeaseLost);
+        expect(await everything(store, 'a')).toEqual(before);
+      });
+
+      test('are marked as started', async () => {
         await claimed(store, 'a', 1, [LABEL]);
         const mine = await lease(store, taskLease('a'));
         const [action] = await store.pendingActions('a');
         await store.startAction(mine, action!.id, 30);
         await store.startAction(mine, action!.id, 31);
-        expect(await store.pendingActions('a')).toMatchObject([{ startedAt: 31, attempts: 2 }]);
+        expect(await store.pendingActions('a')).toMatchObject([{ startedAt: 31, attempts: 0 }]);
       });
 
       test('are finished with the commit that has their outcome, and only once', async () => {
         const a = await claimed(store, 'a', 1, [LABEL, { kind: 'checkpoint' }]);
         const [first] = await store.pendingActions('a');
-        const next = await commit(store, a, [cleared('operator_pause')], { finishAction: first!.id });
+        const next = await commit(store, a, [cleared('operator_pause')], { finishActions: [first!.id] });
         expect(await kinds(store, 'a')).toEqual(['checkpoint']);
         const before = await everything(store, 'a');
-        const twice = commit(store, next, [cleared('operator_pause')], { finishAction: first!.id });
+        const twice = commit(store, next, [cleared('operator_pause')], { finishActions: [first!.id] });
         await expect(twice).rejects.toThrow(VersionConflict);
         expect(await everything(store, 'a')).toEqual(before);
+      });
+
+      test('are finished several at a time, all or none', async () => {
+        const a = await claimed(store, 'a', 1, [LABEL, { kind: 'checkpoint' }, LABEL]);
+        const [first, second] = (await store.pendingActions('a')).map(({ id }) => id);
+        const next = await commit(store, a, [], { finishActions: [first!, second!] });
+        expect(await kinds(store, 'a')).toEqual(['label']);
+        const [third] = (await store.pendingActions('a')).map(({ id }) => id);
+        const gone = commit(store, next, [], { finishActions: [third!, first!] });
+        await expect(gone).rejects.toThrow(VersionConflict);
+        expect(await kinds(store, 'a')).toEqual(['label']);
       });
 
       test('of another task are not finished', async () => {
         const a = await claimed(store, 'a', 1);
         await claimed(store, 'b', 2, [LABEL]);
         const [others] = await store.pendingActions('b');
-        await expect(commit(store, a, [], { finishAction: others!.id })).rejects.toThrow(VersionConflict);
+        await expect(commit(store, a, [], { finishActions: [others!.id] })).rejects.toThrow(VersionConflict);
         expect(await kinds(store, 'b')).toEqual(['label']);
       });
 
@@ -305,7 +326,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       test('never get the number of an earlier one', async () => {
         const a = await claimed(store, 'a', 1, [LABEL]);
         const [first] = await store.pendingActions('a');
-        await commit(store, a, [], { finishAction: first!.id, addActions: [LABEL] });
+        await commit(store, a, [], { finishActions: [first!.id], addActions: [LABEL] });
         expect((await store.pendingActions('a'))[0]!.id).toBeGreaterThan(first!.id);
       });
 

@@ -108,8 +108,8 @@ export interface Commit {
   events: NewEvent[];
   at: number;
   addActions?: Action[];
-  /** Removed in the same transaction: its outcome is among the events. */
-  finishAction?: number;
+  /** Removed in the same transaction: their outcomes are among the events, or they had nothing to say. */
+  finishActions?: readonly number[];
   /** Actions that no longer make sense, dropped unperformed. */
   dropActions?: 'all';
   findings?: Finding[];
@@ -143,7 +143,9 @@ export interface Store {
 
   /** In the order they were decided; `null` for the loop's own. */
   pendingActions(taskId: string | null): Promise<PendingAction[]>;
-  /** Marks an action as started; counted in `attempts`. */
+  /** Throws LeaseLost unless this lease is held now. Writes nothing: an effect is simply performed again. */
+  proveLease(lease: Lease, at: number): Promise<void>;
+  /** Marks a run as started: after a crash it is not simply started again. */
   startAction(lease: Lease, id: number, at: number): Promise<void>;
   /** Puts an effect off after a failure, with its event. */
   deferAction(lease: Lease, id: number, notBefore: number, events: NewEvent[], at: number): Promise<void>;

@@ -179,11 +179,11 @@ export function memoryStore(): Store {
       const after = frozen({ task: applyAll(before.task, stamped), version: before.version + 1 });
       requireRoom(before.task, after.task, commit.limits, (what) => countOthers(taskId, what));
       requireOnlyTask(before.task, after.task, liveTaskOf);
-      requireFinishable(taskId, commit.finishAction);
+      for (const done of commit.finishActions ?? []) requireFinishable(taskId, done);
 
       append(stamped);
       tasks.set(taskId, after);
-      if (commit.finishAction !== undefined) actions.delete(commit.finishAction);
+      for (const done of commit.finishActions ?? []) actions.delete(done);
       if (commit.dropActions === 'all') {
         for (const action of actions.values()) if (action.task === taskId) actions.delete(action.id);
       }
@@ -199,16 +199,19 @@ export function memoryStore(): Store {
     async pendingActions(taskId) {
       return copy([...actions.values()].filter((action) => action.task === taskId));
     },
+    async proveLease(lease, at) {
+      checkLease(lease, at);
+    },
     async startAction(lease, id, at) {
       const action = ownAction(lease, id, at);
-      actions.set(id, { ...action, startedAt: at, attempts: action.attempts + 1 });
+      actions.set(id, { ...action, startedAt: at });
     },
     async deferAction(lease, id, notBefore, added, at) {
       const action = ownAction(lease, id, at);
       const stamped = stampNext(added, action.task, at);
       const stored = action.task === null ? undefined : tasks.get(action.task);
       const after = stored && applyAll(stored.task, stamped);
-      actions.set(id, { ...action, startedAt: null, notBefore });
+      actions.set(id, { ...action, startedAt: null, notBefore, attempts: action.attempts + 1 });
       append(stamped);
       if (after && after !== stored.task) tasks.set(after.id, { task: after, version: stored.version + 1 });
     },

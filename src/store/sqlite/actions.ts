@@ -51,12 +51,7 @@ export function dropActions(connection: Connection, task: string): void {
 export function startAction(connection: Connection, lease: Lease, id: number, at: number): void {
   connection.immediate(() => {
     ownAction(connection, lease, id, at);
-    connection.run(
-      query
-        .updateTable('actions')
-        .set((old) => ({ started_at: at, attempts: old('attempts', '+', 1) }))
-        .where('id', '=', id),
-    );
+    connection.run(query.updateTable('actions').set({ started_at: at }).where('id', '=', id));
   });
 }
 
@@ -71,7 +66,10 @@ export function deferAction(
   connection.immediate(() => {
     const task = ownAction(connection, lease, id, at);
     connection.run(
-      query.updateTable('actions').set({ started_at: null, not_before: notBefore }).where('id', '=', id),
+      query
+        .updateTable('actions')
+        .set((old) => ({ started_at: null, not_before: notBefore, attempts: old('attempts', '+', 1) }))
+        .where('id', '=', id),
     );
     const stamped = stampNext(connection, events, task, at);
     append(connection, stamped);

@@ -44,7 +44,7 @@ export function commitTask(connection: Connection, commit: Commit): StoredTask {
 
     append(connection, events);
     updateTask(connection, after);
-    finishAction(connection, taskId, commit.finishAction);
+    for (const id of commit.finishActions ?? []) finishAction(connection, taskId, id);
     if (commit.dropActions === 'all') dropActions(connection, taskId);
     addActions(connection, taskId, commit.addActions);
     keepFindings(connection, taskId, commit.findings);

@@ -16,6 +16,7 @@ export function sqliteStore(connection: Connection): Store {
     commit: async (commit) => commitTask(connection, commit),
 
     pendingActions: async (taskId) => pendingActions(connection, taskId),
+    proveLease: async (lease, at) => checkLease(connection, lease, at),
     startAction: async (lease, id, at) => startAction(connection, lease, id, at),
     deferAction: async (lease, id, notBefore, events, at) =>
       deferAction(connection, lease, id, notBefore, events, at),
