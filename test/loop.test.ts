@@ -128,3 +128,48 @@ describe('`sandbox: required` where there is none', () => {
     expect(world.processes.size).toBe(0);
   });
 });
+
+test('between two turns the issue’s state is read once (dispatch 20)', async () => {
+  const reads: number[] = [];
+  const counting = (ports: Ports, world: World): Ports => ({
+    ...ports,
+    forge: new Proxy(ports.forge, {
+      get(forge, key) {
+        const verb = Reflect.get(forge, key);
+        if (key !== 'issue') return verb;
+        return async (number: number) => {
+          const { seq } = (await world.store.events({ last: 1 }))[0]!;
+          reads.push(seq);
+          return forge.issue(number);
+        };
+      },
+    }),
+    processes: {
+      ...ports.processes,
+      // At once, so that no poll falls into it; red in the workspace and green on the base, so that a turn follows.
+      launch: async ({ cwd }) => ({
+        code: cwd.startsWith('/w/') ? 1 : 0,
+        signal: null,
+        timedOut: false,
+        cancelled: false,
+        spawnError: null,
+        tail: '',
+        durationMs: 0,
+      }),
+    },
+  });
+  const { events } = await play(counting, { maxTurns: 4, idleTurns: 9 }, (seen) =>
+    types(seen).includes('worktree_preserved'),
+  );
+  const turns = events.filter(
+    (event) =>
+      (event.type === 'turn_started' || event.type === 'turn_completed') && event.data.role === 'coder',
+  );
+  expect(turns).toHaveLength(8);
+  for (let at = 1; at + 1 < turns.length; at += 2) {
+    const [ended, next] = [turns[at]!, turns[at + 1]!];
+    expect([ended.type, next.type]).toEqual(['turn_completed', 'turn_started']);
+    const between = reads.filter((seq) => seq >= ended.seq && seq < next.seq);
+    expect(between, `between events ${ended.seq} and ${next.seq}`).toHaveLength(1);
+  }
+});

@@ -43,6 +43,7 @@ export interface Git {
   pipe(from: GitCommand, to: GitCommand): Promise<GitResult>;
   /** The id of the object a full name (`refs/…`, an id, either with `^{tree}`) stands for now; null when there is none. */
   resolve(name: string): Promise<string | null>;
+  resolveAll(names: readonly string[]): Promise<(string | null)[]>;
   /** Null when no commit of the repository has this id. */
   commit(sha: string): Promise<CommitObject | null>;
   /** How long each of these objects is; null for one that is not there. */
@@ -90,6 +91,7 @@ export async function openGit(cwd: string): Promise<Git> {
     worktree: found.worktree,
     pipe,
     resolve: reader.resolve,
+    resolveAll: reader.resolveAll,
     commit: reader.commit,
     sizes: reader.sizes,
     moveRefs: refs.move,

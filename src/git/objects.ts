@@ -27,8 +27,8 @@ export async function fileAt(git: Git, commit: string, path: string): Promise<st
 
 /** Where each of these refs is; those that do not exist are absent. */
 export async function readRefs(git: Git, refs: readonly string[]): Promise<Map<string, string>> {
-  const found = await Promise.all(refs.map(async (ref) => [ref, await git.resolve(ref)] as const));
-  return new Map(found.filter((entry): entry is [string, string] => entry[1] !== null));
+  const found = await git.resolveAll(refs);
+  return new Map(refs.flatMap((ref, at) => (found[at] ? [[ref, found[at]]] : [])));
 }
 
 export async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {

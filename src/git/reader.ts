@@ -12,6 +12,8 @@ export interface CommitObject {
 
 export interface Reader {
   resolve(name: string): Promise<string | null>;
+  /** As `resolve`, several at once. */
+  resolveAll(names: readonly string[]): Promise<(string | null)[]>;
   commit(sha: string): Promise<CommitObject | null>;
   /** How long each of these objects is; null for one that is not there. */
   sizes(shas: readonly string[]): Promise<(number | null)[]>;
@@ -21,15 +23,26 @@ export interface Reader {
 /** `program` is `git cat-file --batch-command`. */
 export function createReader(program: () => CompanionProgram): Reader {
   const git: Companion = createCompanion(program);
+
+  /** What each of these names stands for; null for one that stands for nothing. */
+  const headers = async (names: readonly string[]): Promise<(Header | null)[]> => {
+    if (names.length === 0) return [];
+    return git.ask(names.map((name) => `info ${name}\n`).join(''), ({ out }) => {
+      if (!out.tail.endsWith('\n')) return null;
+      const lines = out
+        .all()
+        .toString('utf8')
+        .split(/(?<=\n)/);
+      return lines.length < names.length ? null : lines.map(header);
+    });
+  };
+
   return {
-    async resolve(name) {
-      if (name === '' || /[\n\0]/.test(name)) return null;
-      return git
-        .ask(`info ${name}\n`, ({ out }) => {
-          if (!out.tail.endsWith('\n')) return null;
-          return { sha: HEADER.exec(out.all().toString('utf8'))?.[1] ?? null };
-        })
-        .then(({ sha }) => sha);
+    resolve: async (name) => (isName(name) ? ((await headers([name]))[0]?.sha ?? null) : null),
+
+    async resolveAll(names) {
+      const found = await headers(names.filter(isName));
+      return names.map((name) => (isName(name) ? (found.shift()?.sha ?? null) : null));
     },
 
     async commit(sha) {
@@ -48,25 +61,24 @@ export function createReader(program: () => CompanionProgram): Reader {
         .then(({ commit }) => commit);
     },
 
-    async sizes(shas) {
-      if (shas.length === 0) return [];
-      return git.ask(shas.map((sha) => `info ${sha}\n`).join(''), ({ out }) => {
-        if (!out.tail.endsWith('\n')) return null;
-        const lines = out
-          .all()
-          .toString('utf8')
-          .split(/(?<=\n)/);
-        if (lines.length < shas.length) return null;
-        return lines.map((line) => {
-          const size = HEADER.exec(line)?.[3];
-          return size === undefined ? null : Number(size);
-        });
-      });
-    },
+    sizes: async (shas) => (await headers(shas)).map((header) => header?.size ?? null),
 
     close: git.close,
   };
 }
+
+interface Header {
+  sha: string;
+  size: number;
+}
+
+function header(line: string): Header | null {
+  const [, sha, , size] = HEADER.exec(line) ?? [];
+  return sha === undefined ? null : { sha, size: Number(size) };
+}
+
+/** It goes into a line of its own. */
+const isName = (name: string): boolean => name !== '' && !/[\n\0]/.test(name);
 
 const HEADER = /^([0-9a-f]{40,64}) (\w+) (\d+)\n$/;
 

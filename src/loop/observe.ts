@@ -5,6 +5,7 @@ import type { Facts } from '../core/decision.ts';
 import type { Candidate } from '../core/event.ts';
 import { grants } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
+import type { Issue } from '../forge/forge.ts';
 import { whyUnconfined } from './command.ts';
 import { guardedIn } from './inspect.ts';
 import type { Ports } from './ports.ts';
@@ -16,12 +17,14 @@ export interface Surroundings {
   paused: string | null;
   inFlight: { action: Run; startedAt: number; lastProgressAt: number } | null;
   stuck: string | null;
+  /** The issue as it was read a moment ago; absent when it has to be read. */
+  issue?: Issue;
 }
 
 export async function observe(ports: Ports, task: Task, around: Surroundings): Promise<Facts> {
   const { store, forge } = ports;
   const policy = ports.settings.policy();
-  const issue = task.issue === null ? null : await forge.issue(task.issue);
+  const issue = around.issue ?? (task.issue === null ? null : await forge.issue(task.issue));
   const pull = task.pull === null ? null : await forge.pull(task.pull);
   const branch = task.pull === null ? null : await forge.branchHead(task.branch);
   const feedback = isAsked(task, around) ? await forge.feedback(task.pull!) : null;

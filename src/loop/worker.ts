@@ -13,6 +13,7 @@ import { record } from '../core/record.ts';
 import { backoffMs } from '../core/schedule.ts';
 import { isEnded, type StoredTask, type Task } from '../core/task.ts';
 import { ForgeUnavailable, LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
+import type { Issue } from '../forge/forge.ts';
 import { type Lease, taskLease } from '../store/store.ts';
 import { runGate } from './gate.ts';
 import { runAfterMerge } from './hook.ts';
@@ -79,6 +80,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   let supervising = false;
   /** Effects that were performed and had nothing to say: finished with the next commit, or performed again. */
   let performed: number[] = [];
+  /** The issue as this step read it last. */
+  let issueSeen: { issue: Issue; at: number } | null = null;
   /** The facts behind what is pending now, when this very step decided it. */
   let decidedWith: Facts | null = null;
 
@@ -104,6 +107,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       return;
     }
     again = false;
+    issueSeen = null;
     resting = null;
     disarm();
     step = advance()
@@ -179,6 +183,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     await store.proveLease(held, clock.now());
     try {
       const outcome = await perform(ports, stored.task, pending.action, held);
+      if (CHANGES_ISSUE.has(pending.action.kind)) issueSeen = null;
       if (outcome.kind === 'done') performed.push(pending.id);
       else await commitOutcome(held, stored, pending, outcome);
     } catch (problem) {
@@ -194,13 +199,15 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     stuck: string | null,
   ): Promise<Rest | null> {
     const { task, version } = stored;
-    const facts = await observe(ports, task, {
-      eligible: driver.eligible(),
-      paused: driver.paused(),
-      inFlight: null,
-      stuck,
-    });
-    const decision = decide(task, facts, ports.settings.policy(), clock.now());
+    const known = rememberedIssue();
+    const around = { eligible: driver.eligible(), paused: driver.paused(), inFlight: null, stuck };
+    let facts = await observe(ports, task, { ...around, ...known });
+    let decision = decide(task, facts, ports.settings.policy(), clock.now());
+    if (known.issue && !onlySaves(decision)) {
+      facts = { ...facts, issue: await ports.forge.issue(known.issue.number) };
+      decision = decide(task, facts, ports.settings.policy(), clock.now());
+      remember(facts);
+    } else if (!known.issue) remember(facts);
     if (decision.kind === 'rest') return decision;
     if (decision.kind === 'stop') throw new Error('decided to stop a run although none is in flight');
     try {
@@ -225,6 +232,20 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     decidedWith = facts;
     driver.changed(id);
     return null;
+  }
+
+  /**
+   * One read of the issue serves a turn: saving and verifying what it left rests on what was seen while it ran, and
+   * whatever follows then, on what is read then.
+   */
+  function rememberedIssue(): { issue?: Issue } {
+    const isYoung =
+      issueSeen !== null && clock.now() - issueSeen.at <= ports.settings.policy().pollIntervalMs;
+    return isYoung ? { issue: issueSeen!.issue } : {};
+  }
+
+  function remember({ issue }: Pick<Facts, 'issue'>): void {
+    issueSeen = issue ? { issue: issue as Issue, at: clock.now() } : null;
   }
 
   /** Trunk has moved already; only performing it again finishes what was cut short, in checkouts and pull request. */
@@ -359,6 +380,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     current.facts = known
       ? { ...known, inFlight, spend: await store.spend(id), requests: await store.requests(id) }
       : await observe(ports, task, around);
+    if (!known) remember(current.facts);
     return decide(task, current.facts, ports.settings.policy(), clock.now());
   }
 
@@ -469,6 +491,14 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     cancelTimer = null;
   }
 }
+
+const CHANGES_ISSUE: ReadonlySet<Action['kind']> = new Set(['label', 'close_issue']);
+
+/** Nothing of it begins or ends anything: the work is kept safe and looked at. */
+const onlySaves = (decision: Decision): boolean =>
+  decision.kind === 'act' &&
+  decision.actions.length > 0 &&
+  decision.actions.every(({ kind }) => kind === 'checkpoint' || kind === 'merge_in' || kind === 'gate');
 
 /** A gate that was cut short proves nothing: it is run again. */
 class Interrupted extends Error {

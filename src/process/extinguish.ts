@@ -11,6 +11,8 @@ export interface Lineage {
   groups: readonly number[];
   /** Whoever has this entry in its environment is ours as well, wherever it went. */
   mark: string;
+  /** When the first of them began; what is older can't be theirs, and its environment is not read. */
+  since?: string;
 }
 
 export interface Extinguished {
@@ -39,11 +41,13 @@ export async function extinguish(lineage: Lineage): Promise<Extinguished> {
   }
 }
 
-function membersOf({ groups, mark }: Lineage): LiveProcess[] {
+function membersOf({ groups, mark, since }: Lineage): LiveProcess[] {
   const inGroup = (live: LiveProcess) =>
     groups.includes(live.group) || (live.session !== null && groups.includes(live.session));
+  // Start times count up where environments can be read at all.
+  const isOlder = (live: LiveProcess) => since !== undefined && Number(live.startTime) < Number(since);
   return liveProcesses().filter(
-    (live) => live.pid !== process.pid && (inGroup(live) || wasGiven(live.pid, mark)),
+    (live) => live.pid !== process.pid && (inGroup(live) || (!isOlder(live) && wasGiven(live.pid, mark))),
   );
 }
 

@@ -66,7 +66,7 @@ async function live(request: LaunchRequest): Promise<Partial<LaunchResult>> {
     }
     held.gate.end('go\n');
     const end = await firstEnd(held, request);
-    const { survivors } = await extinguish({ groups: [held.pid], mark });
+    const { survivors } = await extinguish({ groups: [held.pid], mark, since: held.introduction.startTime });
     if (survivors.length > 0) await output.note(`still running after SIGKILL: ${survivors.join(', ')}`);
     const { code, signal } = await held.exited;
     return {

@@ -5,14 +5,13 @@
  * `echo > /dev/stderr`, common in agents' and gates' scripts, fail. One pipe for both outputs also keeps them in the
  * order in which they were written.
  */
-import { execFile } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { promisify } from 'node:util';
+import { createStarter } from './starter.ts';
 
 export interface Streams {
   stdinFd: number;
@@ -23,7 +22,7 @@ export interface Streams {
   handOver(): void;
 }
 
-const run = promisify(execFile);
+const starter = createStarter(() => ({ PATH: process.env.PATH ?? '' }));
 
 export async function openStreams(stdin: string): Promise<Streams> {
   const dir = await mkdtemp(join(tmpdir(), 'forge-child-'));
@@ -35,7 +34,7 @@ export async function openStreams(stdin: string): Promise<Streams> {
   try {
     const inputPath = join(dir, 'stdin');
     const pipePath = join(dir, 'output');
-    await Promise.all([writeFile(inputPath, stdin, { mode: 0o600 }), run('mkfifo', ['-m', '600', pipePath])]);
+    await Promise.all([writeFile(inputPath, stdin, { mode: 0o600 }), makePipe(dir, pipePath)]);
     const stdinFd = hold(openSync(inputPath, 'r'));
     // The reader first and without waiting: opening either end alone would block until the other is open.
     const readerFd = hold(openSync(pipePath, constants.O_RDONLY | constants.O_NONBLOCK));
@@ -52,4 +51,11 @@ export async function openStreams(stdin: string): Promise<Streams> {
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+async function makePipe(cwd: string, path: string): Promise<void> {
+  const program = { argv: ['mkfifo', '-m', '600', path], cwd, env: {}, input: undefined };
+  const { code, stderr } = await starter.run(program);
+  if (code !== 0)
+    throw new Error(`a pipe for a child's output could not be made: ${stderr.toString().trim()}`);
 }
