@@ -83,6 +83,7 @@ function gateOf(gate: Workflow['gate']): Policy['gate'] {
       timeoutMs: GATE_TIMEOUT_MS,
       preexisting: 'block',
       criteriaCommands: true,
+      setupCache: true,
     };
   }
   return {
@@ -91,5 +92,6 @@ function gateOf(gate: Workflow['gate']): Policy['gate'] {
     timeoutMs: gate.timeout_ms,
     preexisting: gate.preexisting,
     criteriaCommands: gate.criteria_commands,
+    setupCache: gate.setup_cache,
   };
 }

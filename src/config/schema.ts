@@ -116,6 +116,12 @@ const gate = z.object({
     .describe(
       'A command that is red on the base commit too. `block`: it has to become green all the same. `allow_unchanged`: it does not stand in the way while its exit code and its failing lines are the same as there.',
     ),
+  setup_cache: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Keep what setup made on trunk for trees with the same lockfiles and manifests. Only folders that package managers own are kept; where setup writes anything else, or changes a file, it runs every time. `false` where an install compiles sources into such a folder.',
+    ),
   criteria_commands: z
     .boolean()
     .default(true)

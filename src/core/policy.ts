@@ -45,6 +45,8 @@ export interface Policy {
     preexisting: 'block' | 'allow_unchanged';
     /** Whether the commands that an issue's criteria name are run too. */
     criteriaCommands: boolean;
+    /** Whether what setup makes is kept for trees with the same lockfiles. */
+    setupCache: boolean;
   };
   session: SessionPolicy;
   sandbox: 'auto' | 'none' | 'required';

@@ -3,8 +3,8 @@
  * remembered as an event, so that it is run once for all tasks on that commit.
  */
 import { type BaseRun, setupDigest } from '../core/gate.ts';
-import type { Stage } from '../workspace/workspace.ts';
-import { type Circumstances, runIn, setUp } from './gate-command.ts';
+import { type Circumstances, runIn } from './gate-command.ts';
+import { type Prepared, prepareTree } from './gate-tree.ts';
 
 export interface Base {
   /** Null when there is nothing to compare with. */
@@ -18,17 +18,16 @@ export interface Base {
 const REMEMBERED = 200;
 
 export function createBase(circumstances: Circumstances, sha: string | null): Base {
-  const { ports, task, signal, gate } = circumstances;
+  const { ports, signal, gate } = circumstances;
   const setup = setupDigest(gate.setup);
   const fresh: BaseRun[] = [];
-  let stage: Stage | null = null;
-  let broken: Awaited<ReturnType<typeof setUp>> = null;
+  let prepared: Prepared | null = null;
 
   return {
     run: async (command) =>
       sha === null ? null : ((await known(command, sha)) ?? (await make(command, sha))),
     made: () => fresh,
-    dispose: async () => stage?.dispose(),
+    dispose: async () => prepared?.stage.dispose(),
   };
 
   async function known(command: string, at: string): Promise<BaseRun | null> {
@@ -42,10 +41,8 @@ export function createBase(circumstances: Circumstances, sha: string | null): Ba
 
   async function make(command: string, at: string): Promise<BaseRun> {
     const log = `gate-base-${at.slice(0, 10)}-${fresh.length + 1}`;
-    if (!stage) {
-      stage = await ports.workspaces.stage(at, `base-${task}`);
-      broken = await setUp(circumstances, stage, log);
-    }
+    prepared ??= await prepareTree(circumstances, at, at, log);
+    const { stage, broken } = prepared;
     const about = { sha: at, command, setup };
     if (broken) return { ...broken, ...about };
     const first = await runIn(circumstances, stage, command, log);

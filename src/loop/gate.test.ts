@@ -222,6 +222,47 @@ describe('the candidate', () => {
   });
 });
 
+describe('a setup that is kept', () => {
+  /** An install that says on which readme it ran. */
+  const setup = ['mkdir node_modules && cp r*.md node_modules/of.txt'];
+  const command = 'cat node_modules/of.txt';
+  const change = (path: string): void => {
+    scene.run(['switch', '-q', '--create', 'change']);
+    put('readme.md', 'the change\n');
+    put(path, '{ "changed": true }\n');
+    scene.run(['add', '--all']);
+    scene.run(['commit', '-q', '-m', 'x']);
+  };
+  beforeEach(() => {
+    put('package-lock.json', '{}\n');
+    scene.run(['add', '--all']);
+    scene.run(['commit', '-q', '-m', 'a lockfile']);
+  });
+
+  test('is trunk’s: made there first, used for the candidate, and not run again', async () => {
+    change('src/a.txt');
+    const counted1 = [`${count('setups')}; ${setup[0]}`];
+    const first = await gate([command], { setup: counted1 }, 'b', 'candidate');
+    expect(first.first.tail, 'a candidate can’t plant what later ones get').toMatch(/^one\n/);
+    await gate([command], { setup: counted1 }, 'b', 'candidate');
+    expect(counted('setups')).toBe(1);
+  });
+
+  test('is not used for a candidate that changes the lockfile, and its own is not kept', async () => {
+    change('package-lock.json');
+    for (const _ of [1, 2]) {
+      const { first } = await gate([command], { setup }, 'b', 'candidate');
+      expect(first.tail).toBe('the change\n');
+    }
+  });
+
+  test('is not used where the operator says so', async () => {
+    change('src/a.txt');
+    const { first } = await gate([command], { setup, setupCache: false }, 'b', 'candidate');
+    expect(first.tail).toBe('the change\n');
+  });
+});
+
 describe('criteria that name a command', () => {
   const body =
     '## Acceptance\n\n- [ ] It answers.\n  verify: ./answer.sh\n- [ ] It is tested.\n  verify: true\n';

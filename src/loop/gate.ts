@@ -19,8 +19,10 @@ import {
 import type { Task } from '../core/task.ts';
 import { couldNotRunText } from '../core/words.ts';
 import type { Lease } from '../store/store.ts';
+import type { Stage } from '../workspace/workspace.ts';
 import { createBase } from './gate-base.ts';
 import { type GatePlace, runIn, setUp } from './gate-command.ts';
+import { type Prepared, prepareTree } from './gate-tree.ts';
 import type { Ports } from './ports.ts';
 
 type GateAction = Extract<Action, { kind: 'gate' }>;
@@ -56,14 +58,17 @@ export async function runGate(
     await base.dispose();
   }
 
-  async function openPlace(): Promise<GatePlace & { dispose(): Promise<void> }> {
-    if (action.scope === 'candidate') return ports.workspaces.stage(action.commit, `gate-${task.id}`);
-    return { path: task.workspace!, home: ports.places.home(task.id), dispose: async () => {} };
+  async function openPlace(): Promise<GatePlace & Pick<Prepared, 'broken'> & Pick<Stage, 'dispose'>> {
+    if (action.scope === 'candidate') {
+      const { stage, broken } = await prepareTree(circumstances, action.commit, action.base ?? null, name);
+      return { ...stage, broken };
+    }
+    const place = { path: task.workspace!, home: ports.places.home(task.id) };
+    return { ...place, broken: await setUp(circumstances, place, name), dispose: async () => {} };
   }
 
   async function judged(): Promise<CommandResult[]> {
-    const broken = await setUp(circumstances, place, name);
-    if (broken) return [broken];
+    if (place.broken) return [place.broken];
     const results: CommandResult[] = [];
     for (const [index, command] of gateCommands(gate, task.contract).entries()) {
       if (signal.aborted) break;

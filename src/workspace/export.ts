@@ -28,7 +28,9 @@ export async function stageCommit(git: Git, site: Site, commit: string, purpose:
   const folder = await newFolder(site, commit, purpose);
   const stage = { path: join(folder, 'tree'), home: join(folder, 'home') };
   for (const path of [stage.path, stage.home]) await mkdir(path, { mode: 0o700 });
-  return filled(git, commit, folder, stage);
+  const place = await filled(git, commit, folder, stage);
+  const keep = async () => 'there is no lockfile to tell by, or what is kept for it is in use';
+  return { ...place, key: null, ready: false, keep };
 }
 
 async function newFolder(site: Site, commit: string, purpose: string): Promise<string> {
@@ -62,7 +64,7 @@ async function removeAbandoned(folder: string): Promise<void> {
   }
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -71,6 +73,6 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function host(): string {
+export function host(): string {
   return createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 }

@@ -6,7 +6,7 @@ import { mergeBase } from '../git/objects.ts';
 import { adopt } from './adopt.ts';
 import { type Bench, type Layout, pathOf, seedOf, type WorkspacesOptions } from './bench.ts';
 import { checkpoint } from './checkpoint.ts';
-import { exportCommit, stageCommit } from './export.ts';
+import { exportCommit } from './export.ts';
 import { notContained } from './history.ts';
 import { mergeTrunk } from './merge-trunk.ts';
 import { findOrphans } from './orphans.ts';
@@ -15,6 +15,8 @@ import { dropPins, readPins, refuseForeignBranch, updatePins } from './pins.ts';
 import { readTips } from './place.ts';
 import { list, removeTree } from './plain-files.ts';
 import { dropSeed } from './seed.ts';
+import { stageWithSetup } from './setup-cache.ts';
+import { setupKey } from './setup-inputs.ts';
 import { findChanges, withIndex } from './snapshot.ts';
 import type { PreparedWorkspace, WorkspaceProbe, WorkspaceSpec, Workspaces } from './workspace.ts';
 
@@ -36,7 +38,8 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
     probe: async (spec) => own(spec, () => probe(bench, spec)),
     reap: async (spec) => own(spec, () => reap(bench, spec)),
     export: (commit, purpose) => exportCommit(git, bench, commit, purpose),
-    stage: (commit, purpose) => stageCommit(git, bench, commit, purpose),
+    stage: (commit, purpose, setup = []) => stageWithSetup(git, bench, commit, purpose, setup),
+    setupKey: (commit, setup) => setupKey(git, commit, setup),
     orphans: (tasks) => findOrphans(bench, tasks),
   };
 }

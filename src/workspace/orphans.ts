@@ -6,6 +6,7 @@ import { EXPORTS } from './export.ts';
 import { isTransient, safeName } from './paths.ts';
 import { readTips } from './place.ts';
 import { list } from './plain-files.ts';
+import { SETUPS } from './setup-slot.ts';
 import { findChanges, withIndex } from './snapshot.ts';
 
 export async function findOrphans(
@@ -18,7 +19,7 @@ export async function findOrphans(
   const endings = tasks.map((task) => `-${safeName(task)}`);
   const orphans: { path: string; unsaved: boolean }[] = [];
   for (const entry of await list(home)) {
-    if (!entry.isDirectory() || entry.name === EXPORTS) continue;
+    if (!entry.isDirectory() || entry.name === EXPORTS || entry.name === SETUPS) continue;
     if (endings.some((ending) => entry.name.endsWith(ending))) continue;
     const path = join(home, entry.name);
     orphans.push({ path, unsaved: !isTransient(entry.name) && (await holdsUnsavedWork(bench, path)) });

@@ -47,6 +47,12 @@ export interface WorkspaceProbe {
 export interface Stage {
   path: string;
   home: string;
+  /** What its setup is known by; null when nothing of it is kept. */
+  key: string | null;
+  /** What setup makes is there. */
+  ready: boolean;
+  /** Keeps what setup has made here; null, or why not. Only for commits of trunk: others could plant anything. */
+  keep(): Promise<string | null>;
   dispose(): Promise<void>;
 }
 
@@ -72,8 +78,13 @@ export interface Workspaces {
   reap(spec: WorkspaceSpec): Promise<void>;
   /** A throwaway tree of exactly one commit, without a way back to any repository. */
   export(commit: string, purpose: string): Promise<{ path: string; dispose(): Promise<void> }>;
-  /** Such a tree for commands whose result counts: with a home of its own, in which nothing of an agent is. */
-  stage(commit: string, purpose: string): Promise<Stage>;
+  /**
+   * Such a tree for commands whose result counts: with a home of its own, in which nothing of an agent is. With the
+   * commands of a setup, what was kept of an equal one is in it already.
+   */
+  stage(commit: string, purpose: string, setup?: readonly string[]): Promise<Stage>;
+  /** The same for two commits on which this setup makes the same; null when that can't be told. */
+  setupKey(commit: string, setup: readonly string[]): Promise<string | null>;
   /** Directories under the root of this repository that belong to none of these tasks. */
   orphans(tasks: readonly string[]): Promise<{ path: string; unsaved: boolean }[]>;
 }

@@ -54,7 +54,7 @@ export function simProcesses(
             if (!files) return end({ spawnError: `no directory ${request.cwd}` });
             const sha = request.env.FORGE_SHA ?? '';
             const command = request.argv.at(-1);
-            if (command === 'notify') return end({ code: 0 });
+            if (command === 'notify' || command === 'install') return end({ code: 0 });
             if (command === 'deploy')
               return end({ code: world.random.chance(faults.deployFails) ? 1 : 0, tail: `deployed ${sha}` });
             if (world.random.chance(faults.couldNotRun)) return end({ code: 127 });

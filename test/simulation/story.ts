@@ -168,11 +168,12 @@ export function somePolicy(random: Random): Policy {
     },
     spec: { expand: random.pick(['auto', 'auto', 'propose', 'off']) },
     gate: {
-      setup: [],
+      setup: random.pick([[], ['install']]),
       commands: ['./ci/test.sh'],
       timeoutMs: 60_000,
       preexisting: random.pick(['block', 'allow_unchanged']),
       criteriaCommands: true,
+      setupCache: true,
     },
     session: random.pick(['persist', 'persist', 'rotate', 'fresh']),
     sandbox: 'none',

@@ -86,10 +86,23 @@ export function simWorkspaces(world: World): Workspaces {
       workspaces.delete(path(spec));
     },
     export: exported,
-    async stage(commit, purpose) {
+    async stage(commit, purpose, setup = []) {
       const { path: at, dispose } = await exported(commit, purpose);
-      return { path: at, home: `${at}-home`, dispose };
+      const key = setup.length === 0 ? null : setup.join();
+      const keep = async () => {
+        if (key !== null) world.setups.add(key);
+        return null;
+      };
+      return {
+        path: at,
+        home: `${at}-home`,
+        key,
+        ready: key !== null && world.setups.has(key),
+        keep,
+        dispose,
+      };
     },
+    setupKey: async (_commit, setup) => (setup.length === 0 ? null : setup.join()),
     orphans: async () => [],
   };
 }

@@ -62,6 +62,8 @@ export interface World {
   approvedHeads: Set<string>;
   passedTrees: Set<string>;
   testedTrees: Set<string>;
+  /** What is kept of setups. */
+  setups: Set<string>;
   /** `gate.preexisting` of the story. */
   allowsRedBefore: boolean;
   landings: { pull: number; issue: number | null; at: number; candidate: string }[];
@@ -113,6 +115,7 @@ export function createWorld(time: Timeline, random: Random): World {
     approvedHeads: new Set(),
     passedTrees: new Set(),
     testedTrees: new Set(),
+    setups: new Set(),
     allowsRedBefore: false,
     landings: [],
     closedAt: new Map(),

@@ -34,6 +34,7 @@ const POLICY: Policy = {
     timeoutMs: 600_000,
     preexisting: 'block',
     criteriaCommands: true,
+    setupCache: true,
   },
   session: 'persist',
   sandbox: 'auto',
