@@ -154,7 +154,8 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     ...remarks,
     buildCandidate: landing.buildCandidate,
     mergeBlocker: async () => null,
-    land: landing.land,
+    // A merge closes the issues it fixes.
+    land: (number, candidate) => landing.land(number, candidate).finally(issues.forget),
     onTrunk: landing.onTrunk,
     diff: (base, head) => diffs(git, base, head),
     fileAt: (commit, path) => fileAt(git, commit, path),

@@ -19,6 +19,8 @@ export interface Issues {
   setState(number: number, state: 'open' | 'closed'): Promise<void>;
   create(issue: { title: string; body: string; labels: readonly string[] }): Promise<number>;
   all(): Promise<Issue[]>;
+  /** What was read is out of date. */
+  forget(): void;
   /** Another value whenever anything about an open issue or pull request may have changed. */
   changes(): Promise<unknown>;
   /** How many such changes were seen: nothing read before the last of them may be believed beside it. */
@@ -113,6 +115,9 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
     open,
     find,
     changesSeen: () => changesSeen,
+    forget: () => {
+      askedAt = Number.NEGATIVE_INFINITY;
+    },
     async changes() {
       if (now() - askedAt >= freshMs) await open();
       return rows;

@@ -90,6 +90,17 @@ describe('marks', () => {
     await expect(s.forge.ensurePull(request)).rejects.toThrow(/opened by grace/);
   });
 
+  it('leaves a comment alone that copies its mark', async () => {
+    const number = await s.people.createIssue({ title: 'T', body: 'B' });
+    await s.mallory.post(`/issues/${number}/comments`, { body: marked('m', 'mine') });
+    await s.forge.ensureComment(number, 'm', 'Hello.');
+    await s.forge.ensureComment(number, 'm', 'Hello again.');
+    expect((await s.people.comments(number)).map((text) => text.split('\n')[1])).toEqual([
+      'mine',
+      'Hello again.',
+    ]);
+  });
+
   it('counts an approval only from people with write access, their last word, and for the head they saw', async () => {
     const { sha, branch } = await branchOf({ 'a.txt': 'a\n' });
     const { number } = await s.forge.ensurePull({ issue: 7, branch, title: 'T', body: 'B', marker: 't1' });
