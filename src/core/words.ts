@@ -145,8 +145,8 @@ export function criteriaTable({ contract, verdict, gate }: Task): string {
   const rows = contract.criteria.map(({ id, text, verify }) => {
     const judged = verdict?.criteria.find((one) => one.id === id);
     const met = judged?.met ?? (verdict && isByPerson(verdict) ? `approved by ${verdict.by}` : '–');
-    const ran = gate?.results.find(({ command }) => command === verify);
-    const proof = verify === null ? '' : `\`${verify}\`: ${ran ? (ran.problem ?? 'passed') : 'not run'}`;
+    const ran = gate?.results.find(({ criterion }) => criterion === id);
+    const proof = verify === null ? '' : `\`${verify}\`: ${ran ? resultText(ran) : 'not run'}`;
     return [id, text, met, judged?.evidence ?? '', proof];
   });
   return [...said, '', table(['', 'criterion', 'met', 'evidence', 'verify'], rows)].join('\n');
