@@ -10,7 +10,7 @@ describe('trunk moves', () => {
     world,
   }) => {
     const halt = world.halt('both at work');
-    world.settings({ gate: { commands: ['! grep -q "<<<<" list.txt'] } });
+    world.settings({ gate: { commands: ['! grep -q "<<<<" list*'] } });
     world.script(
       {
         when: { role: 'coder', round: 1 },
