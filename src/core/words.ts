@@ -145,7 +145,9 @@ export function criteriaTable({ contract, verdict, gate }: Task): string {
   const rows = contract.criteria.map(({ id, text, verify }) => {
     const judged = verdict?.criteria.find((one) => one.id === id);
     const met = judged?.met ?? (verdict && isByPerson(verdict) ? `approved by ${verdict.by}` : '–');
-    const ran = gate?.results.find(({ criterion }) => criterion === id);
+    const ran = gate?.results.find(
+      ({ criterion, command }) => criterion === id || (criterion === undefined && command === verify),
+    );
     const proof = verify === null ? '' : `\`${verify}\`: ${ran ? resultText(ran) : 'not run'}`;
     return [id, text, met, judged?.evidence ?? '', proof];
   });
