@@ -56,7 +56,13 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     maxTurns: 20,
     critic: { ...base.critic, enabled: true, parallel: 10 },
     merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
-    budget: { usd: null, tokens: null, wallMs: null },
+    budget: {
+      usd: null,
+      tokens: null,
+      wallMs: null,
+      day: { usd: null, tokens: null },
+      loop: { usd: null, tokens: null },
+    },
     agents: { ...base.agents, coder: agent, critic: agent },
   };
   for (let number = 1; number <= lengths.length; number++) addIssue(world, number, 'sure');

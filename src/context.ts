@@ -21,6 +21,8 @@ export interface Context {
   readonly databasePath: string;
   readonly forgeDir: string;
   now(): number;
+  /** The day around a time where the operator lives. */
+  day(at: number): { startsAt: number; endsAt: number; name: string };
   isOwnerDead(owner: string): boolean;
   /** The name under which this person's requests are recorded. */
   operator(): Promise<string>;

@@ -14,6 +14,7 @@ import type { Context, IssueDesk, PullDesk, Tools } from './context.ts';
 import { ConfigError, UserError } from './errors.ts';
 import type { Forge } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
+import { localDay } from './loop/day.ts';
 import type { Clock, Places, Ports, SettingsSource } from './loop/ports.ts';
 import type { Store } from './store/store.ts';
 
@@ -78,6 +79,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
     databasePath,
     forgeDir,
     now: () => Date.now(),
+    day: localDay,
     isOwnerDead,
     operator: once(async () => (await identity(git))?.name ?? userInfo().username),
     settings,
@@ -294,6 +296,7 @@ function systemClock(): Clock {
   return {
     now: () => Date.now(),
     monotonic: () => performance.now(),
+    day: localDay,
     after(ms, wake) {
       const timer = setTimeout(wake, Math.min(ms, LONGEST_TIMER_MS));
       return () => clearTimeout(timer);

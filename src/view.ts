@@ -9,7 +9,8 @@ import type { Reason, State } from './core/machine.ts';
 import type { Policy } from './core/policy.ts';
 import type { Spec } from './core/specification.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
-import { holdText } from './core/words.ts';
+import { holdText, loopLimitText } from './core/words.ts';
+import { readLoopLimit } from './loop/loop-limit.ts';
 import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
 
 export interface TaskView {
@@ -75,6 +76,8 @@ export interface Snapshot {
   tasks: TaskView[];
   slots: { used: number; max: number };
   paused: string | null;
+  /** The budget of the day or of the loop is spent: no turn runs. */
+  loopLimit: { scope: 'day' | 'loop'; why: string; until: string | null; text: string } | null;
   stopRequested: 'drain' | 'now' | null;
   configProblem: string | null;
   /** Null when nothing was ever deployed. */
@@ -92,6 +95,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       tasks: [],
       slots: { used: 0, max: policy.maxConcurrent },
       paused: null,
+      loopLimit: null,
       stopRequested: null,
       configProblem,
       deploy: null,
@@ -100,12 +104,14 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   }
   const stored = (await store.tasks()).map(({ task }) => task);
   const loop = await store.loop();
+  const limit = await readLoopLimit({ store, clock: context, settings: { policy: () => policy } });
   const owners = runners(await store.leases(), context);
   const isRunning = owners.some((runner) => runner.alive);
   return {
     tasks: await taskViews(context, store, stored),
     slots: { used: stored.filter(occupiesSlot).length, max: policy.maxConcurrent },
     paused: loop.pausedBy,
+    loopLimit: limit && { ...limit, until: iso(limit.until), text: loopLimitText(limit) },
     stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
     configProblem: configProblem ?? loop.configProblem,
     deploy: deployView(loop, policy),

@@ -9,9 +9,10 @@ import type { Policy } from './core/policy.ts';
 import { hasLabel, isHeld, type Standing, schedule } from './core/schedule.ts';
 import { readiness } from './core/spec.ts';
 import { isEnded, type Task } from './core/task.ts';
-import { DEPLOY_ADVICE } from './core/words.ts';
+import { DEPLOY_ADVICE, loopLimitText } from './core/words.ts';
 import { ConfigError, ForgeUnavailable } from './errors.ts';
 import type { Issue } from './forge/forge.ts';
+import { readLoopLimit } from './loop/loop-limit.ts';
 import { type Store, taskLease } from './store/store.ts';
 import { iso, ownedKeys, runners } from './view.ts';
 
@@ -60,7 +61,7 @@ export async function why(context: Context, only: number | null): Promise<Why> {
   return {
     loop: [
       ...(silent === null ? [] : [`the forge can't be asked: ${silent}`]),
-      ...(await loopReasons(context, store, problem, lines.length > 0)),
+      ...(await loopReasons(context, store, policy, problem, lines.length > 0)),
     ],
     issues: only === null ? lines : await onlyLine(context, lines, only, tasks),
   };
@@ -81,6 +82,7 @@ async function openIssues(context: Context): Promise<{ issues: Issue[]; silent: 
 async function loopReasons(
   context: Context,
   store: Store | null,
+  policy: Policy,
   problem: ConfigError | null,
   hasWork: boolean,
 ): Promise<string[]> {
@@ -90,9 +92,10 @@ async function loopReasons(
   const config = problem ? [problem.message, problem.hint].filter(Boolean).join(' ') : loop?.configProblem;
   if (config) reasons.push(`WORKFLOW.md can't be used: ${config}`);
   if (loop?.pausedBy) reasons.push(`the loop is paused by ${loop.pausedBy} — \`forge-loop resume\``);
-  const { deploy } = (await context.settings()).settings.policy;
-  const undeployed = loop ? deployHold(loop.deploy, loop.deployAgain !== null, deploy) : null;
+  const undeployed = loop ? deployHold(loop.deploy, loop.deployAgain !== null, policy.deploy) : null;
   if (undeployed) reasons.push(`${undeployed} — ${DEPLOY_ADVICE}`);
+  const limit = store && (await readLoopLimit({ store, clock: context, settings: { policy: () => policy } }));
+  if (limit) reasons.push(loopLimitText(limit));
   if (alive && loop && loop.stop !== 'no')
     reasons.push('the runner is stopping: `forge-loop stop` was asked');
   if (!alive) reasons.push('no runner is running — `forge-loop run`');

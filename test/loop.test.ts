@@ -31,7 +31,6 @@ const WILLING = {
   garbage: 0,
   lies: 0,
   reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
-  tokensPerStep: 1,
 };
 
 /** Plays one issue until `until` says that enough was seen. */
@@ -48,7 +47,13 @@ async function play(
     ...base,
     critic: { ...base.critic, enabled: true },
     merge: { ...base.merge, enabled: true, requiredChecks: [] },
-    budget: { usd: null, tokens: null, wallMs: null },
+    budget: {
+      usd: null,
+      tokens: null,
+      wallMs: null,
+      day: { usd: null, tokens: null },
+      loop: { usd: null, tokens: null },
+    },
     ...change,
   };
   addIssue(world, 1, 'sure');

@@ -117,6 +117,10 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       // A restart shows as "queued again".
       if (happened.task === null || happened.data.kind === 'restart') return null;
       return `${happened.data.kind} asked by ${happened.data.by}`;
+    case 'budget_warned':
+      return paint.yellow(
+        `the budget${happened.data.scope === 'task' ? '' : ` of the ${happened.data.scope}`} is nearly spent: ${happened.data.says}`,
+      );
     case 'command_answered': {
       const { command, author, accepted, says } = happened.data;
       const said = `/loop ${command} by ${author}`;

@@ -50,6 +50,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
   return [
     head.join(' · '),
     ...(now.deploy ? [deployLine(now.deploy, paint)] : []),
+    ...(now.loopLimit ? [paint.yellow(now.loopLimit.text)] : []),
     ...(now.configProblem ? [`${paint.red('config:')} ${now.configProblem}`] : []),
     ...(dead.length > 0
       ? [

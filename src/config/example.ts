@@ -31,7 +31,7 @@ function sectionText(name: string, node: JsonSchema): string {
 const ROLES = '  # critic:\n  #   model: opus\n';
 
 function keyText(name: string, node: JsonSchema, indent: string): string {
-  const says = node.default !== null && !(isMap(node.default) && Object.keys(node.default).length === 0);
+  const says = node.default != null && !(isMap(node.default) && Object.keys(node.default).length === 0);
   const line = says
     ? `${indent}${name}:${yaml(node.default, indent)}`
     : `${indent}# ${name}:${yaml(node.examples?.[0], indent)}`;

@@ -40,7 +40,13 @@ export function toPolicy(workflow: Workflow): Policy {
       requiredChecks: merge.required_checks,
       checksWaitMs: merge.checks_wait_ms,
     },
-    budget: { usd: budget.usd, tokens: budget.tokens, wallMs: budget.wall_ms },
+    budget: {
+      usd: budget.usd,
+      tokens: budget.tokens,
+      wallMs: budget.wall_ms,
+      day: budget.day,
+      loop: budget.loop,
+    },
     recovery: { mode: recovery.mode, onLostSession: recovery.on_lost_session },
     hooks: {
       afterCreate: hooks.after_create,

@@ -90,6 +90,12 @@ const labels = z
     }
   });
 
+const allowance = (usd: number, tokens: number) =>
+  z.object({
+    usd: optional(z.number().positive(), 'US dollars.', usd),
+    tokens: optional(count, 'Tokens, in and out.', tokens),
+  });
+
 const gate = z.object({
   setup: z
     .array(shell)
@@ -384,10 +390,23 @@ export const workflowSchema = z
         usd: optional(z.number().positive(), 'US dollars.', 5),
         tokens: optional(count, 'Tokens, in and out.', 2_000_000),
         wall_ms: optional(count, 'Working time, the sum of its turns.', 14_400_000),
+        day: allowance(20, 10_000_000)
+          .prefault({})
+          .meta({
+            description:
+              'What all tasks together may cost on one day. Reached, the loop waits until midnight.',
+            examples: [{ usd: 20 }],
+          }),
+        loop: allowance(500, 200_000_000)
+          .prefault({})
+          .meta({
+            description: 'What all tasks together may cost ever. Reached, the loop waits until you raise it.',
+            examples: [{ usd: 500 }],
+          }),
       })
       .prefault({})
       .describe(
-        'What one task may cost over all its turns. Reaching a limit stops a turn in flight. Default: no limit.',
+        'What one task may cost over all its turns, and all tasks together under `day` and `loop`. Reaching a limit stops turns in flight: a task ends with its own, and waits for one of the loop. At 80 % you are warned once. Default: no limit.',
       ),
     deploy: z
       .object({

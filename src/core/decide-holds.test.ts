@@ -49,7 +49,7 @@ describe('a sandbox that is required and not there', () => {
     expect(play.run()).not.toBeNull();
     play.change({ unconfined: MISSING });
     expect(play.story.filter((step) => 'stop' in step)).toEqual([
-      { stop: { kind: 'stop', status: 'cancelled', why: MISSING } },
+      { stop: { kind: 'stop', status: 'cancelled', why: MISSING, code: null } },
     ]);
     expect(play.task).toMatchObject({ state, hold: { reason: 'sandbox_unavailable', detail: MISSING } });
     expect(play.run()).toBeNull();

@@ -16,6 +16,7 @@ import {
   type Facts,
   graveOf,
   hold,
+  OUT_OF_BUDGET,
   personPushed,
   rest,
   stepAside,
@@ -36,11 +37,25 @@ import { claimedComment } from './words.ts';
 import { dispatch, prepare, work } from './work.ts';
 
 export function decide(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  const decision = follow(task, facts, policy, now);
+  if (!facts.loopLimit || !costs(decision)) return decision;
+  // What costs nothing goes on: a gate, a push, a merge that was paid for.
+  const { why, until } = facts.loopLimit;
+  return { kind: 'rest', why, until, for: 'budget' };
+}
+
+/** It starts a turn, or takes a slot for one. */
+function costs(decision: Decision): boolean {
+  if (decision.kind !== 'act') return false;
+  return decision.actions.some(({ kind }) => kind === 'turn' || kind === 'prepare_workspace');
+}
+
+function follow(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   if (isEnded(task)) return rest(task.why);
   const end = endingOf(task, facts, policy, now);
   if (facts.inFlight) {
     const why = end?.why ?? facts.unconfined;
-    return why ? stop('cancelled', why) : supervise(task, facts.inFlight, policy, now);
+    return why ? stop('cancelled', why) : supervise(task, facts, facts.inFlight, policy, now);
   }
   if (end) return finish(task, end, facts, policy, now);
   if (facts.stuck) {
@@ -80,9 +95,16 @@ export function decide(task: Task, facts: Facts, policy: Policy, now: number): D
   }
 }
 
-function supervise(task: Task, run: NonNullable<Facts['inFlight']>, policy: Policy, now: number): Decision {
+function supervise(
+  task: Task,
+  { loopLimit }: Facts,
+  run: NonNullable<Facts['inFlight']>,
+  policy: Policy,
+  now: number,
+): Decision {
   if (run.action.kind !== 'turn')
     return rest(run.action.kind === 'gate' ? 'the gate is running' : `${run.action.name} is running`);
+  if (loopLimit) return stop('interrupted', loopLimit.why, OUT_OF_BUDGET);
   const { turnTimeoutMs, stallTimeoutMs } = policy.agents[run.action.role];
   const timeoutAt = run.startedAt + turnTimeoutMs;
   const stallAt = stallTimeoutMs > 0 ? run.lastProgressAt + stallTimeoutMs : Number.POSITIVE_INFINITY;

@@ -1,6 +1,7 @@
 /** What a decision is made of: the facts it rests on, the answers it can give, and the small words they share. */
 import { createHash } from 'node:crypto';
 import type { Action, Run } from './action.ts';
+import type { LoopLimit } from './budget.ts';
 import { type Checkpoint, event, type HoldReason, type NewEvent, type TurnStatus } from './event.ts';
 import type { Finding } from './findings.ts';
 import type { Evidence } from './gate.ts';
@@ -47,6 +48,8 @@ export interface Facts {
   unconfined: string | null;
   /** The template that could not be rendered is another one now. */
   promptChanged: boolean;
+  /** The budget of the day or of the loop is spent: no turn may run. */
+  loopLimit: LoopLimit | null;
   /** No new run may start: the loop is paused or draining. */
   paused: string | null;
   /** An effect that can't be performed now; until it can, only an ending is decided. */
@@ -73,11 +76,13 @@ export interface Asked {
   finding?: string | null;
   why?: string | null;
 }
+/** `interrupted` is for what is no fault of the turn: it is resumed, and does not count. */
+type StopStatus = Extract<TurnStatus, 'cancelled' | 'stalled' | 'timed_out' | 'interrupted'>;
 
 export type Decision =
-  /** `for` says what ends the rest: a grant of the schedule, a time, or a changed fact. */
-  | { kind: 'rest'; why: string; until: number | null; for: 'grant' | 'time' | 'fact' }
-  | { kind: 'stop'; status: Extract<TurnStatus, 'cancelled' | 'stalled' | 'timed_out'>; why: string }
+  /** `for` says what ends the rest: a grant of the schedule, a time, money, or a changed fact. */
+  | { kind: 'rest'; why: string; until: number | null; for: 'grant' | 'time' | 'budget' | 'fact' }
+  | { kind: 'stop'; status: StopStatus; why: string; code: string | null }
   | {
       kind: 'act';
       events: NewEvent[];
@@ -123,10 +128,11 @@ export const rest = (why: string, until: number | null = null): Decision => ({
 
 export const awaitGrant = (why: string): Decision => ({ kind: 'rest', why, until: null, for: 'grant' });
 
-export const stop = (status: 'cancelled' | 'stalled' | 'timed_out', why: string): Decision => ({
+export const stop = (status: StopStatus, why: string, code: string | null = null): Decision => ({
   kind: 'stop',
   status,
   why,
+  code,
 });
 
 /** One candidate at a time: a task that has to wait must not keep the merge from others. */
@@ -156,6 +162,9 @@ export const isGateEmpty = (policy: Policy): boolean =>
   policy.gate.commands !== 'none' && policy.gate.commands.length === 0;
 
 export const gateEmpty = (): NewEvent => hold('gate_empty', 'no gate.commands are configured');
+
+/** A turn that was stopped for the loop's budget; it waits, and then goes on where it was. */
+export const OUT_OF_BUDGET = 'out_of_budget';
 
 export const waitedFor = (task: Task, now: number): boolean => task.retryAt !== null && now >= task.retryAt;
 

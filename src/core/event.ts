@@ -186,6 +186,15 @@ interface TaskEvents {
   worktree_reaped: { path: string };
   /** A command of the operator's that is run once for a task. */
   hook_completed: { name: 'after_merge'; problem: string | null };
+  /** 80 % of a limit are used; said once for each limit and, of the day's, each day. */
+  budget_warned: {
+    scope: 'task' | 'day' | 'loop';
+    limit: 'usd' | 'tokens' | 'wall_ms';
+    period: string;
+    used: number;
+    of: number;
+    says: string;
+  };
   effect_failed: { action: string; problem: string; attempt: number };
 }
 

@@ -25,6 +25,11 @@ export interface Labels {
   merged: string;
 }
 
+export interface Allowance {
+  usd: number | null;
+  tokens: number | null;
+}
+
 export interface Policy {
   requiredLabels: string[];
   labels: Labels;
@@ -58,7 +63,8 @@ export interface Policy {
     /** How long a head may wait for them before a person is asked. */
     checksWaitMs: number;
   };
-  budget: { usd: number | null; tokens: number | null; wallMs: number | null };
+  /** What one task may cost; and all tasks together, each day and ever. Null is no limit. */
+  budget: Allowance & { wallMs: number | null; day: Allowance; loop: Allowance };
   recovery: { mode: 'auto' | 'manual'; onLostSession: 'abandon' | 'fresh_session' };
   hooks: {
     afterCreate: string | null;

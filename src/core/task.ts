@@ -459,8 +459,9 @@ const ADDED = {
 
 const withCriteria = (contract: Contract): Contract => ({ ...contract, criteria: contract.criteria ?? [] });
 
-/** Interruptions that say nothing about the task: a runner that was told to stop, a template a person has to mend. */
-const isNobodys = (code: string | null): boolean => code === 'runner_stopped' || code === 'prompt_broken';
+/** Interruptions that say nothing about the task: told to stop, out of the loop's money, a template a person has to mend. */
+const isNobodys = (code: string | null): boolean =>
+  code === 'runner_stopped' || code === 'out_of_budget' || code === 'prompt_broken';
 
 type Birth = Extract<LoopEvent, { type: 'task_created' }>['data'];
 

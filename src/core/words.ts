@@ -1,4 +1,6 @@
 /** All we say to people: comments, pull requests, commit messages, the line that says why something waits. */
+
+import type { LoopLimit } from './budget.ts';
 import type { Facts } from './decision.ts';
 import type { Hold, HoldReason } from './event.ts';
 import type { Finding } from './findings.ts';
@@ -313,6 +315,19 @@ export const DEPLOY_ADVICE = 'mend it, then `forge-loop resume` tries again';
 export function holdText(hold: Hold, issue: number | null): string {
   const advice = HOLD_ADVICE[hold.reason].replaceAll('<issue>', String(issue ?? ''));
   return `held (${hold.reason}): ${oneLine(hold.detail)} — ${advice}`;
+}
+
+/** What holds the whole loop, and who ends it. */
+export function loopLimitText({ scope, why }: LoopLimit): string {
+  const end =
+    scope === 'day'
+      ? 'goes on at midnight, or when budget.day is raised'
+      : 'raise budget.loop in WORKFLOW.md';
+  return `${why} — ${end}`;
+}
+
+export function budgetComment(says: string): string {
+  return `Soon out of budget: ${says}. At the limit the task ends; raise \`budget\` in WORKFLOW.md if it is worth more.`;
 }
 
 export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;

@@ -8,6 +8,7 @@ import { isEnded, type Task } from '../core/task.ts';
 import type { Issue } from '../forge/forge.ts';
 import { whyUnconfined } from './command.ts';
 import { guardedIn } from './inspect.ts';
+import { readLoopLimit } from './loop-limit.ts';
 import type { Ports } from './ports.ts';
 import { digestOf } from './turn.ts';
 
@@ -52,6 +53,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     mergeBlocker: aboutToMerge(task) ? await forge.mergeBlocker(task.head?.sha) : null,
     unconfined: whyUnconfined(ports),
     promptChanged: isMended(ports, task),
+    loopLimit: await readLoopLimit(ports),
     paused: around.paused,
     stuck: around.stuck,
     inFlight: around.inFlight,

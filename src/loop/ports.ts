@@ -14,6 +14,8 @@ export interface Clock {
   now(): number;
   /** Never goes back; used for our own expiry. */
   monotonic(): number;
+  /** The day around this time where the operator lives, and its name. */
+  day(at: number): { startsAt: number; endsAt: number; name: string };
   /** Calls `wake` once after `ms`; the returned function takes it back. */
   after(ms: number, wake: () => void): () => void;
 }

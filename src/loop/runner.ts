@@ -3,16 +3,19 @@
  * for new work and wakes what may have something to do.
  */
 import { isRun, type PendingAction } from '../core/action.ts';
+import { hasLoopLimit, type LoopLimit } from '../core/budget.ts';
 import { deployHold } from '../core/deploy.ts';
 import { event } from '../core/event.ts';
 import { backoffMs, isHeld } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
-import { DEPLOY_ADVICE, holdText } from '../core/words.ts';
+import { DEPLOY_ADVICE, holdText, loopLimitText } from '../core/words.ts';
 import { ForgeUnavailable, LeaseLost } from '../errors.ts';
 import { INTAKE_LEASE, type Lease } from '../store/store.ts';
+import { warnOfLoopBudget } from './budget-warning.ts';
 import { createListener } from './commands.ts';
 import { createDeployer } from './deploy.ts';
 import { createIntake, type Poll } from './intake.ts';
+import { readLoopLimit } from './loop-limit.ts';
 import { performForge } from './perform.ts';
 import type { Ports } from './ports.ts';
 import { createWorker, type Driver, type Worker } from './worker.ts';
@@ -58,6 +61,9 @@ export function createRunner(ports: Ports, version: string): Runner {
   let closing = false;
   let pausedBy: string | null = null;
   let deployFailed: string | null = null;
+  let limit: LoopLimit | null = null;
+  let hasSpent = true;
+  const warned = new Set<string>();
   let onceOnly = false;
   let progress = 0;
   let lastRenewal = clock.monotonic();
@@ -80,6 +86,11 @@ export function createRunner(ports: Ports, version: string): Runner {
       progress += 1;
       for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
       if (driver.eligible() > 0) alarm.ring();
+    },
+    spent: (task) => {
+      hasSpent = true;
+      if (!hasLoopLimit(ports.settings.policy().budget)) return;
+      for (const one of workers.values()) if (one.id !== task) one.review();
     },
     recovers: () => ports.settings.policy().recovery.mode === 'auto',
   };
@@ -164,7 +175,8 @@ export function createRunner(ports: Ports, version: string): Runner {
       progress += await listen(lease);
     });
     await performOwn(lease);
-    poll = await takeUp(lease, driver.paused() === null && !(onceOnly && poll));
+    const mayClaim = driver.paused() === null && limit === null;
+    poll = await takeUp(lease, mayClaim && !(onceOnly && poll));
     progress += poll.claimed.length + poll.declined.length;
     if (poll.declined.length > 0) await performOwn(lease);
   }
@@ -230,12 +242,18 @@ export function createRunner(ports: Ports, version: string): Runner {
     const row = await store.loop();
     pausedBy = row.pausedBy;
     deployFailed = deployHold(row.deploy, row.deployAgain !== null, ports.settings.policy().deploy);
+    limit = await readLoopLimit(ports);
     if (row.stop === 'now') stopNow('asked by `forge-loop stop --now`');
     else if (row.stop === 'drain') drainOnce('asked by `forge-loop stop`');
   }
 
   /** Notices what other processes wrote: requests, a pause, a freed slot. */
   async function pulse(): Promise<void> {
+    if (hasSpent) {
+      hasSpent = false;
+      limit = await readLoopLimit(ports);
+      if (intake) await warnOfLoopBudget(ports, intake, warned);
+    }
     const fresh = await store.events({ after: lastSeq, limit: 500 });
     if (fresh.length === 0) return;
     lastSeq = fresh.at(-1)!.seq;
@@ -305,11 +323,17 @@ export function createRunner(ports: Ports, version: string): Runner {
     if (pausedBy) return true;
     if (await deployer.isDue()) return false;
     if (deployFailed) return true;
+    // What the loop's own budget keeps from going on, and what queues behind that, only a person can let go on.
+    const isBroke = limit?.scope === 'loop';
     const standings = [...(poll?.schedule.standings.values() ?? [])];
-    if (standings.some((one) => one.kind === 'eligible' || (one.kind === 'waiting' && one.until !== null)))
-      return false;
+    const isDue = standings.some(
+      (one) => one.kind === 'eligible' || (one.kind === 'waiting' && one.until !== null),
+    );
+    if (isDue && !isBroke) return false;
     const live = (await store.tasks({ live: true })).map((stored) => stored.task);
-    if (!live.every(onlyAPersonEnds)) return false;
+    const rests = (task: Task): boolean =>
+      task.state !== 'merging' && ['budget', 'grant'].includes(workers.get(task.id)?.rest()?.for ?? '');
+    if (!live.every((task) => onlyAPersonEnds(task) || (isBroke && rests(task)))) return false;
     // What a person is to be told about a held task may still be on its way.
     for (const { id } of live) if ((await store.pendingActions(id)).length > 0) return false;
     return true;
@@ -334,6 +358,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     return [
       ...(pausedBy ? [`the loop is paused by ${pausedBy} — \`forge-loop resume\``] : []),
       ...(deployFailed ? [`${deployFailed} — ${DEPLOY_ADVICE}`] : []),
+      ...(limit?.scope === 'loop' ? [loopLimitText(limit)] : []),
       ...held,
     ];
   }

@@ -28,7 +28,7 @@ type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
 export interface Supervision {
   signal: AbortSignal;
   /** Why the turn was stopped, once it was. */
-  stopped(): { status: TurnStatus; why: string } | null;
+  stopped(): { status: TurnStatus; why: string; code: string | null } | null;
   onProgress(): void;
   onSpend(): void;
 }
@@ -195,7 +195,7 @@ export async function runTurn(
     const { usageKnown } = result;
     const stopped = supervision.stopped();
     if (stopped && result.status !== 'finished')
-      return ended(stopped.status, null, stopped.why, { usageKnown });
+      return ended(stopped.status, stopped.code, stopped.why, { usageKnown });
     switch (result.status) {
       case 'finished':
         return ended('finished', null, '', { text: result.text, structured: result.structured, usageKnown });

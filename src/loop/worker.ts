@@ -5,6 +5,7 @@
  * never the daemon.
  */
 import { type Action, isRun, type PendingAction, type Run } from '../core/action.ts';
+import { spent } from '../core/budget.ts';
 import { decide } from '../core/decide.ts';
 import type { Decision, Facts } from '../core/decision.ts';
 import { event, type TurnStatus } from '../core/event.ts';
@@ -15,8 +16,10 @@ import { isEnded, type StoredTask, type Task } from '../core/task.ts';
 import { ForgeUnavailable, LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
 import type { Issue } from '../forge/forge.ts';
 import { type Lease, taskLease } from '../store/store.ts';
+import { warnOfTaskBudget } from './budget-warning.ts';
 import { runGate } from './gate.ts';
 import { runAfterMerge } from './hook.ts';
+import { readLoopLimit } from './loop-limit.ts';
 import { observe } from './observe.ts';
 import { perform } from './perform.ts';
 import type { Ports } from './ports.ts';
@@ -33,6 +36,8 @@ export interface Driver {
   closing(): boolean;
   /** The task changed in a way that may free a slot, a critic or the merge for others. */
   changed(task: string): void;
+  /** The task has spent something: a limit of the loop concerns every other turn at work. */
+  spent(task: string): void;
   /** May this runner take over by itself what a dead runner had started? */
   recovers(): boolean;
 }
@@ -40,15 +45,21 @@ export interface Driver {
 export type Rest = {
   why: string;
   until: number | null;
-  for: 'grant' | 'time' | 'fact' | 'elsewhere' | 'ended';
+  for: 'grant' | 'time' | 'budget' | 'fact' | 'elsewhere' | 'ended';
 };
+
+interface Stopped {
+  status: TurnStatus;
+  why: string;
+  code: string | null;
+}
 
 interface RunInFlight {
   action: Run;
   startedAt: number;
   lastProgressAt: number;
   controller: AbortController;
-  stopped: { status: TurnStatus; why: string } | null;
+  stopped: Stopped | null;
   /** What was seen of the forge when it was last asked. */
   facts: Facts | null;
 }
@@ -57,6 +68,8 @@ export interface Worker {
   readonly id: string;
   /** Coalesced: a wake during a step leads to one more step. */
   wake(): void;
+  /** Looks whether a run in flight may go on spending. */
+  review(): void;
   /** Looks at a run in flight, or steps. */
   busy(): boolean;
   rest(): Rest | null;
@@ -82,12 +95,17 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   let performed: number[] = [];
   /** The issue as this step read it last. */
   let issueSeen: { issue: Issue; at: number } | null = null;
+  let lookAgain: 'spend' | 'everything' | null = null;
+  const warned = new Set<string>();
   /** The facts behind what is pending now, when this very step decided it. */
   let decidedWith: Facts | null = null;
 
   const worker: Worker = {
     id,
     wake,
+    review: () => {
+      if (run) void supervise(run, 'spend');
+    },
     busy: () => step !== null,
     rest: () => resting,
     abort: () => run?.controller.abort(),
@@ -208,6 +226,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       decision = decide(task, facts, ports.settings.policy(), clock.now());
       remember(facts);
     } else if (!known.issue) remember(facts);
+    await warnOfTaskBudget(ports, task, spent(task, facts.spend, 0), warned);
     if (decision.kind === 'rest') return decision;
     if (decision.kind === 'stop') throw new Error('decided to stop a run although none is in flight');
     try {
@@ -301,7 +320,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     try {
       const decision = fresh ? null : await look(run, stored.task);
       if (decision?.kind === 'stop') {
-        await commitOutcome(held, stored, pending, neverStarted(action, decision.why));
+        await commitOutcome(held, stored, pending, neverStarted(action, decision));
         return null;
       }
       const prompt = action.kind === 'turn' ? await composePrompt(ports, stored.task, action) : { text: '' };
@@ -341,7 +360,10 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       onProgress: () => {
         current.lastProgressAt = clock.now();
       },
-      onSpend: () => void supervise(current, 'spend'),
+      onSpend: () => {
+        worker.review();
+        driver.spent(id);
+      },
     });
   }
 
@@ -350,17 +372,23 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
    * forge is not asked again: its last answers stand.
    */
   async function supervise(current: RunInFlight, about: 'spend' | 'everything'): Promise<void> {
-    if (supervising || current.stopped) return;
+    // Whatever was spent during one look is seen by the next: none is passed over.
+    lookAgain = lookAgain === 'everything' ? lookAgain : about;
+    if (supervising) return;
     supervising = true;
     try {
-      const stored = await store.task(id);
-      if (!stored || run !== current) return;
-      const decision = await look(current, stored.task, about);
-      if (run !== current) return;
-      if (decision.kind === 'stop') {
-        current.stopped = { status: decision.status, why: decision.why };
-        current.controller.abort();
-      } else if (decision.kind === 'rest' && decision.until !== null) arm(decision.until);
+      while (lookAgain !== null && !current.stopped) {
+        const asked: 'spend' | 'everything' = lookAgain;
+        lookAgain = null;
+        const stored = await store.task(id);
+        if (!stored || run !== current) return;
+        const decision = await look(current, stored.task, asked);
+        if (run !== current) return;
+        if (decision.kind === 'stop') {
+          current.stopped = decision;
+          current.controller.abort();
+        } else if (decision.kind === 'rest' && decision.until !== null) arm(decision.until);
+      }
     } catch (problem) {
       ports.log('warn', `could not look at a running turn: ${String(problem)}`, { task: id });
     } finally {
@@ -378,9 +406,17 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     const known = about === 'spend' ? current.facts : null;
     const around = { eligible: driver.eligible(), paused: null, inFlight, stuck: null };
     current.facts = known
-      ? { ...known, inFlight, spend: await store.spend(id), requests: await store.requests(id) }
+      ? {
+          ...known,
+          inFlight,
+          spend: await store.spend(id),
+          loopLimit: await readLoopLimit(ports),
+          requests: await store.requests(id),
+        }
       : await observe(ports, task, around);
     if (!known) remember(current.facts);
+    const inFlightMs = action.kind === 'turn' ? clock.now() - startedAt : 0;
+    await warnOfTaskBudget(ports, task, spent(task, current.facts.spend, inFlightMs), warned);
     return decide(task, current.facts, ports.settings.policy(), clock.now());
   }
 
@@ -508,12 +544,12 @@ class Interrupted extends Error {
 const isOurs = (problem: unknown): boolean =>
   problem instanceof LeaseLost || problem instanceof VersionConflict || problem instanceof StoreUnavailable;
 
-function neverStarted(action: Run, why: string): Outcome {
+function neverStarted(action: Run, { why, code }: Pick<Stopped, 'why' | 'code'>): Outcome {
   if (action.kind !== 'turn') return { kind: 'done' };
   return {
     kind: 'turn',
     status: 'interrupted',
-    code: null,
+    code,
     message: why,
     text: '',
     structured: null,

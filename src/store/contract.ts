@@ -562,6 +562,19 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         expect(await store.findings('b')).toEqual([]);
       });
 
+      test('anybody may note something about a task, but only a commit changes its row', async () => {
+        const a = await claimed(store, 'a', 1);
+        const note = event('effect_failed', { action: 'push', problem: 'offline', attempt: 1 });
+        await store.record({ task: 'a', events: [note], at: 5 });
+        expect((await store.events({ task: 'a', last: 1 }))[0]).toMatchObject({ task: 'a', at: 5, ...note });
+        expect(await store.task('a')).toEqual(a);
+        const before = await everything(store, 'a');
+        const change = event('pull_ensured', { pull: 3, headSha: 'x' });
+        await expect(store.record({ task: 'a', events: [note, change], at: 6 })).rejects.toThrow('commit it');
+        await expect(store.record({ task: 'none', events: [note], at: 6 })).rejects.toThrow('no task');
+        expect(await everything(store, 'a')).toEqual(before);
+      });
+
       test('requests are passed on together with the events and actions of whoever heard them, or not at all', async () => {
         await claimed(store, 'a', 1);
         const heard = event('loop_paused', { by: 'ann' });

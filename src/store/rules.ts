@@ -53,6 +53,12 @@ export function applyAll(task: Task, events: readonly LoopEvent[]): Task {
   return events.reduce<Task>(apply, task);
 }
 
+/** Only its owner, by a commit, changes a task; anybody may note something about it. */
+export function requireUnchanged(task: Task, events: readonly LoopEvent[]): void {
+  if (applyAll(task, events) !== task)
+    throw new Error(`${events.map(({ type }) => type).join(', ')} changes the row of ${task.id}: commit it`);
+}
+
 export function bear(id: string, events: readonly LoopEvent[]): Task {
   const task = events.reduce<Task | null>(apply, null);
   if (!task) throw new Error(`the claim of ${id} carries no task_created`);

@@ -151,10 +151,11 @@ export interface Store {
   deferAction(lease: Lease, id: number, notBefore: number, events: NewEvent[], at: number): Promise<void>;
   /**
    * The loop's own events and actions, such as declining an issue; also finishes one of its actions, and passes on what
-   * people asked of tasks.
+   * people asked of tasks. With `task`, the events are about that task, and must not be of those that change its row.
    */
   record(record: {
     lease?: Lease;
+    task?: string;
     events: NewEvent[];
     at: number;
     addActions?: Action[];

@@ -8,6 +8,8 @@ import { type Reading, specify, watchCoder } from './readers.ts';
 import type { Tree } from './repository.ts';
 import { JUDGING, type World } from './world.ts';
 
+export const TOKENS_PER_CALL = 100;
+
 export interface Temper {
   /** Probabilities of a coder turn's work being good, bad or nothing at all. */
   good: number;
@@ -21,7 +23,6 @@ export interface Temper {
   blocks: number;
   garbage: number;
   reading: Reading;
-  tokensPerStep: number;
   /** Probability of a coder meddling with what judges it. */
   lies: number;
 }
@@ -121,12 +122,12 @@ export function simAgent(world: World, temper: Temper): Agent {
       hooks.onUsage({
         key: `${step}`,
         model: 'sim',
-        input: temper.tokensPerStep,
+        input: TOKENS_PER_CALL,
         output: 0,
         cacheRead: 0,
         cacheWrite: 0,
         reasoning: 0,
-        costUsd: temper.tokensPerStep / 1000,
+        costUsd: TOKENS_PER_CALL / 1000,
       });
       if (turn.role === 'coder') edit(turn);
     }

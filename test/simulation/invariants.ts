@@ -1,7 +1,10 @@
 /** What must be true whatever happened; checked after every commit and at the end of every story. */
+import type { EventData } from '../../src/core/event.ts';
 import { REASONS } from '../../src/core/machine.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { fold, isEnded, occupiesSlot } from '../../src/core/task.ts';
+import type { UsageDelta } from '../../src/store/store.ts';
+import { DAY_MS } from './runner.ts';
 import type { World } from './world.ts';
 
 /** Looks at the slots after every commit, from outside. */
@@ -26,12 +29,15 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     if (event.seq !== index + 1) world.violate(`the event sequence has a gap at ${index + 1}`);
   });
 
+  const { usd } = policy.budget.loop;
+  const isBroke = usd !== null && (await store.spendSince(0)).costUsd >= usd;
+  await checkBudgets(world, policy);
   const tasks = (await store.tasks()).map((stored) => stored.task);
   for (const task of tasks) {
     const folded = fold(task.id, events);
     if (JSON.stringify(folded) !== JSON.stringify(task))
       world.violate(`fold(events) differs from the row of ${task.id}`);
-    if (!isEnded(task) && !(task.hold && task.hold.until === null)) {
+    if (!isEnded(task) && !(task.hold && task.hold.until === null) && !isBroke) {
       world.violate(`${task.id} is ${task.state} (${task.why}) without a reason to wait`);
     }
     if (task.state === 'abandoned' && !(task.reason && REASONS[task.reason]))
@@ -144,4 +150,46 @@ async function checkDeploys(world: World, policy: Policy): Promise<void> {
   for (const { candidate } of last === undefined ? [] : world.landings)
     if (!repository.isAncestor(candidate, last!)) world.violate(`${candidate} landed after the last deploy`);
   if (last === undefined && world.landings.length > 0) world.violate('nothing was deployed after a merge');
+}
+
+/** Usage is known after a call: when a limit is reached, each turn at work may be in the middle of one, and no more. */
+async function checkBudgets(world: World, policy: Policy): Promise<void> {
+  const { day, loop } = policy.budget;
+  const usage = await world.store.usage();
+  for (const today of new Set(usage.map(({ at }) => Math.floor(at / DAY_MS)))) {
+    const calls = usage.filter(({ at }) => Math.floor(at / DAY_MS) === today);
+    checkLimit(world, `the tokens of day ${today}`, calls, ({ input }) => input, day.tokens);
+  }
+  checkLimit(world, 'the dollars of the loop', usage, ({ costUsd }) => costUsd ?? 0, loop.usd);
+  const warnings = (await world.store.events({ type: 'budget_warned' })).map(({ task, data }) =>
+    JSON.stringify([
+      task,
+      (data as EventData['budget_warned']).scope,
+      (data as EventData['budget_warned']).period,
+    ]),
+  );
+  if (new Set(warnings).size !== warnings.length) world.violate(`warned twice: ${warnings.join(' ')}`);
+}
+
+function checkLimit(
+  world: World,
+  what: string,
+  calls: readonly UsageDelta[],
+  price: (call: UsageDelta) => number,
+  limit: number | null,
+): void {
+  if (limit === null) return;
+  let used = 0;
+  const late = new Map<string, number>();
+  for (const call of calls) {
+    const turn = `${call.role} turn ${call.turn} of ${call.task} on ${call.sessionId}`;
+    if (used >= limit) late.set(turn, (late.get(turn) ?? 0) + 1);
+    used += price(call);
+  }
+  // A runner that was stopped itself could stop nobody meanwhile.
+  if (world.wasSuspended) return;
+  // One runner stops all its turns at once; another learns of it with its own next call.
+  const allowed = world.isCalm ? 0 : 1;
+  for (const [turn, count] of late)
+    if (count > allowed) world.violate(`${turn} made ${count} calls after ${what} were spent`);
 }

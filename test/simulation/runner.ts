@@ -125,6 +125,10 @@ export function startRunner(
     clock: {
       now: time.now,
       monotonic: time.now,
+      day: (at) => {
+        const day = Math.floor(at / DAY_MS);
+        return { startsAt: day * DAY_MS, endsAt: (day + 1) * DAY_MS, name: `day ${day}` };
+      },
       after: (ms, wake) =>
         time.after(ms, () => {
           if (dead) return;
@@ -153,6 +157,7 @@ export function startRunner(
     calls: () => calls,
     isDead: () => dead,
     suspend: () => {
+      world.wasSuspended = true;
       suspended ??= [];
     },
     resume: () => {
@@ -163,6 +168,9 @@ export function startRunner(
     kill: die,
   };
 }
+
+/** Days of this world are short, so that a story sees some. */
+export const DAY_MS = 1_200_000;
 
 const SYNCHRONOUS = new Set(['path']);
 

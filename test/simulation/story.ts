@@ -55,6 +55,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
     addIssue(world, number, someWording(random), someBoxes(random));
 
   const quiet = options.calm || options.crashAtCall !== undefined;
+  world.isCalm = quiet;
   const faults: Faults = quiet
     ? { ...NO_FAULTS, crashAtCall: options.crashAtCall ?? null }
     : {
@@ -183,7 +184,13 @@ export function somePolicy(random: Random): Policy {
       requiredChecks: random.pick([[], ['build']]),
       checksWaitMs: HOUR,
     },
-    budget: { usd: null, tokens: random.pick([null, null, 3000]), wallMs: null },
+    budget: {
+      usd: null,
+      tokens: random.pick([null, null, 3000]),
+      wallMs: null,
+      day: { usd: null, tokens: random.pick([null, null, null, 1000, 3000]) },
+      loop: { usd: random.pick([null, null, null, null, 4]), tokens: null },
+    },
     recovery: { mode: 'auto', onLostSession: random.pick(['abandon', 'fresh_session']) },
     hooks: {
       afterCreate: null,
@@ -223,6 +230,5 @@ function someTemper(random: Random): Temper {
       contradicts: random.pick([0, 0.1]),
       babbles: random.pick([0, 0.3]),
     },
-    tokensPerStep: 100,
   };
 }

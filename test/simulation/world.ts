@@ -82,6 +82,9 @@ export interface World {
   /** `unseen` blocks a landing although nothing can be seen before. */
   dirtyCheckout: 'no' | 'seen' | 'unseen';
   blockedLandings: Map<number, number>;
+  wasSuspended: boolean;
+  /** One runner at a time, and nobody meddles. */
+  isCalm: boolean;
   violations: string[];
   violate(what: string): void;
   trunk(): string;
@@ -128,6 +131,8 @@ export function createWorld(time: Timeline, random: Random): World {
     takenBack: new Set(),
     dirtyCheckout: 'no',
     blockedLandings: new Map(),
+    wasSuspended: false,
+    isCalm: false,
     violations,
     violate: (what) => violations.push(`${time.now()}: ${what}`),
     trunk: () => repository.refs.get('main')!,

@@ -21,6 +21,7 @@ import {
   requireLease,
   requireOnlyTask,
   requireRoom,
+  requireUnchanged,
   stamp,
   sumSpend,
 } from '../../src/store/rules.ts';
@@ -215,11 +216,16 @@ export function memoryStore(): Store {
       append(stamped);
       if (after && after !== stored.task) tasks.set(after.id, { task: after, version: stored.version + 1 });
     },
-    async record({ lease, events: added, at, addActions: todo, finishAction, requests: asked = [] }) {
+    async record({ lease, task, events: added, at, addActions: todo, finishAction, requests: asked = [] }) {
       if (lease) checkLease(lease, at);
       requireFinishable(null, finishAction);
-      for (const { task } of asked) requireTask(task);
-      append(stampNext(added, null, at));
+      for (const request of asked) requireTask(request.task);
+      const stamped = stampNext(added, task ?? null, at);
+      if (task !== undefined) {
+        requireTask(task);
+        requireUnchanged(tasks.get(task)!.task, stamped);
+      }
+      append(stamped);
       if (finishAction !== undefined) actions.delete(finishAction);
       addActions(null, todo);
       asked.forEach(addRequest);

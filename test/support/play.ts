@@ -48,6 +48,7 @@ export interface World {
   change: Facts['change'];
   /** What the rules find in whatever head they look at. */
   rules: NewFinding[];
+  loopLimit: Facts['loopLimit'];
   paused: string | null;
   stuck: string | null;
   jitter: number;
@@ -94,6 +95,7 @@ export class Play {
       promptChanged: false,
       change: { files: ['a.ts'], secrets: [], guarded: [] },
       rules: [],
+      loopLimit: null,
       paused: null,
       stuck: null,
       jitter: 0,
@@ -173,6 +175,7 @@ export class Play {
           this.run()!.kind === 'turn'
             ? turnOutcome(decision.status, {
                 message: decision.why,
+                code: decision.code,
                 durationMs: this.now - this.started!.startedAt,
               })
             : { kind: 'done' },

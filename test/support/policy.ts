@@ -39,7 +39,13 @@ const POLICY: Policy = {
   session: 'persist',
   sandbox: 'auto',
   merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
-  budget: { usd: null, tokens: null, wallMs: null },
+  budget: {
+    usd: null,
+    tokens: null,
+    wallMs: null,
+    day: { usd: null, tokens: null },
+    loop: { usd: null, tokens: null },
+  },
   recovery: { mode: 'auto', onLostSession: 'abandon' },
   hooks: {
     afterCreate: null,

@@ -95,6 +95,16 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     const retryAt = reset ? play.now + seconds(reset) : null;
     play.turn(status as 'finished', { code: code ?? null, message: code ? `the provider said: ${code}` : '', retryAt });
   },
+  /** `budget day spent until=8h`, `budget loop spent`, `budget raised`. */
+  budget(play, [scope, , ...rest]) {
+    const { until } = pairs(rest);
+    const limit = {
+      scope: scope as 'day' | 'loop',
+      why: `the budget of the ${scope} is spent: $20.00 of $20.00 spent`,
+      until: until ? seconds(until) : null,
+    };
+    play.change({ loopLimit: scope === 'raised' || scope === 'fresh' ? null : limit });
+  },
   spend: (play, [usd]) => void play.change({ spend: { costUsd: Number(usd?.slice(1)), tokens: 0 } }),
   checkpoint(play, [sha, how]) {
     if (sha === 'refused') play.answer({ kind: 'refused', problem: how ?? '' });

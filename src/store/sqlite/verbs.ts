@@ -1,4 +1,6 @@
 /** The store's verbs on one connection. Each that writes is one immediate transaction. */
+import type { Task } from '../../core/task.ts';
+import { requireUnchanged } from '../rules.ts';
 import type { Store } from '../store.ts';
 import { addActions, deferAction, finishAction, pendingActions, startAction } from './actions.ts';
 import type { Connection } from './connection.ts';
@@ -7,6 +9,12 @@ import { acquireLease, checkLease, leases, releaseLease, renewLeases } from './l
 import * as ledger from './ledger.ts';
 import { listTasks, loadTask } from './task-row.ts';
 import { claimTask, commitTask } from './tasks.ts';
+
+function taskOf(connection: Connection, id: string): Task {
+  const stored = loadTask(connection, id);
+  if (!stored) throw new Error(`there is no task ${id}`);
+  return stored.task;
+}
 
 export function sqliteStore(connection: Connection): Store {
   return {
@@ -23,7 +31,9 @@ export function sqliteStore(connection: Connection): Store {
     record: async (record) =>
       connection.immediate(() => {
         if (record.lease) checkLease(connection, record.lease, record.at);
-        append(connection, stampNext(connection, record.events, null, record.at));
+        const stamped = stampNext(connection, record.events, record.task ?? null, record.at);
+        if (record.task !== undefined) requireUnchanged(taskOf(connection, record.task), stamped);
+        append(connection, stamped);
         finishAction(connection, null, record.finishAction);
         addActions(connection, null, record.addActions);
         for (const request of record.requests ?? []) ledger.addRequest(connection, request);
