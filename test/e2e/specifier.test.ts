@@ -120,7 +120,7 @@ test('the runner is killed in the specifier’s turn: its process is stopped, th
     ['interrupted', 1],
     ['finished', 1],
   ]);
-  expect(world.comments(issue).split('THE-CRITERION')).toHaveLength(2);
+  expect(world.comments(issue).split('with the following specification'), 'posted once').toHaveLength(2);
 });
 
 test('nothing is spent where the rules are sure', async ({ world }) => {
