@@ -2,8 +2,10 @@
  * Running totals in, deltas out.
  *
  * Programs report what a turn has used so far; accounts add up. Each delta is told once, under a key that never
- * repeats within the turn, so the deltas add up to the last total. A total that shrinks is told as nothing.
+ * repeats, so the deltas add up to the last total: a turn that was cut off and is run again under its number counts from
+ * nothing again, and both were paid for. A total that shrinks is told as nothing.
  */
+import { randomBytes } from 'node:crypto';
 import type { Usage, UsageReport } from './agent.ts';
 
 const NOTHING: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
@@ -14,6 +16,7 @@ export type UsageMeter = (total: { usage: Usage | null; costUsd: number | null }
 export function usageMeter(model: string, report: (delta: UsageReport) => void): UsageMeter {
   const told = { ...NOTHING };
   let toldUsd = 0;
+  const launch = randomBytes(6).toString('hex');
   let reports = 0;
   return ({ usage, costUsd }) => {
     const delta = { ...NOTHING };
@@ -25,6 +28,6 @@ export function usageMeter(model: string, report: (delta: UsageReport) => void):
     toldUsd += deltaUsd ?? 0;
     if (KINDS.every((kind) => delta[kind] === 0) && !deltaUsd) return;
     reports += 1;
-    report({ key: `${reports}`, model, ...delta, costUsd: deltaUsd });
+    report({ key: `${launch}:${reports}`, model, ...delta, costUsd: deltaUsd });
   };
 }
