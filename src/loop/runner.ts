@@ -124,6 +124,8 @@ export function createRunner(ports: Ports, version: string): Runner {
         }
         intervalMs = quiet ? Math.min(intervalMs * 2, ports.settings.policy().pollIntervalMs) : FIRST_POLL_MS;
       }
+      // What was spent since the last pulse may have passed the mark, too.
+      await guarded('budget warning', warnOfSpending);
       return { why: end, needsPerson: await waitingForPeople() };
     } finally {
       for (const cancel of cancels) cancel();
@@ -252,7 +254,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     if (hasSpent) {
       hasSpent = false;
       limit = await readLoopLimit(ports);
-      if (intake) await warnOfLoopBudget(ports, intake, warned);
+      await warnOfSpending();
     }
     const fresh = await store.events({ after: lastSeq, limit: 500 });
     if (fresh.length === 0) return;
@@ -315,6 +317,10 @@ export function createRunner(ports: Ports, version: string): Runner {
     await settled();
     await guarded('deploy', deploy);
     await settled();
+  }
+
+  async function warnOfSpending(): Promise<void> {
+    if (intake) await warnOfLoopBudget(ports, intake, warned);
   }
 
   async function isIdle(): Promise<boolean> {
