@@ -23,6 +23,7 @@ const CHANGES = {
   findings: [{ severity: 'sev2', file: 'answer.txt', line: 1, message: 'say who wrote it in author.txt' }],
 };
 const APPROVE = { verdict: 'APPROVE', findings: [] };
+const ADDRESSED = { ...APPROVE, earlier: [{ id: '1', addressed: 'yes', why: 'author.txt says it' }] };
 /** A structured answer may be followed by a word. */
 const judged = (...answers: object[]): Replies => answers.map((answer) => ({ answer }));
 
@@ -69,7 +70,7 @@ export function realStory(hero: Protagonist): void {
           { run: 'echo me > author.txt' },
           { say: 'signed' },
         ],
-        judged(CHANGES, APPROVE),
+        judged(CHANGES, ADDRESSED),
       );
       const issue = await world.issue({ body: BODY });
       await world.settle();
