@@ -150,6 +150,15 @@ export const OPERATIONS = {
       (await import('./operations/findings.ts')).decideFinding(context, input, 'open'),
   ),
 
+  cost: read(
+    'What was spent, by issue, role, model or day, and what came of it.',
+    (z) =>
+      z.object({
+        by: z.enum(['issue', 'role', 'model', 'day']).default('issue'),
+        since: z.string().optional(),
+      }),
+    async (context, input) => (await import('./operations/cost.ts')).cost(context, input),
+  ),
   events: read(
     'What happened, in order.',
     (z) =>

@@ -224,6 +224,11 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--why <reason>', 'kept with the finding, and told to the coder')
     .action(operation('findings.reopen', ([finding], { why }) => ({ finding, why })));
 
+  describe(program, 'cost', says('cost'), ['cost', 'cost --by day --since 7d', 'cost --by role --json'])
+    .option('--by <what>', 'issue, role, model or day', 'issue')
+    .option('--since <time>', '7d, 12h, today, or a date; default: from the beginning')
+    .action(operation('cost', (_args, { by, since }) => ({ by, ...(since === undefined ? {} : { since }) })));
+
   describe(program, 'events', says('events'), [
     'events --last 20',
     'events --follow --json',

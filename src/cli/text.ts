@@ -7,6 +7,7 @@ import type { Asked } from '../operations/tasks.ts';
 import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
+import { costText } from './cost-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
 import { statusText, taskRows } from './status.ts';
 import { type Terminal, table } from './terminal.ts';
@@ -134,6 +135,7 @@ export const TEXT: Texts = {
   'findings.wontfix': decidedText,
   'findings.reopen': decidedText,
 
+  cost: costText,
   events: (events) => events.map((event) => JSON.stringify(event)).join('\n'),
 
   boot(boot, terminal) {

@@ -6,6 +6,7 @@
  * when a limit it names is full (`LimitReached`). A verb either happened completely or not at all.
  */
 import type { Action, PendingAction } from '../core/action.ts';
+import type { Usage } from '../core/cost.ts';
 import type { DeployState } from '../core/deploy.ts';
 import type { LoopEvent, NewEvent, PromptKind, TurnStatus } from '../core/event.ts';
 import type { Finding } from '../core/findings.ts';
@@ -34,22 +35,9 @@ export interface ProcessRecord {
   purpose: string;
 }
 
-export interface UsageDelta {
-  task: string;
-  turn: number;
-  role: Role;
-  sessionId: string;
-  model: string;
+export interface UsageDelta extends Usage {
   /** Recording the same key again changes nothing. */
   key: string;
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  reasoning: number;
-  /** Null when the provider gave no cost and none could be computed. */
-  costUsd: number | null;
-  at: number;
 }
 
 export interface Spend {

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { CostLine } from '../core/cost.ts';
+import type { CostView } from '../operations/cost.ts';
+import { costText } from './cost-text.ts';
+import { painter, type Terminal } from './terminal.ts';
+
+const terminal = { paint: painter(false), columns: null } as Terminal;
+const line = (change: Partial<CostLine>): CostLine => ({
+  key: '#7',
+  title: 'Größer 🚀',
+  turns: 3,
+  input: 1000,
+  output: 1200,
+  cacheRead: 8_000_000,
+  cacheWrite: 400,
+  reasoning: 0,
+  tokens: 8_002_600,
+  costUsd: 12.345,
+  complete: true,
+  cacheHitRatio: 0.816,
+  ...change,
+});
+const view: CostView = {
+  since: null,
+  by: 'issue',
+  lines: [
+    line({}),
+    line({
+      key: '#12',
+      title: 'Second',
+      turns: 12,
+      cacheRead: 0,
+      cacheHitRatio: 0,
+      costUsd: null,
+      complete: false,
+    }),
+  ],
+  total: line({ key: 'total', title: '', turns: 15, complete: false }),
+  merged: { pulls: 1, costUsd: 12.345, perPullUsd: 12.345, allInPerPullUsd: 20 },
+  abandoned: { tasks: 2, costUsd: 1.5, share: 0.11, shareOf: 'usd' },
+};
+
+test('a table that aligns, with its sums and what they mean below', () => {
+  expect(costText(view, terminal)).toBe(`issue  turns     in  cached    out     cost
+#7         3   8.0M    82 %   1200   $12.35  Größer 🚀
+#12       12  ≥1400     0 %  ≥1200        ?  Second
+total     15  ≥8.0M    82 %  ≥1200  ≥$12.35
+
+1 merged pull request: $12.35 each, $20.00 with everything spent beside
+2 abandoned tasks: $1.50, 11 % of the cost
+cache hit ratio: 82 %
+≥: not everything that was used is known`);
+});
+
+test('without colours there is no control character, with them there is', () => {
+  const escape = String.fromCharCode(27);
+  expect(costText(view, terminal)).not.toContain(escape);
+  expect(costText(view, { ...terminal, paint: painter(true) })).toContain(escape);
+});
+
+test.each([
+  [null, 'Nothing was spent yet.'],
+  ['2026-11-15T10:00:00.000Z', 'Nothing was spent since 2026-11-15 10:00.'],
+])('nothing since %s', (since, says) => {
+  expect(costText({ ...view, since, lines: [] }, terminal)).toBe(says);
+});
+
+test('where no cost is known it says so, and shares the tokens', () => {
+  const text = costText(
+    {
+      ...view,
+      total: line({ key: 'total', costUsd: null, complete: false, cacheHitRatio: null }),
+      merged: { pulls: 2, costUsd: null, perPullUsd: null, allInPerPullUsd: null },
+      abandoned: { tasks: 1, costUsd: null, share: 0.5, shareOf: 'tokens' },
+    },
+    terminal,
+  );
+  expect(text).toContain('2 merged pull requests: cost unknown each');
+  expect(text).toContain('1 abandoned task: cost unknown, 50 % of the tokens');
+  expect(text).toContain('cache hit ratio: unknown');
+});

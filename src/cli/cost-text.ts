@@ -1,0 +1,56 @@
+/** What was spent, as a table with its sums below. */
+import type { CostLine } from '../core/cost.ts';
+import type { CostView } from '../operations/cost.ts';
+import { type Paint, type Terminal, table, width } from './terminal.ts';
+
+export function costText(cost: CostView, { paint, columns }: Terminal): string {
+  const { by, lines, total, merged, abandoned, since } = cost;
+  if (lines.length === 0)
+    return since === null
+      ? 'Nothing was spent yet.'
+      : `Nothing was spent since ${since.slice(0, 16).replace('T', ' ')}.`;
+  const head = [by, 'turns', 'in', 'cached', 'out', 'cost', ''].map(paint.dim);
+  const body = [...lines, total].map((line) => row(line, paint, line === total));
+  const facts = [
+    merged.pulls === 0
+      ? 'no pull request was merged'
+      : `${plural(merged.pulls, 'merged pull request')}: ${usd(merged.perPullUsd)} each, ${usd(merged.allInPerPullUsd)} with everything spent beside`,
+    `${plural(abandoned.tasks, 'abandoned task')}: ${usd(abandoned.tasks === 0 ? 0 : abandoned.costUsd)}${abandoned.share === null ? '' : `, ${percent(abandoned.share)} of ${abandoned.shareOf === 'usd' ? 'the cost' : 'the tokens'}`}`,
+    `cache hit ratio: ${total.cacheHitRatio === null ? 'unknown' : percent(total.cacheHitRatio)}`,
+    ...(total.complete ? [] : ['≥: not everything that was used is known']),
+  ];
+  return [table(aligned([head, ...body]), columns), '', ...facts].join('\n');
+}
+
+function row(line: CostLine, paint: Paint, isTotal: boolean): string[] {
+  const least = line.complete ? '' : '≥';
+  const cells = [
+    line.key,
+    `${line.turns}`,
+    `${least}${short(line.input + line.cacheRead + line.cacheWrite)}`,
+    line.cacheHitRatio === null ? '-' : percent(line.cacheHitRatio),
+    `${least}${short(line.output + line.reasoning)}`,
+    line.costUsd === null ? '?' : `${least}${usd(line.costUsd)}`,
+    line.title,
+  ];
+  return isTotal ? cells.map(paint.bold) : cells;
+}
+
+/** Numbers stand below each other by their last digit. */
+function aligned(rows: string[][]): string[][] {
+  const widest = (at: number): number => Math.max(...rows.map((cells) => width(cells[at] ?? '')));
+  return rows.map((cells) =>
+    cells.map((cell, at) =>
+      at === 0 || at === cells.length - 1 ? cell : ' '.repeat(widest(at) - width(cell)) + cell,
+    ),
+  );
+}
+
+function short(tokens: number): string {
+  if (tokens < 10_000) return `${tokens}`;
+  return tokens < 1_000_000 ? `${(tokens / 1000).toFixed(0)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
+}
+
+const usd = (amount: number | null): string => (amount === null ? 'cost unknown' : `$${amount.toFixed(2)}`);
+const percent = (ratio: number): string => `${Math.round(ratio * 100)} %`;
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,169 @@
+/**
+ * What was spent, added up by issue, role, model or day. What nobody knows is null and makes the sums lower bounds; it is
+ * never counted as nothing.
+ */
+import type { Role } from './policy.ts';
+import { isEnded, type Task } from './task.ts';
+
+/** What one call of an agent used. */
+export interface Usage {
+  task: string;
+  turn: number;
+  role: Role;
+  sessionId: string;
+  model: string;
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  reasoning: number;
+  costUsd: number | null;
+  at: number;
+}
+
+/** A turn whose usage nobody knows, or only in part. */
+export type UnknownTurn = Pick<Usage, 'task' | 'role' | 'at'>;
+
+export const COST_GROUPS = ['issue', 'role', 'model', 'day'] as const;
+export type CostGroup = (typeof COST_GROUPS)[number];
+
+export interface CostLine {
+  /** `#7`, `coder`, a model, `2026-11-15`. */
+  key: string;
+  /** An issue's title; else empty. */
+  title: string;
+  turns: number;
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  reasoning: number;
+  tokens: number;
+  /** Null when no cost at all is known. */
+  costUsd: number | null;
+  /** False when something is unknown, so that these are lower bounds. */
+  complete: boolean;
+  /** Of what went in, the part that was read from a cache; null when nothing went in. */
+  cacheHitRatio: number | null;
+}
+
+export interface CostReport {
+  by: CostGroup;
+  lines: CostLine[];
+  total: CostLine;
+  /** `perPullUsd` is what the merged ones cost themselves; `allInPerPullUsd` with everything that was spent beside them. */
+  merged: {
+    pulls: number;
+    costUsd: number | null;
+    perPullUsd: number | null;
+    allInPerPullUsd: number | null;
+  };
+  /** `share` is of the money, or of the tokens where no cost is known. */
+  abandoned: { tasks: number; costUsd: number | null; share: number | null; shareOf: 'usd' | 'tokens' };
+}
+
+export interface CostInput {
+  by: CostGroup;
+  /** Already those of the time in question. */
+  usage: readonly Usage[];
+  unknown: readonly UnknownTurn[];
+  /** Every task; `since` is when a merge or an end has to be to count. */
+  tasks: readonly Task[];
+  since: number;
+  dayOf(at: number): string;
+}
+
+export function costReport(input: CostInput): CostReport {
+  const { by, usage, unknown, tasks, since } = input;
+  const known = new Map(tasks.map((task) => [task.id, task]));
+  const keyOf = (one: UnknownTurn & { model?: string }): string => {
+    if (by === 'role') return one.role;
+    if (by === 'model') return one.model ?? 'unknown';
+    if (by === 'day') return input.dayOf(one.at);
+    const issue = known.get(one.task)?.issue ?? null;
+    return issue === null ? one.task : `#${issue}`;
+  };
+  const keys = new Set([...usage, ...unknown].map(keyOf));
+  const titles = new Map(tasks.map(({ issue, contract }) => [`#${issue}`, contract.title]));
+  const lines = [...keys].map((key) =>
+    line(
+      key,
+      by === 'issue' ? (titles.get(key) ?? '') : '',
+      usage.filter((one) => keyOf(one) === key),
+      unknown.filter((one) => keyOf(one) === key),
+    ),
+  );
+  const total = line('total', '', usage, unknown);
+  const ended = tasks.filter((task) => isEnded(task) && (task.endedAt ?? 0) >= since);
+  const merged = ended.filter(({ state }) => state === 'merged');
+  const spentOn = (some: readonly Task[]): CostLine => {
+    const ids = new Set(some.map(({ id }) => id));
+    const mine = (one: UnknownTurn): boolean => ids.has(one.task);
+    return line('', '', usage.filter(mine), unknown.filter(mine));
+  };
+  return {
+    by,
+    lines: lines.sort(by === 'day' ? byKey : byCost),
+    total,
+    merged: {
+      pulls: merged.length,
+      costUsd: merged.length === 0 ? null : spentOn(merged).costUsd,
+      perPullUsd: perPull(spentOn(merged).costUsd, merged.length),
+      allInPerPullUsd: perPull(total.costUsd, merged.length),
+    },
+    abandoned: wasted(ended, spentOn, total),
+  };
+}
+
+function line(
+  key: string,
+  title: string,
+  usage: readonly Usage[],
+  unknown: readonly UnknownTurn[],
+): CostLine {
+  const sum = (of: (one: Usage) => number): number => usage.reduce((all, one) => all + of(one), 0);
+  const priced = usage.filter(({ costUsd }) => costUsd !== null);
+  const into = sum((one) => one.input + one.cacheRead + one.cacheWrite);
+  const sums = {
+    input: sum((one) => one.input),
+    output: sum((one) => one.output),
+    cacheRead: sum((one) => one.cacheRead),
+    cacheWrite: sum((one) => one.cacheWrite),
+    reasoning: sum((one) => one.reasoning),
+  };
+  const turns = new Set(usage.map((one) => [one.task, one.role, one.turn, one.sessionId].join(' ')));
+  return {
+    key,
+    title,
+    turns: turns.size,
+    ...sums,
+    tokens: into + sums.output + sums.reasoning,
+    costUsd: priced.length === 0 ? null : sum(({ costUsd }) => costUsd ?? 0),
+    complete: priced.length === usage.length && unknown.length === 0,
+    cacheHitRatio: into === 0 ? null : sums.cacheRead / into,
+  };
+}
+
+function wasted(
+  ended: readonly Task[],
+  spentOn: (tasks: readonly Task[]) => CostLine,
+  total: CostLine,
+): CostReport['abandoned'] {
+  const abandoned = ended.filter(({ state }) => state === 'abandoned');
+  const { costUsd, tokens } = spentOn(abandoned);
+  const isPriced = total.costUsd !== null && total.costUsd > 0;
+  const [part, all] = isPriced ? [costUsd ?? 0, total.costUsd!] : [tokens, total.tokens];
+  return {
+    tasks: abandoned.length,
+    costUsd: abandoned.length === 0 ? null : costUsd,
+    share: all === 0 ? null : part / all,
+    shareOf: isPriced ? 'usd' : 'tokens',
+  };
+}
+
+const perPull = (costUsd: number | null, pulls: number): number | null =>
+  costUsd === null || pulls === 0 ? null : costUsd / pulls;
+
+const byKey = (a: CostLine, b: CostLine): number => (a.key < b.key ? -1 : 1);
+const byCost = (a: CostLine, b: CostLine): number =>
+  (b.costUsd ?? 0) - (a.costUsd ?? 0) || b.tokens - a.tokens || byKey(a, b);
