@@ -46,6 +46,8 @@ export interface Git {
   resolveAll(names: readonly string[]): Promise<(string | null)[]>;
   /** Null when no commit of the repository has this id. */
   commit(sha: string): Promise<CommitObject | null>;
+  /** The text of the file a name (`<commit>:<path>`) stands for; null when it is no file, or not there. */
+  text(name: string): Promise<string | null>;
   /** How long each of these objects is; null for one that is not there. */
   sizes(shas: readonly string[]): Promise<(number | null)[]>;
   /** All or nothing, never through a symbolic ref. Throws GitFailed when one is not where it should be. */
@@ -93,6 +95,7 @@ export async function openGit(cwd: string): Promise<Git> {
     resolve: reader.resolve,
     resolveAll: reader.resolveAll,
     commit: reader.commit,
+    text: reader.text,
     sizes: reader.sizes,
     moveRefs: refs.move,
     close: async () => void (await Promise.all([starter.close(), reader.close(), refs.close()])),

@@ -21,8 +21,7 @@ export async function treeOf(git: Git, commit: string): Promise<string> {
 
 /** The text of a file as a commit has it; null when it has no such file. */
 export async function fileAt(git: Git, commit: string, path: string): Promise<string | null> {
-  const shown = await git(['cat-file', 'blob', `${commit}:${path}`], { allow: [128] });
-  return shown.exitCode === 0 ? shown.stdout : null;
+  return git.text(`${commit}:${path}`);
 }
 
 /** Where each of these refs is; those that do not exist are absent. */

@@ -15,6 +15,8 @@ export interface Reader {
   /** As `resolve`, several at once. */
   resolveAll(names: readonly string[]): Promise<(string | null)[]>;
   commit(sha: string): Promise<CommitObject | null>;
+  /** The text of a file; null when the name stands for no file. */
+  text(name: string): Promise<string | null>;
   /** How long each of these objects is; null for one that is not there. */
   sizes(shas: readonly string[]): Promise<(number | null)[]>;
   close(): Promise<void>;
@@ -37,6 +39,19 @@ export function createReader(program: () => CompanionProgram): Reader {
     });
   };
 
+  const contents = async (name: string): Promise<{ type: string; text: string } | null> => {
+    const { found } = await git.ask(`contents ${name}\n`, ({ out }) => {
+      if (!out.tail.endsWith('\n')) return null;
+      const said = out.all();
+      const end = said.indexOf('\n');
+      const [, , type, size] = HEADER.exec(said.toString('latin1', 0, end + 1)) ?? [];
+      if (type === undefined) return { found: null };
+      const until = end + 1 + Number(size);
+      return said.length <= until ? null : { found: { type, text: said.toString('utf8', end + 1, until) } };
+    });
+    return found;
+  };
+
   return {
     resolve: async (name) => (isName(name) ? ((await headers([name]))[0]?.sha ?? null) : null),
 
@@ -45,20 +60,14 @@ export function createReader(program: () => CompanionProgram): Reader {
       return names.map((name) => (isName(name) ? (found.shift()?.sha ?? null) : null));
     },
 
-    async commit(sha) {
-      if (!/^[0-9a-f]{40,64}$/.test(sha)) return null;
-      return git
-        .ask(`contents ${sha}\n`, ({ out }) => {
-          if (!out.tail.endsWith('\n')) return null;
-          const said = out.all();
-          const end = said.indexOf('\n');
-          const header = HEADER.exec(said.toString('latin1', 0, end + 1));
-          if (!header) return { commit: null };
-          const until = end + 1 + Number(header[3]);
-          if (said.length <= until) return null;
-          return { commit: header[2] === 'commit' ? parse(said.toString('utf8', end + 1, until)) : null };
-        })
-        .then(({ commit }) => commit);
+    commit: async (sha) => {
+      const found = /^[0-9a-f]{40,64}$/.test(sha) ? await contents(sha) : null;
+      return found?.type === 'commit' ? parse(found.text) : null;
+    },
+
+    text: async (name) => {
+      const found = isName(name) ? await contents(name) : null;
+      return found?.type === 'blob' ? found.text : null;
     },
 
     sizes: async (shas) => (await headers(shas)).map((header) => header?.size ?? null),

@@ -39,7 +39,7 @@ export function readMarkdown(text: string): Markdown {
     .trimEnd();
   if (front === null) return { values: {}, body };
   try {
-    const values: unknown = parse(front, { logLevel: 'error' }) ?? {};
+    const values = parsed(front);
     if (typeof values !== 'object' || Array.isArray(values)) {
       throw new BadMarkdown(2, 'the front matter must be lines of "key: value"');
     }
@@ -50,6 +50,19 @@ export function readMarkdown(text: string): Markdown {
     const [reason] = (error as Error).message.split(/ at line \d+/);
     throw new BadMarkdown(line + 1, `the front matter is not valid YAML: ${reason}`);
   }
+}
+
+/** A file that was just written is read again soon, and so is one that is about to be edited. */
+const recent = new Map<string, unknown>();
+const MOST = 64;
+
+function parsed(front: string): unknown {
+  if (!recent.has(front)) {
+    const values: unknown = parse(front, { logLevel: 'error' }) ?? {};
+    if (recent.size >= MOST) recent.clear();
+    recent.set(front, values);
+  }
+  return structuredClone(recent.get(front));
 }
 
 /** The file's line on which a key of the front matter stands. */

@@ -6,18 +6,20 @@ import { type Connection, query } from './connection.ts';
 import type { TasksTable } from './schema.ts';
 
 export function loadTask(connection: Connection, id: string): StoredTask | null {
-  const row = connection.one(query.selectFrom('tasks').select(['version', 'data']).where('id', '=', id));
-  return row ? stored(row) : null;
+  const select = query.selectFrom('tasks').select(['id', 'version', 'data']).where('id', '=', id);
+  const row = connection.one(select);
+  return row ? stored(connection, row) : null;
 }
 
 export function listTasks(connection: Connection, filter: TaskFilter): StoredTask[] {
-  let select = query.selectFrom('tasks').select(['version', 'data']);
+  let select = query.selectFrom('tasks').select(['id', 'version', 'data']);
   if (filter.issue !== undefined) select = select.where('issue', '=', filter.issue);
   if (filter.live) {
     const acting = query.selectFrom('actions').select('task').where('task', 'is not', null);
     select = select.where((where) => where.or([where('ended', '=', 0), where('id', 'in', acting)]));
   }
-  return connection.all(select.orderBy('created_at').orderBy('rowid' as 'id')).map(stored);
+  const rows = connection.all(select.orderBy('created_at').orderBy('rowid' as 'id'));
+  return rows.map((row) => stored(connection, row));
 }
 
 export function insertTask(connection: Connection, { task, version }: StoredTask): void {
@@ -40,8 +42,21 @@ export function liveTaskOf(connection: Connection, issue: number): string | unde
   )?.id;
 }
 
-function stored(row: Pick<TasksTable, 'version' | 'data'>): StoredTask {
-  return { task: revived(JSON.parse(row.data) as Task), version: row.version };
+type Row = Pick<TasksTable, 'id' | 'version' | 'data'>;
+
+/** Rows are read far more often than they change, and a task is never changed in place. */
+const parsed = new WeakMap<Connection, Map<string, { data: string; task: Task }>>();
+const MOST = 2000;
+
+function stored(connection: Connection, { id, version, data }: Row): StoredTask {
+  const known = parsed.get(connection) ?? new Map<string, { data: string; task: Task }>();
+  parsed.set(connection, known);
+  const last = known.get(id);
+  if (last?.data === data) return { task: last.task, version };
+  const task = revived(JSON.parse(data) as Task);
+  if (known.size >= MOST) known.clear();
+  known.set(id, { data, task });
+  return { task, version };
 }
 
 function columns(task: Task): Omit<TasksTable, 'id' | 'version'> {
