@@ -47,7 +47,7 @@ export async function scratch(workflow: string): Promise<Scratch> {
     loop: async (args) =>
       (await execute(process.execPath, [BIN, '-C', repo, ...args], { env, maxBuffer: 1 << 28 })).stdout,
     start: (args) =>
-      spawn(process.execPath, [BIN, '-C', repo, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
+      spawn(process.execPath, [BIN, '-C', repo, ...args], { env, stdio: ['ignore', 'pipe', 'ignore'] }),
     issue(number, title, body) {
       const front = `---\nnumber: ${number}\ntitle: ${title}\nstate: open\nlabels: [loop:ready]\n---\n`;
       writeFileSync(
