@@ -53,9 +53,9 @@ cache hit ratio: 82 %
 });
 
 test('without colours there is no control character, with them there is', () => {
-  const escape = String.fromCharCode(27);
-  expect(costText(view, terminal)).not.toContain(escape);
-  expect(costText(view, { ...terminal, paint: painter(true) })).toContain(escape);
+  const controls = String.fromCharCode(27);
+  expect(costText(view, terminal)).not.toContain(controls);
+  expect(costText(view, { ...terminal, paint: painter(true) })).toContain(controls);
 });
 
 test.each([
