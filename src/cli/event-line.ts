@@ -1,8 +1,8 @@
 /** One event as one line for people; null for what only the log needs to know. */
 import type { LoopEvent } from '../core/event.ts';
 import { isFlaky } from '../core/gate.ts';
+import { resultText } from '../core/gate-text.ts';
 import { REASONS } from '../core/machine.ts';
-import { resultText } from '../core/prompts.ts';
 import { holdText } from '../core/words.ts';
 import { decisionLine } from './conditions.ts';
 import type { Paint } from './terminal.ts';

@@ -1,6 +1,6 @@
 /** The reference page, made from the schema so that it can't fall behind: an example of the whole file, then each key. */
 import type { PromptKind } from '../core/event.ts';
-import { SAMPLE_CONTEXTS } from '../core/prompts.ts';
+import { SAMPLE_CONTEXTS } from '../core/prompt-context.ts';
 import { exampleWorkflow } from './example.ts';
 import { type ConfigKey, configJsonSchema, configKeys, type JsonSchema } from './keys.ts';
 import { isMap } from './map.ts';

@@ -5,8 +5,8 @@
  * write access are obeyed; whoever else asks is told so once.
  */
 import type { Action } from './action.ts';
+import { oneLine } from './fence.ts';
 import type { Policy } from './policy.ts';
-import { oneLine } from './prompts.ts';
 import type { Remark } from './remark.ts';
 import { type RequestKind, refusal } from './request.ts';
 import type { Task } from './task.ts';

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { awaiting, changes, type Play, queued, revising, running } from '../../test/support/play.ts';
 import { renderPrompt } from '../config/prompt.ts';
 import { MAX_FAILED, MAX_INTERRUPTED, MAX_STALLED, MAX_WORKSPACE_FAILURES } from './decision.ts';
-import { DEFAULT_PROMPTS, promptContext } from './prompts.ts';
+import { promptContext } from './prompt-context.ts';
+import { DEFAULT_PROMPTS } from './prompts.ts';
 
 const turns = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'coder');
 const ended = (play: Play) => [play.task.state, play.task.reason];

@@ -26,10 +26,10 @@ import {
 import { endingOf, finish } from './ending.ts';
 import { event, type Hold, type NewEvent } from './event.ts';
 import { hear, isNews, objections } from './feedback.ts';
+import { fence, oneLine } from './fence.ts';
 import { decideFinding } from './finding-decision.ts';
 import { judge, merge } from './judge.ts';
 import type { Policy } from './policy.ts';
-import { fence, oneLine } from './prompts.ts';
 import type { Check } from './remark.ts';
 import { backoffMs, isHeld } from './schedule.ts';
 import { isByPerson, isEnded, needsSlot, type Task } from './task.ts';

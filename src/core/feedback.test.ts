@@ -6,7 +6,8 @@ import { commandIn } from './command.ts';
 import { fitting } from './delivery.ts';
 import type { Feedback } from './event.ts';
 import { hear, objections } from './feedback.ts';
-import { checkText, feedbackText, promptContext, remarkText } from './prompts.ts';
+import { checkText, feedbackText, remarkText } from './feedback-text.ts';
+import { promptContext } from './prompt-context.ts';
 import type { Check, Remark } from './remark.ts';
 
 const CHECK: Check = {

@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto';
 import { isRequired } from './checks.ts';
 import { commandIn } from './command.ts';
 import { event, type Feedback, type NewEvent } from './event.ts';
+import { checkText, remarkText } from './feedback-text.ts';
 import type { Policy } from './policy.ts';
-import { checkText, remarkText } from './prompts.ts';
 import type { Check, PullFeedback, Remark } from './remark.ts';
 import type { Task } from './task.ts';
 

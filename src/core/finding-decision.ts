@@ -1,9 +1,9 @@
 /** What follows when a person decides about a finding: leave it as it is, or take it up again. */
 import type { Asked, Facts } from './decision.ts';
 import { event, type NewEvent } from './event.ts';
+import { findingText } from './feedback-text.ts';
 import { decided, type Finding } from './findings.ts';
 import type { Policy } from './policy.ts';
-import { findingText } from './prompts.ts';
 import type { Task } from './task.ts';
 import { blocking } from './verdict.ts';
 

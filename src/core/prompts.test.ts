@@ -12,16 +12,11 @@ import {
 import { testPolicy } from '../../test/support/policy.ts';
 import { renderPrompt } from '../config/prompt.ts';
 import type { PromptKind } from './event.ts';
-import {
-  DEFAULT_PROMPTS,
-  evidenceText,
-  feedbackText,
-  fence,
-  findingText,
-  gateFailureText,
-  promptContext,
-  SAMPLE_CONTEXTS,
-} from './prompts.ts';
+import { feedbackText, findingText } from './feedback-text.ts';
+import { fence } from './fence.ts';
+import { evidenceText, gateFailureText } from './gate-text.ts';
+import { promptContext, SAMPLE_CONTEXTS } from './prompt-context.ts';
+import { DEFAULT_PROMPTS } from './prompts.ts';
 import { specificationText, specReport } from './specification.ts';
 
 const KINDS = Object.keys(DEFAULT_PROMPTS) as PromptKind[];

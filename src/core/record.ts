@@ -2,10 +2,10 @@
 import type { Action } from './action.ts';
 import { updatePull } from './decision.ts';
 import { event, type Feedback, type NewEvent } from './event.ts';
+import { fence } from './fence.ts';
 import { afterRound, type Finding, leftByPerson, type NewFinding } from './findings.ts';
 import { endsSession, type Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import { fence } from './prompts.ts';
 import { isGrave } from './rules.ts';
 import { recordSpec } from './specify.ts';
 import type { RecordedVerdict, Task } from './task.ts';

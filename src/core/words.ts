@@ -3,11 +3,13 @@
 import type { LoopLimit } from './budget.ts';
 import type { Facts } from './decision.ts';
 import type { Hold, HoldReason } from './event.ts';
+import { findingText } from './feedback-text.ts';
+import { oneLine } from './fence.ts';
 import type { Finding } from './findings.ts';
 import { type Evidence, wasRedBefore } from './gate.ts';
+import { resultText } from './gate-text.ts';
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
-import { findingText, oneLine, resultText } from './prompts.ts';
 import { type Specification, specificationText } from './specification.ts';
 import { isByPerson, type RecordedVerdict, type Task } from './task.ts';
 import type { CriticReport, Judgement, Verdict } from './verdict.ts';

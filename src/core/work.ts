@@ -18,9 +18,9 @@ import {
 import { abandon, finish } from './ending.ts';
 import { type Checkpoint, event, type HoldReason, type NewEvent, type PromptKind } from './event.ts';
 import { gateDigest, holdsFor } from './gate.ts';
+import { gateFailureText } from './gate-text.ts';
 import { endsSession } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import { gateFailureText } from './prompts.ts';
 import { backoffMs } from './schedule.ts';
 import { doubts, propose, specify } from './specify.ts';
 import type { Task } from './task.ts';

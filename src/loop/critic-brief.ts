@@ -2,7 +2,7 @@
 import { isInstruction } from '../core/feedback.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { parsePatch } from '../core/patch.ts';
-import type { PromptInputs } from '../core/prompts.ts';
+import type { PromptInputs } from '../core/prompt-context.ts';
 import { shownDiff } from '../core/shown-diff.ts';
 import type { Task } from '../core/task.ts';
 import { parseReport } from '../core/verdict.ts';

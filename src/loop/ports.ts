@@ -2,7 +2,7 @@
 import type { Agent } from '../agent/agent.ts';
 import type { PromptKind } from '../core/event.ts';
 import type { Policy, Role } from '../core/policy.ts';
-import type { PromptContext } from '../core/prompts.ts';
+import type { PromptContext } from '../core/prompt-context.ts';
 import type { Forge } from '../forge/forge.ts';
 import type { Processes } from '../process/process.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';

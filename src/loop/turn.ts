@@ -10,7 +10,7 @@ import type { Action } from '../core/action.ts';
 import type { TurnStatus } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Role } from '../core/policy.ts';
-import { type PromptInputs, promptContext } from '../core/prompts.ts';
+import { type PromptInputs, promptContext } from '../core/prompt-context.ts';
 import { specReportSchema } from '../core/specification.ts';
 import type { Task } from '../core/task.ts';
 import { criticReportSchema } from '../core/verdict.ts';

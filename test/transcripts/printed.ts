@@ -1,7 +1,7 @@
 /** How a transcript shows what the core decided: events as they are, actions after `>`, stops after `!`, rests after `…`. */
 import type { Action } from '../../src/core/action.ts';
 import type { LoopEvent } from '../../src/core/event.ts';
-import { resultText } from '../../src/core/prompts.ts';
+import { resultText } from '../../src/core/gate-text.ts';
 import type { Step } from '../support/play.ts';
 
 export function printed(step: Step): string[] {
