@@ -5,26 +5,20 @@
  * never the daemon.
  */
 import { type Action, isRun, type PendingAction, type Run } from '../core/action.ts';
-import { spent } from '../core/budget.ts';
-import { decide } from '../core/decide.ts';
-import type { Decision, Facts } from '../core/decision.ts';
-import { event, type TurnStatus } from '../core/event.ts';
+import type { Facts } from '../core/decision.ts';
+import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { record } from '../core/record.ts';
 import { backoffMs } from '../core/schedule.ts';
-import { isEnded, type StoredTask, type Task } from '../core/task.ts';
+import { isEnded, type StoredTask } from '../core/task.ts';
 import { ForgeUnavailable, LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
-import type { Issue } from '../forge/forge.ts';
 import { type Lease, taskLease } from '../store/store.ts';
-import { warnOfTaskBudget } from './budget-warning.ts';
-import { runGate } from './gate.ts';
-import { runAfterMerge } from './hook.ts';
-import { readLoopLimit } from './loop-limit.ts';
-import { observe } from './observe.ts';
+import { createLook } from './look.ts';
+import { createOutbox } from './outbox.ts';
 import { perform } from './perform.ts';
 import type { Ports } from './ports.ts';
 import { takeOver } from './recovery.ts';
-import { composePrompt, runTurn } from './turn.ts';
+import { createRun, Interrupted, neverStarted, type RunInFlight } from './run.ts';
+import { composePrompt } from './turn.ts';
 
 /** What a worker asks of the runner that drives it. */
 export interface Driver {
@@ -47,22 +41,6 @@ export type Rest = {
   until: number | null;
   for: 'grant' | 'time' | 'budget' | 'fact' | 'elsewhere' | 'ended';
 };
-
-interface Stopped {
-  status: TurnStatus;
-  why: string;
-  code: string | null;
-}
-
-interface RunInFlight {
-  action: Run;
-  startedAt: number;
-  lastProgressAt: number;
-  controller: AbortController;
-  stopped: Stopped | null;
-  /** What was seen of the forge when it was last asked. */
-  facts: Facts | null;
-}
 
 export interface Worker {
   readonly id: string;
@@ -90,13 +68,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   let resting: Rest | null = null;
   let cancelTimer: (() => void) | null = null;
   let failures = 0;
-  let supervising = false;
-  /** Effects that were performed and had nothing to say: finished with the next commit, or performed again. */
-  let performed: number[] = [];
-  /** The issue as this step read it last. */
-  let issueSeen: { issue: Issue; at: number } | null = null;
-  let lookAgain: 'spend' | 'everything' | null = null;
-  const warned = new Set<string>();
+  const look = createLook(ports, driver);
+  const outbox = createOutbox(ports, id);
   /** The facts behind what is pending now, when this very step decided it. */
   let decidedWith: Facts | null = null;
 
@@ -104,15 +77,15 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     id,
     wake,
     review: () => {
-      if (run) void supervise(run, 'spend');
+      void run?.supervise('spend');
     },
     busy: () => step !== null,
     rest: () => resting,
-    abort: () => run?.controller.abort(),
+    abort: () => run?.abort(),
     lease: () => lease,
     dropLease: () => {
       lease = null;
-      run?.controller.abort();
+      run?.abort();
     },
     settled: () => step ?? Promise.resolve(),
   };
@@ -121,11 +94,11 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   function wake(): void {
     if (step) {
       again = true;
-      if (run) void supervise(run, 'everything');
+      void run?.supervise('everything');
       return;
     }
     again = false;
-    issueSeen = null;
+    look.forgetIssue();
     resting = null;
     disarm();
     step = advance()
@@ -163,7 +136,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       const stopping: Rest = { why: 'stopping', until: null, for: 'fact' };
       const rest = (await once(lease)) ?? (driver.closing() ? stopping : null);
       if (rest) {
-        await finishPerformed();
+        if (lease) await outbox.settle(lease);
         return rest;
       }
       failures = 0;
@@ -175,12 +148,12 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   async function once(held: Lease): Promise<Rest | null> {
     const stored = await store.task(id);
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
-    const pending = (await store.pendingActions(id)).find((one) => !performed.includes(one.id)) ?? null;
+    const pending = await outbox.next();
     const fresh = decidedWith;
     decidedWith = null;
     if (!pending) {
       if (isEnded(stored.task)) {
-        await finishPerformed();
+        await outbox.settle(held);
         await letGo();
         return { why: stored.task.why, until: null, for: 'ended' };
       }
@@ -195,18 +168,19 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       return null;
     }
     if (isOldLanding && !isHalfLanded) {
-      await decideAgain(held, stored);
+      // A merge that was permitted a while ago is permitted no more: it is looked at anew.
+      await outbox.drop(held, stored);
       return null;
     }
     await store.proveLease(held, clock.now());
     try {
       const outcome = await perform(ports, stored.task, pending.action, held);
-      if (CHANGES_ISSUE.has(pending.action.kind)) issueSeen = null;
-      if (outcome.kind === 'done') performed.push(pending.id);
-      else await commitOutcome(held, stored, pending, outcome);
+      if (CHANGES_ISSUE.has(pending.action.kind)) look.forgetIssue();
+      if (outcome.kind === 'done') outbox.performed(pending);
+      else await outbox.ended(held, stored, pending, outcome);
     } catch (problem) {
       if (isOurs(problem)) throw problem;
-      await putOff(held, pending, problem);
+      await outbox.putOff(held, pending, problem);
     }
     return null;
   }
@@ -216,73 +190,23 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     stored: StoredTask,
     stuck: string | null,
   ): Promise<Rest | null> {
-    const { task, version } = stored;
-    const known = rememberedIssue();
-    const around = { eligible: driver.eligible(), paused: driver.paused(), inFlight: null, stuck };
-    let facts = await observe(ports, task, { ...around, ...known });
-    let decision = decide(task, facts, ports.settings.policy(), clock.now());
-    if (known.issue && !onlySaves(decision)) {
-      facts = { ...facts, issue: await ports.forge.issue(known.issue.number) };
-      decision = decide(task, facts, ports.settings.policy(), clock.now());
-      remember(facts);
-    } else if (!known.issue) remember(facts);
-    await warnOfTaskBudget(ports, task, spent(task, facts.spend, 0), warned);
+    const { facts, decision } = await look.atRest(stored.task, stuck);
     if (decision.kind === 'rest') return decision;
     if (decision.kind === 'stop') throw new Error('decided to stop a run although none is in flight');
     try {
-      await store.commit({
-        lease: held,
-        taskId: id,
-        expectedVersion: version,
-        events: decision.events,
-        at: clock.now(),
-        finishActions: performed,
-        addActions: decision.actions,
-        ...(stuck ? { dropActions: 'all' as const } : {}),
-        ...(decision.limits ? { limits: decision.limits } : {}),
-        ...(decision.consume ? { consumeRequests: decision.consume } : {}),
-        ...(decision.findings ? { findings: decision.findings } : {}),
-      });
+      await outbox.decided(held, stored, decision, stuck ? 'all' : null);
     } catch (problem) {
       if (problem instanceof LimitReached) return { why: problem.message, until: null, for: 'grant' };
       throw problem;
     }
-    performed = [];
     decidedWith = facts;
     driver.changed(id);
     return null;
   }
 
-  /**
-   * One read of the issue serves a turn: saving and verifying what it left rests on what was seen while it ran, and
-   * whatever follows then, on what is read then.
-   */
-  function rememberedIssue(): { issue?: Issue } {
-    const isYoung =
-      issueSeen !== null && clock.now() - issueSeen.at <= ports.settings.policy().pollIntervalMs;
-    return isYoung ? { issue: issueSeen!.issue } : {};
-  }
-
-  function remember({ issue }: Pick<Facts, 'issue'>): void {
-    issueSeen = issue ? { issue: issue as Issue, at: clock.now() } : null;
-  }
-
   /** Trunk has moved already; only performing it again finishes what was cut short, in checkouts and pull request. */
   async function hasLanded(action: Action): Promise<boolean> {
     return action.kind === 'land' && ports.forge.onTrunk(action.permit.candidate.sha);
-  }
-
-  /** A merge that was permitted a while ago is permitted no more: it is dropped and looked at anew. */
-  async function decideAgain(held: Lease, { version }: StoredTask): Promise<void> {
-    await store.commit({
-      lease: held,
-      taskId: id,
-      expectedVersion: version,
-      events: [],
-      at: clock.now(),
-      dropActions: 'all',
-    });
-    performed = [];
   }
 
   /** An effect waits for its next try; meanwhile only an ending may overtake it. */
@@ -308,180 +232,41 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   ): Promise<Rest | null> {
     const paused = driver.paused();
     if (paused) return { why: paused, until: null, for: 'fact' };
-    const now = clock.now();
-    run = {
-      action,
-      startedAt: now,
-      lastProgressAt: now,
-      controller: new AbortController(),
-      stopped: null,
-      facts: fresh,
-    };
+    const current = createRun(ports, look, stored.task, action, fresh, arm);
+    run = current;
     try {
-      const decision = fresh ? null : await look(run, stored.task);
-      if (decision?.kind === 'stop') {
-        await commitOutcome(held, stored, pending, neverStarted(action, decision));
-        return null;
-      }
-      const prompt = action.kind === 'turn' ? await composePrompt(ports, stored.task, action) : { text: '' };
-      if ('kind' in prompt) {
-        await commitOutcome(held, stored, pending, prompt);
-        return null;
-      }
-      await store.startAction(held, pending.id, now);
-      void supervise(run, 'spend');
-      const outcome = await performRun(held, stored.task, run, prompt.text);
-      await commitOutcome(held, stored, pending, outcome);
+      const outcome = await carryOut(held, stored, pending, action, current);
+      await outbox.ended(held, stored, pending, outcome);
+      driver.changed(id);
       return null;
     } finally {
+      current.over();
       run = null;
       disarm();
     }
   }
 
-  async function performRun(held: Lease, task: Task, current: RunInFlight, prompt: string): Promise<Outcome> {
-    const { action, controller } = current;
-    if (action.kind === 'gate') {
-      const found = await runGate(ports, task, action, held, controller.signal);
-      if (!found) throw new Interrupted();
-      return { kind: 'gate', ...found };
-    }
-    if (action.kind === 'hook') {
-      const problem = await runAfterMerge(ports, action.sha, {
-        task: id,
-        lease: held,
-        signal: controller.signal,
-      });
-      return { kind: 'hook', problem };
-    }
-    return runTurn(ports, task, action, prompt, held, {
-      signal: controller.signal,
-      stopped: () => current.stopped,
-      onProgress: () => {
-        current.lastProgressAt = clock.now();
-      },
-      onSpend: () => {
-        worker.review();
-        driver.spent(id);
-      },
-    });
-  }
-
-  /**
-   * Called on every wake during a run: the only thing it may do is stop it. When only the spending is in question the
-   * forge is not asked again: its last answers stand.
-   */
-  async function supervise(current: RunInFlight, about: 'spend' | 'everything'): Promise<void> {
-    // Whatever was spent during one look is seen by the next: none is passed over.
-    lookAgain = lookAgain === 'everything' ? lookAgain : about;
-    if (supervising) return;
-    supervising = true;
-    try {
-      while (lookAgain !== null && !current.stopped) {
-        const asked: 'spend' | 'everything' = lookAgain;
-        lookAgain = null;
-        const stored = await store.task(id);
-        if (!stored || run !== current) return;
-        const decision = await look(current, stored.task, asked);
-        if (run !== current) return;
-        if (decision.kind === 'stop') {
-          current.stopped = decision;
-          current.controller.abort();
-        } else if (decision.kind === 'rest' && decision.until !== null) arm(decision.until);
-      }
-    } catch (problem) {
-      ports.log('warn', `could not look at a running turn: ${String(problem)}`, { task: id });
-    } finally {
-      supervising = false;
-    }
-  }
-
-  async function look(
-    current: RunInFlight,
-    task: Task,
-    about: 'spend' | 'everything' = 'everything',
-  ): Promise<Decision> {
-    const { action, startedAt, lastProgressAt } = current;
-    const inFlight = { action, startedAt, lastProgressAt };
-    const known = about === 'spend' ? current.facts : null;
-    const around = { eligible: driver.eligible(), paused: null, inFlight, stuck: null };
-    current.facts = known
-      ? {
-          ...known,
-          inFlight,
-          spend: await store.spend(id),
-          loopLimit: await readLoopLimit(ports),
-          requests: await store.requests(id),
-        }
-      : await observe(ports, task, around);
-    if (!known) remember(current.facts);
-    const inFlightMs = action.kind === 'turn' ? clock.now() - startedAt : 0;
-    await warnOfTaskBudget(ports, task, spent(task, current.facts.spend, inFlightMs), warned);
-    return decide(task, current.facts, ports.settings.policy(), clock.now());
-  }
-
-  async function commitOutcome(
+  async function carryOut(
     held: Lease,
-    stored: StoredTask,
+    { task }: StoredTask,
     pending: PendingAction,
-    outcome: Outcome,
-  ): Promise<void> {
-    const judges = outcome.kind === 'turn' || outcome.kind === 'inspected';
-    const ledger = judges ? await store.findings(id) : [];
-    const { events, actions, findings } = record(
-      stored.task,
-      pending.action,
-      outcome,
-      ledger,
-      ports.settings.policy(),
-      clock.now(),
-    );
-    await store.commit({
-      lease: held,
-      taskId: id,
-      expectedVersion: stored.version,
-      events,
-      at: clock.now(),
-      finishActions: [...performed, pending.id],
-      addActions: actions,
-      findings,
+    action: Run,
+    current: RunInFlight,
+  ): Promise<Outcome> {
+    const stopped = await current.mayStart();
+    if (stopped) return neverStarted(action, stopped);
+    const prompt = action.kind === 'turn' ? await composePrompt(ports, task, action) : { text: '' };
+    if ('kind' in prompt) return prompt;
+    await store.startAction(held, pending.id, clock.now());
+    void current.supervise('spend');
+    return current.perform(prompt.text, held, () => {
+      worker.review();
+      driver.spent(id);
     });
-    performed = [];
-    if (isRun(pending.action)) driver.changed(id);
-  }
-
-  async function finishPerformed(): Promise<void> {
-    const stored = performed.length > 0 ? await store.task(id) : null;
-    if (!stored || !lease) return;
-    await store.commit({
-      lease,
-      taskId: id,
-      expectedVersion: stored.version,
-      events: [],
-      at: clock.now(),
-      finishActions: performed,
-    });
-    performed = [];
-  }
-
-  async function putOff(held: Lease, pending: PendingAction, problem: unknown): Promise<void> {
-    const attempt = pending.attempts + 1;
-    const now = clock.now();
-    const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
-    const notBefore = Math.max(asked ?? 0, now + backoffMs(attempt, ports.random()));
-    const text = problem instanceof Error ? problem.message : String(problem);
-    ports.log('warn', `${pending.action.kind} failed: ${text}`, { task: id, attempt });
-    await store.deferAction(
-      held,
-      pending.id,
-      notBefore,
-      [event('effect_failed', { action: pending.action.kind, problem: text, attempt })],
-      now,
-    );
   }
 
   async function afterFailure(problem: unknown): Promise<Rest> {
-    performed = [];
+    outbox.forget();
     if (problem instanceof LeaseLost) {
       lease = null;
       ports.log('warn', 'lease lost: another runner owns the task', { task: id });
@@ -530,31 +315,5 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
 
 const CHANGES_ISSUE: ReadonlySet<Action['kind']> = new Set(['label', 'close_issue']);
 
-/** Nothing of it begins or ends anything: the work is kept safe and looked at. */
-const onlySaves = (decision: Decision): boolean =>
-  decision.kind === 'act' &&
-  decision.actions.length > 0 &&
-  decision.actions.every(({ kind }) => kind === 'checkpoint' || kind === 'merge_in' || kind === 'gate');
-
-/** A gate that was cut short proves nothing: it is run again. */
-class Interrupted extends Error {
-  override name = 'Interrupted';
-}
-
 const isOurs = (problem: unknown): boolean =>
   problem instanceof LeaseLost || problem instanceof VersionConflict || problem instanceof StoreUnavailable;
-
-function neverStarted(action: Run, { why, code }: Pick<Stopped, 'why' | 'code'>): Outcome {
-  if (action.kind !== 'turn') return { kind: 'done' };
-  return {
-    kind: 'turn',
-    status: 'interrupted',
-    code,
-    message: why,
-    text: '',
-    structured: null,
-    retryAt: null,
-    durationMs: 0,
-    usageKnown: true,
-  };
-}

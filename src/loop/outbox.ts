@@ -1,0 +1,111 @@
+/**
+ * What one task writes down: decisions with the actions that follow, and what came of an action. An effect that had
+ * nothing to say is finished with the next commit; until then a crash only has it performed again.
+ */
+import type { PendingAction } from '../core/action.ts';
+import type { Decision } from '../core/decision.ts';
+import { event } from '../core/event.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { record } from '../core/record.ts';
+import { backoffMs } from '../core/schedule.ts';
+import type { StoredTask } from '../core/task.ts';
+import { ForgeUnavailable } from '../errors.ts';
+import type { Commit, Lease } from '../store/store.ts';
+import type { Ports } from './ports.ts';
+
+export interface Outbox {
+  /** The first action that was not performed yet. */
+  next(): Promise<PendingAction | null>;
+  /** It had nothing to say. */
+  performed(action: PendingAction): void;
+  decided(
+    lease: Lease,
+    stored: StoredTask,
+    decision: Extract<Decision, { kind: 'act' }>,
+    instead: 'all' | null,
+  ): Promise<void>;
+  ended(lease: Lease, stored: StoredTask, action: PendingAction, outcome: Outcome): Promise<void>;
+  /** Nothing that is pending makes sense any more. */
+  drop(lease: Lease, stored: StoredTask): Promise<void>;
+  putOff(lease: Lease, action: PendingAction, problem: unknown): Promise<void>;
+  /** Finishes what was performed when no commit follows. */
+  settle(lease: Lease): Promise<void>;
+  /** What was performed may have to be performed again. */
+  forget(): void;
+}
+
+export function createOutbox(ports: Ports, id: string): Outbox {
+  const { store, clock } = ports;
+  let performed: number[] = [];
+
+  return {
+    next: async () => (await store.pendingActions(id)).find((one) => !performed.includes(one.id)) ?? null,
+    performed: (action) => performed.push(action.id),
+    decided: (lease, { version }, decision, instead) =>
+      commit(lease, version, {
+        events: decision.events,
+        addActions: decision.actions,
+        ...(instead ? { dropActions: instead } : {}),
+        ...(decision.limits ? { limits: decision.limits } : {}),
+        ...(decision.consume ? { consumeRequests: decision.consume } : {}),
+        ...(decision.findings ? { findings: decision.findings } : {}),
+      }),
+    ended,
+    drop: (lease, { version }) => commit(lease, version, { events: [], dropActions: 'all' }),
+    putOff,
+    settle,
+    forget: () => {
+      performed = [];
+    },
+  };
+
+  async function ended(
+    lease: Lease,
+    { task, version }: StoredTask,
+    { id: action, action: what }: PendingAction,
+    outcome: Outcome,
+  ): Promise<void> {
+    const judges = outcome.kind === 'turn' || outcome.kind === 'inspected';
+    const ledger = judges ? await store.findings(id) : [];
+    const { events, actions, findings } = record(
+      task,
+      what,
+      outcome,
+      ledger,
+      ports.settings.policy(),
+      clock.now(),
+    );
+    await commit(lease, version, { events, addActions: actions, findings }, [action]);
+  }
+
+  async function settle(lease: Lease): Promise<void> {
+    const stored = performed.length > 0 ? await store.task(id) : null;
+    if (stored) await commit(lease, stored.version, { events: [] });
+  }
+
+  async function commit(
+    lease: Lease,
+    expectedVersion: number,
+    what: Pick<Commit, 'events'> & Partial<Commit>,
+    finished: readonly number[] = [],
+  ): Promise<void> {
+    const finishActions = [...performed, ...finished];
+    await store.commit({ lease, taskId: id, expectedVersion, at: clock.now(), finishActions, ...what });
+    performed = [];
+  }
+
+  async function putOff(
+    lease: Lease,
+    { id: action, action: { kind }, attempts }: PendingAction,
+    problem: unknown,
+  ): Promise<void> {
+    const attempt = attempts + 1;
+    const now = clock.now();
+    const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
+    const notBefore = Math.max(asked ?? 0, now + backoffMs(attempt, ports.random()));
+    const text = problem instanceof Error ? problem.message : String(problem);
+    ports.log('warn', `${kind} failed: ${text}`, { task: id, attempt });
+    const failed = event('effect_failed', { action: kind, problem: text, attempt });
+    await store.deferAction(lease, action, notBefore, [failed], now);
+  }
+}
