@@ -137,6 +137,67 @@ describe('people', () => {
     const task = await world.task(issue);
     expect(task).toMatchObject({ state: 'merged', headSha: theirs });
   });
+
+  test('the text is edited under way: nothing is merged until it is made ready anew', async ({
+    world,
+    on,
+  }) => {
+    const halt = world.halt('critic');
+    world.script({
+      when: { role: 'critic', round: 1 },
+      steps: [{ shell: halt.shell }, { answer: { verdict: 'APPROVE', findings: [] } }],
+    });
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    const runner = world.run();
+    await halt.arrived();
+    await on.ada.patch(`/issues/${issue}`, { body: 'It must contain `done` and a date.' });
+    const edited = Date.now();
+    halt.lift();
+    await world.event('hold_set', ({ reason }) => reason === 'body_edited');
+    expect(on.pulls()[0]!.pull!.merged).toBe(false);
+
+    world.script({ when: { role: 'coder' }, steps: [{ append: { 'done-1.txt': 'done on Monday\n' } }] });
+    // GitHub counts whole seconds, and a label of the same second as the edit does not count.
+    await world.until('another second', () => Math.floor(Date.now() / 1000) > Math.floor(edited / 1000));
+    await on.ready(issue);
+    const task = await world.state(issue, 'merged');
+    runner.send('SIGTERM');
+    await world.finished(runner);
+    expect(task.contract.body).toContain('and a date');
+    expect(task.sessionIds).toHaveLength(1);
+  });
+
+  test('trunk moves against it: the conflict goes to the same session, and the resolution is merged', async ({
+    world,
+    on,
+  }) => {
+    const halt = world.halt('critic');
+    world.script(
+      {
+        when: { role: 'critic', round: 1 },
+        steps: [{ shell: halt.shell }, { answer: { verdict: 'APPROVE', findings: [] } }],
+      },
+      { when: { role: 'coder', turn: 1 }, steps: [{ write: { 'done-1.txt': 'done\n' } }] },
+      { when: { role: 'coder' }, steps: [{ write: { 'done-1.txt': 'done by both\n' } }] },
+    );
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    const runner = world.run('--until-idle');
+    await halt.arrived();
+    world.write('done-1.txt', 'done by hand\n');
+    world.commit('Write it by hand');
+    await on.ada.git(world.root, 'push', '-q', 'origin', 'main');
+    halt.lift();
+    await world.finished(runner);
+    expect(await world.task(issue)).toMatchObject({
+      state: 'merged',
+      turns: 2,
+      sessionIds: [expect.any(String)],
+    });
+    await on.ada.git(world.root, 'fetch', '-q', 'origin');
+    expect(world.git('show', 'origin/main:done-1.txt')).toBe('done by both\n');
+  });
 });
 
 test('answers that are lost after their effect: everything is done once', async ({ world, on }) => {

@@ -2,18 +2,20 @@
 
 export interface Fault {
   method?: string;
-  /** Matched against path and query, without the API prefix: `/repos/o/r/issues?state=open`. */
+  /** Matched against path and query, without the API prefix: `/repos/o/r/issues?state=open`; `/graphql mutation`. */
   path?: RegExp;
+  /** Looked at last; whatever else matters to the test. */
+  when?(method: string, path: string): boolean;
   /** How many requests it hits; one unless told. */
   times?: number;
   /**
-   * `answer`: this status instead of doing anything. `lose`: everything is done, then the connection breaks. `stale`:
-   * what the same question was answered last time. `hang`: nothing is done and no answer comes. `meanwhile`: somebody
+   * `answer`: this status instead of doing anything. `lose`: everything is done, then the connection breaks, after
+   * whatever else is to go with it. `stale`: what the same question was answered last time. `hang`: nothing is done and no answer comes. `meanwhile`: somebody
    * else does something just before.
    */
   how:
     | { kind: 'answer'; status: number; message?: string; headers?: Record<string, string> }
-    | { kind: 'lose' }
+    | { kind: 'lose'; also?: () => Promise<unknown> }
     | { kind: 'stale' }
     | { kind: 'hang' }
     | { kind: 'meanwhile'; act: () => Promise<unknown> };
@@ -34,7 +36,10 @@ export function createFaults(): Faults {
     add: (fault) => waiting.push({ ...fault, left: fault.times ?? 1 }),
     hit(method, path) {
       const found = waiting.find(
-        (fault) => (fault.method ?? method) === method && (fault.path?.test(path) ?? true),
+        (fault) =>
+          (fault.method ?? method) === method &&
+          (fault.path?.test(path) ?? true) &&
+          (fault.when?.(method, path) ?? true),
       );
       if (!found) return null;
       found.left -= 1;

@@ -106,7 +106,8 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
     : `git ${url.pathname.replace(/^.*\.git/, '')}${url.search}`;
   const seen: Seen = { method, path, status: 0, user };
   github.requests.push(seen);
-  const fault = github.faults.hit(method, path);
+  const isMutation = path === '/graphql' && /"query":"mutation/.test(body.toString('utf8'));
+  const fault = github.faults.hit(method, isMutation ? '/graphql mutation' : path);
   if (fault?.kind === 'hang') return;
   if (fault?.kind === 'meanwhile') await fault.act();
   if (fault?.kind === 'answer') {
@@ -121,6 +122,7 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
   const answer = await answerApi(github, { method, url, path, user, body, request });
   const final = conditional(github, request, fault?.kind === 'stale', path, answer);
   if (fault?.kind === 'lose') {
+    await fault.also?.();
     request.socket.destroy();
     return;
   }
@@ -209,6 +211,7 @@ async function answerGit(
   // Before the answer: whoever pushed and asks next finds what follows from it.
   if (isPush && request.method === 'POST') await noticePush(world, before, user!);
   if (fault?.kind !== 'lose') return relay(output, response);
+  await fault.also?.();
   request.socket.destroy();
   return 0;
 }
