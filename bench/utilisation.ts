@@ -72,6 +72,7 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     shares: 0,
     fails: 0,
     hangs: 0,
+    limits: 0,
     approves: 1,
     blocks: 0,
     garbage: 0,

@@ -3,13 +3,14 @@
  * changes nothing. Times are ISO 8601; what nobody knows is null.
  */
 import type { Context } from './context.ts';
+import { usedUp } from './core/account.ts';
 import { type DeployStatus, deployHold } from './core/deploy.ts';
 import type { HoldReason } from './core/event.ts';
 import type { Reason, State } from './core/machine.ts';
 import type { Policy } from './core/policy.ts';
 import type { Spec } from './core/specification.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
-import { holdText, loopLimitText } from './core/words.ts';
+import { accountLimitText, holdText, loopLimitText } from './core/words.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
 
@@ -78,6 +79,8 @@ export interface Snapshot {
   paused: string | null;
   /** The budget of the day or of the loop is spent: no turn runs. */
   loopLimit: { scope: 'day' | 'loop'; why: string; until: string | null; text: string } | null;
+  /** Accounts of providers that are used up: their tasks wait, others go on. */
+  accountLimits: { account: string; why: string; until: string; text: string }[];
   stopRequested: 'drain' | 'now' | null;
   configProblem: string | null;
   /** Null when nothing was ever deployed. */
@@ -96,6 +99,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       slots: { used: 0, max: policy.maxConcurrent },
       paused: null,
       loopLimit: null,
+      accountLimits: [],
       stopRequested: null,
       configProblem,
       deploy: null,
@@ -112,6 +116,11 @@ export async function snapshot(context: Context): Promise<Snapshot> {
     slots: { used: stored.filter(occupiesSlot).length, max: policy.maxConcurrent },
     paused: loop.pausedBy,
     loopLimit: limit && { ...limit, until: iso(limit.until), text: loopLimitText(limit) },
+    accountLimits: usedUp(loop.accountLimits, context.now()).map((one) => ({
+      ...one,
+      until: iso(one.until)!,
+      text: accountLimitText(one),
+    })),
     stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
     configProblem: configProblem ?? loop.configProblem,
     deploy: deployView(loop, policy),

@@ -3,13 +3,14 @@
  * what it rests on. Derived from the same schedule the loop itself follows.
  */
 import type { Context } from './context.ts';
+import { usedUp } from './core/account.ts';
 import { deployHold } from './core/deploy.ts';
 import { ending, explain, hangsOnChecks } from './core/explain.ts';
 import type { Policy } from './core/policy.ts';
 import { hasLabel, isHeld, type Standing, schedule } from './core/schedule.ts';
 import { readiness } from './core/spec.ts';
 import { isEnded, type Task } from './core/task.ts';
-import { DEPLOY_ADVICE, loopLimitText } from './core/words.ts';
+import { accountLimitText, DEPLOY_ADVICE, loopLimitText } from './core/words.ts';
 import { ConfigError, ForgeUnavailable } from './errors.ts';
 import type { Issue } from './forge/forge.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
@@ -96,6 +97,7 @@ async function loopReasons(
   if (undeployed) reasons.push(`${undeployed} — ${DEPLOY_ADVICE}`);
   const limit = store && (await readLoopLimit({ store, clock: context, settings: { policy: () => policy } }));
   if (limit) reasons.push(loopLimitText(limit));
+  for (const one of usedUp(loop?.accountLimits ?? [], context.now())) reasons.push(accountLimitText(one));
   if (alive && loop && loop.stop !== 'no')
     reasons.push('the runner is stopping: `forge-loop stop` was asked');
   if (!alive) reasons.push('no runner is running — `forge-loop run`');
@@ -176,7 +178,12 @@ async function taskLine(
       `${task.state}: interrupted in turn ${task.turn.turn} of the ${task.turn.role}; the next run takes it up`,
     );
   const said = hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
-  const { why, until } = explain(task, { pending: pending ?? null, all, said }, policy, now);
+  const { why, until } = explain(
+    task,
+    { pending: pending ?? null, all, said, accounts: (await store.loop()).accountLimits },
+    policy,
+    now,
+  );
   return line(why, until);
 }
 

@@ -26,6 +26,7 @@ const WILLING = {
   shares: 0,
   fails: 0,
   hangs: 0,
+  limits: 0,
   approves: 1,
   blocks: 0,
   garbage: 0,

@@ -103,6 +103,12 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       const issue = happened.task === null ? null : (name(happened.task)?.issue ?? null);
       return paint.yellow(`${holdText(happened.data, issue)}${again}`);
     }
+    case 'account_limited': {
+      const { account, why, until } = happened.data;
+      return paint.yellow(`${account} is used up until ${timeOf(until)}: ${firstLine(why)}`);
+    }
+    case 'account_released':
+      return `${happened.data.account} is tried again, asked by ${happened.data.by}`;
     case 'hold_cleared':
       return `goes on (${happened.data.reason} is over)`;
     case 'recovered':

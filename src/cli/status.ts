@@ -51,6 +51,9 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
     head.join(' · '),
     ...(now.deploy ? [deployLine(now.deploy, paint)] : []),
     ...(now.loopLimit ? [paint.yellow(now.loopLimit.text)] : []),
+    ...now.accountLimits.map(({ text, until }) =>
+      paint.yellow(`${text} (until ${until.slice(0, 19).replace('T', ' ')})`),
+    ),
     ...(now.configProblem ? [`${paint.red('config:')} ${now.configProblem}`] : []),
     ...(dead.length > 0
       ? [

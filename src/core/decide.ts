@@ -4,6 +4,7 @@
  * Pure, level-triggered and total: it looks at the row and the facts, never at what woke it. It answers with events
  * and actions to write down, with "stop the run in flight", or with a rest and the reason for it.
  */
+import { accountOf, limitOf } from './account.ts';
 import type { Action } from './action.ts';
 import { requiredChecks } from './checks.ts';
 import { contractOf } from './criteria.ts';
@@ -38,16 +39,36 @@ import { dispatch, prepare, work } from './work.ts';
 
 export function decide(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   const decision = follow(task, facts, policy, now);
-  if (!facts.loopLimit || !costs(decision)) return decision;
   // What costs nothing goes on: a gate, a push, a merge that was paid for.
-  const { why, until } = facts.loopLimit;
-  return { kind: 'rest', why, until, for: 'budget' };
+  if (decision.kind !== 'act' || !costs(decision.actions)) return decision;
+  if (facts.loopLimit) {
+    const { why, until } = facts.loopLimit;
+    return { kind: 'rest', why, until, for: 'budget' };
+  }
+  return paid(task, decision, facts, policy, now);
 }
 
 /** It starts a turn, or takes a slot for one. */
-function costs(decision: Decision): boolean {
-  if (decision.kind !== 'act') return false;
-  return decision.actions.some(({ kind }) => kind === 'turn' || kind === 'prepare_workspace');
+const costs = (actions: readonly Action[]): boolean =>
+  actions.some(({ kind }) => kind === 'turn' || kind === 'prepare_workspace');
+
+/** A turn of an account that is used up waits for its reset; where that would keep a slot from others, held. */
+function paid(
+  task: Task,
+  decision: Extract<Decision, { kind: 'act' }>,
+  facts: Facts,
+  policy: Policy,
+  now: number,
+): Decision {
+  const turn = decision.actions.find((action) => action.kind === 'turn');
+  const account = accountOf(policy.agents[turn?.role ?? 'coder']);
+  const limit = limitOf(facts.accountLimits, account, now);
+  if (!limit) return turn ? { ...decision, account } : decision;
+  const why = `${account}: ${limit.why}`;
+  if (task.state === 'awaiting_critic' || task.state === 'merging') return rest(why, limit.until);
+  const held = event('hold_set', { reason: 'provider_limit', detail: why, until: limit.until, account });
+  const back = task.state === 'dispatched' ? [transition(task, 'queued', why)] : [];
+  return { kind: 'act', events: [...back, held], actions: [] };
 }
 
 function follow(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -135,8 +156,10 @@ function answerRequests(task: Task, facts: Facts, policy: Policy, now: number): 
     return answer(transition(task, 'queued', `paused by ${by}`), paused);
   }
   if (kind === 'resume' && task.hold) {
-    if (needsSlot(task)) return answer(event('hold_set', { ...task.hold, until: 0 }));
-    return answer(event('hold_cleared', { reason: task.hold.reason, by }));
+    const { account, reason } = task.hold;
+    const released = account === undefined ? [] : [event('account_released', { account, by })];
+    if (needsSlot(task)) return answer(...released, event('hold_set', { ...task.hold, until: 0 }));
+    return answer(...released, event('hold_cleared', { reason, by }));
   }
   if (kind === 'approve' && task.spec?.status === 'proposed') {
     const over = task.hold?.reason === 'spec_proposed';
@@ -157,7 +180,7 @@ function answerRequests(task: Task, facts: Facts, policy: Policy, now: number): 
 /** Null when the hold is over and the task may go on within this same decision's state. */
 function judgeHold(task: Task, held: Hold, facts: Facts, policy: Policy, now: number): Decision | null {
   if (isHeld(task, now)) {
-    if (isMoot(task, held, facts, policy)) {
+    if (isMoot(task, held, facts, policy, now)) {
       // The schedule grants a slot only to a hold whose time has come, so a hold that a fact has ended says so too.
       if (needsSlot(task))
         return { kind: 'act', events: [event('hold_set', { ...held, until: now })], actions: [] };
@@ -175,7 +198,7 @@ function judgeHold(task: Task, held: Hold, facts: Facts, policy: Policy, now: nu
 }
 
 /** Holds that end by themselves when the fact they rest on has changed; a person's new head changes them all. */
-function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
+function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy, now: number): boolean {
   if (held.reason === 'operator_pause') return false;
   if (held.until === null && (personPushed(task, facts) || isNews(hear(task, facts.feedback, policy))))
     return true;
@@ -204,6 +227,8 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy): boolean {
       return facts.promptChanged;
     case 'sandbox_unavailable':
       return facts.unconfined === null;
+    case 'provider_limit':
+      return held.account !== undefined && limitOf(facts.accountLimits, held.account, now) === null;
     case 'spec_proposed':
       return hasNewContract(task, facts);
     case 'body_edited':

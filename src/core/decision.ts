@@ -1,5 +1,6 @@
 /** What a decision is made of: the facts it rests on, the answers it can give, and the small words they share. */
 import { createHash } from 'node:crypto';
+import type { AccountLimit } from './account.ts';
 import type { Action, Run } from './action.ts';
 import type { LoopLimit } from './budget.ts';
 import { type Checkpoint, event, type HoldReason, type NewEvent, type TurnStatus } from './event.ts';
@@ -50,6 +51,8 @@ export interface Facts {
   promptChanged: boolean;
   /** The budget of the day or of the loop is spent: no turn may run. */
   loopLimit: LoopLimit | null;
+  /** Accounts of providers that are used up. */
+  accountLimits: readonly AccountLimit[];
   /** No new run may start: the loop is paused or draining. */
   paused: string | null;
   /** An effect that can't be performed now; until it can, only an ending is decided. */
@@ -88,6 +91,8 @@ export type Decision =
       events: NewEvent[];
       actions: Action[];
       limits?: { slots?: number; critics?: number; merging?: number };
+      /** The account a turn is to be paid by; the commit is refused when it is used up by then. */
+      account?: string;
       consume?: number[];
       /** Findings as they are from now on. */
       findings?: Finding[];

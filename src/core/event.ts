@@ -40,6 +40,8 @@ export interface Hold {
   reason: HoldReason;
   detail: string;
   until: number | null;
+  /** The provider's account it waits for; the hold ends with that account's limit. */
+  account?: string;
 }
 
 /** How a turn ended. `interrupted` (its runner died or stopped) does not count as a turn. */
@@ -175,6 +177,9 @@ interface TaskEvents {
   merge_decided: { permitted: boolean; conditions: Condition[] };
   merge_observed: { sha: string; by: 'loop' | 'person' };
   hold_set: Hold;
+  /** A provider's account is used up: no turn asks it until then. Kept in the loop's row, not in the task's. */
+  account_limited: { account: string; why: string; until: number };
+  account_released: { account: string; by: string };
   hold_cleared: { reason: HoldReason; by: string };
   /** The next try waits until then; kept apart from the hold, which also ends by a person's word. */
   retry_scheduled: { until: number };

@@ -1,4 +1,5 @@
 /** What a task rests on, in one line: the same words for `why` and for an answer to `/loop explain`. */
+import { type AccountLimit, accountOf, limitOf } from './account.ts';
 import type { Action, PendingAction } from './action.ts';
 import { namesOf, requiredChecks } from './checks.ts';
 import { approvedAtHead } from './decision.ts';
@@ -23,6 +24,7 @@ export interface Around {
   all: readonly Task[];
   /** What was said about its pull request; asked for only where `hangsOnChecks`. */
   said: PullFeedback | null;
+  accounts: readonly AccountLimit[];
 }
 
 export function explain(task: Task, around: Around, policy: Policy, now: number): Explanation {
@@ -34,6 +36,8 @@ export function explain(task: Task, around: Around, policy: Policy, now: number)
       why: `${pending.action.kind} failed ${pending.attempts}×; tried again`,
       until: pending.notBefore,
     };
+  const limit = pending ? null : criticLimit(task, around, policy, now);
+  if (limit) return { why: `${task.state}: waiting for ${limit.account}: ${limit.why}`, until: limit.until };
   return { why: `${task.state}: ${restsOn(task, around, policy, now)}`, until: null };
 }
 
@@ -74,6 +78,13 @@ export function eventText(happened: LoopEvent): string {
 /** Approved, with nothing to do: if it does not go on, its checks are what it waits for. */
 export const hangsOnChecks = (task: Task): boolean =>
   task.state === 'awaiting_critic' && task.hold === null && approvedAtHead(task) && task.pull !== null;
+
+/** Whoever works in a slot is held for it; a critic that can't be paid now is only waited for. */
+function criticLimit(task: Task, { accounts }: Around, policy: Policy, now: number): AccountLimit | null {
+  if (task.state !== 'awaiting_critic' || approvedAtHead(task)) return null;
+  const role = task.feedback.length > 0 ? 'coder' : 'critic';
+  return limitOf(accounts, accountOf(policy.agents[role]), now);
+}
 
 function restsOn(task: Task, { pending, all, said }: Around, policy: Policy, now: number): string {
   if (pending)

@@ -8,6 +8,15 @@ const SESSION_ENDING = ['session_lost', 'context_overflow', 'invalid_request'];
 
 export const endsSession = (code: string | null): boolean => SESSION_ENDING.includes(code ?? '');
 
+/** With a time at which it is over: then it is the account's matter and not this turn's. */
+export const isAccountUsedUp = ({
+  code,
+  retryAt,
+}: {
+  code: string | null;
+  retryAt: number | null;
+}): boolean => code === 'usage_limit' && retryAt !== null;
+
 export type Outcome =
   | { kind: 'done' }
   | { kind: 'workspace'; path: string; baseSha: string }

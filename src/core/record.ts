@@ -1,10 +1,11 @@
 /** What came of an action, as events, further actions and findings to be written with it. */
+import { accountOf } from './account.ts';
 import type { Action } from './action.ts';
 import { updatePull } from './decision.ts';
 import { event, type Feedback, type NewEvent } from './event.ts';
 import { fence } from './fence.ts';
 import { afterRound, type Finding, leftByPerson, type NewFinding } from './findings.ts';
-import { endsSession, type Outcome } from './outcome.ts';
+import { endsSession, isAccountUsedUp, type Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { isGrave } from './rules.ts';
 import { recordSpec } from './specify.ts';
@@ -141,23 +142,39 @@ function recordTurn(
     durationMs,
     usage,
   });
+  const limited = accountLimited(action, outcome, policy, now);
   if (role === 'coder') {
     const lost =
       endsSession(code) || neverBegan(action, code) || outcome.sessionEmpty
         ? [event('session_lost', { sessionId, why: message })]
         : [];
     const told = status === 'finished' ? delivered(task) : [];
-    return { events: [completed, ...told, ...lost], actions: [], findings: [] };
+    return { events: [completed, ...told, ...lost, ...limited], actions: [], findings: [] };
   }
   if (role === 'specifier') {
     const settled = status === 'finished' ? recordSpec(task, sessionId, outcome, policy) : null;
-    return { events: [completed, ...(settled?.events ?? [])], actions: settled?.actions ?? [], findings: [] };
+    const events = [completed, ...(settled?.events ?? []), ...limited];
+    return { events, actions: settled?.actions ?? [], findings: [] };
   }
   if (status === 'interrupted' || status === 'cancelled')
     return { events: [completed], actions: [], findings: [] };
+  // The critic gave no report because it was not asked: that says nothing about it.
+  if (limited.length > 0) return { events: [completed, ...limited], actions: [], findings: [] };
   if (status !== 'finished')
     return { events: [completed, event('critic_failed', { problem: message })], actions: [], findings: [] };
   return recordVerdict(task, action, outcome, ledger, policy, now, [completed]);
+}
+
+function accountLimited(
+  { role }: TurnAction,
+  { status, code, message, retryAt }: TurnOutcome,
+  policy: Policy,
+  now: number,
+): NewEvent[] {
+  if (status !== 'failed' || !isAccountUsedUp({ code, retryAt }) || retryAt! <= now) return [];
+  return [
+    event('account_limited', { account: accountOf(policy.agents[role]), why: message, until: retryAt! }),
+  ];
 }
 
 /** What people and CI said counts as told when the turn that carried it has finished, and not before. */

@@ -5,6 +5,7 @@
  * Whatever goes wrong with that turn, the rules have the last word: what they found checkable is taken as it stands;
  * what they did not is never worked on.
  */
+import { waitsFor } from './account.ts';
 import type { Action } from './action.ts';
 import {
   type Decision,
@@ -58,7 +59,12 @@ export function specify(task: Task, facts: Facts, policy: Policy, now: number): 
     const reason = last.retryAt === null ? 'retry_backoff' : 'provider_limit';
     return stepBack(task, 'the specifier failed', [
       event('retry_scheduled', { until }),
-      hold(reason, last.message || 'the specifier failed', until),
+      event('hold_set', {
+        reason,
+        detail: last.message || 'the specifier failed',
+        until,
+        ...waitsFor(last, policy.agents.specifier, facts.accountLimits, now),
+      }),
     ]);
   }
   const turn = unusable + failed + 1;

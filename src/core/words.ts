@@ -1,5 +1,5 @@
 /** All we say to people: comments, pull requests, commit messages, the line that says why something waits. */
-
+import type { AccountLimit } from './account.ts';
 import type { LoopLimit } from './budget.ts';
 import type { Facts } from './decision.ts';
 import type { Hold, HoldReason } from './event.ts';
@@ -327,6 +327,10 @@ export function loopLimitText({ scope, why }: LoopLimit): string {
       : 'raise budget.loop in WORKFLOW.md';
   return `${why} — ${end}`;
 }
+
+/** What holds every task of one provider, and what ends that. */
+export const accountLimitText = ({ account, why }: AccountLimit): string =>
+  `${account} is used up: ${oneLine(why)} — its tasks go on when the limit resets; \`forge-loop resume\` tries at once`;
 
 export function budgetComment(says: string): string {
   return `Soon out of budget: ${says}. At the limit the task ends; raise \`budget\` in WORKFLOW.md if it is worth more.`;

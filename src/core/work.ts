@@ -1,4 +1,5 @@
 /** From a slot to a published head: workspace, turns, gate, pull request. */
+import { waitsFor } from './account.ts';
 import type { Action } from './action.ts';
 import {
   awaitGrant,
@@ -231,9 +232,13 @@ export function afterBrokenTurn(
       now + backoffMs(streaks.failed + streaks.stalled, facts.jitter),
     );
     const reason: HoldReason = last.retryAt === null ? 'retry_backoff' : 'provider_limit';
+    const account = waitsFor(last, policy.agents.coder, facts.accountLimits, now);
     return {
       kind: 'act',
-      events: [event('retry_scheduled', { until }), hold(reason, last.message, until)],
+      events: [
+        event('retry_scheduled', { until }),
+        event('hold_set', { reason, detail: last.message, until, ...account }),
+      ],
       actions: [],
     };
   }

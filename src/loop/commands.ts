@@ -85,7 +85,9 @@ export function createListener(ports: Ports): (lease: Lease) => Promise<number> 
     const all = (await store.tasks()).map((stored) => stored.task);
     const pending = (await store.pendingActions(task.id))[0] ?? null;
     const said = hangsOnChecks(task) ? await forge.feedback(task.pull!) : null;
-    const { why, until } = explain(task, { pending, all, said }, ports.settings.policy(), clock.now());
+    const { accountLimits: accounts } = await store.loop();
+    const around = { pending, all, said, accounts };
+    const { why, until } = explain(task, around, ports.settings.policy(), clock.now());
     const last = await store.events({ task: task.id, last: LAST_EVENTS });
     return [
       `Task \`${task.id}\`, attempt ${task.attempt}: ${why}${until === null ? '' : ` (until ${time(until)})`}`,

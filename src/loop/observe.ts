@@ -54,6 +54,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     unconfined: whyUnconfined(ports),
     promptChanged: isMended(ports, task),
     loopLimit: await readLoopLimit(ports),
+    accountLimits: (await store.loop()).accountLimits,
     paused: around.paused,
     stuck: around.stuck,
     inFlight: around.inFlight,

@@ -47,6 +47,7 @@ export function createOutbox(ports: Ports, id: string): Outbox {
         addActions: decision.actions,
         ...(instead ? { dropActions: instead } : {}),
         ...(decision.limits ? { limits: decision.limits } : {}),
+        ...(decision.account === undefined ? {} : { account: decision.account }),
         ...(decision.consume ? { consumeRequests: decision.consume } : {}),
         ...(decision.findings ? { findings: decision.findings } : {}),
       }),

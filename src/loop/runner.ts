@@ -2,6 +2,7 @@
  * The daemon: ticks, wakes, leases, drain. There is no barrier: each task advances on its own, and a tick only looks
  * for new work and wakes what may have something to do.
  */
+import { type AccountLimit, accountOf, limitOf } from '../core/account.ts';
 import { isRun, type PendingAction } from '../core/action.ts';
 import { hasLoopLimit, type LoopLimit } from '../core/budget.ts';
 import { deployHold } from '../core/deploy.ts';
@@ -62,6 +63,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   let pausedBy: string | null = null;
   let deployFailed: string | null = null;
   let limit: LoopLimit | null = null;
+  let accounts: readonly AccountLimit[] = [];
   let hasSpent = true;
   const warned = new Set<string>();
   let onceOnly = false;
@@ -177,7 +179,10 @@ export function createRunner(ports: Ports, version: string): Runner {
       progress += await listen(lease);
     });
     await performOwn(lease);
-    const mayClaim = driver.paused() === null && limit === null;
+    // What can't be begun stays with its label, where others may still take it up.
+    const coder = accountOf(ports.settings.policy().agents.coder);
+    const mayClaim =
+      driver.paused() === null && limit === null && limitOf(accounts, coder, clock.now()) === null;
     poll = await takeUp(lease, mayClaim && !(onceOnly && poll));
     progress += poll.claimed.length + poll.declined.length;
     if (poll.declined.length > 0) await performOwn(lease);
@@ -245,6 +250,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     pausedBy = row.pausedBy;
     deployFailed = deployHold(row.deploy, row.deployAgain !== null, ports.settings.policy().deploy);
     limit = await readLoopLimit(ports);
+    accounts = row.accountLimits;
     if (row.stop === 'now') stopNow('asked by `forge-loop stop --now`');
     else if (row.stop === 'drain') drainOnce('asked by `forge-loop stop`');
   }

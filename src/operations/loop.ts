@@ -28,10 +28,11 @@ export async function resume(
 ): Promise<LoopAnswer | Asked> {
   if (input.task !== undefined) return ask(context, input.task, 'resume');
   const by = await context.operator();
-  const { deploy } = await (await context.writing()).loop();
+  const { deploy, accountLimits } = await (await context.writing()).loop();
   const last = deploy?.last?.status;
   const again = last === 'failed' || last === 'interrupted' ? { deployAgain: by } : {};
-  return change(context, { pausedBy: null, ...again }, [event('loop_resumed', { by })]);
+  const released = accountLimits.map(({ account }) => event('account_released', { account, by }));
+  return change(context, { pausedBy: null, ...again }, [event('loop_resumed', { by }), ...released]);
 }
 
 /** Without a runner there is nothing to stop, and nothing is remembered against the next one. */

@@ -660,6 +660,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
           commandsSince: null,
           deploy: null,
           deployAgain: null,
+          accountLimits: [],
         };
         expect(await store.loop()).toEqual(empty);
         const paused = await store.updateLoop({ pausedBy: 'eva' }, [event('loop_paused', { by: 'eva' })], 3);
@@ -674,8 +675,25 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
           commandsSince: 77,
           deploy,
           deployAgain: 'eva',
+          accountLimits: [],
         });
         expect(await store.events()).toMatchObject([{ task: null, type: 'loop_paused', at: 3 }]);
+      });
+
+      test('a used-up account is known to the loop with the commit that met it, and refuses turns until it is over', async () => {
+        const limited = event('account_limited', { account: 'claude', why: 'used up', until: 500 });
+        const a = await commit(store, await claimed(store, 'a', 1), [limited]);
+        const b = await claimed(store, 'b', 2);
+        const accountLimits = [{ account: 'claude', why: 'used up', until: 500 }];
+        expect((await store.loop()).accountLimits).toEqual(accountLimits);
+        await expect(commit(store, b, [held('operator_pause')], { account: 'claude' })).rejects.toThrow(
+          LimitReached,
+        );
+        expect((await store.task('b'))?.version).toBe(b.version);
+        await commit(store, b, [held('operator_pause')], { account: 'codex' });
+        await commit(store, a, [held('operator_pause')], { account: 'claude', at: 500 });
+        await store.updateLoop({}, [event('account_released', { account: 'claude', by: 'eva' })], 30);
+        expect((await store.loop()).accountLimits).toEqual([]);
       });
 
       test('the loop’s row is not changed under a lease that was taken over', async () => {

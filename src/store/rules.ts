@@ -2,6 +2,7 @@
  * What every store decides in the same way, whatever holds its rows: who owns a lease, what an event's place is, and
  * when a limit is full. Pure, so that two implementations can't drift apart.
  */
+import { type AccountLimit, limitOf } from '../core/account.ts';
 import type { LoopEvent, NewEvent } from '../core/event.ts';
 import { apply, isEnded, occupiesSlot, type Task } from '../core/task.ts';
 import { LeaseLost, LimitReached, UserError } from '../errors.ts';
@@ -91,6 +92,16 @@ export function requireRoom(
     const others = countOthers(what);
     if (others >= limit) throw new LimitReached(`${others} of ${limit} ${says}; ${after.id} has to wait`);
   }
+}
+
+/** Nobody is asked in vain: the limit may have become known after the decision. */
+export function requireAccount(
+  limits: readonly AccountLimit[],
+  account: string | undefined,
+  at: number,
+): void {
+  const limit = account === undefined ? null : limitOf(limits, account, at);
+  if (limit) throw new LimitReached(`${limit.account} is used up: ${limit.why}`);
 }
 
 /** A restart must not give an issue a second task beside the one that replaced it. */

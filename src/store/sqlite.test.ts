@@ -147,7 +147,7 @@ describe('migrations', () => {
     connection.exec("INSERT INTO usage VALUES ('a', 1, 'coder', 's1', 'k1', 'm', 1, 2, 4, 8, 16, 0.25, 100)");
     connection.close();
     const store = await openSqliteStore(path);
-    const unknown = { commandsSince: null, deploy: null, deployAgain: null };
+    const unknown = { commandsSince: null, deploy: null, deployAgain: null, accountLimits: [] };
     expect(await store.loop()).toMatchObject({ pausedBy: 'eva', ...unknown });
     expect(await store.spendSince(100)).toEqual({ tokens: 31, costUsd: 0.25, complete: true });
     await store.close();

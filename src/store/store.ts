@@ -5,6 +5,7 @@
  * refused as a whole when the version moved (`VersionConflict`), when the lease is no longer ours (`LeaseLost`), or
  * when a limit it names is full (`LimitReached`). A verb either happened completely or not at all.
  */
+import type { AccountLimit } from '../core/account.ts';
 import type { Action, PendingAction } from '../core/action.ts';
 import type { Usage } from '../core/cost.ts';
 import type { DeployState } from '../core/deploy.ts';
@@ -86,6 +87,8 @@ export interface LoopRow {
   deploy: DeployState | null;
   /** Who asked for another try of a deploy that did not succeed. */
   deployAgain: string | null;
+  /** Accounts that are used up: the fold of `account_limited` and `account_released`, whatever verb wrote them. */
+  accountLimits: readonly AccountLimit[];
 }
 
 export interface Commit {
@@ -104,6 +107,8 @@ export interface Commit {
   consumeRequests?: number[];
   /** Refuse when granting would exceed these: tasks that hold a slot; critics at work; tasks that are merging. */
   limits?: { slots?: number; critics?: number; merging?: number };
+  /** Refuse when this account is used up at `at`. */
+  account?: string;
 }
 
 export interface Claim {
@@ -184,7 +189,12 @@ export interface Store {
 
   loop(): Promise<LoopRow>;
   /** Refused with `LeaseLost` when a lease is shown that is not ours any more. */
-  updateLoop(change: Partial<LoopRow>, events: NewEvent[], at: number, lease?: Lease): Promise<LoopRow>;
+  updateLoop(
+    change: Partial<Omit<LoopRow, 'accountLimits'>>,
+    events: NewEvent[],
+    at: number,
+    lease?: Lease,
+  ): Promise<LoopRow>;
 
   /** Strictly after `after`, in sequence. `last` gives only that many of the newest. */
   events(query?: {

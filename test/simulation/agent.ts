@@ -18,6 +18,8 @@ export interface Temper {
   shares: number;
   fails: number;
   hangs: number;
+  /** Probability of the provider saying that the account is used up. */
+  limits: number;
   /** Probabilities of the critic's answers. */
   approves: number;
   blocks: number;
@@ -140,6 +142,16 @@ export function simAgent(world: World, temper: Temper): Agent {
         retryAt: null,
         usageKnown: true,
       });
+    if (random.chance(temper.limits)) {
+      const retryAt = time.now() + random.pick([1000, 60_000, 3_600_000]);
+      return end({
+        status: 'failed',
+        code: 'usage_limit',
+        message: 'used up',
+        retryAt,
+        usageKnown: true,
+      });
+    }
     if (turn.role === 'coder') world.heard.push(turn.prompt);
     end({
       status: 'finished',

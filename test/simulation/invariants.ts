@@ -1,5 +1,6 @@
 /** What must be true whatever happened; checked after every commit and at the end of every story. */
-import type { EventData } from '../../src/core/event.ts';
+import { type AccountLimit, accountOf, afterAccounts, limitOf } from '../../src/core/account.ts';
+import type { EventData, LoopEvent } from '../../src/core/event.ts';
 import { REASONS } from '../../src/core/machine.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { fold, isEnded, occupiesSlot } from '../../src/core/task.ts';
@@ -32,6 +33,7 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
   const { usd } = policy.budget.loop;
   const isBroke = usd !== null && (await store.spendSince(0)).costUsd >= usd;
   await checkBudgets(world, policy);
+  checkAccounts(world, policy, events);
   const tasks = (await store.tasks()).map((stored) => stored.task);
   for (const task of tasks) {
     const folded = fold(task.id, events);
@@ -128,6 +130,19 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     const told = events.filter((one) => one.task === task.id && one.type === 'hook_completed').length;
     const wanted = task.state === 'merged' && policy.hooks.afterMerge !== null ? 1 : 0;
     if (told !== wanted) world.violate(`${task.id}: ${told} hooks are recorded, ${wanted} wanted`);
+  }
+}
+
+/** Nobody is asked whose account is known to be used up. */
+function checkAccounts(world: World, policy: Policy, events: readonly LoopEvent[]): void {
+  let limits: readonly AccountLimit[] = [];
+  for (const event of events) {
+    if (event.type === 'turn_started') {
+      const account = accountOf(policy.agents[event.data.role]);
+      const limit = limitOf(limits, account, event.at);
+      if (limit) world.violate(`${event.task} asked ${account}, which is used up until ${limit.until}`);
+    }
+    limits = afterAccounts(limits, [event]);
   }
 }
 

@@ -160,7 +160,14 @@ export function somePolicy(random: Random): Policy {
     maxConcurrent: 1 + random.int(3),
     maxTurns: random.pick([2, 5, 20]),
     perState: {},
-    agents: { coder: agent, critic: agent, auditor: agent, specifier: agent, planner: agent, groomer: agent },
+    agents: {
+      coder: agent,
+      critic: { ...agent, kind: random.pick(['simulated', 'other']) },
+      auditor: agent,
+      specifier: agent,
+      planner: agent,
+      groomer: agent,
+    },
     critic: {
       enabled: random.chance(0.9),
       maxRounds: 3,
@@ -220,6 +227,7 @@ function someTemper(random: Random): Temper {
     shares: random.pick([0, 0.3]),
     fails: random.pick([0, 0.1]),
     hangs: random.pick([0, 0.05]),
+    limits: random.pick([0, 0, 0.1]),
     approves: random.pick([0.4, 0.7, 1]),
     lies: random.pick([0, 0, 0.3]),
     blocks: random.pick([0, 0.05]),

@@ -5,6 +5,7 @@
  * at all. Values go in as copies by way of JSON, as they do with a real database; tasks and events come out frozen, which
  * is as safe as a copy and costs nothing.
  */
+import { afterAccounts } from '../../src/core/account.ts';
 import type { Action, PendingAction } from '../../src/core/action.ts';
 import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
 import type { Finding } from '../../src/core/findings.ts';
@@ -17,6 +18,7 @@ import {
   type LeaseRow,
   LIMITED,
   type Limited,
+  requireAccount,
   requireKey,
   requireLease,
   requireOnlyTask,
@@ -55,6 +57,7 @@ export function memoryStore(): Store {
     commandsSince: null,
     deploy: null,
     deployAgain: null,
+    accountLimits: [],
   };
   let lastAction = 0;
   let lastRequest = 0;
@@ -65,6 +68,7 @@ export function memoryStore(): Store {
     frozen(stamp(copy(added), events.length + 1, task, at));
 
   function append(added: readonly LoopEvent[]): void {
+    loop = { ...loop, accountLimits: afterAccounts(loop.accountLimits, added) };
     for (const event of added) {
       events.push(event);
       if (event.task === null) continue;
@@ -179,6 +183,7 @@ export function memoryStore(): Store {
       const stamped = stampNext(commit.events, taskId, at);
       const after = frozen({ task: applyAll(before.task, stamped), version: before.version + 1 });
       requireRoom(before.task, after.task, commit.limits, (what) => countOthers(taskId, what));
+      requireAccount(loop.accountLimits, commit.account, at);
       requireOnlyTask(before.task, after.task, liveTaskOf);
       for (const done of commit.finishActions ?? []) requireFinishable(taskId, done);
 

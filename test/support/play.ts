@@ -5,6 +5,7 @@
  * Effects that can hardly go wrong in an interesting way (labels, comments, push, pull request, workspace) succeed by
  * themselves and change the facts as they would; a test that wants another outcome says so with `failing`.
  */
+import { afterAccounts } from '../../src/core/account.ts';
 import { type Action, isRun, type PendingAction, type Run } from '../../src/core/action.ts';
 import { answerCommand, commandIn, markerOf } from '../../src/core/command.ts';
 import { contractOf } from '../../src/core/criteria.ts';
@@ -49,6 +50,7 @@ export interface World {
   /** What the rules find in whatever head they look at. */
   rules: NewFinding[];
   loopLimit: Facts['loopLimit'];
+  accountLimits: Facts['accountLimits'];
   paused: string | null;
   stuck: string | null;
   jitter: number;
@@ -96,6 +98,7 @@ export class Play {
       change: { files: ['a.ts'], secrets: [], guarded: [] },
       rules: [],
       loopLimit: null,
+      accountLimits: [],
       paused: null,
       stuck: null,
       jitter: 0,
@@ -309,7 +312,12 @@ export class Play {
     };
     const explanation = explain(
       task,
-      { pending: this.pending[0] ?? null, all: [task], said: null },
+      {
+        pending: this.pending[0] ?? null,
+        all: [task],
+        said: null,
+        accounts: this.world.accountLimits,
+      },
       policy,
       this.now,
     );
@@ -395,6 +403,7 @@ export class Play {
   }
 
   commit(events: readonly NewEvent[], actions: readonly Action[]): void {
+    this.world.accountLimits = afterAccounts(this.world.accountLimits, events);
     for (const one of events) {
       const happened = { ...one, seq: this.events.length + 1, at: this.now, task: 't1' } as LoopEvent;
       this.task = apply(this.task ?? null, happened);

@@ -118,6 +118,10 @@ function eventLines(happened: LoopEvent): string[] {
       const { reason, detail, until } = happened.data;
       return [`hold ${reason}${until === null ? '' : ` until ${clock(until)}`} (${brief(detail)})`];
     }
+    case 'account_limited': {
+      const { account, until } = happened.data;
+      return [`account ${account} used up until ${clock(until)}`];
+    }
     case 'hold_cleared':
       return [`hold ${happened.data.reason} ended by ${happened.data.by}`];
     case 'recovered':

@@ -1,5 +1,6 @@
 /** Events: stamped inside the transaction that has the write lock, so that their sequence has no gaps. */
 import { sql } from 'kysely';
+import { type AccountLimit, afterAccounts } from '../../core/account.ts';
 import type { LoopEvent, NewEvent } from '../../core/event.ts';
 import { stamp } from '../rules.ts';
 import type { TurnRow } from '../store.ts';
@@ -16,8 +17,9 @@ export function stampNext(
   return stamp(events, (newest?.seq ?? 0) + 1, task, at);
 }
 
-/** Also keeps `turns`, which is a reading of the same events. */
+/** Also keeps `turns` and the limits of accounts, which are readings of the same events. */
 export function append(connection: Connection, events: readonly LoopEvent[]): void {
+  keepAccountLimits(connection, events);
   for (const event of events) {
     const { seq, at, task, type, data } = event;
     connection.run(query.insertInto('events').values({ seq, at, task, type, data: JSON.stringify(data) }));
@@ -51,6 +53,17 @@ export function append(connection: Connection, events: readonly LoopEvent[]): vo
       );
     }
   }
+}
+
+export function readAccountLimits(connection: Connection): readonly AccountLimit[] {
+  const row = connection.one(query.selectFrom('loop').select('account_limits'));
+  return row?.account_limits ? (JSON.parse(row.account_limits) as AccountLimit[]) : [];
+}
+
+function keepAccountLimits(connection: Connection, events: readonly LoopEvent[]): void {
+  if (!events.some(({ type }) => type === 'account_limited' || type === 'account_released')) return;
+  const after = afterAccounts(readAccountLimits(connection), events);
+  connection.run(query.updateTable('loop').set({ account_limits: JSON.stringify(after) }));
 }
 
 export function readEvents(

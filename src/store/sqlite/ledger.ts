@@ -7,7 +7,7 @@ import { type Finding, revivedFinding } from '../../core/findings.ts';
 import { sumSpend } from '../rules.ts';
 import type { Lease, LoopRow, NewRequest, ProcessRecord, Request, Spend, UsageDelta } from '../store.ts';
 import { type Connection, query } from './connection.ts';
-import { append, hasUnknownUsage, stampNext } from './journal.ts';
+import { append, hasUnknownUsage, readAccountLimits, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
 
 export function addUsage(connection: Connection, deltas: readonly UsageDelta[]): void {
@@ -130,12 +130,13 @@ export function readLoop(connection: Connection): LoopRow {
     commandsSince: row.commands_since,
     deploy: row.deploy === null ? null : (JSON.parse(row.deploy) as DeployState),
     deployAgain: row.deploy_again,
+    accountLimits: readAccountLimits(connection),
   };
 }
 
 export function updateLoop(
   connection: Connection,
-  change: Partial<LoopRow>,
+  change: Partial<Omit<LoopRow, 'accountLimits'>>,
   events: readonly NewEvent[],
   at: number,
   lease?: Lease,
@@ -154,6 +155,6 @@ export function updateLoop(
       }),
     );
     append(connection, stampNext(connection, events, null, at));
-    return row;
+    return readLoop(connection);
   });
 }

@@ -176,4 +176,7 @@ export const migrations: readonly string[] = [
   ALTER TABLE loop ADD COLUMN deploy TEXT;
   ALTER TABLE loop ADD COLUMN deploy_again TEXT;
   `,
+  `
+  ALTER TABLE loop ADD COLUMN account_limits TEXT;
+  `,
 ];

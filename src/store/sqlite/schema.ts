@@ -126,4 +126,5 @@ export interface LoopTable {
   commands_since: number | null;
   deploy: string | null;
   deploy_again: string | null;
+  account_limits: string | null;
 }

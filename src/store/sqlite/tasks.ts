@@ -2,11 +2,19 @@
 import type { Finding } from '../../core/findings.ts';
 import type { StoredTask } from '../../core/task.ts';
 import { VersionConflict } from '../../errors.ts';
-import { applyAll, bear, type Limited, requireKey, requireOnlyTask, requireRoom } from '../rules.ts';
+import {
+  applyAll,
+  bear,
+  type Limited,
+  requireAccount,
+  requireKey,
+  requireOnlyTask,
+  requireRoom,
+} from '../rules.ts';
 import { type Claim, type Commit, INTAKE_LEASE, taskLease } from '../store.ts';
 import { addActions, dropActions, finishAction } from './actions.ts';
 import { type Connection, query } from './connection.ts';
-import { append, stampNext } from './journal.ts';
+import { append, readAccountLimits, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
 import { insertTask, liveTaskOf, loadTask, updateTask } from './task-row.ts';
 
@@ -40,6 +48,7 @@ export function commitTask(connection: Connection, commit: Commit): StoredTask {
     const events = stampNext(connection, commit.events, taskId, at);
     const after = { task: applyAll(before.task, events), version: before.version + 1 };
     requireRoom(before.task, after.task, commit.limits, (what) => countOthers(connection, taskId, what));
+    requireAccount(readAccountLimits(connection), commit.account, at);
     requireOnlyTask(before.task, after.task, (issue) => liveTaskOf(connection, issue));
 
     append(connection, events);
