@@ -203,6 +203,8 @@ function checkedPrompts(file: string, workflow: Workflow, matter: FrontMatter): 
   for (const [kind, template] of written) {
     if (!template || template.trim() === '') continue;
     prompts[kind] = template;
+    // Most files have the task prompt that `init` wrote: it is known to be whole.
+    if (template.trim() === DEFAULT_PROMPTS[kind].trim()) continue;
     const problem = checkPrompt(template, SAMPLE_CONTEXTS[kind]);
     if (!problem) continue;
     const at = problem.line ?? 1;

@@ -2,23 +2,29 @@
  * Prompts are Liquid templates, strict: an unknown variable or filter is an error, never an empty string. They read
  * no files, and their time, memory and length are bounded. Text from strangers is only ever a value, never a template.
  */
-import { Liquid, LiquidError, type StaticAnalysis, type Template } from 'liquidjs';
+import { createRequire } from 'node:module';
+import type { StaticAnalysis, Template } from 'liquidjs';
 import { UserError } from '../errors.ts';
 import { isMap } from './map.ts';
 import { nearest } from './nearest.ts';
 
 const MAX_CHARS = 4_000_000;
 
-const engine = new Liquid({
-  strictVariables: true,
-  strictFilters: true,
-  ownPropertyOnly: true,
-  templates: {},
-  parseLimit: 1_000_000,
-  renderLimit: 5_000,
-  memoryLimit: 50_000_000,
+/** Loaded when the first template is looked at, which most commands never do. */
+const liquid = once(() => {
+  const { Liquid, LiquidError } = createRequire(import.meta.url)('liquidjs') as typeof import('liquidjs');
+  const engine = new Liquid({
+    strictVariables: true,
+    strictFilters: true,
+    ownPropertyOnly: true,
+    templates: {},
+    parseLimit: 1_000_000,
+    renderLimit: 5_000,
+    memoryLimit: 50_000_000,
+  });
+  for (const tag of ['include', 'render', 'layout', 'block']) delete engine.tags[tag];
+  return { engine, LiquidError };
 });
-for (const tag of ['include', 'render', 'layout', 'block']) delete engine.tags[tag];
 
 export interface TemplateProblem {
   message: string;
@@ -36,6 +42,7 @@ export function renderPrompt(name: string, template: string, context: object): s
 
 /** What is wrong with a template, found before it is needed: in every branch, not only those the sample takes. */
 export function checkPrompt(template: string, sample: object): TemplateProblem | null {
+  const { engine } = liquid();
   let parsed: Template[];
   let analysis: StaticAnalysis;
   try {
@@ -52,6 +59,7 @@ export function checkPrompt(template: string, sample: object): TemplateProblem |
 }
 
 function tryRender(template: string, context: object): string | TemplateProblem {
+  const { engine } = liquid();
   try {
     const rendered: string = engine.renderSync(engine.parse(template), context);
     if (rendered.length <= MAX_CHARS) return rendered;
@@ -66,6 +74,7 @@ function tryRender(template: string, context: object): string | TemplateProblem 
 }
 
 function explain(error: unknown, context: object): TemplateProblem {
+  const { engine, LiquidError } = liquid();
   if (!LiquidError.is(error)) return { message: (error as Error).message, line: null, hint: null };
   const line = error.token.getPosition()[0] ?? 1;
   const cause = error.originalError as { variableName?: string; message: string } | undefined;
@@ -106,4 +115,12 @@ function resolves(segments: readonly unknown[], sample: object): boolean {
     value = value[segment];
   }
   return true;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

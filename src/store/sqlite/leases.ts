@@ -1,7 +1,8 @@
 /** Leases: each verb compares and changes the row while it has the write lock. */
 import { grantLease, type LeaseRow, requireLease } from '../rules.ts';
 import type { Lease } from '../store.ts';
-import { type Connection, query } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { LeasesTable } from './schema.ts';
 
 export function acquireLease(
   connection: Connection,
@@ -12,12 +13,10 @@ export function acquireLease(
     const lease = grantLease(leaseRow(connection, wanted.key), wanted, dead);
     if (lease) {
       const { key, owner, fencing, expiresAt } = lease;
-      const row = { owner, fencing, expires_at: expiresAt };
-      connection.run(
-        query
-          .insertInto('leases')
-          .values({ key, ...row })
-          .onConflict((conflict) => conflict.column('key').doUpdateSet(row)),
+      connection.insert(
+        'leases',
+        { key, owner, fencing, expires_at: expiresAt },
+        'ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, fencing = excluded.fencing, expires_at = excluded.expires_at',
       );
     }
     return lease;
@@ -26,12 +25,7 @@ export function acquireLease(
 
 export function renewLeases(connection: Connection, owner: string, now: number, ttlMs: number): Lease[] {
   return connection.immediate(() => {
-    connection.run(
-      query
-        .updateTable('leases')
-        .set({ expires_at: now + ttlMs })
-        .where('owner', '=', owner),
-    );
+    connection.update('leases', { expires_at: now + ttlMs }, 'owner = ?', owner);
     return leases(connection).filter((lease) => lease.owner === owner);
   });
 }
@@ -39,21 +33,19 @@ export function renewLeases(connection: Connection, owner: string, now: number, 
 /** Harmless when it was taken over: then it is not ours to give up. */
 export function releaseLease(connection: Connection, lease: Lease): void {
   connection.immediate(() =>
-    connection.run(
-      query
-        .updateTable('leases')
-        .set({ owner: null, expires_at: 0 })
-        .where('key', '=', lease.key)
-        .where('owner', '=', lease.owner)
-        .where('fencing', '=', lease.fencing),
+    connection.update(
+      'leases',
+      { owner: null, expires_at: 0 },
+      'key = ? AND owner = ? AND fencing = ?',
+      lease.key,
+      lease.owner,
+      lease.fencing,
     ),
   );
 }
 
 export function leases(connection: Connection): Lease[] {
-  const rows = connection.all(
-    query.selectFrom('leases').selectAll().where('owner', 'is not', null).orderBy('key'),
-  );
+  const rows = connection.all<LeasesTable>('SELECT * FROM leases WHERE owner IS NOT NULL ORDER BY key');
   return rows.map(({ key, owner, fencing, expires_at }) => ({
     key,
     owner: owner ?? '',
@@ -67,6 +59,6 @@ export function checkLease(connection: Connection, lease: Lease, at: number | nu
 }
 
 function leaseRow(connection: Connection, key: string): LeaseRow | undefined {
-  const row = connection.one(query.selectFrom('leases').selectAll().where('key', '=', key));
+  const row = connection.one<LeasesTable>('SELECT * FROM leases WHERE key = ?', key);
   return row && { key, owner: row.owner, fencing: row.fencing, expiresAt: row.expires_at };
 }

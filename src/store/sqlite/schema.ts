@@ -1,5 +1,4 @@
-/** The tables as kysely sees them; migrations.ts makes them. Booleans are 0 and 1. */
-import type { Generated } from 'kysely';
+/** The tables as their rows are read and written; migrations.ts makes them. Booleans are 0 and 1. */
 import type { PromptKind, TurnStatus } from '../../core/event.ts';
 import type { Finding, Severity } from '../../core/findings.ts';
 import type { Reason, State } from '../../core/machine.ts';
@@ -49,7 +48,7 @@ export interface EventsTable {
 }
 
 export interface ActionsTable {
-  id: Generated<number>;
+  id: number;
   task: string | null;
   action: string;
   started_at: number | null;
@@ -65,7 +64,7 @@ export interface LeasesTable {
 }
 
 export interface TurnsTable {
-  id: Generated<number>;
+  id: number;
   task: string;
   turn: number;
   role: Role;
@@ -101,7 +100,7 @@ export interface FindingsTable {
 }
 
 export interface RequestsTable {
-  id: Generated<number>;
+  id: number;
   task: string;
   kind: RequestKind;
   by: string;
