@@ -82,6 +82,10 @@ describe('criteria of an issue', () => {
       ['it revokes ⇒ npm test -- revoke'],
     ],
     ['in brackets and backticks', '- [ ] it revokes (verify: `npm test`)', ['it revokes ⇒ npm test']],
+    ['wholly in backticks', '- [ ] it revokes (`verify: npm test`)', ['it revokes ⇒ npm test']],
+    ['wholly in backticks, below', '- [ ] it revokes\n  `verify: npm test`', ['it revokes ⇒ npm test']],
+    ['in bold', '- [ ] it revokes **verify:** npm test', ['it revokes ⇒ npm test']],
+    ['in bold, below', '- [ ] it revokes\n  __Verify__: `npm test`', ['it revokes ⇒ npm test']],
     [
       'on an indented line below',
       '- [ ] it revokes\n  verify: `npm test`\n- [ ] b',

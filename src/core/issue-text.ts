@@ -27,7 +27,7 @@ export function entriesOf(body: string): Entry[] {
   let isAfterBlank = false;
 
   for (const raw of body.split('\n')) {
-    const text = raw.trim();
+    const text = plainVerify(raw.trim());
     const indent = raw.length - raw.trimStart().length;
     if (fence) {
       if (text.startsWith(fence.mark)) fence = null;
@@ -123,6 +123,12 @@ function stepOf(text: string): Entry['step'] {
   const word = /^[*_]{0,2}(given|when|then|and|but)\b/i.exec(text)?.[1]?.toLowerCase();
   return word === 'but' ? 'and' : ((word ?? null) as Entry['step']);
 }
+
+/** `verify:` as people dress it up: in bold, or within the backticks of its command. */
+const plainVerify = (text: string): string =>
+  text
+    .replace(/(\*\*|__)verify(?::\1|\1:)/gi, 'verify:')
+    .replace(/`verify:([^`]+)`/gi, (_, command: string) => `verify: \`${command}\``);
 
 /** "It revokes (verify: `npm test -- revoke`)" is a statement and a command. */
 function withoutVerify(said: string): { words: string; command: string } {
