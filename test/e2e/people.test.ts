@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import type { CostView } from '../../src/operations/cost.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
 import { test, type World } from '../support/e2e/world.ts';
 
@@ -183,6 +184,44 @@ describe('the budget of the loop', () => {
     await world.settle();
     expect((await expectMergedOnce(world, first)).sessionIds).toEqual(sessions);
     await expectMergedOnce(world, second);
+  });
+
+  test('that of the day is waited for, said, and raised while the runner waits; cost adds it all up', async ({
+    world,
+  }) => {
+    world.settings({ agent: { max_concurrent: 1 }, budget: { day: { usd: 1 } } });
+    world.script(
+      { when: { role: 'critic' }, steps: [{ usage: { costUsd: 0.25 } }, { answer: { verdict: 'APPROVE' } }] },
+      {
+        when: { issue: 1, role: 'coder' },
+        steps: [{ write: { 'done-1.txt': 'done\n' } }, { usage: { costUsd: 1 } }],
+      },
+      {
+        when: { issue: 2, role: 'coder' },
+        steps: [{ write: { 'done-2.txt': 'done\n' } }, { usage: { costUsd: 0.5 } }],
+      },
+    );
+    const first = await world.issue({});
+    const second = await world.issue({});
+    const runner = world.run('--until-idle');
+    await world.event('turn_completed');
+    await world.until('the day to be spent', async () => (await world.status()).loopLimit !== null);
+    const status = await world.status();
+    expect(status.loopLimit).toMatchObject({ scope: 'day' });
+    expect(Date.parse(status.loopLimit!.until!)).toBeGreaterThan(Date.now());
+    expect(status.loopLimit!.text).toContain('$1.00 of $1.00 spent');
+    expect((await world.json<{ loop: string[] }>('why')).loop[0]).toContain('the budget of the day is spent');
+
+    world.settings({ agent: { max_concurrent: 1 }, budget: { day: { usd: 10 } } });
+    await world.finished(runner);
+    for (const issue of [first, second]) await expectMergedOnce(world, issue);
+    const cost = await world.json<CostView>('cost', '--by', 'role');
+    expect(cost.lines.map(({ key, costUsd }) => [key, costUsd])).toEqual([
+      ['coder', 1.5],
+      ['critic', 0.5],
+    ]);
+    expect(cost.merged).toEqual({ pulls: 2, costUsd: 2, perPullUsd: 1, allInPerPullUsd: 1 });
+    expect(cost.abandoned).toMatchObject({ tasks: 0, share: 0 });
   });
 
   test('a task that nears its own limit says so on its issue, once', async ({ world }) => {
