@@ -279,14 +279,18 @@ describe('criteria of the contract', () => {
 
   test('a report that leaves one out is unusable, and nobody blames the coder', () => {
     const play = judgedBy(BODY).critic({ verdict: 'APPROVE', criteria: [met('c1')] });
-    expect(play.of('critic_failed')).toEqual([{ problem: 'the report does not judge c2' }]);
+    expect(play.of('critic_failed')).toEqual([{ problem: 'the report does not judge c2', unusable: true }]);
     expect(play.task).toMatchObject({
       state: 'awaiting_critic',
       verdict: null,
       feedback: [],
       criticRounds: 0,
     });
-    expect(play.run()).toMatchObject({ role: 'critic', turn: 1 });
+    expect(play.run()).toMatchObject({
+      role: 'critic',
+      turn: 1,
+      priorFailure: 'the report does not judge c2',
+    });
   });
 
   test.each(['unmet', 'unclear'])('an approval with one %s asks for changes and names it', (state) => {

@@ -138,7 +138,8 @@ interface TaskEvents {
     /** What was found about each criterion; none when a person decided. */
     criteria: Judgement[];
   };
-  critic_failed: { problem: string };
+  /** `unusable`: it answered, and this was wrong with its answer. */
+  critic_failed: { problem: string; unusable?: true };
   /**
    * The rules looked at this head. `grave` are the findings that no critic can outweigh; `sentBack`: the coder is asked
    * to take them back. That happens once; after that a person decides.

@@ -191,7 +191,16 @@ export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: numbe
   return {
     kind: 'act',
     events: [event('turn_started', { turn, role: 'critic', sessionId, prompt: 'critic' })],
-    actions: [{ kind: 'turn', role: 'critic', turn, sessionId, prompt: 'critic', priorFailure: null }],
+    actions: [
+      {
+        kind: 'turn',
+        role: 'critic',
+        turn,
+        sessionId,
+        prompt: 'critic',
+        priorFailure: task.reportProblem ?? null,
+      },
+    ],
     limits: { critics: policy.critic.parallel },
   };
 }

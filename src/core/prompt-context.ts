@@ -108,6 +108,7 @@ export function promptContext(
         remarks: remarksText(inputs.remarks),
         diff: fence('diff', inputs.diff),
         transcript: inputs.transcript,
+        prior_failure_reason,
       };
     case 'spec':
       return {
@@ -115,6 +116,7 @@ export function promptContext(
         issue: whole,
         doubt: doubtText(task),
         expand: policy.spec.expand,
+        prior_failure_reason,
       };
   }
 }
@@ -192,7 +194,8 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
       remarks: '',
       diff: 'x',
       transcript: 'x',
+      prior_failure_reason: '',
     },
-    spec: { ...base, issue: whole, doubt: 'x', expand: 'auto' },
+    spec: { ...base, issue: whole, doubt: 'x', expand: 'auto', prior_failure_reason: '' },
   };
 }

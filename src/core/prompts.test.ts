@@ -230,6 +230,17 @@ describe('each prompt', () => {
     expect(rendered('critic', awaiting().critic(changes()))).toContain('fewest steps');
   });
 
+  test.each(['critic', 'spec'] as const)(
+    '%s: asked again, it is told why its answer could not be used',
+    (kind) => {
+      const play = revising();
+      expect(rendered(kind, play)).not.toContain('could not be used');
+      expect(rendered(kind, play, 'the report does not judge c2')).toContain(
+        'your answer could not be used: the report does not judge c2. Mend that.\nAnswer with one JSON object',
+      );
+    },
+  );
+
   test('critic: the conventions of trunk are data, and cut when they are long', () => {
     const text = rendered('critic', awaiting());
     expect(text).toMatch(

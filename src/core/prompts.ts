@@ -112,7 +112,8 @@ Verdicts: APPROVE when the contract is met and nothing sev1 or sev2 is open; REQ
 approach itself is wrong or harmful; BLOCK_ON_SPEC when the contract contradicts itself.
 {% if task.round > 1 %}This is not the first round: unless you approve, give the fewest steps that would earn an approval ("minimalPathToGreen").
 {% endif %}
-Answer with one JSON object, and nothing after it, in a fenced block:
+{% if prior_failure_reason != "" %}You were asked before, and your answer could not be used: {{ prior_failure_reason }}. Mend that.
+{% endif %}Answer with one JSON object, and nothing after it, in a fenced block:
 
 \`\`\`json
 { "verdict": "APPROVE | REQUEST_CHANGES | BLOCK | BLOCK_ON_SPEC",
@@ -142,7 +143,8 @@ Read the project as far as you need to. Then decide:
 - "decline" when it is a matter of taste, when it contradicts itself or the project, when it has no end, or when you would have to guess what
   is wanted. Ask concrete questions, each answerable in one sentence by the author. List demands that exclude each other in "contradictions".
 
-Answer with one JSON object, and nothing after it, in a fenced block:
+{% if prior_failure_reason != "" %}You were asked before, and your answer could not be used: {{ prior_failure_reason }}. Mend that.
+{% endif %}Answer with one JSON object, and nothing after it, in a fenced block:
 
 \`\`\`json
 { "decision": "ready | expand | decline", "problem": "…",

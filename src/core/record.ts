@@ -229,7 +229,7 @@ function recordVerdict(
   const parsed = parseReport(outcome.structured, outcome.text, criteria);
   if (!parsed.ok)
     return {
-      events: [...before, event('critic_failed', { problem: parsed.problem })],
+      events: [...before, event('critic_failed', { problem: parsed.problem, unusable: true })],
       actions: [],
       findings: [],
     };

@@ -72,7 +72,16 @@ export function specify(task: Task, facts: Facts, policy: Policy, now: number): 
   return {
     kind: 'act',
     events: [event('turn_started', { turn, role: 'specifier', sessionId, prompt: 'spec' })],
-    actions: [{ kind: 'turn', role: 'specifier', turn, sessionId, prompt: 'spec', priorFailure: null }],
+    actions: [
+      {
+        kind: 'turn',
+        role: 'specifier',
+        turn,
+        sessionId,
+        prompt: 'spec',
+        priorFailure: task.specifier.problem ?? null,
+      },
+    ],
   };
 }
 

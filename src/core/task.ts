@@ -48,6 +48,8 @@ export interface Task {
     failed: number;
     interrupted: number;
     last: { code: string | null; message: string; retryAt: number | null } | null;
+    /** What was wrong with its last answer. Absent in rows from before it was kept. */
+    problem?: string;
   };
 
   state: State;
@@ -131,6 +133,8 @@ export interface Task {
   /** Why the last landing was blocked, until that is a hold. Absent in rows from before it was kept. */
   landProblem?: string | null;
   mergedSha: string | null;
+  /** What was wrong with the critic's last report; it is told with the next request. Absent in older rows. */
+  reportProblem?: string | null;
   /** Set when a person released a critic hold: the next unusable report ends the task. */
   criticHeldOnce: boolean;
 
@@ -219,7 +223,14 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return { ...task, contract: { ...task.contract, criteria }, spec };
     }
     case 'specifier_failed':
-      return { ...task, specifier: { ...task.specifier, unusable: task.specifier.unusable + 1 } };
+      return {
+        ...task,
+        specifier: {
+          ...task.specifier,
+          unusable: task.specifier.unusable + 1,
+          problem: happened.data.problem,
+        },
+      };
     case 'workspace_ready':
       return {
         ...task,
@@ -346,6 +357,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         criticRounds: round,
         changeRequests: task.changeRequests + (verdict === 'REQUEST_CHANGES' ? 1 : 0),
         streaks: { ...task.streaks, critic: 0 },
+        reportProblem: null,
       };
     }
     case 'change_inspected': {
@@ -359,7 +371,11 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return { ...task, verdict: null, feedback: task.feedback.filter(({ kind }) => kind !== 'critic') };
     }
     case 'critic_failed':
-      return { ...task, streaks: { ...task.streaks, critic: task.streaks.critic + 1 } };
+      return {
+        ...task,
+        streaks: { ...task.streaks, critic: task.streaks.critic + 1 },
+        ...(happened.data.unusable ? { reportProblem: happened.data.problem } : {}),
+      };
     case 'feedback_added': {
       const { feedback } = happened.data;
       // A person's word is new work: turns that changed nothing before it do not count against it.
@@ -435,6 +451,7 @@ function afterSpecifier(
     failed: before.failed + (tampered ? 0 : 1),
     interrupted: 0,
     last: { code, message, retryAt },
+    ...(before.problem === undefined ? {} : { problem: before.problem }),
   };
 }
 
