@@ -4,7 +4,9 @@
  *
  * Schemas and handlers load when an operation is called, so that the table itself costs nothing.
  */
+
 import type { z } from 'zod';
+import { AGENT_KINDS } from './config/schema.ts';
 import type { Context } from './context.ts';
 import { UserError } from './errors.ts';
 
@@ -206,7 +208,7 @@ export const OPERATIONS = {
     'Write WORKFLOW.md and .forge/ into this repository.',
     (z) =>
       z.object({
-        agent: z.enum(['claude', 'codex', 'command', 'scripted']).default('command'),
+        agent: z.enum(AGENT_KINDS).default('command'),
         command: z.string().trim().min(1).optional(),
         script: z.string().trim().min(1).optional(),
         gate: z.array(z.string().trim().min(1)).optional(),

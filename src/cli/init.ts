@@ -1,7 +1,7 @@
 /** `init`: asks on a terminal, takes the options as they are elsewhere. */
 import { existsSync } from 'node:fs';
 import type { Context } from '../context.ts';
-import { proposedGate } from '../operations/init.ts';
+import { proposedGate, proposedTracker } from '../operations/init.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
 
@@ -29,11 +29,28 @@ async function askFor(
   context: Context,
   given: Record<string, unknown>,
 ): Promise<Record<string, unknown> | null> {
-  const { text, isCancel, intro, outro } = await import('@clack/prompts');
+  const { text, select, confirm, isCancel, intro, outro } = await import('@clack/prompts');
   intro('forge-loop');
+  const agent =
+    given.agent ??
+    (given.command !== undefined
+      ? 'command'
+      : await select({
+          message: 'Which agent does the work?',
+          options: [
+            {
+              value: 'claude',
+              label: 'Claude',
+              hint: 'through its Agent SDK, which you install beside forge-loop',
+            },
+            { value: 'codex', label: 'Codex', hint: 'through `codex app-server`' },
+            { value: 'command', label: 'any other program', hint: 'it gets the prompt on stdin' },
+          ],
+        }));
+  if (isCancel(agent)) return null;
   const command =
     given.command ??
-    (given.agent === 'command'
+    (agent === 'command'
       ? await text({
           message: 'Which shell command runs your agent? It gets the prompt on stdin.',
           placeholder: 'my-agent --headless (leave empty to fill it in later)',
@@ -49,8 +66,34 @@ async function askFor(
       initialValue: proposal.join(' && '),
     }));
   if (isCancel(gate)) return null;
+  const isOnGitHub = (await proposedTracker(context)) === 'github';
+  const tracker =
+    given.tracker ??
+    (isOnGitHub
+      ? await select({
+          message: 'Where are the issues and pull requests?',
+          options: [
+            { value: 'github', label: 'on GitHub' },
+            { value: 'local', label: 'in this repository', hint: 'Markdown files under .forge/' },
+          ],
+        })
+      : undefined);
+  if (isCancel(tracker)) return null;
+  const createLabels =
+    given.createLabels ??
+    (tracker === 'github'
+      ? await confirm({ message: 'Make the labels of the loop there (loop:ready and six others)?' })
+      : undefined);
+  if (isCancel(createLabels)) return null;
   outro('Thank you.');
   const isProposal = gate === proposal.join(' && ');
   const commands = typeof gate === 'string' ? [gate].filter((one) => one.trim() !== '') : gate;
-  return { ...given, command: command || undefined, gate: isProposal ? undefined : commands };
+  return {
+    ...given,
+    agent,
+    command: command || undefined,
+    gate: isProposal ? undefined : commands,
+    tracker,
+    createLabels,
+  };
 }

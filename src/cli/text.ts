@@ -217,16 +217,14 @@ export const TEXT: Texts = {
   init: ({ workflow, written, gate, tracker, labels, problems, next }, { paint }) =>
     [
       written ? `Wrote ${workflow}.` : `${workflow} is there already; it was left as it is.`,
-      gate.from.length ? `Gate, from ${gate.from.join(', ')}: ${gate.commands.join('; ')}` : '',
-      written && tracker === 'github' ? 'Issues and pull requests are on GitHub.' : '',
-      labels.length > 0 ? `Labels made: ${labels.join(', ')}` : '',
+      ...(gate.from.length ? [`Gate, from ${gate.from.join(', ')}: ${gate.commands.join('; ')}`] : []),
+      ...(written && tracker === 'github' ? ['Issues and pull requests are on GitHub.'] : []),
+      ...(labels.length > 0 ? [`Labels made: ${labels.join(', ')}`] : []),
       ...problems.map(({ what, fix }) => `${paint.yellow('!')} ${what}${fix ? ` ${fix}` : ''}`),
       '',
       paint.bold('Next:'),
       ...next.map((step) => `  ${step}`),
-    ]
-      .filter((line, at) => line !== '' || at > 1)
-      .join('\n'),
+    ].join('\n'),
 };
 
 function decidedText({ finding, status, done, runnerAlive }: FindingDecided): string {
