@@ -11,6 +11,7 @@ import type { Policy } from './core/policy.ts';
 import type { Spec } from './core/specification.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
 import { accountLimitText, holdText, loopLimitText } from './core/words.ts';
+import { activityOf } from './loop/activity.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
 
@@ -37,7 +38,13 @@ export interface TaskView {
   sessionId: string | null;
   sessionIds: string[];
   /** The turn in progress. */
-  turn: { role: string; turn: number; startedAt: string } | null;
+  turn: {
+    role: string;
+    turn: number;
+    startedAt: string;
+    /** What its agent did last, as far as it tells. */
+    doing: string | null;
+  } | null;
   /** Its runner is gone in the middle of that turn; recovery takes it up again. */
   interrupted: boolean;
   workspace: string | null;
@@ -141,8 +148,11 @@ function deployView({ deploy, deployAgain }: LoopRow, policy: Policy): DeployVie
 export async function taskViews(context: Context, store: Store, tasks: readonly Task[]): Promise<TaskView[]> {
   const { maxTurns } = (await context.settings()).settings.policy;
   const owned = await ownedKeys(context, store);
+  const places = await context.places();
+  const doingOf = async ({ id, turn }: Task): Promise<string | null> =>
+    turn && ((await activityOf(places, id, turn))?.doing ?? null);
   const view = async (task: Task): Promise<TaskView> => ({
-    ...taskView(task, await store.spend(task.id), maxTurns),
+    ...taskView(task, await store.spend(task.id), maxTurns, await doingOf(task)),
     interrupted: task.turn !== null && !isEnded(task) && !owned.has(taskLease(task.id)),
   });
   return Promise.all(tasks.map(view));
@@ -154,7 +164,12 @@ export async function ownedKeys(context: Context, store: Store): Promise<Set<str
   return new Set(held.map((lease) => lease.key));
 }
 
-function taskView(task: Task, spend: Spend, maxTurns: number): Omit<TaskView, 'interrupted'> {
+function taskView(
+  task: Task,
+  spend: Spend,
+  maxTurns: number,
+  doing: string | null,
+): Omit<TaskView, 'interrupted'> {
   const { hold, turn } = task;
   return {
     id: task.id,
@@ -172,7 +187,7 @@ function taskView(task: Task, spend: Spend, maxTurns: number): Omit<TaskView, 'i
     spec: task.spec && specView(task.spec),
     sessionId: task.sessionId,
     sessionIds: task.sessionIds,
-    turn: turn && { role: turn.role, turn: turn.turn, startedAt: iso(turn.startedAt)! },
+    turn: turn && { role: turn.role, turn: turn.turn, startedAt: iso(turn.startedAt)!, doing },
     workspace: task.workspace,
     branch: task.branch,
     pull: task.pull,

@@ -6,6 +6,7 @@
  * `run` resolves.
  */
 import type { AgentPolicy, Role } from '../core/policy.ts';
+import type { Progress } from '../core/progress.ts';
 
 export interface Usage {
   input: number;
@@ -67,12 +68,7 @@ export type TurnResult =
   | { status: 'timed_out'; message: string; usageKnown: boolean }
   | { status: 'cancelled'; usageKnown: boolean };
 
-/** What an agent is doing, in words that are the same for all of them. */
-export type Progress =
-  | { kind: 'said'; text: string }
-  | { kind: 'tool'; tool: string; detail: string }
-  | { kind: 'refused'; tool: string; detail: string; why: string }
-  | { kind: 'retrying'; why: string };
+export type { Progress };
 
 export interface TurnHooks {
   signal: AbortSignal;

@@ -32,6 +32,13 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'turn_completed':
       return turnEnded(happened.data, paint);
+    case 'tool_refused': {
+      const { tool, detail, why, further } = happened.data;
+      if (further !== undefined) return paint.yellow(`refused ${further} more calls of that turn`);
+      return paint.yellow(`refused ${tool} ${paint.dim(firstLine(detail))}: ${why}`);
+    }
+    case 'context_compacted':
+      return `the ${happened.data.role} shortened its conversation: ${happened.data.why}`;
     case 'spec_settled': {
       const { spec } = happened.data;
       if (spec.status === 'taken') return `taken as it stands: ${spec.why}`;

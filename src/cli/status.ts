@@ -106,7 +106,7 @@ function whyText(task: TaskView): string {
   const text = task.hold
     ? task.hold.text
     : task.turn
-      ? `${task.turn.role === 'coder' ? 'turn' : `${task.turn.role} round`} ${task.turn.turn} since ${task.turn.startedAt.slice(11, 19)}`
+      ? `${task.turn.role === 'coder' ? 'turn' : `${task.turn.role} round`} ${task.turn.turn} since ${task.turn.startedAt.slice(11, 19)}${task.turn.doing ? `, ${task.turn.doing}` : ''}`
       : task.why;
   return text.split('\n', 1)[0]!;
 }

@@ -118,6 +118,10 @@ interface TaskEvents {
     durationMs: number;
     usage: 'known' | 'unknown';
   };
+  /** A call the agent was not allowed; `further` says how many more of that turn are not listed. */
+  tool_refused: { role: Role; turn: number; tool: string; detail: string; why: string; further?: number };
+  /** The agent shortened its own conversation near the model's limit. */
+  context_compacted: { role: Role; turn: number; why: string };
   checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };
   checkpoint_refused: { problem: string };
   /** `reused`: nothing was run, the evidence of an earlier candidate with the same tree stands. */

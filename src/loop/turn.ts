@@ -16,6 +16,7 @@ import type { Task } from '../core/task.ts';
 import { criticReportSchema } from '../core/verdict.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
+import { watchActivity } from './activity.ts';
 import { processRecorder, whyUnconfined } from './command.ts';
 import { contextsOf, criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
 import { runHook } from './hook.ts';
@@ -145,6 +146,7 @@ export async function runTurn(
     await ports.writeText(ports.places.log(task.id, `${name}.prompt.md`), prompt);
 
     const hold = processRecorder(ports, task.id, lease, `${action.role} turn ${action.turn}`);
+    const activity = watchActivity(ports, task.id, action);
     const pending: Promise<void>[] = [];
     const agent = ports.agentFor(action.role);
     const session = {
@@ -172,7 +174,10 @@ export async function runTurn(
       {
         signal: supervision.signal,
         onHeld: hold.onHeld,
-        onProgress: supervision.onProgress,
+        onProgress: (progress) => {
+          supervision.onProgress();
+          if (progress) activity.see(progress);
+        },
         onUsage: (report) => {
           const { sessionId, role, turn } = action;
           const delta = { task: task.id, turn, role, sessionId, at: ports.clock.now(), ...report };
@@ -184,6 +189,7 @@ export async function runTurn(
       },
     );
     await Promise.all(pending);
+    await activity.over();
     await hold.forget();
     const outcome = outcomeOf(result);
     if (resume || outcome.status === 'finished') return outcome;

@@ -118,6 +118,13 @@ const failed = (code: FailureCode, message: string): Extract<TurnResult, { statu
 
 function tellProgress(message: ClaudeMessage, hooks: TurnHooks): void {
   hooks.onProgress();
+  if (message.type === 'system' && message.compact_metadata) {
+    const { trigger, pre_tokens } = message.compact_metadata;
+    hooks.onProgress({ kind: 'compacted', why: `${trigger}, at ${pre_tokens} tokens` });
+  } else if (message.type === 'system' && message.subtype === 'api_retry') {
+    const { error = 'the provider failed', error_status } = message;
+    hooks.onProgress({ kind: 'retrying', why: error_status ? `${error} (${error_status})` : error });
+  }
   if (message.type !== 'assistant') return;
   for (const { type, text, name, input } of message.message.content) {
     if (type === 'tool_use') hooks.onProgress({ kind: 'tool', tool: name ?? '', detail: detailOf(input) });

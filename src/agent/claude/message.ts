@@ -79,6 +79,11 @@ const systemMessage = z.object({
   subtype: z.string(),
   /** With `background_tasks_changed`: what still runs. */
   tasks: z.array(z.unknown()).optional(),
+  /** With `compact_boundary`. */
+  compact_metadata: z.object({ trigger: z.string(), pre_tokens: z.number() }).optional().catch(undefined),
+  /** With `api_retry`. */
+  error: z.string().optional().catch(undefined),
+  error_status: z.number().nullish().catch(null),
 });
 
 const message = z.discriminatedUnion('type', [

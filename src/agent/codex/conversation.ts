@@ -90,7 +90,9 @@ export function talk(
       if (data && data.threadId === thread) finish(data.turn);
     } else if (method === 'error') {
       const { data } = errorSeen.safeParse(params);
-      if (data?.willRetry) retried = data.error;
+      if (!data?.willRetry) return;
+      retried = data.error;
+      hooks.onProgress({ kind: 'retrying', why: data.error.message.slice(0, 500) });
     } else if (method === 'account/rateLimits/updated') {
       const { data } = rateLimits.safeParse(params);
       const windows = [data?.rateLimits.primary, data?.rateLimits.secondary];
@@ -110,6 +112,8 @@ export function talk(
       hooks.onProgress({ kind: 'said', text: (item.text ?? '').slice(0, 2000) });
     } else if (item.type === 'commandExecution' && method === 'item/started')
       hooks.onProgress({ kind: 'tool', tool: 'shell', detail: (item.command ?? '').slice(0, 500) });
+    else if (item.type === 'contextCompaction' && method === 'item/completed')
+      hooks.onProgress({ kind: 'compacted', why: 'the conversation came near the model’s limit' });
     else if (item.type === 'fileChange' && method === 'item/started') {
       const paths = (item.changes ?? []).map(({ path }) => path);
       patches.set(item.id, paths);
@@ -144,6 +148,7 @@ export function talk(
         hooks.onProgress({ kind: 'refused', tool: 'question', detail: '', why: 'nobody is there to answer' });
         return { answers: {} };
       case 'mcpServer/elicitation/request':
+        hooks.onProgress({ kind: 'refused', tool: 'question', detail: '', why: 'nobody is there to answer' });
         return { action: 'decline', content: null, _meta: null };
       default:
         return undefined;

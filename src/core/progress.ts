@@ -1,0 +1,26 @@
+/** What an agent does inside a turn, in words that are the same for all of them; every surface shows these. */
+export type Progress =
+  | { kind: 'said'; text: string }
+  | { kind: 'tool'; tool: string; detail: string }
+  /** A call that was not let through, and what the agent was told instead. */
+  | { kind: 'refused'; tool: string; detail: string; why: string }
+  | { kind: 'retrying'; why: string }
+  /** The conversation was shortened by the agent itself, because it came near the model's limit. */
+  | { kind: 'compacted'; why: string };
+
+export function progressText(progress: Progress): string {
+  switch (progress.kind) {
+    case 'said':
+      return `says: ${progress.text}`;
+    case 'tool':
+      return progress.detail === '' ? progress.tool : `${progress.tool}: ${progress.detail}`;
+    case 'refused':
+      return `was refused ${progress.tool}: ${progress.why}`;
+    case 'retrying':
+      return `tries again: ${progress.why}`;
+    case 'compacted':
+      return `shortened its conversation: ${progress.why}`;
+    default:
+      return progress satisfies never;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * What an agent does in a turn, kept for people. Refused calls are events, so many of them at most, and the rest is a
+ * number: a stubborn agent must not fill the log. What it is doing now is a small file beside its logs, written anew at
+ * most every second; it says nothing that anybody decides by.
+ */
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { type EventData, event, type NewEvent } from '../core/event.ts';
+import type { Role } from '../core/policy.ts';
+import { type Progress, progressText } from '../core/progress.ts';
+import type { Places, Ports } from './ports.ts';
+
+export interface Activity {
+  see(progress: Progress): void;
+  note(one: NewEvent): void;
+  /** Everything is written when it resolves. */
+  over(): Promise<void>;
+}
+
+/** Of one turn; a hundred refusals say no more than the first ones. */
+export const MOST_REFUSALS = 20;
+const WRITE_EVERY_MS = 1000;
+
+export function watchActivity(
+  ports: Pick<Ports, 'store' | 'clock' | 'places' | 'writeText' | 'log'>,
+  task: string,
+  { role, turn }: { role: Role; turn: number },
+): Activity {
+  const { store, clock } = ports;
+  const path = fileOf(ports.places, task);
+  let writing: Promise<unknown> = Promise.resolve();
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  let latest: Progress | null = null;
+  let cancelWrite: (() => void) | null = null;
+  let refused = 0;
+  let last: EventData['tool_refused'] | null = null;
+
+  return {
+    see(progress) {
+      if (progress.kind === 'refused') refuse(progress);
+      if (progress.kind === 'compacted') note(event('context_compacted', { role, turn, why: progress.why }));
+      show(progress);
+    },
+    note,
+    async over() {
+      cancelWrite?.();
+      if (last && refused > MOST_REFUSALS)
+        note(event('tool_refused', { ...last, further: refused - MOST_REFUSALS }));
+      await writing;
+    },
+  };
+
+  function refuse({ tool, detail, why }: Extract<Progress, { kind: 'refused' }>): void {
+    refused += 1;
+    last = { role, turn, tool, detail: detail.slice(0, 500), why };
+    if (refused <= MOST_REFUSALS) note(event('tool_refused', last));
+  }
+
+  function note(one: NewEvent): void {
+    after(() => store.record({ task, events: [one], at: clock.now() }));
+  }
+
+  function show(progress: Progress): void {
+    latest = progress;
+    if (cancelWrite) return;
+    const wait = writtenAt + WRITE_EVERY_MS - clock.now();
+    if (wait <= 0) write(progress);
+    else
+      cancelWrite = clock.after(wait, () => {
+        cancelWrite = null;
+        if (latest) write(latest);
+      });
+  }
+
+  function write(progress: Progress): void {
+    const at = clock.now();
+    writtenAt = at;
+    const doing = progressText(progress).replace(/\s+/g, ' ').slice(0, 300);
+    after(() => ports.writeText(path, JSON.stringify({ role, turn, at, doing })));
+  }
+
+  /** One after the other; a full disk costs a line of the log, never the turn. */
+  function after(write: () => Promise<void>): void {
+    writing = writing.then(write).catch((problem) => {
+      ports.log('warn', `what the agent does could not be written: ${String(problem)}`, { task });
+    });
+  }
+}
+
+const shown = z.object({ role: z.string(), turn: z.int(), at: z.number(), doing: z.string() });
+
+/** What the agent of this very turn did last; null when nothing is known of it. */
+export async function activityOf(
+  places: Places,
+  task: string,
+  { role, turn }: { role: Role; turn: number },
+): Promise<{ doing: string; at: number } | null> {
+  const { data } = shown.safeParse(
+    await readFile(fileOf(places, task), 'utf8')
+      .then(JSON.parse)
+      .catch(() => null),
+  );
+  return data && data.role === role && data.turn === turn ? { doing: data.doing, at: data.at } : null;
+}
+
+const fileOf = (places: Places, task: string): string => places.log(task, 'doing.json');
