@@ -137,6 +137,8 @@ function issueLine(issue: Issue, standing: Standing, last: Task | null, policy: 
     }
     case 'declined':
       return line(`${standing.problem}: it will be declined with ${standing.questions.length} questions`);
+    case 'edited':
+      return line(standing.why);
     case 'waiting':
       return line(standing.why, standing.until);
     case 'not_ready': {

@@ -141,6 +141,8 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'issue_declined':
       return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('declined')}: ${happened.data.problem ?? 'it asks for taste'}; ${happened.data.questions.length} questions are in its comments`;
+    case 'readiness_withdrawn':
+      return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('not ready any more')}: its text was edited since`;
     case 'loop_paused':
       return `paused by ${happened.data.by}`;
     case 'loop_resumed':

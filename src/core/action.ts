@@ -21,6 +21,8 @@ export interface MergePermit {
 export type Effect =
   | { kind: 'label'; issue: number; add: string[]; remove: string[] }
   | { kind: 'comment'; issue: number; marker: string; body: string }
+  /** Tells the issue's living comment anew, from the row as it is when this is performed. */
+  | { kind: 'tell_status'; issue: number }
   | { kind: 'reply'; to: RemarkRef; marker: string; body: string }
   | { kind: 'close_issue'; issue: number }
   | { kind: 'prepare_workspace' }

@@ -34,7 +34,6 @@ import type { Policy } from './policy.ts';
 import type { Check } from './remark.ts';
 import { backoffMs, isHeld } from './schedule.ts';
 import { isByPerson, isEnded, needsSlot, type Task } from './task.ts';
-import { claimedComment } from './words.ts';
 import { dispatch, prepare, work } from './work.ts';
 
 export function decide(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -281,6 +280,6 @@ export function claimed(task: Task, policy: Policy): Action[] {
       add: [policy.labels.running],
       remove: [policy.labels.ready, policy.labels.needsReview, policy.labels.needsSpec],
     },
-    { kind: 'comment', issue: task.issue, marker: `${task.id}:claimed`, body: claimedComment(task) },
+    { kind: 'tell_status', issue: task.issue },
   ];
 }

@@ -213,6 +213,8 @@ interface LoopEvents {
   runner_stopped: { owner: string; why: string };
   /** `problem` is missing in events of an older version. */
   issue_declined: { issue: number; bodyHash: string; problem?: string; questions: string[] };
+  /** Its text was edited after it was made ready: the label is taken back, and somebody has to put it on again. */
+  readiness_withdrawn: { issue: number; bodyHash: string };
   loop_paused: { by: string };
   loop_resumed: { by: string };
   loop_stop_requested: { by: string; now: boolean };

@@ -29,7 +29,7 @@ import { mergeGate, touchedBy } from './merge.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { isByPerson, type Task } from './task.ts';
-import { redBeforeText } from './words.ts';
+import { editedComment, redBeforeText } from './words.ts';
 import { verify } from './work.ts';
 
 export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -208,13 +208,8 @@ export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: numbe
 export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
   if (!policy.merge.enabled)
     return { kind: 'act', events: [hold('needs_merge', 'merge.enabled is false')], actions: [] };
-  if (facts.issue && facts.issue.bodyHash !== task.contract.hash) {
-    return {
-      kind: 'act',
-      events: [hold('body_edited', 'the issue was edited after it was made ready')],
-      actions: [],
-    };
-  }
+  if (facts.issue && facts.issue.bodyHash !== task.contract.hash)
+    return holdEdited(task, facts.issue, policy);
   if (facts.mergeBlocker)
     return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
   if (!facts.mergeFree) return awaitGrant('another task is merging');
@@ -226,12 +221,27 @@ export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
   };
 }
 
+/** Somebody has to agree to the new text; they are told once for each text. */
+function holdEdited(
+  task: Task,
+  { bodyHash }: NonNullable<Facts['issue']>,
+  policy: Policy,
+  before: NewEvent[] = [],
+): Decision {
+  const marker = `${task.id}:edited:${bodyHash.slice(0, 12)}`;
+  const body = editedComment(task, policy.labels.ready);
+  return {
+    kind: 'act',
+    events: [...before, hold('body_edited', 'the issue was edited after it was made ready')],
+    actions: task.issue === null ? [] : [{ kind: 'comment', issue: task.issue, marker, body }],
+  };
+}
+
 export function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   const back = (why: string, ...events: NewEvent[]): Decision => stepAside(task, why, ...events);
   if (facts.branch?.sha !== task.head?.sha) return back('the head moved');
-  if (facts.issue && facts.issue.bodyHash !== task.contract.hash) {
-    return back('the issue was edited', hold('body_edited', 'the issue was edited after it was made ready'));
-  }
+  if (facts.issue && facts.issue.bodyHash !== task.contract.hash)
+    return holdEdited(task, facts.issue, policy, putAside(task, 'the issue was edited'));
   if (facts.mergeBlocker)
     return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
   // What blocked it can't be seen from here, so only time tells whether it is gone.

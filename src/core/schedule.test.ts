@@ -77,12 +77,21 @@ describe('eligibility', () => {
     ['declined before', { labels: ['loop:needs-spec'] }, 'declined: answer the questions'],
     ['abandoned by label', { labels: ['loop:ready', 'loop:abandon'] }, 'labelled loop:abandon'],
     ['blocked by label', { labels: ['loop:ready', 'Loop:Blocked'] }, 'labelled loop:blocked'],
-    ['edited since', { readyHash: 'other' }, 'edited since it was made ready; make it ready again'],
   ];
   test.each(notTaken)('%s: not taken, and the reason is said (dispatch 9, 11)', (_what, change, says) => {
     const one = issue(1, change);
     expect(claims([one])).toEqual([]);
     expect(why(one)).toMatchObject({ kind: 'not_ready', why: expect.stringContaining(says) });
+  });
+
+  test('edited since it was made ready: not taken, and its readiness is withdrawn (dispatch 11)', () => {
+    const edited = plan([issue(1, { readyHash: 'other' }), issue(2)]);
+    expect(edited.claims).toEqual([2]);
+    expect(edited.withdrawals).toEqual([1]);
+    expect(edited.standings.get(1)).toEqual({
+      kind: 'edited',
+      why: 'edited since it was made ready; make it ready again',
+    });
   });
 
   test('blocked by an issue that is open, and free once that one is closed (dispatch 9)', () => {

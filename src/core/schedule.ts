@@ -40,6 +40,8 @@ export type Standing =
   | { kind: 'eligible' }
   | { kind: 'declined'; problem: string; questions: string[] }
   | { kind: 'not_ready'; why: string }
+  /** Made ready with another text than it has now; said once, and its label is taken back. */
+  | { kind: 'edited'; why: string }
   | { kind: 'waiting'; why: string; until: number | null }
   | { kind: 'in_hand'; task: string };
 
@@ -52,6 +54,8 @@ export interface Schedule {
   claims: number[];
   /** Ready issues that nobody could check when they are done; each is answered with questions once. */
   declines: { issue: number; problem: string; questions: string[] }[];
+  /** Ready issues whose text was edited since. */
+  withdrawals: number[];
   standings: Map<number, Standing>;
 }
 
@@ -73,6 +77,7 @@ export function schedule(input: ScheduleInput): Schedule {
     critics,
     claims: eligible.slice(0, free).map((issue) => issue.number),
     declines,
+    withdrawals: issues.flatMap(({ number }) => (standings.get(number)?.kind === 'edited' ? [number] : [])),
     standings,
   };
 }
@@ -204,7 +209,7 @@ function standing(issue: IssueFacts, { last, open, policy, now, forced, judge }:
     return { kind: 'waiting', why: `blocked by the open issue #${blocker}`, until: null };
   if (issue.readyProblem !== undefined) return { kind: 'not_ready', why: issue.readyProblem };
   if (issue.readyHash !== null && issue.readyHash !== issue.bodyHash) {
-    return { kind: 'not_ready', why: 'edited since it was made ready; make it ready again' };
+    return { kind: 'edited', why: 'edited since it was made ready; make it ready again' };
   }
   if (!forced && last?.endedAt && issue.readyAt !== null && issue.readyAt <= last.endedAt) {
     return { kind: 'not_ready', why: `attempt ${last.attempt} has ended since; make it ready again` };

@@ -8,7 +8,6 @@ import { criticReport, judgementsOf, type Verdict } from './verdict.ts';
 import {
   changesText,
   checkpointMessage,
-  claimedComment,
   conflictText,
   count,
   declinedComment,
@@ -19,6 +18,7 @@ import {
   pullBody,
   pullTitle,
   reviewBody,
+  statusComment,
 } from './words.ts';
 
 /** A map, so that the compiler misses a hold that is missing here. */
@@ -109,8 +109,21 @@ describe('a hold', () => {
   });
 });
 
-test('taken up: attempt, branch, task', () => {
-  expect(claimedComment(running().task)).toBe('Taken up: attempt 1 on branch `loop/7-revoke` (task `t1`).');
+test('the living comment: where it stands, and the figures of the moment', () => {
+  const play = running();
+  const spend = { costUsd: 1.5, tokens: 1200, complete: true };
+  expect(statusComment(play.task, spend, play.policy)).toBe(
+    `**At work**
+
+- attempt 1, task \`t1\`
+- 1 turn of at most ${play.policy.maxTurns}, 0 critic rounds
+- cost: $1.50, 1200 tokens
+- branch \`loop/7-revoke\``,
+  );
+  const task = { ...play.worked('c1').critic({ verdict: 'APPROVE' }).task, hold: null };
+  expect(statusComment(task, spend, play.policy)).toContain(
+    '1 critic round, the last APPROVE at `c1`\n- cost: $1.50, 1200 tokens\n- branch `loop/7-revoke`, pull request #1',
+  );
 });
 
 test('declined: the questions and what to do with the answers (dispatch 12)', () => {

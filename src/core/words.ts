@@ -11,12 +11,52 @@ import { resultText } from './gate-text.ts';
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { type Specification, specificationText } from './specification.ts';
-import { isByPerson, type RecordedVerdict, type Task } from './task.ts';
+import { isByPerson, isEnded, type RecordedVerdict, type Task } from './task.ts';
 import type { CriticReport, Judgement, Verdict } from './verdict.ts';
 
-export function claimedComment(task: Task): string {
-  return `Taken up: attempt ${task.attempt} on branch \`${task.branch}\` (task \`${task.id}\`).`;
+/** The one comment of an issue that is edited in place: where its newest attempt stands. */
+export function statusComment(task: Task, spend: Facts['spend'], policy: Policy): string {
+  const { verdict, pull } = task;
+  const judged = verdict ? `, the last ${verdict.verdict} at \`${verdict.headSha.slice(0, 10)}\`` : '';
+  return [
+    `**${statusText(task)}**`,
+    '',
+    `- attempt ${task.attempt}, task \`${task.id}\``,
+    `- ${count(task.turns, 'turn')} of at most ${policy.maxTurns}, ${count(task.criticRounds, 'critic round')}${judged}`,
+    `- cost: ${costText(spend)}`,
+    `- branch \`${task.branch}\`${pull === null ? '' : `, pull request #${pull}`}`,
+  ].join('\n');
 }
+
+/** In one line, where a task stands. A wait that ends by itself within minutes is not worth a word. */
+export function statusText(task: Task): string {
+  const { state, hold, issue, verdict } = task;
+  if (hold && hold.reason !== 'retry_backoff' && !isEnded(task)) return capital(holdText(hold, issue));
+  switch (state) {
+    case 'queued':
+    case 'dispatched':
+      return 'Taken up; waiting for a free slot';
+    case 'running':
+      return 'At work';
+    case 'revising':
+      return 'At work again: changes were asked for';
+    case 'awaiting_critic':
+    case 'merging':
+      return verdict?.verdict === 'APPROVE' && verdict.headSha === task.head?.sha
+        ? 'Approved, on its way to trunk'
+        : 'In review';
+    case 'merged':
+      return `Merged as \`${task.mergedSha?.slice(0, 12)}\``;
+    case 'completed':
+      return 'Completed';
+    case 'abandoned':
+      return `Ended without a merge (\`${task.reason}\`): ${task.reason ? REASONS[task.reason].says : task.why}`;
+    default:
+      return state satisfies never;
+  }
+}
+
+const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 
 export function declinedComment(problem: string, questions: readonly string[], readyLabel: string): string {
   return [
@@ -26,6 +66,15 @@ export function declinedComment(problem: string, questions: readonly string[], r
     '',
     `Put the answers into the issue text, then label it \`${readyLabel}\` again.`,
   ].join('\n');
+}
+
+export function withdrawnComment(readyLabel: string): string {
+  return `The text was edited after this issue was made ready, so \`${readyLabel}\` no longer says that somebody agreed to it. Is the new text what you want? Then label it \`${readyLabel}\` again.`;
+}
+
+export function editedComment(task: Task, readyLabel: string): string {
+  const kept = task.pull === null ? '' : ` The work so far is in pull request #${task.pull}.`;
+  return `The text was edited while the loop was at work, so nothing is merged until somebody agrees to the new one.${kept} Label it \`${readyLabel}\` again, and the work goes on with the new text; restore the old text, and it goes on as it was.`;
 }
 
 /** For the record, and for whoever has to agree. The original stays the contract and stands below, word for word. */

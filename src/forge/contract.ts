@@ -192,6 +192,21 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         expect(said[0]).toContain('It ended.');
       });
 
+      it('edits a comment in place when it is said with another text, and leaves all others alone', async () => {
+        const number = await people.createIssue({ title: 'One', body: 'x' });
+        await forge.ensureComment(number, 'first', 'Before it.');
+        await forge.ensureComment(number, 'status', 'At work.\n\n- 1 turn');
+        await people.comment(number, 'Go on!');
+        await forge.ensureComment(number, 'status', 'In review.');
+        await (await under.reopen()).ensureComment(number, 'status', 'Merged.\n\n- 3 turns');
+        const said = await people.comments(number);
+        expect(said).toHaveLength(3);
+        expect(said[0]).toContain('Before it.');
+        expect(said[1]).toContain('Merged.\n\n- 3 turns');
+        expect(said[1]).not.toContain('review');
+        expect(said[2]).toContain('Go on!');
+      });
+
       it('does not take a marker in the words of a stranger for its own', async () => {
         const number = await people.createIssue({ title: 'One', body: 'x' });
         await people.comment(number, '<!-- forge-loop:task-1:ended -->\nnothing to see');

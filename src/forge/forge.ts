@@ -74,6 +74,7 @@ export interface Forge {
   openIssues(): Promise<Issue[]>;
   issue(number: number): Promise<Issue | null>;
   relabel(issue: number, change: { add: string[]; remove: string[] }): Promise<void>;
+  /** One comment for each marker; said again with another text, it is edited in place. */
   ensureComment(issue: number, marker: string, body: string): Promise<void>;
   closeIssue(issue: number): Promise<void>;
 

@@ -10,7 +10,7 @@ import type { Policy } from '../core/policy.ts';
 import { type Schedule, schedule } from '../core/schedule.ts';
 import { type Readiness, readiness } from '../core/spec.ts';
 import { fold, isEnded, type Task } from '../core/task.ts';
-import { declinedComment } from '../core/words.ts';
+import { declinedComment, withdrawnComment } from '../core/words.ts';
 import type { Issue } from '../forge/forge.ts';
 import type { Lease } from '../store/store.ts';
 import type { Ports } from './ports.ts';
@@ -19,6 +19,7 @@ export interface Poll {
   schedule: Schedule;
   claimed: string[];
   declined: number[];
+  withdrawn: number[];
 }
 
 /** Remembers the last poll: while no issue, event or setting changed and nothing fell due, its answer stands. */
@@ -37,7 +38,7 @@ export function createIntake(ports: Ports): (lease: Lease, mayClaim: boolean) =>
       last.mayClaim === mayClaim &&
       sameIssues(last.issues, issues);
     if (last && same && !anyDue(last.poll.schedule, ports.clock.now()))
-      return { ...last.poll, claimed: [], declined: [] };
+      return { ...last.poll, claimed: [], declined: [], withdrawn: [] };
     const poll = await takeUp(ports, lease, mayClaim, issues, judge);
     last = { issues, seq, policy, mayClaim, poll };
     return poll;
@@ -57,18 +58,24 @@ async function takeUp(
   const planned = schedule({ issues, tasks, policy, now: ports.clock.now(), forced, readiness: judge });
   const claimed: string[] = [];
   const declined: number[] = [];
+  const withdrawn: number[] = [];
   if (mayClaim) {
     const byNumber = new Map(issues.map((issue) => [issue.number, issue]));
     for (const number of planned.claims) {
       const id = await claim(ports, lease, byNumber.get(number)!, tasks);
       if (id) claimed.push(id);
     }
-    for (const decline of planned.declines) {
+    const answering = await answeredSoon(ports);
+    for (const decline of planned.declines.filter(({ issue }) => !answering.has(issue))) {
       await answer(ports, lease, byNumber.get(decline.issue)!, decline);
       declined.push(decline.issue);
     }
+    for (const number of planned.withdrawals.filter((issue) => !answering.has(issue))) {
+      await withdraw(ports, lease, byNumber.get(number)!);
+      withdrawn.push(number);
+    }
   }
-  return { schedule: planned, claimed, declined };
+  return { schedule: planned, claimed, declined, withdrawn };
 }
 
 /** A forge that saw no change hands out the very same snapshots. */
@@ -175,6 +182,28 @@ async function answer(
     ],
   });
   ports.log('info', `declined #${issue.number}: ${problem}`, {});
+}
+
+/** What was said about an issue and did not get through yet is not said a second time. */
+async function answeredSoon({ store }: Ports): Promise<Set<number>> {
+  const pending = (await store.pendingActions(null)).map(({ action }) => action);
+  return new Set(pending.flatMap((action) => (action.kind === 'label' ? [action.issue] : [])));
+}
+
+/** The label says that somebody agreed to the text, which is not so any more. */
+async function withdraw(ports: Ports, lease: Lease, { number: issue, bodyHash }: Issue): Promise<void> {
+  const { ready } = ports.settings.policy().labels;
+  const marker = `edited:${bodyHash.slice(0, 12)}`;
+  await ports.store.record({
+    lease,
+    at: ports.clock.now(),
+    events: [event('readiness_withdrawn', { issue, bodyHash })],
+    addActions: [
+      { kind: 'comment', issue, marker, body: withdrawnComment(ready) },
+      { kind: 'label', issue, add: [], remove: [ready] },
+    ],
+  });
+  ports.log('info', `#${issue} was edited since it was made ready`, {});
 }
 
 /** A person's retry, asked after the last attempt ended, skips its cooldown. */

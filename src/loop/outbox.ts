@@ -8,6 +8,7 @@ import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { record } from '../core/record.ts';
 import { backoffMs } from '../core/schedule.ts';
+import { withStatus } from '../core/status.ts';
 import type { StoredTask } from '../core/task.ts';
 import { ForgeUnavailable } from '../errors.ts';
 import type { Commit, Lease } from '../store/store.ts';
@@ -41,10 +42,10 @@ export function createOutbox(ports: Ports, id: string): Outbox {
   return {
     next: async () => (await store.pendingActions(id)).find((one) => !performed.includes(one.id)) ?? null,
     performed: (action) => performed.push(action.id),
-    decided: (lease, { version }, decision, instead) =>
+    decided: (lease, { task, version }, decision, instead) =>
       commit(lease, version, {
         events: decision.events,
-        addActions: decision.actions,
+        addActions: withStatus(task, decision.events, decision.actions, clock.now()),
         ...(instead ? { dropActions: instead } : {}),
         ...(decision.limits ? { limits: decision.limits } : {}),
         ...(decision.account === undefined ? {} : { account: decision.account }),
@@ -76,7 +77,8 @@ export function createOutbox(ports: Ports, id: string): Outbox {
       ports.settings.policy(),
       clock.now(),
     );
-    await commit(lease, version, { events, addActions: actions, findings }, [action]);
+    const addActions = withStatus(task, events, actions, clock.now());
+    await commit(lease, version, { events, addActions, findings }, [action]);
   }
 
   async function settle(lease: Lease): Promise<void> {

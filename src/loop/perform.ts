@@ -5,8 +5,9 @@
 import type { Effect } from '../core/action.ts';
 import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { STATUS_MARKER } from '../core/status.ts';
 import type { Task } from '../core/task.ts';
-import { checkpointMessage, mergeMessage, pullBody, pullTitle } from '../core/words.ts';
+import { checkpointMessage, mergeMessage, pullBody, pullTitle, statusComment } from '../core/words.ts';
 import { ForgeUnavailable, GitFailed, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { runHook } from './hook.ts';
@@ -51,6 +52,12 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
   const said = await performForge(ports, action);
   if (said) return said;
   switch (action.kind) {
+    case 'tell_status': {
+      const spend = await ports.store.spend(task.id);
+      const text = statusComment(task, spend, ports.settings.policy());
+      await forge.ensureComment(action.issue, STATUS_MARKER, text);
+      return DONE;
+    }
     case 'prepare_workspace':
       return prepare(ports, task, lease);
     case 'checkpoint':

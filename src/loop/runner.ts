@@ -184,8 +184,9 @@ export function createRunner(ports: Ports, version: string): Runner {
     const mayClaim =
       driver.paused() === null && limit === null && limitOf(accounts, coder, clock.now()) === null;
     poll = await takeUp(lease, mayClaim && !(onceOnly && poll));
-    progress += poll.claimed.length + poll.declined.length;
-    if (poll.declined.length > 0) await performOwn(lease);
+    const said = poll.declined.length + poll.withdrawn.length;
+    progress += poll.claimed.length + said;
+    if (said > 0) await performOwn(lease);
   }
 
   /** A pause keeps a deploy back like any other run; a deploy that failed does not keep back the next one. */

@@ -40,6 +40,7 @@ test('killed after each kind of effect, whose answer is lost: everything is done
   expect([...killedAt].sort()).toEqual([
     'DELETE /issues/N/labels/loop%3Aready',
     'DELETE /issues/N/labels/loop%3Arunning',
+    'PATCH /issues/comments/N',
     'POST /graphql mutation',
     'POST /issues/N/comments',
     'POST /issues/N/labels',

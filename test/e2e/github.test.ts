@@ -36,6 +36,19 @@ test('ready → work tree → pull request → CI red → same session → chang
   expect(pull!.pull!.reviews.map((review) => review.state)).toEqual(['COMMENTED', 'COMMENTED']);
   expect(pull!.pull!.threads.map((thread) => thread.path)).toEqual(['done-1.txt']);
   expect(on.row(issue)).toMatchObject({ state: 'closed', labels: ['loop:merged'] });
+  const [status, ended, ...more] = on.row(issue).comments.map(({ body }) => body.replace(/^.*\n/, ''));
+  expect(more).toEqual([]);
+  expect(status!.replace(/cost: .*/, 'cost: …')).toBe(
+    [
+      `**Merged as \`${task.mergedSha!.slice(0, 12)}\`**`,
+      '',
+      `- attempt 1, task \`${task.id}\``,
+      `- 3 turns of at most 20, 2 critic rounds, the last APPROVE at \`${task.head!.sha.slice(0, 10)}\``,
+      '- cost: …',
+      `- branch \`loop/${issue}-write-the-file\`, pull request #${pull!.number}`,
+    ].join('\n'),
+  );
+  expect(ended).toContain('Merged as');
   expect(on.github.world.statuses.map(({ context, state }) => `${context} ${state}`)).toEqual([
     'forge-loop/gate success',
     'forge-loop/gate success',
@@ -55,6 +68,7 @@ test('ready → work tree → pull request → CI red → same session → chang
     {
       "DELETE /issues/N/labels/loop%3Aready": 1,
       "DELETE /issues/N/labels/loop%3Arunning": 1,
+      "PATCH /issues/comments/N": 8,
       "POST /issues/N/comments": 2,
       "POST /issues/N/labels": 2,
       "POST /pulls": 1,
@@ -66,7 +80,7 @@ test('ready → work tree → pull request → CI red → same session → chang
   const charged = on.github.requests.filter(
     ({ path, status, user }) => user === 'loop-bot' && !path.startsWith('git ') && status !== 304,
   );
-  expect(charged.length).toBeLessThan(90);
+  expect(charged.length).toBeLessThan(110);
 });
 
 describe('people', () => {
@@ -85,7 +99,12 @@ describe('people', () => {
     expect(on.pulls()).toEqual([]);
     const { stdout } = await world.cli('why');
     expect(stdout).toContain('was added by mallory, who has the role triage and needs write');
-    expect(stdout).toContain('edited since it was made ready');
+    expect(on.row(edited)).toMatchObject({
+      labels: [],
+      comments: [
+        { user: 'loop-bot', body: expect.stringContaining('edited after this issue was made ready') },
+      ],
+    });
   });
 
   test('closed in the middle of a turn: it ends without a merge, the work is kept', async ({ world, on }) => {

@@ -33,8 +33,9 @@ export function simForge(world: World, policy: Policy): Forge {
       issue.labels = [...new Set([...issue.labels.filter((label) => !remove.includes(label)), ...add])];
     },
     async ensureComment(issue, marker, body) {
-      if (!world.comments.some((one) => one.issue === issue && one.marker === marker))
-        world.comments.push({ issue, marker, body });
+      const found = world.comments.find((one) => one.issue === issue && one.marker === marker);
+      if (found) found.body = body;
+      else world.comments.push({ issue, marker, body });
     },
     async closeIssue(number) {
       find(number).state = 'closed';

@@ -3,7 +3,9 @@ import { type AccountLimit, accountOf, afterAccounts, limitOf } from '../../src/
 import type { EventData, LoopEvent } from '../../src/core/event.ts';
 import { REASONS } from '../../src/core/machine.ts';
 import type { Policy } from '../../src/core/policy.ts';
+import { STATUS_MARKER } from '../../src/core/status.ts';
 import { fold, isEnded, occupiesSlot } from '../../src/core/task.ts';
+import { statusText } from '../../src/core/words.ts';
 import type { UsageDelta } from '../../src/store/store.ts';
 import { DAY_MS } from './runner.ts';
 import type { World } from './world.ts';
@@ -120,6 +122,9 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     const task = tasks.filter((one) => one.issue === issue.number).at(-1);
     if (task && isEnded(task) && issue.labels.includes('loop:running'))
       world.violate(`issue ${issue.number} still says it is running`);
+    const status = world.comments.find((one) => one.issue === issue.number && one.marker === STATUS_MARKER);
+    if (task && !status?.body.startsWith(`**${statusText(task)}**`))
+      world.violate(`issue ${issue.number} says ${status?.body}, and its task ${statusText(task)}`);
     if (task?.state === 'merged' && issue.state !== 'closed')
       world.violate(`issue ${issue.number} is merged but open`);
   }

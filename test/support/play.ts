@@ -472,6 +472,7 @@ export class Play {
       case 'preserve_workspace':
         return { kind: 'preserved', path: this.task.workspace! };
       case 'comment':
+      case 'tell_status':
       case 'reply':
       case 'post_review':
       case 'update_pull':

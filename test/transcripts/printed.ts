@@ -147,6 +147,8 @@ function actionLines(action: Action): string[] {
     }
     case 'comment':
       return [`comment #${action.issue}: ${brief(action.body)}`];
+    case 'tell_status':
+      return [`status of #${action.issue}`];
     case 'reply':
       return [`reply to ${action.to.id}: ${brief(action.body)}`];
     case 'turn': {

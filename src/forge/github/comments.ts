@@ -1,4 +1,5 @@
 /** What the loop says on issues and pull requests: one comment for each marker, brought up to date when its text changed. */
+import { Refused } from './client.ts';
 import { hasMark, marked } from './marker.ts';
 import type { Place } from './place.ts';
 import { commentShape, nothing } from './shapes.ts';
@@ -16,21 +17,42 @@ export function openComments({ client, at, self }: Place): Comments {
       { ...at, issue_number: issue },
       commentShape,
     );
-  const add = async (issue: number, body: string): Promise<void> => {
+  const add = async (issue: number, body: string): Promise<number> => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
-    await client.write(route, { ...at, issue_number: issue, body }, nothing);
+    return (await client.write(route, { ...at, issue_number: issue, body }, commentShape)).id;
+  };
+  /** Those seen or written in this process: known to be ours, so that they need not be looked for again. */
+  const known = new Map<string, { id: number; body: string }>();
+  const rewrite = async (id: number, body: string): Promise<void> => {
+    const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}';
+    await client.write(route, { ...at, comment_id: id, body }, nothing);
+  };
+  /** False when it is not known, or somebody deleted it. */
+  const isRewritten = async (key: string, body: string): Promise<boolean> => {
+    const before = known.get(key);
+    if (!before || before.body === body) return false;
+    known.delete(key);
+    try {
+      await rewrite(before.id, body);
+    } catch (problem) {
+      if (problem instanceof Refused && problem.status === 404) return false;
+      throw problem;
+    }
+    known.set(key, { id: before.id, body });
+    return true;
   };
   return {
-    add,
+    add: async (issue, body) => void (await add(issue, body)),
     async ensure(issue, marker, text) {
-      const me = await self();
+      const key = `${issue} ${marker}`;
       const body = marked(marker, text);
+      if (await isRewritten(key, body)) return;
+      const me = await self();
       const own = (await listed(issue)).filter((comment) => comment.user?.login === me);
       const found = own.find((comment) => hasMark(comment.body, marker));
-      if (!found) return add(issue, body);
-      if (found.body.replaceAll('\r\n', '\n').trim() === body.trim()) return;
-      const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}';
-      await client.write(route, { ...at, comment_id: found.id, body }, nothing);
+      const isSaid = found?.body.replaceAll('\r\n', '\n').trim() === body.trim();
+      if (found && !isSaid) await rewrite(found.id, body);
+      known.set(key, { id: found?.id ?? (await add(issue, body)), body });
     },
     all: async (issue) =>
       (await listed(issue)).map((comment) => ({

@@ -73,6 +73,21 @@ export function isMarked(source: string, marker: string): boolean {
   return readComments(source).some((comment) => comment.by === SELF && comment.marker === wanted);
 }
 
+/** Another text for the loop's comment with this marker; everything around it stays as it is. */
+export function withText(source: string, marker: string, text: string): string {
+  const lines = source.replaceAll('\r\n', '\n').split('\n');
+  const from = lines.findIndex(
+    (line, at) =>
+      HEADING.exec(line)?.[1] === SELF && MARKER.exec(lines[at + 1] ?? '')?.[1] === escapeMarker(marker),
+  );
+  if (from < 0) return source;
+  const next = lines.findIndex((line, at) => at > from && HEADING.test(line));
+  const old = lines.slice(from + 2, next < 0 ? undefined : next);
+  if (old.join('\n').trim() === asText(text)) return source;
+  const rest = next < 0 ? [] : ['', ...lines.slice(next)];
+  return `${[...lines.slice(0, from + 2), '', asText(text), ...rest].join('\n').trimEnd()}\n`;
+}
+
 /** Said by the loop: its name and its marker together, for a person may have the name too. */
 export const isOwn = (comment: Comment): boolean => comment.by === SELF && comment.marker !== null;
 

@@ -10,7 +10,7 @@ import type { Document } from 'yaml';
 import { hasLabel } from '../../core/schedule.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import type { ForgeProblem, Issue } from '../forge.ts';
-import { appendComment, type Comment, isMarked, readComments, SELF } from './comments.ts';
+import { appendComment, type Comment, isMarked, readComments, SELF, withText } from './comments.ts';
 import { createFile, readIfThere, replaceFile } from './file.ts';
 import { type Look, openFolder } from './folder.ts';
 import { fileName, numberInName, parseIssue } from './issue-file.ts';
@@ -82,8 +82,11 @@ export function openIssues(options: {
   const commentsPath = (number: number) => join(path, `${String(number).padStart(4, '0')}.comments.md`);
   const addComment = (number: number, comment: Omit<Comment, 'at'>) => {
     const before = readIfThere(commentsPath(number)) ?? '';
-    if (comment.marker !== null && isMarked(before, comment.marker)) return;
-    replaceFile(commentsPath(number), appendComment(before, { ...comment, at: iso() }));
+    const known = comment.marker !== null && isMarked(before, comment.marker);
+    const after = known
+      ? withText(before, comment.marker!, comment.text)
+      : appendComment(before, { ...comment, at: iso() });
+    if (after !== before) replaceFile(commentsPath(number), after);
   };
 
   const edit: Issues['edit'] = (number, change) =>
