@@ -92,7 +92,8 @@ export function openRemarks(parts: {
     file: null,
     line: null,
     headSha: null,
-    at: one.createdAt,
+    // By our clock: it is held against the time at which we pushed.
+    at: one.createdAt - client.ahead(),
   });
 
   const placed = async (comment: PlacedComment): Promise<Remark> => {

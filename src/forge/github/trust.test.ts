@@ -127,6 +127,23 @@ describe('marks', () => {
   });
 });
 
+describe('the time of a comment', () => {
+  it.each([
+    ['ahead', 600_000],
+    ['behind', -600_000],
+  ])('is told by our clock while GitHub’s is %s', async (_where, by) => {
+    const { branch } = await branchOf({ 'a.txt': 'a\n' });
+    const forge = await s.open({ now: () => s.clock.at - by });
+    const { number } = await forge.ensurePull({ issue: 7, branch, title: 'T', body: 'B', marker: 't1' });
+    s.clock.at += 60_000;
+    await s.ada.post(`/issues/${number}/comments`, { body: '/loop approve' });
+    const [remark] = (await forge.commands(0)).remarks;
+    const ours = s.clock.at - by;
+    expect(remark!.at).toBeGreaterThan(ours - 2000);
+    expect(remark!.at).toBeLessThanOrEqual(ours);
+  });
+});
+
 describe('the token', () => {
   it('is in no file of the repository and in nothing that is thrown', async () => {
     const { branch, sha } = await branchOf({ 'a.txt': 'a\n' });

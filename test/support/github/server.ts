@@ -94,6 +94,7 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
   const url = new URL(request.url ?? '/', github.url);
   const body = await bodyOf(request);
   const method = request.method ?? 'GET';
+  response.setHeader('date', new Date(github.world.now()).toUTCString());
   const user = caller(github.world, request.headers.authorization);
   if (url.pathname.startsWith('/logs/')) {
     response.writeHead(200, { 'content-type': 'text/plain' });
