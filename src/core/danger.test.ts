@@ -8,6 +8,9 @@ describe('protected paths', () => {
     ['.forge/issues/1.md', true],
     ['.forgery/x', false],
     ['.github/workflows/ci.yml', true],
+    ['.github', true],
+    ['.github/workflows', true],
+    ['.github/work', false],
     ['src/a.ts', false],
   ])('%s: %s', (file, isProtected) => {
     const paths = ['WORKFLOW.md', '.forge/', '.github/workflows/'];

@@ -1,9 +1,14 @@
 /** What a change may not contain without a person's word: protected paths, and text shaped like a secret. */
 
-/** `folder/` protects everything below it; anything else is one file. Paths are as git prints them. */
+/**
+ * `folder/` protects everything below it; anything else is one file. Paths are as git prints them. A link in the place
+ * of a folder on the way brings what is behind it.
+ */
 export function protectedAmong(files: readonly string[], protectedPaths: readonly string[]): string[] {
   return files.filter((file) =>
-    protectedPaths.some((path) => (path.endsWith('/') ? file.startsWith(path) : file === path)),
+    protectedPaths.some(
+      (path) => path.startsWith(`${file}/`) || (path.endsWith('/') ? file.startsWith(path) : file === path),
+    ),
   );
 }
 

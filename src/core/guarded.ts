@@ -23,7 +23,11 @@ export function guardedAmong(
   gate: Policy['gate'],
 ): { path: string; why: string }[] {
   const named = new Set(gate.commands === 'none' ? [] : [...gate.setup, ...gate.commands].flatMap(pathsIn));
-  const added = new Set(patches.filter(({ kind }) => kind === 'added').map(({ path }) => path));
+  const ofKind = (wanted: FilePatch['kind']): string[] =>
+    patches.filter(({ kind }) => kind === wanted).map(({ path }) => path);
+  const added = new Set(ofKind('added'));
+  // A file that becomes a link is deleted and added in one patch, and was there before.
+  for (const path of ofKind('deleted')) added.delete(path);
   return files.flatMap((path) => {
     const why =
       wholeFile(path, added.has(path), named) ?? (gate.commands === 'none' ? null : part(path, sectioned));
@@ -66,16 +70,20 @@ const RUNNER_CONFIG = new RegExp(
   ].join('|')})$`,
 );
 
-/** Words of a command that name one file: no option, no pattern, no folder. */
+/** Words of a command that could name one file, also from a folder that it goes to: no option, no pattern. */
 function pathsIn(command: string): string[] {
-  return command
+  const words = command
     .split(/[\s;&|()<>"'=]+/)
-    .filter(
-      (word) => /^(?:\.\/)?[\w@.][\w@./-]*$/.test(word) && /[/.]/.test(word) && !/[*?[\]{}$]/.test(word),
-    )
-    .map((word) => word.replace(/^\.\//, ''))
-    .filter((word) => word !== '' && !word.endsWith('/') && !/^\.{1,2}(\/|$)/.test(word));
+    .filter((word) => /^(?:\.\/)?[\w@.-][\w@./-]*$/.test(word))
+    .map((word) => word.replace(/^\.\//, ''));
+  const files = words.filter((word) => !word.endsWith('/') && !/^(?:-|\.{1,2}(?:\/|$)|$)/.test(word));
+  const folders = words
+    .filter((_, at) => GOES_TO.has(words[at - 1] ?? ''))
+    .map((word) => `${word.replace(/\/+$/, '')}/`);
+  return ['', ...folders].flatMap((folder) => files.map((file) => `${folder}${file}`));
 }
+
+const GOES_TO = new Set(['cd', 'pushd', '-C', '--prefix', '--cwd', '--dir', '--directory']);
 
 function part(path: string, sectioned: readonly SectionedFile[]): string | null {
   const section = sectionOf(path);
@@ -109,7 +117,7 @@ function sectionOf(path: string): Section | null {
   if (name === 'Cargo.toml')
     return { what: 'its targets', read: tables(/^(?:lib|test|bench|workspace|profile)\b/) };
   if (/^vite\.config\.\w+$/.test(name))
-    return { what: 'its test settings', read: (text) => (/\btest\s*:/.test(text) ? text : '') };
+    return { what: 'its test settings', read: (text) => (/\btest\b/.test(text) ? text : '') };
   return null;
 }
 

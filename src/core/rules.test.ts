@@ -36,7 +36,11 @@ function patchOf({ path, was, is, from, isBinary }: Edit): string {
   ].join('\n');
 }
 
-const GATE = ['./ci/test.sh --fast', 'node scripts/check.js "src/**/*.ts" test/'];
+const GATE = [
+  './ci/test.sh --fast',
+  'node scripts/check.js "src/**/*.ts" test/',
+  'cd ./web/ && sh run.sh && make -C native verify',
+];
 
 /** `sev category file`, in order. */
 function found(
@@ -44,7 +48,7 @@ function found(
   more: { messages?: string[]; sectioned?: SectionedFile[]; none?: boolean } = {},
 ) {
   const change: Change = {
-    files: edits.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from])),
+    files: [...new Set(edits.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from])))],
     patch: edits.map(patchOf).join('\n'),
     blobs: edits.map(({ path, is, bytes }) => ({
       path,
@@ -81,6 +85,8 @@ describe('what the gate rests on', () => {
     ['a script that a command names', { path: 'ci/test.sh', was: 'npm test', is: 'exit 0' }],
     ['its deletion', { path: 'ci/test.sh', was: 'npm test' }],
     ['a file given to a program', { path: 'scripts/check.js', was: 'a', is: 'b' }],
+    ['one in a folder that a command goes to', { path: 'web/run.sh', was: 'a', is: 'b' }],
+    ['one in a folder that an option names', { path: 'native/verify', was: 'a', is: 'b' }],
     ['the Makefile', { path: 'Makefile', was: 'test:', is: 'test: ;' }],
     ['one that goes before the Makefile', { path: 'GNUmakefile', is: 'test: ;' }],
     ['vitest', { path: 'packages/a/vitest.config.ts', was: 'a', is: 'b' }],
@@ -94,6 +100,24 @@ describe('what the gate rests on', () => {
     ['the files of the loop', { path: '.forge/issues/1.md', is: 'b' }],
   ])('%s', (_what, edit) => {
     expect(brief([edit])).toEqual(TAMPERED(edit.path));
+  });
+
+  test.each([
+    ['plain', 'export default { test: { include: [] } }', true],
+    ['quoted', 'export default { "test": { include: [] } }', true],
+    ['computed', "export default { ['test']: { include: [] } }", true],
+    ['something else', 'export default { plugins: [] }', false],
+  ])('test settings in vite.config.ts, %s', (_what, is, isTampered) => {
+    const edit = { path: 'vite.config.ts', was: 'export default {}', is };
+    expect(brief([edit])).toEqual(isTampered ? TAMPERED('vite.config.ts') : []);
+  });
+
+  test('a link in its place is changing it, though the patch deletes one file and adds another', () => {
+    const [gone, link] = [
+      { path: 'ci/test.sh', was: 'npm test' },
+      { path: 'ci/test.sh', is: 'fake.sh' },
+    ];
+    expect(brief([gone, link])).toEqual(TAMPERED('ci/test.sh'));
   });
 
   test('moving it away is changing it', () => {
