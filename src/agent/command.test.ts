@@ -88,6 +88,14 @@ describe('a command', () => {
     });
   });
 
+  test.each([
+    ['no figure', '{}', false],
+    ['names of somebody else', '{"input_tokens":100,"output_tokens":10}', false],
+    ['a figure of nothing', '{"input":0}', true],
+  ])('usage with %s', async (_what, usage, usageKnown) => {
+    expect(await run(`echo '{"usage":${usage}}' > "$FORGE_RESULT"`)).toMatchObject({ usageKnown });
+  });
+
   test('a result that can not be used fails the turn and says why', async () => {
     const message = async (command: string) => {
       const result = await run(command);

@@ -8,12 +8,7 @@ import { z } from 'zod';
 
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
-const count = z
-  .number()
-  .int()
-  .nonnegative()
-  .nullish()
-  .transform((value) => value ?? 0);
+const count = z.number().int().nonnegative().nullish();
 
 const programResult = z.object({
   text: z
@@ -24,7 +19,18 @@ const programResult = z.object({
   usage: z
     .object({ input: count, output: count, cacheRead: count, cacheWrite: count, reasoning: count })
     .nullish()
-    .transform((value) => value ?? null),
+    .transform((said) => {
+      // Under names that are not ours nothing was said about it, in particular not that nothing was used.
+      if (!said || Object.values(said).every((one) => one == null)) return null;
+      const { input, output, cacheRead, cacheWrite, reasoning } = said;
+      return {
+        input: input ?? 0,
+        output: output ?? 0,
+        cacheRead: cacheRead ?? 0,
+        cacheWrite: cacheWrite ?? 0,
+        reasoning: reasoning ?? 0,
+      };
+    }),
   costUsd: z
     .number()
     .nonnegative()
