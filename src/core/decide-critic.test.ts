@@ -521,6 +521,26 @@ describe('what the rules find before the critic is paid', () => {
     expect(play.actionsOf('land')).toHaveLength(1);
   });
 
+  test('so too for text shaped like a secret, which only a person can tell from an example', () => {
+    const play = tampered().worked('c2').ask('approve');
+    play.world.change = { files: ['a.ts'], secrets: ['a.ts: a private key'], guarded: [] };
+    play.candidate().gate('pass');
+    expect(play.task).toMatchObject({ state: 'merging', turns: 2, feedback: [] });
+    expect(play.actionsOf('land')).toHaveLength(1);
+  });
+
+  test('a secret that a person decided to leave still waits for their approval, and costs no further turn', () => {
+    const play = tampered().worked('c2').ask('wontfix', 'ann', { finding: 't1.1', why: 'an example' });
+    play.world.change = { files: ['a.ts'], secrets: ['a.ts: a private key'], guarded: [] };
+    play.critic(APPROVE).candidate().gate('pass');
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      turns: 2,
+      hold: { reason: 'protected_paths', detail: 'a.ts: a private key' },
+    });
+    expect(play.actionsOf('land')).toEqual([]);
+  });
+
   test('an approval on the pull request does the same, one of another head does not', () => {
     const play = tampered().worked('c2');
     const pull = play.world.pull!;
