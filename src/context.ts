@@ -42,6 +42,8 @@ export interface Context {
   tools(): Promise<Tools>;
   ports(): Promise<Ports>;
   runner(): Promise<Runner>;
+  /** Opens the endpoint for deliveries of the forge; null where none is configured. Throws when it can't listen. */
+  webhook(): Promise<{ url: string; close(): Promise<void> } | null>;
   close(): Promise<void>;
 }
 

@@ -109,6 +109,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
       const { createRunner } = await import('./loop/runner.ts');
       return createRunner(await ports(), version());
     }),
+    webhook: async () => openWebhook((await settings()).settings, writing),
     async close() {
       await reader?.close();
       // One that could not be opened was reported by whoever asked for it.
@@ -233,6 +234,23 @@ async function openTools(
     },
     discard: removeTree,
   };
+}
+
+async function openWebhook(
+  { workflow: { webhook } }: Settings,
+  writing: () => Promise<Store>,
+): Promise<{ url: string; close(): Promise<void> } | null> {
+  const { port, bind, secret } = webhook;
+  if (port === null || secret === null) return null;
+  const { startWebhook } = await import('./http/webhook.ts');
+  const { event } = await import('./core/event.ts');
+  const store = await writing();
+  return startWebhook({
+    port,
+    bind,
+    secret,
+    heard: (kinds) => store.record({ events: [event('webhook_received', { kinds })], at: Date.now() }),
+  });
 }
 
 /** What a task keeps outside its workspace, in the user's state directory: it has to survive a reboot. */

@@ -19,12 +19,14 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
   const store = await context.writing();
   await greet(context, terminal, mode);
   const progress = await followEvents(store, terminal);
+  const endpoint = await listen(context, terminal);
   const release = onSignals(runner, store, terminal);
   let end: RunEnd;
   try {
     end = await runner.run(mode);
   } finally {
     release();
+    await endpoint?.close();
     await progress.finish();
   }
   return farewell(end, terminal);
@@ -55,6 +57,23 @@ async function greet(context: Context, terminal: Terminal, mode: RunMode): Promi
     `${paint.bold('forge-loop')} on ${context.root} (${branch}), ${settings.policy.maxConcurrent} slots, ${until[mode]}`,
   );
   for (const { message } of settings.warnings) terminal.note(`${paint.yellow('warning:')} ${message}`);
+}
+
+/** A runner that can't be told looks by itself; so does a second one, which learns from the first what that was told. */
+async function listen(context: Context, terminal: Terminal): Promise<{ close(): Promise<void> } | null> {
+  try {
+    const endpoint = await context.webhook();
+    if (endpoint && !terminal.json) terminal.print(`Deliveries of GitHub are taken at ${endpoint.url}`);
+    return endpoint;
+  } catch (problem) {
+    const { code, message } = problem as NodeJS.ErrnoException;
+    const why =
+      code === 'EADDRINUSE'
+        ? 'another process has the port; where that is another runner of this repository, all is well'
+        : message;
+    terminal.note(`${terminal.paint.yellow('warning:')} no deliveries are taken (webhook.port): ${why}`);
+    return null;
+  }
 }
 
 const LOOK_EVERY_MS = 200;

@@ -33,11 +33,12 @@ const SECRET_FLAG =
   /(--[\w-]*(?:token|secret|password|api-?key|credential)[\w-]*[ =])("[^"]*"|'[^']*'|[^\s"']+)/gi;
 const SECRET_SHAPE = /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abpr]-|AKIA)[\w-]{8,}/g;
 
-/** All under `tracker.provider`, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
+/** All under `tracker.provider`, the secret of webhooks, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
 function redacted(key: string, value: unknown): unknown {
   if (key === 'tracker.provider' && isMap(value)) {
     return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]));
   }
+  if (key === 'webhook.secret') return value === null ? null : HIDDEN;
   if (Array.isArray(value)) return value.map((item) => redacted(key, item));
   if (typeof value !== 'string') return value;
   const shapeless = value.replace(SECRET_SHAPE, HIDDEN);

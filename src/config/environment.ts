@@ -1,7 +1,7 @@
 /**
  * `~` and `$VAR`, in the keys that document them and nowhere else: paths (`workspace.root`, `agent.script`,
- * `roles.<role>.script`), and values under `tracker.provider`. Commands and prompts keep their dollars. A variable
- * that is not set, or is empty, makes its key count as not given.
+ * `roles.<role>.script`), values under `tracker.provider`, and `webhook.secret`. Commands and prompts keep their
+ * dollars. A variable that is not set, or is empty, makes its key count as not given.
  */
 import { resolve } from 'node:path';
 import { ROLES } from '../core/policy.ts';
@@ -21,9 +21,9 @@ interface Surroundings {
 export function expandEnvironment(given: Record<string, unknown>, around: Surroundings): void {
   for (const path of PATHS) expand(given, path, around, (text) => expandPath(text, around));
   const provider = valueAt(given, ['tracker', 'provider']);
-  for (const name of isMap(provider) ? Object.keys(provider) : []) {
-    expand(given, ['tracker', 'provider', name], around, (text) => expandSecret(text, around.env));
-  }
+  const names = isMap(provider) ? Object.keys(provider) : [];
+  for (const path of [['webhook', 'secret'], ...names.map((name) => ['tracker', 'provider', name])])
+    expand(given, path, around, (text) => expandSecret(text, around.env));
 }
 
 const PATHS = [['workspace', 'root'], ['agent', 'script'], ...ROLES.map((role) => ['roles', role, 'script'])];

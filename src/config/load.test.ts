@@ -156,6 +156,7 @@ describe('a wrong value', () => {
     ['tracker', 2, 'expected map, found "local"', ['tracker: local']],
     ['workspace.root', 2, 'expected text, found 7', ['workspace: { root: 7 }']],
     ['tracker.provider', 2, 'expected map of text, found "token"', ['tracker: { provider: token }']],
+    ['webhook.secret', 2, 'must be set where webhook.port is, found nothing', ['webhook: { port: 8787 }']],
   ])('of %s is named with key, line, expectation and finding', (key, line, text, lines) => {
     const error = refusal(matter(...lines));
     expect(error).toMatchObject({ kind: 'invalid', key, line });
@@ -184,6 +185,7 @@ describe('defaults', () => {
     expect(policy).toMatchObject({
       requiredLabels: [],
       pollIntervalMs: 60_000,
+      wokenPollIntervalMs: 300_000,
       maxConcurrent: 3,
       perState: {},
       maxTurns: 20,

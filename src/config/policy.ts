@@ -17,6 +17,7 @@ export function toPolicy(workflow: Workflow): Policy {
       merged: labels.merged,
     },
     pollIntervalMs: workflow.polling.interval_ms,
+    wokenPollIntervalMs: workflow.webhook.poll_interval_ms,
     maxConcurrent: agent.max_concurrent,
     perState: { ...(running && { running }), ...(revising && { revising }) },
     maxTurns: agent.max_turns,

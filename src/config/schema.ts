@@ -218,6 +218,34 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe('How often to look.'),
+    webhook: z
+      .object({
+        port: optional(
+          z.int().min(0).max(65_535),
+          'Listen here for deliveries of GitHub, which only wake the loop; 0 is any free port. Default: nothing listens, and the loop only looks every `polling.interval_ms`. See docs/github.md.',
+          8787,
+        ),
+        bind: text
+          .default('127.0.0.1')
+          .describe('The address to listen on. Keep the default behind a proxy or a tunnel on this machine.'),
+        secret: optional(
+          text,
+          'What deliveries are signed with, as entered at GitHub; write `$VAR`, so that it does not stand in the file. Needed where `port` is set.',
+          '$WEBHOOK_SECRET',
+        ),
+        poll_interval_ms: milliseconds
+          .default(300_000)
+          .describe(
+            'While deliveries arrive (one within the last hour), look only this often on top of them.',
+          ),
+      })
+      .prefault({})
+      .superRefine(({ port, secret }, problems) => {
+        const message = 'must be set where webhook.port is';
+        if (port !== null && secret === null)
+          problems.addIssue({ code: 'custom', path: ['secret'], message });
+      })
+      .describe('Being told instead of looking.'),
     workspace: z
       .object({
         root: optional(

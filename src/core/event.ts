@@ -242,6 +242,8 @@ interface LoopEvents {
   /** It can't be asked now: an outage, a limit (`until` is when it ends, if that is known), a token that expired. */
   forge_unavailable: { problem: string; until: number | null };
   forge_answers: Record<string, never>;
+  /** The forge reported that something happened; whoever sees this looks. */
+  webhook_received: { kinds: string[] };
   loop_failed: { where: string; problem: string };
 }
 

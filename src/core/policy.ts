@@ -34,6 +34,8 @@ export interface Policy {
   requiredLabels: string[];
   labels: Labels;
   pollIntervalMs: number;
+  /** In place of it while deliveries of the forge arrive; never more often. */
+  wokenPollIntervalMs: number;
   maxConcurrent: number;
   /** Of those slots, at most so many for first work and for revisions; absent means no limit of its own. */
   perState: Partial<Record<'running' | 'revising', number>>;

@@ -70,6 +70,9 @@ export interface Forge {
   /** What would keep it from working, found at start-up. */
   check(): Promise<ForgeProblem[]>;
 
+  /** Something happened there: whatever was read before is out of date, however short ago that was. */
+  forget?(): void;
+
   /** Every open issue. */
   openIssues(): Promise<Issue[]>;
   issue(number: number): Promise<Issue | null>;

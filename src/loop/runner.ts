@@ -43,7 +43,10 @@ const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'loop_stop_requested',
   'request_made',
   'merge_observed',
+  'webhook_received',
 ]);
+/** Deliveries are believed to arrive for so long after the last one. */
+const WOKEN_FOR_MS = 3_600_000;
 
 export function createRunner(ports: Ports, version: string): Runner {
   const { store, clock } = ports;
@@ -70,6 +73,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   let progress = 0;
   let lastRenewal = clock.monotonic();
   let lastSeq = 0;
+  let lastDelivery = Number.NEGATIVE_INFINITY;
   /** There may be work that nobody can see now. */
   let isForgeSilent = false;
 
@@ -124,7 +128,7 @@ export function createRunner(ports: Ports, version: string): Runner {
           if (mode === 'until_idle' && (await isIdle())) end = 'idle';
           else await alarm.wait(clock, intervalMs);
         }
-        intervalMs = quiet ? Math.min(intervalMs * 2, ports.settings.policy().pollIntervalMs) : FIRST_POLL_MS;
+        intervalMs = quiet ? Math.min(intervalMs * 2, longestWaitMs()) : FIRST_POLL_MS;
       }
       // What was spent since the last pulse may have passed the mark, too.
       await guarded('budget warning', warnOfSpending);
@@ -133,6 +137,13 @@ export function createRunner(ports: Ports, version: string): Runner {
       for (const cancel of cancels) cancel();
       await shutDown(end ?? 'stopped');
     }
+  }
+
+  /** Whoever is told of changes need not look for them so often. */
+  function longestWaitMs(): number {
+    const { pollIntervalMs, wokenPollIntervalMs } = ports.settings.policy();
+    const isWoken = clock.monotonic() - lastDelivery < WOKEN_FOR_MS;
+    return isWoken ? Math.max(pollIntervalMs, wokenPollIntervalMs) : pollIntervalMs;
   }
 
   async function tick(): Promise<void> {
@@ -268,6 +279,10 @@ export function createRunner(ports: Ports, version: string): Runner {
     lastSeq = fresh.at(-1)!.seq;
     if (fresh.some((one) => one.task === null)) await readLoop();
     for (const one of fresh) if (one.task && one.type === 'request_made') worker(one.task).wake();
+    if (fresh.some((one) => one.type === 'webhook_received')) {
+      lastDelivery = clock.monotonic();
+      ports.forge.forget?.();
+    }
     if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
     if (fresh.some((one) => one.type === 'worker_state_transition')) {
       for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();

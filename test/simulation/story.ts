@@ -157,6 +157,7 @@ export function somePolicy(random: Random): Policy {
       merged: 'loop:merged',
     },
     pollIntervalMs: 60_000,
+    wokenPollIntervalMs: 300_000,
     maxConcurrent: 1 + random.int(3),
     maxTurns: random.pick([2, 5, 20]),
     perState: {},

@@ -22,6 +22,7 @@ const POLICY: Policy = {
     merged: 'loop:merged',
   },
   pollIntervalMs: 60_000,
+  wokenPollIntervalMs: 300_000,
   maxConcurrent: 3,
   perState: {},
   maxTurns: 20,

@@ -123,6 +123,11 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     check: () => problemsOf(place, labels),
     createLabels: () => createLabels(place, labels),
 
+    forget: () => {
+      issues.forget();
+      pulls.forgetAll();
+      remote.forget();
+    },
     openIssues: issues.open,
     issue: issues.find,
     relabel: issues.relabel,

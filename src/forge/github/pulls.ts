@@ -24,6 +24,7 @@ export interface Pulls extends Pick<Forge, 'ensurePull' | 'pull' | 'updatePull' 
   facts(number: number): Promise<PullFacts | null>;
   /** What was read is out of date: we changed it. */
   forget(number: number): void;
+  forgetAll(): void;
 }
 
 export function openPulls(
@@ -128,6 +129,9 @@ export function openPulls(
     pull,
     facts,
     forget: (number) => void followed.delete(number),
+    forgetAll: () => {
+      for (const known of followed.values()) known.at = Number.NEGATIVE_INFINITY;
+    },
     async ensurePull({ branch, title, body, marker }) {
       const found = await find(branch, marker);
       const number =

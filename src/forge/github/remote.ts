@@ -15,6 +15,8 @@ export interface Remote {
   /** As `head`, but asked now, however short ago it was asked last. */
   headNow(branch: string): Promise<Checkpoint | null>;
   push(branch: string, sha: string, expected: string | null): Promise<'pushed' | 'moved'>;
+  /** What was fetched is out of date. */
+  forget(): void;
   /** Only while it is at `sha`. */
   remove(branch: string, sha: string): Promise<void>;
 }
@@ -80,6 +82,9 @@ export function openRemote(options: {
 
   return {
     headNow,
+    forget: () => {
+      fetchedAt = Number.NEGATIVE_INFINITY;
+    },
     async head(branch) {
       if (now() - fetchedAt >= options.freshMs) await refresh();
       return local(branch);
