@@ -1,4 +1,8 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+
+// Vitest leaves one core to itself, which on two means one test file at a time; most of ours wait for git half the time.
+const maxWorkers = Math.max(2, availableParallelism());
 
 export default defineConfig({
   test: {
@@ -7,6 +11,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/transcripts/*.test.ts'],
+          maxWorkers,
           testTimeout: 30_000,
         },
       },
@@ -14,6 +19,7 @@ export default defineConfig({
         test: {
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
+          maxWorkers,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
