@@ -57,8 +57,12 @@ export function parseSpecReport(structured: unknown, said: string): ParsedSpec {
 }
 
 /** For agents that can be given the shape of their answer. */
-export const specReportSchema = (): Record<string, unknown> =>
-  z.toJSONSchema(specReport, { io: 'input', unrepresentable: 'any' });
+export const specReportSchema = (): Record<string, unknown> => {
+  reportShape ??= z.toJSONSchema(specReport, { io: 'input', unrepresentable: 'any' });
+  return reportShape;
+};
+
+let reportShape: Record<string, unknown> | null = null;
 
 /** What an issue was expanded into. The issue's own text stays the contract; this stands beside it. */
 export type Specification = Pick<

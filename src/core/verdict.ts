@@ -142,8 +142,12 @@ const plain = (words: string): string =>
     .trim();
 
 /** For agents that can be given the shape of their answer. */
-export const criticReportSchema = (): Record<string, unknown> =>
-  z.toJSONSchema(criticReport, { io: 'input', unrepresentable: 'any' });
+export const criticReportSchema = (): Record<string, unknown> => {
+  reportShape ??= z.toJSONSchema(criticReport, { io: 'input', unrepresentable: 'any' });
+  return reportShape;
+};
+
+let reportShape: Record<string, unknown> | null = null;
 
 /** The JSON in the last fenced block of what an agent said, or in all of it; undefined when there is none. */
 export function lastJsonBlock(said: string): unknown {
