@@ -197,6 +197,7 @@ async function openTools(
   const { claudeAgent } = await import('./agent/claude/claude.ts');
   const { codexAgent } = await import('./agent/codex/codex.ts');
   const { commandAgent } = await import('./agent/command.ts');
+  const { opencodeAgent } = await import('./agent/opencode/opencode.ts');
   const { scriptedAgent } = await import('./agent/scripted.ts');
 
   const workspaceRoot = settings.workspace.root ?? defaultRoot();
@@ -205,6 +206,7 @@ async function openTools(
   const agents = [
     claudeAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
     codexAgent({ open: openDialogue, operator: process.env }),
+    opencodeAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
     commandAgent(processes),
     scriptedAgent(processes),
   ];

@@ -88,7 +88,10 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     'init --create-labels',
   ])
     .option('-y, --yes', 'ask nothing')
-    .option('--agent <kind>', 'claude, codex, command (any program) or scripted; command without it')
+    .option(
+      '--agent <kind>',
+      'claude, codex, opencode, command (any program) or scripted; command without it',
+    )
     .option('--command <command>', 'the shell command that runs your agent')
     .option('--script <path>', 'the script of a scripted agent')
     .option('--gate <command>', 'a command that must pass; may be given again', collect)

@@ -44,6 +44,7 @@ async function askFor(
               hint: 'through its Agent SDK, which you install beside forge-loop',
             },
             { value: 'codex', label: 'Codex', hint: 'through `codex app-server`' },
+            { value: 'opencode', label: 'OpenCode', hint: 'through a server of its own' },
             { value: 'command', label: 'any other program', hint: 'it gets the prompt on stdin' },
           ],
         }));

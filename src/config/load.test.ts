@@ -138,7 +138,7 @@ describe('a wrong value', () => {
     [
       'roles.critic.kind',
       4,
-      'expected one of "claude", "codex", "command", "scripted", found "psychic"',
+      'expected one of "claude", "codex", "opencode", "command", "scripted", found "psychic"',
       ['roles:', '  critic:', '    kind: psychic'],
     ],
     [

@@ -7,7 +7,7 @@ import type { PromptKind } from '../core/event.ts';
 import { SEVERITIES } from '../core/findings.ts';
 import { type Labels, ROLES } from '../core/policy.ts';
 
-export const AGENT_KINDS = ['claude', 'codex', 'command', 'scripted'] as const;
+export const AGENT_KINDS = ['claude', 'codex', 'opencode', 'command', 'scripted'] as const;
 
 /** States with a limit of their own. */
 export const LIMITED_STATES = ['running', 'revising'] as const;
@@ -292,7 +292,7 @@ export const workflowSchema = z
         kind: agentKeys.kind
           .default('command')
           .describe(
-            '`claude` and `codex`: see docs/agents.md. `command`: any program. `scripted`: answers from a script file, for demos and tests.',
+            '`claude`, `codex` and `opencode`: see docs/agents.md. `command`: any program. `scripted`: answers from a script file, for demos and tests.',
           ),
         command: optional(
           agentKeys.command,
@@ -304,7 +304,11 @@ export const workflowSchema = z
           "The script file of kind `scripted`. `~` and `$VAR` are expanded; a relative path starts at this file's folder.",
           'agent-script.yaml',
         ),
-        model: optional(agentKeys.model, "The model to ask for, in the agent's own words.", 'opus'),
+        model: optional(
+          agentKeys.model,
+          "The model to ask for, in the agent's own words. Kind `opencode` needs one, with its provider.",
+          'opus',
+        ),
         max_concurrent: count
           .default(3)
           .describe('Slots: tasks in which an agent may work at the same time.'),

@@ -55,9 +55,15 @@ trust:
   ready_by: write
 `;
 
+const MODELS: Partial<Record<TemplateChoices['agentKind'], string>> = {
+  claude: '# model: sonnet',
+  codex: '# model: gpt-5.2-codex',
+  opencode: 'model: anthropic/claude-sonnet-5',
+};
+
 function agentLine({ agentKind, agentCommand, agentScript }: TemplateChoices): string {
-  if (agentKind === 'claude' || agentKind === 'codex')
-    return `  # Sign-in, models and limits: docs/agents.md.\n  # model: ${agentKind === 'claude' ? 'sonnet' : 'gpt-5.2-codex'}`;
+  const model = MODELS[agentKind];
+  if (model) return `  # Sign-in, models and limits: docs/agents.md.\n  ${model}`;
   if (agentKind === 'scripted') {
     return agentScript
       ? `  script: ${JSON.stringify(agentScript)}`

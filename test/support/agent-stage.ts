@@ -47,7 +47,7 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
     task: () => task,
     inWorkspace,
     appeared: (file: string) =>
-      expect.poll(() => existsSync(inWorkspace(file)), { timeout: 20_000 }).toBe(true),
+      expect.poll(() => existsSync(inWorkspace(file)), { timeout: 60_000 }).toBe(true),
     pidIn: async (file: string) => Number(await readFile(inWorkspace(file), 'utf8')),
 
     async turnOf(acts: readonly Act[], change: Partial<TurnRequest> = {}): Promise<TurnRequest> {

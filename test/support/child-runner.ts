@@ -5,6 +5,7 @@
 import { claudeAgent } from '../../src/agent/claude/claude.ts';
 import { codexAgent } from '../../src/agent/codex/codex.ts';
 import { commandAgent } from '../../src/agent/command.ts';
+import { opencodeAgent } from '../../src/agent/opencode/opencode.ts';
 import { scriptedAgent } from '../../src/agent/scripted.ts';
 import { openDialogue } from '../../src/process/dialogue.ts';
 import { hostProcesses } from '../../src/process/host.ts';
@@ -27,6 +28,7 @@ if ('launch' in job) {
     scriptedAgent(hostProcesses()),
     claudeAgent({ open: openDialogue, operator, now: Date.now, load: () => import(packagePath) }),
     codexAgent({ open: openDialogue, operator, program: [process.execPath, packagePath] }),
+    opencodeAgent({ open: openDialogue, operator, now: Date.now, program: [packagePath] }),
   ];
   const agent = agents.find(({ kind }) => kind === job.agent);
   await agent?.run(job.turn, { signal, onHeld, onUsage() {}, onProgress() {} });

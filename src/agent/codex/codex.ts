@@ -8,19 +8,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenDialogue } from '../../process/dialogue.ts';
 import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import type { Environment } from '../program-path.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { stopTurn } from '../turn-stop.ts';
 import { codexAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { failureOf } from './failure.ts';
-import {
-  configFile,
-  type Environment,
-  findCodex,
-  findKey,
-  NOT_INSTALLED,
-  NOT_SIGNED_IN,
-} from './settings.ts';
+import { configFile, findCodex, findKey, NOT_INSTALLED, NOT_SIGNED_IN } from './settings.ts';
 import { codexHome, probeThread, recordedTotals } from './thread.ts';
 
 export interface CodexParts {

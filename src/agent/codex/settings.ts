@@ -1,14 +1,13 @@
 /** What Codex is told besides the prompt: its provider and credential, and how far it may go. */
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../core/policy.ts';
+import { type Environment, onPath } from '../program-path.ts';
 
 export const CODEX_PACKAGE = '@openai/codex';
 export const CODEX_VERSION = '0.163.0';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const NOT_INSTALLED = `the agent \`codex\` needs ${CODEX_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${CODEX_PACKAGE}@${CODEX_VERSION}\` where you installed forge-loop (about 400 MB)`;
 export const NOT_SIGNED_IN =
@@ -19,18 +18,8 @@ export async function findCodex(operator: Environment): Promise<string[] | null>
   try {
     return [process.execPath, createRequire(import.meta.url).resolve(`${CODEX_PACKAGE}/bin/codex.js`)];
   } catch {
-    for (const folder of (operator.PATH ?? '').split(delimiter)) {
-      const path = join(folder, 'codex');
-      if (
-        folder !== '' &&
-        (await access(path).then(
-          () => true,
-          () => false,
-        ))
-      )
-        return [path];
-    }
-    return null;
+    const path = await onPath('codex', operator);
+    return path === null ? null : [path];
   }
 }
 

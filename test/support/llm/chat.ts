@@ -103,9 +103,12 @@ export const chatWire: Wire = {
     usage: usageOf(usage),
   }),
 
-  failure: ({ status, type, message, headers }) => ({
+  failure: ({ status, type, message, headers, resetsInSeconds }) => ({
     status,
-    headers,
+    headers: {
+      ...(resetsInSeconds !== undefined && { 'retry-after': String(resetsInSeconds) }),
+      ...headers,
+    },
     body: { error: { type, code: type, message } },
   }),
 };

@@ -38,7 +38,7 @@ export const messagesWire: Wire = {
       protocol: 'messages',
       model: request.model,
       stream: request.stream,
-      session: headers['x-claude-code-session-id'] ?? null,
+      session: headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? null,
       texts,
       tools,
       cwd: /(?:Primary working directory|Working directory): (.+?)(?:\\n|")/.exec(everything)?.[1] ?? '',
@@ -115,18 +115,26 @@ export const messagesWire: Wire = {
   },
 };
 
-/** `write` needs an absolute path, which only the agent knows. */
+/** `write` needs an absolute path, which only the agent knows. Claude and OpenCode name their tools differently. */
 function toolsOf(
   reply: Reply,
   request: Request,
   tool: (name: string, input: Record<string, unknown>) => Part,
 ): Part[] {
   const { run, write, call, answer } = reply;
+  const isClaude = request.tools.includes('Bash') || !request.tools.includes('bash');
+  const path = join(request.cwd, write?.path ?? '');
   return [
-    ...(run === undefined ? [] : [tool('Bash', { command: run, description: 'Run a command' })]),
+    ...(run === undefined
+      ? []
+      : [tool(isClaude ? 'Bash' : 'bash', { command: run, description: 'Run a command' })]),
     ...(write === undefined
       ? []
-      : [tool('Write', { file_path: join(request.cwd, write.path), content: write.text })]),
+      : [
+          isClaude
+            ? tool('Write', { file_path: path, content: write.text })
+            : tool('write', { filePath: path, content: write.text }),
+        ]),
     ...(call === undefined ? [] : [tool(call.tool, call.input)]),
     ...(answer === undefined
       ? []

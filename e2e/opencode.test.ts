@@ -1,0 +1,186 @@
+/** Real OpenCode against a scripted model: what is particular to it. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
+import { sumOf } from '../src/agent/contract.ts';
+import { criticReportSchema } from '../src/core/verdict.ts';
+import { agentStage } from '../test/support/agent-stage.ts';
+import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
+import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import { startRunner } from '../test/support/start-runner.ts';
+import { opencodeModel, realOpencode, type Speech } from './opencode.ts';
+
+const llm: { now: Llm } = { now: await startLlm({ rules: [] }) };
+let speech: Speech = 'chat';
+let opencode = realOpencode(llm.now, speech);
+const stage = agentStage({
+  get agent() {
+    return opencode.agent;
+  },
+  performing: async () => ({ model: opencodeModel(speech) }),
+});
+const { watched, inWorkspace, appeared } = stage;
+
+const scripted = async (scenario: Scenario, spoken: Speech = 'chat'): Promise<void> => {
+  await llm.now.close();
+  llm.now = await startLlm(scenario);
+  speech = spoken;
+  opencode = realOpencode(llm.now, speech, { GITHUB_TOKEN: 'ghp_secret', ANTHROPIC_API_KEY: 'sk-other' });
+};
+const run = async (prompt: string, change: Partial<TurnRequest> = {}) => {
+  const watching = watched();
+  const turn = await stage.turnOf([], { ...change, prompt });
+  return { turn, result: await opencode.agent.run(turn, watching.hooks), ...watching };
+};
+const replies = (...given: Scenario['rules'][number]['replies']): Scenario => ({
+  rules: [{ replies: given }],
+});
+
+beforeEach(() => scripted({ rules: [] }));
+afterEach(() => llm.now.close());
+
+const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
+const USED = { input: 11, output: 7, cacheRead: 5, reasoning: 2 };
+
+describe('what goes wrong is classified from fields', () => {
+  test.each([
+    ['MEET-401', 'auth'],
+    ['MEET-400', 'invalid_request'],
+    ['MEET-529', 'overload'],
+  ])('%s is %s', async (prompt, code) => {
+    await scripted(scenarioFile('failures'));
+    expect((await run(prompt)).result).toMatchObject({ status: 'failed', code, retryAt: null });
+  });
+
+  test('a used-up limit is a limit with the time it ends, and is not waited for inside the turn', async () => {
+    await scripted(scenarioFile('failures'));
+    const before = Date.now();
+    const { result } = await run('MEET-LIMIT');
+    expect(result).toMatchObject({ status: 'failed', code: 'usage_limit' });
+    expect((result as { retryAt: number }).retryAt - before).toBeGreaterThan(3_590_000);
+  });
+
+  test('a critic that says yes in prose has not answered', async () => {
+    await scripted(replies({ say: 'Looks good to me.', times: 'always' }));
+    expect((await run('Judge it.', CRITIC)).result).toMatchObject({
+      status: 'failed',
+      code: 'invalid_result',
+    });
+  });
+
+  test('without a model, or a key for its provider, it says what to set and starts nothing', async () => {
+    const { policy } = await stage.turnOf([]);
+    expect(await opencode.agent.unavailable(policy)).toBeNull();
+    expect(await opencode.agent.unavailable({ ...policy, model: null })).toContain('agent.model is not set');
+    expect(await opencode.agent.unavailable({ ...policy, model: 'openai/gpt-5.2' })).toContain(
+      'OPENAI_API_KEY',
+    );
+    const { result } = await run('Go.', { policy: { ...policy, model: 'openai/gpt-5.2' } });
+    expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+    expect(llm.now.journal).toEqual([]);
+  });
+});
+
+describe('what it may do', () => {
+  test('publishing and writing outside are refused, and told; the turn goes on', async () => {
+    await scripted(
+      replies(
+        { run: 'git push origin main; touch pushed' },
+        { write: { path: '../outside.txt', text: 'x' } },
+        { write: { path: 'inside.txt', text: 'x' } },
+        { run: 'env > environment' },
+        { say: 'ok' },
+      ),
+    );
+    const { turn, result, told } = await run('Publish it.');
+    expect(result).toMatchObject({ status: 'finished', text: 'ok' });
+    expect(told.filter(({ kind }) => kind === 'refused')).toMatchObject([
+      { tool: 'bash', detail: expect.stringContaining('git push') },
+      { tool: 'edit', detail: expect.stringContaining('outside.txt') },
+    ]);
+    expect(existsSync(inWorkspace('pushed'))).toBe(false);
+    expect(existsSync(inWorkspace('../outside.txt'))).toBe(false);
+    expect(existsSync(inWorkspace('inside.txt'))).toBe(true);
+    // Its own credential and nothing else of the operator's, and it calls nobody else.
+    const environment = await readFile(inWorkspace('environment'), 'utf8');
+    expect(environment).not.toMatch(/ghp_secret|sk-other/);
+    expect(environment).toContain(`HOME=${turn.home}`);
+    expect(llm.now.journal[0]?.headers.authorization).toBe('Bearer sk-test');
+    expect(llm.now.others).toEqual([]);
+  });
+
+  test('a critic has nothing to write with', async () => {
+    await scripted(replies({ run: 'touch ran' }, { answer: { verdict: 'APPROVE', findings: [] } }));
+    const { result } = await run('Judge it.', CRITIC);
+    expect(result).toMatchObject({ status: 'finished', structured: { verdict: 'APPROVE' } });
+    expect(existsSync(inWorkspace('ran'))).toBe(false);
+    expect(llm.now.journal[0]?.request.tools).toEqual(['glob', 'grep', 'read', 'StructuredOutput']);
+  });
+});
+
+describe('a session and its account', () => {
+  const totals = (reports: readonly UsageReport[]) => ({
+    input: sumOf(reports, 'input'),
+    output: sumOf(reports, 'output'),
+    cacheRead: sumOf(reports, 'cacheRead'),
+    cacheWrite: sumOf(reports, 'cacheWrite'),
+    reasoning: sumOf(reports, 'reasoning'),
+  });
+
+  test.each(['chat', 'messages'] as const)(
+    'over a resumed turn, with the same bytes before (%s)',
+    async (spoken) => {
+      await scripted(replies({ run: 'echo one' }, { say: 'first' }, { say: 'second' }), spoken);
+      const first = await run('Begin.');
+      const second = await run('Go on.', { ...first.turn, resume: true, turn: 2 });
+      expect(second.result).toMatchObject({ status: 'finished', text: 'second' });
+      const [, before, after] = llm.now.journal.map(({ request }) => request);
+      expect(after?.session).toBe(before?.session);
+      const bytes = (request = after) => request?.segments.map(({ text }) => text).join('') ?? '';
+      expect(bytes(after).startsWith(bytes(before).slice(0, -1))).toBe(true);
+      expect(sumOf(second.reports, 'cacheRead')).toBeGreaterThan(0);
+      expect(totals(second.reports)).toEqual(llm.now.journal.at(-1)?.told);
+      expect(totals([...first.reports, ...second.reports])).toEqual(llm.now.told());
+    },
+  );
+
+  test('over a runner that is killed in the middle of a tool, and the turn that takes over', async () => {
+    await scripted(
+      replies(
+        { run: 'true', usage: USED },
+        { run: 'touch halfway; until [ -e go ]; do sleep 0.02; done', usage: {} },
+        { say: 'finished', usage: USED },
+      ),
+    );
+    const turn = await stage.turnOf([], { prompt: 'Begin.' });
+    const runner = await startRunner({ ...opencode.runner, release: true, agent: 'opencode', turn });
+    await appeared('halfway');
+    runner.kill();
+    await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
+    expect(await opencode.agent.probeSession(turn)).toBe('resumable');
+    // The dead runner recorded nothing; the turn that takes over has its number.
+    const next = await run('You were interrupted.', { ...turn, resume: true });
+    expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
+    expect(totals(next.reports)).toEqual(llm.now.told());
+  });
+
+  test('over a subagent, whose calls are counted too', async () => {
+    const task = { description: 'look', prompt: 'SUBTASK', subagent_type: 'general' };
+    await scripted({
+      rules: [
+        { when: { says: 'SUBTASK' }, replies: [{ say: 'looked', usage: USED }] },
+        {
+          replies: [
+            { call: { tool: 'task', input: task }, usage: USED },
+            { say: 'done', usage: USED },
+          ],
+        },
+      ],
+    });
+    const { result, reports } = await run('Begin.');
+    expect(result).toMatchObject({ status: 'finished', text: 'done' });
+    expect(llm.now.journal).toHaveLength(3);
+    expect(totals(reports)).toEqual(llm.now.told());
+  });
+});

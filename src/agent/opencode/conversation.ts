@@ -1,0 +1,187 @@
+/** One turn with `opencode serve`: a session begun or resumed, the prompt, and everything until it is idle again. */
+import { z } from 'zod';
+import type { Dialogue } from '../../process/dialogue.ts';
+import type { TurnHooks, TurnRequest } from '../agent.ts';
+import { refusedCommand, refusedPath } from '../refusal.ts';
+import type { OpencodeAccount } from './account.ts';
+import { type Failure, failureOfRetry } from './failure.ts';
+import { type MessageInfo, message, messageInfo, messagePart } from './message.ts';
+import { addressOf, type OpencodeServer, opencodeServer, type ServerEvent } from './server.ts';
+import { readSession, writeSession } from './session.ts';
+import { modelParts } from './settings.ts';
+
+export interface Talk {
+  /** Resolves when the turn is over or the server is; never rejects. */
+  readonly over: Promise<Ending>;
+  interrupt(): Promise<unknown>;
+}
+
+export type Ending =
+  | { kind: 'answered'; info: MessageInfo; text: string }
+  | { kind: 'failed'; failure: Failure }
+  | { kind: 'lost' }
+  /** The server ended first, or could not be talked to. */
+  | { kind: 'broken'; problem: string };
+
+export interface Setting {
+  password: string;
+  model: string;
+  now(): number;
+}
+
+export function talk(
+  child: Dialogue,
+  turn: TurnRequest,
+  hooks: TurnHooks,
+  account: OpencodeAccount,
+  { password, model, now }: Setting,
+): Talk {
+  let server: OpencodeServer | null = null;
+  let session = '';
+  /** The newest message of the model in it. */
+  let last = '';
+  let finish: (ending: Ending | 'idle') => void = () => {};
+  const finished = new Promise<Ending | 'idle'>((resolve) => {
+    finish = resolve;
+  });
+  const over = converse().catch((error: Error): Ending => ({ kind: 'broken', problem: error.message }));
+  return {
+    over,
+    interrupt: async () => {
+      if (session !== '') await server?.post(`/session/${session}/abort`, {});
+    },
+  };
+
+  async function converse(): Promise<Ending> {
+    const url = await addressOf(child.stdout);
+    if (url === null) return { kind: 'broken', problem: '' };
+    server = opencodeServer(url, password);
+    await server.listen(heard, () => finish({ kind: 'broken', problem: 'the stream of events ended' }));
+    if (turn.resume) {
+      const known = await readSession(turn.sessionDir);
+      if (known === null || (await server.get(`/session/${known}`)) === null) return { kind: 'lost' };
+      session = known;
+    } else {
+      session = created.parse(await server.post('/session', { title: `${turn.role} of ${turn.task}` })).id;
+      // Before the first token: whoever takes over must find the conversation.
+      await writeSession(turn.sessionDir, session);
+    }
+    await server.post(`/session/${session}/prompt_async`, {
+      model: modelParts(model),
+      parts: [{ type: 'text', text: turn.prompt }],
+      ...(turn.outputSchema && { format: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
+    });
+    const ended = await Promise.race([
+      finished,
+      child.exited.then((): Ending => ({ kind: 'broken', problem: '' })),
+    ]);
+    return ended === 'idle' ? await lastWord(server) : ended;
+  }
+
+  async function lastWord(from: OpencodeServer): Promise<Ending> {
+    if (last === '') return { kind: 'broken', problem: 'it went idle without an answer' };
+    const { info, parts } = message.parse(await from.get(`/session/${session}/message/${last}`));
+    const text = parts.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n');
+    return { kind: 'answered', info, text };
+  }
+
+  function heard({ type, properties }: ServerEvent): void {
+    hooks.onProgress();
+    if (type === 'message.updated') {
+      const { data } = updated.safeParse(properties);
+      if (data) seeMessage(data.info);
+    } else if (type === 'message.part.updated') {
+      const { data } = partUpdated.safeParse(properties);
+      if (data) seePart(data.part);
+    } else if (type === 'session.status') {
+      const { data } = status.safeParse(properties);
+      if (data?.sessionID === session) seeStatus(data.status);
+    } else if (type === 'permission.asked') {
+      const { data } = asked.safeParse(properties);
+      if (data) void answer(data).catch(() => {});
+    } else if (type === 'question.asked') {
+      const { data } = question.safeParse(properties);
+      hooks.onProgress({ kind: 'refused', tool: 'question', detail: '', why: 'nobody is there to answer' });
+      if (data) void server?.post(`/question/${data.id}/reject`, {}).catch(() => {});
+    }
+  }
+
+  function seeMessage(info: MessageInfo): void {
+    account.seeMessage(info);
+    if (info.sessionID === session && info.role === 'assistant') last = info.id;
+  }
+
+  function seePart(part: z.output<typeof messagePart>): void {
+    account.seePart(part);
+    const { type, text, tool, state, messageID } = part;
+    if (type === 'tool' && state?.status === 'running')
+      hooks.onProgress({ kind: 'tool', tool: tool ?? '', detail: detailOf(state.input) });
+    else if (type === 'text' && text && messageID === last)
+      hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
+  }
+
+  function seeStatus(standing: z.output<typeof status>['status']): void {
+    if (standing.type === 'idle') finish('idle');
+    if (standing.type !== 'retry') return;
+    hooks.onProgress({ kind: 'retrying', why: standing.message });
+    const failure = failureOfRetry(standing, now());
+    if (failure) finish({ kind: 'failed', failure });
+  }
+
+  /** By rule; what can't be read is refused. */
+  async function answer({ id, permission, metadata }: z.output<typeof asked>): Promise<void> {
+    const { command, filepath } = metadata;
+    const why =
+      permission === 'bash' && command !== undefined
+        ? refusedCommand(command)
+        : permission === 'edit' && filepath !== undefined
+          ? refusedFiles(filepath)
+          : `${permission} is not for you here`;
+    if (why !== null)
+      hooks.onProgress({
+        kind: 'refused',
+        tool: permission,
+        detail: (command ?? filepath ?? '').slice(0, 500),
+        why,
+      });
+    await server?.post(
+      `/permission/${id}/reply`,
+      why === null ? { reply: 'once' } : { reply: 'reject', message: why },
+    );
+  }
+
+  /** A patch of several files names them in one string. */
+  function refusedFiles(paths: string): string | null {
+    const roots = [turn.cwd, turn.home];
+    for (const path of paths.split(', ')) {
+      const why = refusedPath(path, turn.cwd, roots);
+      if (why !== null) return why;
+    }
+    return null;
+  }
+}
+
+const detailOf = ({ command, filePath, pattern, description }: Record<string, unknown>): string =>
+  String(command ?? filePath ?? pattern ?? description ?? '').slice(0, 500);
+
+function plain({ $schema: _, ...schema }: Record<string, unknown>): Record<string, unknown> {
+  return schema;
+}
+
+const created = z.object({ id: z.string().min(1) });
+const updated = z.object({ info: messageInfo });
+const partUpdated = z.object({ part: messagePart });
+const question = z.object({ id: z.string() });
+const asked = z.object({
+  id: z.string(),
+  permission: z.string(),
+  metadata: z.object({ command: z.string().optional(), filepath: z.string().optional() }).catch({}),
+});
+const status = z.object({
+  sessionID: z.string(),
+  status: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('idle') }),
+    z.object({ type: z.literal('busy') }),
+    z.object({ type: z.literal('retry'), attempt: z.int(), message: z.string(), next: z.number() }),
+  ]),
+});

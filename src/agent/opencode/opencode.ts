@@ -1,0 +1,162 @@
+/**
+ * OpenCode, through `opencode serve`.
+ *
+ * One turn is one server, born held and killed with all it started: a server that several tasks shared would have one
+ * home, one credential and one process group for all of them. The session is opencode's own; its id is written down
+ * before the first token, its database lives in the session's directory, and the next server goes on with it.
+ */
+import { randomBytes } from 'node:crypto';
+import type { OpenDialogue } from '../../process/dialogue.ts';
+import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import { LIST_PRICES } from '../prices.ts';
+import type { Environment } from '../program-path.ts';
+import { toldLedger } from '../told-ledger.ts';
+import { preparePlaces, turnEnvironment } from '../turn-place.ts';
+import { stopTurn } from '../turn-stop.ts';
+import { opencodeAccount } from './account.ts';
+import { type Ending, talk } from './conversation.ts';
+import { failureOf } from './failure.ts';
+import { findProvider, notSignedIn, type Provider } from './provider.ts';
+import { databaseOf, prepareSession, probeSession, recordOf } from './session.ts';
+import { findOpencode, modelParts, NO_MODEL, NOT_INSTALLED, OFFLINE, opencodeConfig } from './settings.ts';
+
+export interface OpencodeParts {
+  open: OpenDialogue;
+  /** The operator's environment, where program, provider and key are looked for. */
+  operator: Environment;
+  now(): number;
+  /** Its argv; found by itself when not given. */
+  program?: readonly string[];
+}
+
+export function opencodeAgent({ open, operator, now, program }: OpencodeParts): Agent {
+  const find = async () => program ?? (await findOpencode(operator));
+  /** Program, model and provider, or what is missing. */
+  const equip = async (model: string | null): Promise<Equipment | string> => {
+    const argv = await find();
+    if (!argv) return NOT_INSTALLED;
+    const parts = model === null ? null : modelParts(model);
+    if (model === null || !parts) return NO_MODEL;
+    const provider = await findProvider(parts.providerID, operator);
+    return provider ? { argv, model, provider } : notSignedIn(parts.providerID);
+  };
+  return {
+    kind: 'opencode',
+
+    async run(turn, hooks) {
+      try {
+        if (hooks.signal.aborted) return { status: 'cancelled', usageKnown: true };
+        await preparePlaces(turn);
+        if (turn.resume && (await probeSession(turn)) !== 'resumable') return lost(turn);
+        const equipment = await equip(turn.policy.model);
+        if (typeof equipment === 'string') return failed('could_not_start', equipment);
+        await prepareSession(turn.sessionDir);
+        return await take(turn, hooks, open, equipment, now);
+      } catch (error) {
+        return failed('could_not_start', (error as Error).message);
+      }
+    },
+
+    probeSession,
+
+    async unavailable({ model }) {
+      const equipment = await equip(model);
+      return typeof equipment === 'string' ? equipment : null;
+    },
+  };
+}
+
+interface Equipment {
+  argv: readonly string[];
+  model: string;
+  provider: Provider;
+}
+
+async function take(
+  turn: TurnRequest,
+  hooks: TurnHooks,
+  open: OpenDialogue,
+  { argv, model, provider }: Equipment,
+  now: () => number,
+): Promise<TurnResult> {
+  const ledger = await toldLedger(turn.sessionDir, turn.turn);
+  const account = opencodeAccount(LIST_PRICES, ledger, hooks.onUsage);
+  // What a turn that died did not get to tell.
+  account.seeAll(await recordOf(turn.sessionDir));
+  const password = randomBytes(24).toString('hex');
+  const child = open({
+    argv: [...argv, 'serve', '--hostname=127.0.0.1', '--port=0'],
+    cwd: turn.cwd,
+    env: turnEnvironment(turn, {
+      ...provider.env,
+      ...OFFLINE,
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.role, model, provider)),
+      OPENCODE_DB: databaseOf(turn.sessionDir),
+      OPENCODE_SERVER_PASSWORD: password,
+    }),
+    logPath: turn.logPath,
+    onHeld: hooks.onHeld,
+    onOutput: () => hooks.onProgress(),
+  });
+  const talking = talk(child, turn, hooks, account, { password, model, now });
+  let cut = () => {};
+  const isCut = new Promise<null>((resolve) => {
+    cut = () => resolve(null);
+  });
+  const stop = stopTurn(turn, hooks, { ask: talking.interrupt, cut });
+  const ending = await Promise.race([talking.over, isCut]);
+  stop.disarm();
+  const refused = await child.begun.then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  const stderr = await child.end();
+  account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
+  await ledger.settle(account.told());
+  if (refused !== null) return failed('could_not_start', refused);
+  const exit = await child.exited;
+  return stop.result(false) ?? resultOf(ending, turn, now(), { ...exit, stderr });
+}
+
+function resultOf(
+  ending: Ending | null,
+  turn: TurnRequest,
+  now: number,
+  exit: { code: number | null; signal: string | null; stderr: string },
+): TurnResult {
+  if (ending?.kind === 'lost') return lost(turn);
+  if (ending?.kind === 'failed') return { status: 'failed', ...ending.failure, usageKnown: true };
+  if (ending?.kind === 'answered') return answerOf(ending, turn, now);
+  const how = exit.signal ? `was killed by ${exit.signal}` : `exited with ${exit.code ?? 'no code'}`;
+  const words = ending?.problem || exit.stderr.trim().slice(-1000) || 'it said nothing';
+  return failed('crashed', `opencode's server ${how} before its turn was over: ${words}`);
+}
+
+function answerOf(
+  { info, text }: Extract<Ending, { kind: 'answered' }>,
+  turn: TurnRequest,
+  now: number,
+): TurnResult {
+  if (info.error) return { status: 'failed', ...failureOf(info.error, now), usageKnown: true };
+  if (info.finish === 'content-filter')
+    return { ...failed('refusal', 'the model refused to go on'), usageKnown: true };
+  const structured = info.structured ?? null;
+  if (structured !== null || turn.outputSchema === undefined)
+    return { status: 'finished', text, structured, usageKnown: true };
+  const message = `the ${turn.role} ended its turn without the structured answer it was asked for`;
+  return { ...failed('invalid_result', message), usageKnown: true };
+}
+
+const lost = (turn: TurnRequest): TurnResult =>
+  failed(
+    'session_lost',
+    `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no conversation of it`,
+  );
+
+const failed = (code: FailureCode, message: string): Extract<TurnResult, { status: 'failed' }> => ({
+  status: 'failed',
+  code,
+  message,
+  retryAt: null,
+  usageKnown: false,
+});

@@ -1,0 +1,60 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findProvider, notSignedIn } from './provider.ts';
+
+let HOME = '';
+beforeAll(async () => {
+  HOME = await mkdtemp(join(tmpdir(), 'forge-opencode-'));
+  await mkdir(join(HOME, '.config', 'opencode'), { recursive: true });
+  await mkdir(join(HOME, '.local', 'share', 'opencode'), { recursive: true });
+  await writeFile(
+    join(HOME, '.config', 'opencode', 'opencode.jsonc'),
+    `{
+      // A gateway of ours.
+      "provider": { "ours": { "options": { "baseURL": "https://llm.example//v1", "apiKey": "{env:OUR_KEY}" }, }, },
+      "mcp": { "other": { "command": ["steal"] } }
+    }`,
+  );
+  await writeFile(
+    join(HOME, '.local', 'share', 'opencode', 'auth.json'),
+    JSON.stringify({
+      openai: { type: 'api', key: 'sk-kept' },
+      anthropic: { type: 'oauth', access: 'a', refresh: 'r', expires: 1 },
+    }),
+  );
+});
+afterAll(() => rm(HOME, { recursive: true, force: true }));
+
+test.each([
+  [
+    'a key in the environment',
+    'anthropic',
+    { ANTHROPIC_API_KEY: 'sk-1', OTHER: 'x' },
+    { ANTHROPIC_API_KEY: 'sk-1' },
+  ],
+  ['a key by another name', 'google', { GEMINI_API_KEY: 'g' }, { GEMINI_API_KEY: 'g' }],
+  ['the one that the configuration names', 'ours', { OUR_KEY: 'k', OPENAI_API_KEY: 'x' }, { OUR_KEY: 'k' }],
+  [
+    'the key that opencode kept',
+    'openai',
+    {},
+    { OPENCODE_AUTH_CONTENT: '{"openai":{"type":"api","key":"sk-kept"}}' },
+  ],
+])('it gets %s and no other', async (_, id, operator, env) => {
+  expect(await findProvider(id, { HOME, ...operator })).toMatchObject({ id, env });
+});
+
+test('a provider of the operator’s own comes with its section, comments and all, and nothing else', async () => {
+  expect(await findProvider('ours', { HOME })).toEqual({
+    id: 'ours',
+    config: { options: { baseURL: 'https://llm.example//v1', apiKey: '{env:OUR_KEY}' } },
+    env: {},
+  });
+});
+
+test('a login that renews itself is not handed on', async () => {
+  expect(await findProvider('anthropic', { HOME })).toBeNull();
+  expect(notSignedIn('anthropic')).toContain('ANTHROPIC_API_KEY');
+});

@@ -1,0 +1,90 @@
+/**
+ * A small client of `opencode serve`: what we use of its HTTP API and its stream of events, in our own words.
+ *
+ * The server listens on loopback with a password made for this one turn. A stream that sends an event without end is a
+ * flood: it is left, and memory stays bounded.
+ */
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+
+export interface OpencodeServer {
+  /** The answer's body; rejects with what went wrong. Null for what is not there. */
+  get(path: string): Promise<unknown>;
+  post(path: string, body?: unknown): Promise<unknown>;
+  /** Resolves when the stream is open; `each` is called until it ends, and `ended` then. */
+  listen(each: (event: ServerEvent) => void, ended: () => void): Promise<void>;
+}
+
+const serverEvent = z.object({ type: z.string(), properties: z.unknown() });
+export type ServerEvent = z.output<typeof serverEvent>;
+
+const ANSWER_MS = 60_000;
+const LONGEST_EVENT = 64 * 1024 * 1024;
+
+export function opencodeServer(url: string, password: string): OpencodeServer {
+  const headers = {
+    authorization: `Basic ${Buffer.from(`opencode:${password}`).toString('base64')}`,
+    'content-type': 'application/json',
+  };
+  const ask = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers,
+      signal: AbortSignal.timeout(ANSWER_MS),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (response.status === 404) return null;
+    if (!response.ok)
+      throw new Error(`opencode answered ${method} ${path} with ${response.status}: ${text.slice(0, 1000)}`);
+    return text === '' ? null : JSON.parse(text);
+  };
+  return {
+    get: (path) => ask('GET', path),
+    post: (path, body) => ask('POST', path, body),
+    async listen(each, ended) {
+      const response = await fetch(`${url}/event`, { headers });
+      if (!response.ok || !response.body)
+        throw new Error(`opencode has no stream of events: it answered with ${response.status}`);
+      void follow(response.body, each).then(ended, ended);
+    },
+  };
+}
+
+/** The address it listens on; null when it ends first. */
+export async function addressOf(stdout: Readable): Promise<string | null> {
+  stdout.setEncoding('utf8');
+  return new Promise((resolve) => {
+    let said = '';
+    // It goes on being read when the address is known, so that nothing it prints fills the pipe.
+    stdout.on('data', (chunk: string) => {
+      said = (said + chunk).slice(-4096);
+      const found = /listening on (http:\/\/127\.0\.0\.1:\d+)\s/.exec(said)?.[1];
+      if (found) resolve(found);
+    });
+    stdout.once('close', () => resolve(null));
+  });
+}
+
+async function follow(body: AsyncIterable<Uint8Array>, each: (event: ServerEvent) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    rest += decoder.decode(chunk, { stream: true });
+    const blocks = rest.split('\n\n');
+    rest = blocks.pop() ?? '';
+    if (rest.length > LONGEST_EVENT) return;
+    for (const block of blocks) {
+      const { data } = serverEvent.safeParse(parsed(block.replace(/^data: /, '')));
+      if (data) each(data);
+    }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,86 @@
+/** What opencode is told besides the prompt: its program, its one provider, and how far it may go. */
+import { access } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Role } from '../../core/policy.ts';
+import { type Environment, onPath } from '../program-path.ts';
+import type { Provider } from './provider.ts';
+
+export const OPENCODE_PACKAGE = 'opencode-ai';
+export const OPENCODE_VERSION = '1.18.33';
+
+export const NOT_INSTALLED = `the agent \`opencode\` needs ${OPENCODE_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${OPENCODE_PACKAGE}@${OPENCODE_VERSION}\` where you installed forge-loop (about 180 MB)`;
+
+export const NO_MODEL =
+  'agent.model is not set: opencode needs a provider and a model, such as anthropic/claude-sonnet-5';
+
+/** The program's argv: the package beside us, else the one on the PATH; null when there is neither. */
+export async function findOpencode(operator: Environment): Promise<string[] | null> {
+  try {
+    const path = createRequire(import.meta.url).resolve(`${OPENCODE_PACKAGE}/bin/opencode.exe`);
+    await access(path);
+    return [path];
+  } catch {
+    const path = await onPath('opencode', operator);
+    return path === null ? null : [path];
+  }
+}
+
+/** A model is named with its provider: `anthropic/claude-sonnet-5`. */
+export function modelParts(model: string): { providerID: string; modelID: string } | null {
+  const at = model.indexOf('/');
+  return at < 1 || at === model.length - 1
+    ? null
+    : { providerID: model.slice(0, at), modelID: model.slice(at + 1) };
+}
+
+export function opencodeConfig(role: Role, model: string, provider: Provider): Record<string, unknown> {
+  return {
+    model,
+    // Whatever it asks on the side is asked of the model that was chosen, and counted with it.
+    small_model: model,
+    enabled_providers: [provider.id],
+    ...(provider.config && { provider: { [provider.id]: provider.config } }),
+    permission: role === 'coder' ? CODER : READER,
+    experimental: { continue_loop_on_deny: true },
+    agent: { title: { disable: true } },
+    // What was sent is sent again byte for byte, so that the provider's cache reads it.
+    compaction: { auto: true, prune: false },
+    share: 'disabled',
+    autoupdate: false,
+    snapshot: false,
+    lsp: false,
+    formatter: false,
+  };
+}
+
+/** Of the branch's own settings nothing is read, and nothing is fetched. */
+export const OFFLINE: Record<string, string> = {
+  OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+  OPENCODE_DISABLE_CLAUDE_CODE: '1',
+  OPENCODE_DISABLE_EXTERNAL_SKILLS: '1',
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  OPENCODE_PURE: '1',
+  npm_config_offline: 'true',
+};
+
+/** Commands and edits are asked for, and answered by rule. */
+const CODER = {
+  '*': 'allow',
+  bash: 'ask',
+  edit: 'ask',
+  question: 'deny',
+  external_directory: 'allow',
+  doom_loop: 'allow',
+};
+const READER = {
+  '*': 'deny',
+  read: 'allow',
+  grep: 'allow',
+  glob: 'allow',
+  list: 'allow',
+  external_directory: 'allow',
+  doom_loop: 'allow',
+  StructuredOutput: 'allow',
+};
