@@ -160,6 +160,14 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return happened.data.problem === null
         ? `hook ${happened.data.name} ran`
         : paint.yellow(`hook ${happened.data.name}: ${firstLine(happened.data.problem)}`);
+    case 'runner_overslept': {
+      const { sleptMs, tasks } = happened.data;
+      const had = tasks.map((id) => (name(id)?.issue ? `#${name(id)!.issue}` : id)).join(', ');
+      const stopped = had ? `; what it ran for ${had} was stopped` : '';
+      return paint.yellow(
+        `a runner stood still for ${Math.round(sleptMs / 1000)} s, past its leases${stopped}`,
+      );
+    }
     case 'config_reloaded':
       return `${happened.data.path} reloaded`;
     case 'config_invalid':

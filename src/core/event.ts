@@ -211,6 +211,8 @@ interface TaskEvents {
 interface LoopEvents {
   runner_started: { owner: string; pid: number; version: string };
   runner_stopped: { owner: string; why: string };
+  /** It stood still (SIGSTOP, a closed lid) past its own leases: what it ran was stopped, what it had is anybody's. */
+  runner_overslept: { owner: string; sleptMs: number; tasks: string[] };
   /** `problem` is missing in events of an older version. */
   issue_declined: { issue: number; bodyHash: string; problem?: string; questions: string[] };
   /** Its text was edited after it was made ready: the label is taken back, and somebody has to put it on again. */

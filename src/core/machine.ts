@@ -174,8 +174,9 @@ export const REASONS = {
   },
   crash_recovery_failed: {
     outcome: 'failure',
-    says: 'after a crash its workspace or session could not be recovered',
-    advice: 'Its commits are on its branch; `forge-loop task retry` starts a new attempt.',
+    says: 'after a crash it could not be recovered, or crashes cut it off again and again',
+    advice:
+      '`forge-loop task restart` goes on with the work it has; where its worktree is gone, `forge-loop task retry` starts a new attempt.',
   },
   workspace_failed: {
     outcome: 'failure',

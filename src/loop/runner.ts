@@ -291,15 +291,18 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   /** Past our own expiry nothing of ours may run: children die first, then we look what is still ours. */
   async function renew(): Promise<void> {
-    const overslept = clock.monotonic() - lastRenewal > ports.timing.leaseTtlMs;
+    const sleptMs = clock.monotonic() - lastRenewal;
+    const overslept = sleptMs > ports.timing.leaseTtlMs;
+    const had = [...workers.values()].filter((one) => one.lease() !== null);
     if (overslept) {
-      for (const one of workers.values()) one.dropLease();
+      for (const one of had) one.dropLease();
       deployer.abort();
     }
     const kept = new Set(
       (await store.renewLeases(ports.owner, clock.now(), ports.timing.leaseTtlMs)).map((lease) => lease.key),
     );
     lastRenewal = clock.monotonic();
+    if (overslept) await sayOverslept(Math.round(sleptMs), had);
     for (const one of workers.values()) {
       const lease = one.lease();
       if (lease && !kept.has(lease.key)) one.dropLease();
@@ -308,6 +311,12 @@ export function createRunner(ports: Ports, version: string): Runner {
       intake = null;
       deployer.abort();
     }
+  }
+
+  async function sayOverslept(sleptMs: number, had: readonly Worker[]): Promise<void> {
+    ports.log('warn', `stood still for ${sleptMs} ms, past its leases: what it ran was stopped`, {});
+    const tasks = had.map(({ id }) => id);
+    await note(event('runner_overslept', { owner: ports.owner, sleptMs, tasks }));
   }
 
   function worker(id: string): Worker {

@@ -1,11 +1,13 @@
 /** Two runners on one repository share the work; what one drops the other picks up, and a stale one can do no harm. */
 import { join } from 'node:path';
-import Database from 'libsql';
-import { expect } from 'vitest';
-import { quoted } from '../support/e2e/halt.ts';
+import { fileURLToPath } from 'node:url';
+import { describe, expect } from 'vitest';
+import { type Halt, quoted } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
 import { isLiving, processesWith } from '../support/e2e/proc.ts';
-import { test } from '../support/e2e/world.ts';
+import { test, type World } from '../support/e2e/world.ts';
+
+const SHORT_LEASE = fileURLToPath(new URL('../support/e2e/short-lease.js', import.meta.url));
 
 const SLOT_STATES = ['dispatched', 'running', 'revising'];
 
@@ -62,39 +64,68 @@ test('one is killed: the other, already running, takes over at once, on the same
   expect(await expectMergedOnce(world, issue)).toMatchObject({ id, turns: 1, sessionIds: [sessionId] });
 });
 
-test('a runner that was stopped past its lease: its commits are refused, and it does nothing twice (dispatch 39)', async ({
-  world,
-}) => {
-  const halt = world.halt('turn');
-  world.script({
-    when: { role: 'coder' },
-    steps: [{ shell: halt.shell }, { shell: 'echo done > done-$FORGE_ISSUE.txt' }],
+/** Real time: the first runner's leases last five seconds, the second's five minutes. */
+const LEASE_MS = 5000;
+
+describe('a runner that stands still past its lease can do no harm when it wakes (dispatch 39)', () => {
+  test('in a turn', async ({ world }) => {
+    const halt = world.halt('turn');
+    world.script({
+      when: { role: 'coder' },
+      steps: [{ shell: halt.shell }, { shell: 'echo done > done-$FORGE_ISSUE.txt' }],
+    });
+    const { issue, id } = await overtaken(world, halt, 'running');
+    const turns = (await world.turns(issue)).map(({ role, status }) => [role, status]);
+    expect(turns).toEqual([
+      ['coder', 'interrupted'],
+      ['coder', 'finished'],
+      ['critic', 'finished'],
+    ]);
+    expect(await world.task(issue)).toMatchObject({ id, turns: 1, criticRounds: 1 });
   });
+
+  test('in the gate before its merge', async ({ world }) => {
+    const halt = world.halt('gate');
+    world.settings({ gate: { commands: [`[ -e .git ] || { ${halt.shell}; }; ls done-*.txt`] } });
+    const { issue } = await overtaken(world, halt, 'merging');
+    const decided = (await world.events()).filter(({ type }) => type === 'merge_decided');
+    expect(decided, 'one of them merged').toHaveLength(1);
+    expect((await world.turns(issue)).map(({ status }) => status)).toEqual(['finished', 'finished']);
+  });
+});
+
+/** The first is stopped where it halts; the second takes over when the lease has lapsed; the first wakes beside it. */
+async function overtaken(world: World, halt: Halt, state: string): Promise<{ issue: number; id: string }> {
   const issue = await world.issue({});
-  const stale = world.run();
+  const stale = world.start(SHORT_LEASE, `${LEASE_MS}`);
   const [pid] = await halt.arrived();
-  const { id } = await world.task(issue);
+  const { id } = await world.state(issue, state);
   stale.send('SIGSTOP');
-  // Five minutes pass.
-  const database = new Database(join(world.root, '.forge', 'forge.db'));
-  database.exec('UPDATE leases SET expires_at = 0');
-  database.close();
+  const lease = (await (await world.store()).leases()).find(({ key }) => key === `task:${id}`)!;
 
   const fresh = world.run('--until-idle');
-  await halt.arrived(2);
-  expect(isLiving(pid!), 'its agent is dead before another works').toBe(false);
+  const [, again] = await halt.arrived(2);
+  const recovered = await world.event('recovered');
+  expect(recovered.at, 'nobody takes over from a runner that may still be alive').toBeGreaterThanOrEqual(
+    lease.expiresAt,
+  );
+  expect(isLiving(pid!), 'its child is dead before another works').toBe(false);
+  const trunk = world.git('rev-parse', 'main');
+  const seen = (await world.events()).length;
+
   stale.send('SIGCONT');
-  halt.lift();
-  await world.finished(fresh);
-  expect(await expectMergedOnce(world, issue)).toMatchObject({ id, turns: 1, criticRounds: 1 });
-  const turns = await world.turns(issue);
-  expect(turns.map(({ role, status }) => [role, status])).toEqual([
-    ['coder', 'interrupted'],
-    ['coder', 'finished'],
-    ['critic', 'finished'],
-  ]);
+  const said = await world.event('runner_overslept', ({ tasks }) => tasks.includes(id));
+  expect(said.data.sleptMs).toBeGreaterThan(LEASE_MS);
   stale.send('SIGINT');
   await world.finished(stale);
-  expect(processesWith(`FORGE_MARK=${id}`)).toEqual([]);
+  expect(isLiving(again!), 'what is not its own lives on').toBe(true);
+  const wrote = (await world.events()).slice(seen).filter(({ task }) => task === id);
+  expect(wrote, 'it wrote nothing about the task').toEqual([]);
+  expect(world.git('rev-parse', 'main'), 'and moved nothing').toBe(trunk);
+
+  halt.lift();
+  await world.finished(fresh);
   await expectMergedOnce(world, issue);
-});
+  expect(processesWith(`FORGE_MARK=${id}`)).toEqual([]);
+  return { issue, id };
+}

@@ -71,6 +71,8 @@ export interface World {
   json<T = Json>(...args: string[]): Promise<T>;
   status(): Promise<Snapshot>;
   run(...args: string[]): Program;
+  /** Another program, in the checkout as the loop is. */
+  start(program: string, ...args: string[]): Program;
   /** Waits until a runner has ended by itself; its exit code must be this one. */
   finished(runner: Program, code?: number): Promise<Ended>;
   /** Runs until idle. */
@@ -157,6 +159,7 @@ export function makeWorld(given: { program?: string; env?: Record<string, string
     json,
     status: () => json<Snapshot>('status'),
     run,
+    start: (program, ...args) => start(args, undefined, program),
     finished,
     settle: (code) => finished(run('--until-idle'), code),
     events: async () => (await opened()).events(),
@@ -242,15 +245,15 @@ export function makeWorld(given: { program?: string; env?: Record<string, string
     return join(folder, found);
   }
 
-  function start(args: readonly string[], input?: string): Program {
-    const program = startProgram(args, {
+  function start(args: readonly string[], input?: string, program = given.program): Program {
+    const started = startProgram(args, {
       cwd: root,
       env,
       ...(input === undefined ? {} : { input }),
-      ...(given.program === undefined ? {} : { program: given.program }),
+      ...(program === undefined ? {} : { program }),
     });
-    programs.push(program);
-    return program;
+    programs.push(started);
+    return started;
   }
 
   function cli(...args: string[]): Promise<Ended> {
