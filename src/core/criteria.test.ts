@@ -71,6 +71,21 @@ describe('criteria of an issue', () => {
       ['three'],
     ],
     ['comments are not read', '<!--\n- [ ] one\n-->\n<!-- - [ ] two -->\n- [ ] three', ['three']],
+    [
+      'no command is taken from a comment that begins within a line',
+      '- [ ] one <!-- verify: a # -->\n- [ ] two <!--\n  verify: b #\n  -->\n- [ ] three verify: c',
+      ['one <!-- verify a # -->', 'two <!-- verify b # -->', 'three ⇒ c'],
+    ],
+    [
+      'nor from a tag',
+      '- [ ] one <i title="verify: a #"></i>\n- [ ] two <b\n  title=\'\n  verify: b #\'>\n- [ ] three verify: c',
+      ['one <i title="verify a #"></i>', "two <b title=' verify b #'>", 'three ⇒ c'],
+    ],
+    [
+      'a command may have such signs itself, and text may speak of them',
+      "- [ ] no `<!--` is left verify: a <in.txt\n- [ ] nor `-->` verify: b > out\n- [ ] x verify: grep '<b>' y",
+      ['no `<!--` is left ⇒ a <in.txt', 'nor `-->` ⇒ b > out', "x ⇒ grep '<b>' y"],
+    ],
   ])('%s', (_what, body, expected) => {
     expect(found(body)).toEqual(expected);
   });

@@ -26,7 +26,7 @@ export function entriesOf(body: string): Entry[] {
   let isComment = false;
   let isAfterBlank = false;
 
-  for (const raw of body.split('\n')) {
+  for (const raw of withoutHiddenCommands(body).split('\n')) {
     const text = plainVerify(raw.trim());
     const indent = raw.length - raw.trimStart().length;
     if (fence) {
@@ -110,6 +110,22 @@ export function entriesOf(body: string): Entry[] {
     }
   }
 }
+
+/**
+ * Whoever makes an issue ready agrees to the commands they see. Inside a comment or a tag, wherever in a line it begins,
+ * nobody sees one; inside backticks both are only spoken of.
+ */
+function withoutHiddenCommands(body: string): string {
+  const mute = (span: string): string => (span.startsWith('`') ? span : span.replace(/verify:/gi, 'verify'));
+  // Up to the last end of a comment every comment has one, so that none is looked for in vain.
+  const closed = body.lastIndexOf('-->') + '-->'.length;
+  const commented = body.slice(0, closed).replace(COMMENT, mute) + body.slice(closed);
+  return commented.replace(TAG, mute);
+}
+
+const COMMENT = /`[^`\n]*`|<!--[\s\S]*?-->/g;
+const TAG =
+  /`[^`\n]*`|<[a-z][a-z\d-]*(?:\s+[a-z_:][\w.:-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?)*\s*\/?>/gi;
 
 /** Below every heading of Markdown. */
 const TITLE_LINE = 7;
