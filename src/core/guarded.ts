@@ -21,6 +21,8 @@ export function guardedAmong(
   patches: readonly FilePatch[],
   sectioned: readonly SectionedFile[],
   gate: Policy['gate'],
+  /** Some command is run: the gate's own, or that of a criterion. */
+  isVerified: boolean,
 ): { path: string; why: string }[] {
   const named = new Set(gate.commands === 'none' ? [] : [...gate.setup, ...gate.commands].flatMap(pathsIn));
   const ofKind = (wanted: FilePatch['kind']): string[] =>
@@ -29,8 +31,7 @@ export function guardedAmong(
   // A file that becomes a link is deleted and added in one patch, and was there before.
   for (const path of ofKind('deleted')) added.delete(path);
   return files.flatMap((path) => {
-    const why =
-      wholeFile(path, added.has(path), named) ?? (gate.commands === 'none' ? null : part(path, sectioned));
+    const why = wholeFile(path, added.has(path), named) ?? (isVerified ? part(path, sectioned) : null);
     return why === null ? [] : [{ path, why }];
   });
 }
@@ -40,10 +41,14 @@ export const isSectioned = (path: string): boolean => sectionOf(path) !== null;
 
 function wholeFile(path: string, isNew: boolean, named: ReadonlySet<string>): string | null {
   if (path === 'WORKFLOW.md' || path.startsWith('.forge/')) return "it is the loop's own";
+  if (INSTALLED.test(path)) return 'programs that are run are taken from there';
   // A command may name what the work has to bring; what is not there yet can't be tampered with.
   if (named.has(path) && !isNew) return 'a gate command names it';
   return RUNNER_CONFIG.test(path) ? 'it configures how tests are run' : null;
 }
+
+/** What an install makes. Where it is part of the tree, a package manager may leave it as it is. */
+const INSTALLED = /(?:^|\/)(?:node_modules|\.venv)(?:\/|$)/;
 
 /** In whatever folder: a runner looks upwards, and a workspace has its own. */
 const RUNNER_CONFIG = new RegExp(

@@ -45,7 +45,7 @@ const GATE = [
 /** `sev category file`, in order. */
 function found(
   edits: Edit[],
-  more: { messages?: string[]; sectioned?: SectionedFile[]; none?: boolean } = {},
+  more: { messages?: string[]; sectioned?: SectionedFile[]; none?: boolean; isVerified?: boolean } = {},
 ) {
   const change: Change = {
     files: [...new Set(edits.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from])))],
@@ -63,7 +63,7 @@ function found(
     gate: { commands: more.none ? 'none' : GATE },
     protectedPaths: ['.github/workflows/'],
   });
-  return ruleFindings({ change, sectioned }, policy);
+  return ruleFindings({ change, sectioned, isVerified: more.isVerified ?? !more.none }, policy);
 }
 const brief = (...args: Parameters<typeof found>) =>
   found(...args).map(({ severity, category, file }) => `${severity} ${category} ${file ?? '-'}`);
@@ -87,6 +87,8 @@ describe('what the gate rests on', () => {
     ['a file given to a program', { path: 'scripts/check.js', was: 'a', is: 'b' }],
     ['one in a folder that a command goes to', { path: 'web/run.sh', was: 'a', is: 'b' }],
     ['one in a folder that an option names', { path: 'native/verify', was: 'a', is: 'b' }],
+    ['a program that an install would bring', { path: 'web/node_modules/.bin/jest', is: 'exit 0' }],
+    ['a link in place of all of them', { path: 'node_modules', is: '../fake' }],
     ['the Makefile', { path: 'Makefile', was: 'test:', is: 'test: ;' }],
     ['one that goes before the Makefile', { path: 'GNUmakefile', is: 'test: ;' }],
     ['vitest', { path: 'packages/a/vitest.config.ts', was: 'a', is: 'b' }],
@@ -190,6 +192,11 @@ describe('what the gate rests on', () => {
       { path: 'WORKFLOW.md', is: 'x' },
     ];
     expect(brief(edits, { none: true })).toEqual(TAMPERED('WORKFLOW.md'));
+  });
+
+  test('unless a criterion brings a command of its own', () => {
+    const edit = { path: 'package.json', was: json(manifest), is: '{}' };
+    expect(brief([edit], { none: true, isVerified: true })).toEqual(TAMPERED('package.json'));
   });
 
   test.each<[string, Edit, boolean]>([

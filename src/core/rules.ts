@@ -17,13 +17,14 @@ import { parseReport } from './verdict.ts';
 export interface Inspected {
   change: Change;
   sectioned: readonly SectionedFile[];
+  isVerified: boolean;
 }
 
-export function ruleFindings({ change, sectioned }: Inspected, policy: Policy): NewFinding[] {
+export function ruleFindings({ change, sectioned, isVerified }: Inspected, policy: Policy): NewFinding[] {
   const files = parsePatch(change.patch);
   const content = new Map(change.blobs.map(({ path, sha }) => [path, sha ?? 'deleted']));
   const found = [
-    ...guardedAmong(change.files, files, sectioned, policy.gate).map(({ path, why }) =>
+    ...guardedAmong(change.files, files, sectioned, policy.gate, isVerified).map(({ path, why }) =>
       finding('sev1', 'gate_tampering', path, `The verification rests on ${path}: ${why}.`, TAKE_BACK),
     ),
     ...protectedAmong(change.files, policy.protectedPaths).map((path) =>

@@ -2,7 +2,7 @@
 import type { Run } from '../core/action.ts';
 import { secretsIn } from '../core/danger.ts';
 import type { Facts } from '../core/decision.ts';
-import type { Candidate } from '../core/event.ts';
+import type { Candidate, Contract } from '../core/event.ts';
 import { grants } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Issue } from '../forge/forge.ts';
@@ -48,7 +48,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     mergeFree: !live.some((other) => other.id !== task.id && other.state === 'merging'),
     change:
       task.candidate && task.candidateGate
-        ? await changeOf(ports, task.candidate)
+        ? await changeOf(ports, task.contract, task.candidate)
         : { files: [], secrets: [], guarded: [] },
     mergeBlocker: aboutToMerge(task) ? await forge.mergeBlocker(task.head?.sha) : null,
     unconfined: whyUnconfined(ports),
@@ -89,8 +89,8 @@ function aboutToMerge(task: Task): boolean {
   );
 }
 
-async function changeOf(ports: Ports, candidate: Candidate): Promise<Facts['change']> {
+async function changeOf(ports: Ports, contract: Contract, candidate: Candidate): Promise<Facts['change']> {
   const { files, patch } = await ports.forge.diff(candidate.trunk, candidate.sha);
-  const guarded = await guardedIn(ports, candidate.trunk, candidate.sha);
+  const guarded = await guardedIn(ports, contract, candidate.trunk, candidate.sha);
   return { files, secrets: secretsIn(patch), guarded };
 }

@@ -98,7 +98,10 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       return { kind: 'pull', pull: pull.number };
     }
     case 'inspect':
-      return { kind: 'inspected', findings: await inspect(ports, action.baseSha, action.headSha) };
+      return {
+        kind: 'inspected',
+        findings: await inspect(ports, task.contract, action.baseSha, action.headSha),
+      };
     case 'build_candidate': {
       const policy = ports.settings.policy();
       const message = mergeMessage(task, policy);
