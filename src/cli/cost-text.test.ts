@@ -36,8 +36,8 @@ const view: CostView = {
     }),
   ],
   total: line({ key: 'total', title: '', turns: 15, complete: false }),
-  merged: { pulls: 1, costUsd: 12.345, perPullUsd: 12.345, allInPerPullUsd: 20 },
-  abandoned: { tasks: 2, costUsd: 1.5, share: 0.11, shareOf: 'usd' },
+  merged: { pulls: 1, costUsd: 12.345, perPullUsd: 12.345, allInPerPullUsd: 20, complete: true },
+  abandoned: { tasks: 2, costUsd: 1.5, share: 0.11, shareOf: 'usd', complete: false },
 };
 
 test('a table that aligns, with its sums and what they mean below', () => {
@@ -46,8 +46,8 @@ test('a table that aligns, with its sums and what they mean below', () => {
 #12       12  ≥1400     0 %  ≥1200        ?  Second
 total     15  ≥8.0M    82 %  ≥1200  ≥$12.35
 
-1 merged pull request: $12.35 each, $20.00 with everything spent beside
-2 abandoned tasks: $1.50, 11 % of the cost
+1 merged pull request: $12.35 each, ≥$20.00 with everything spent beside
+2 abandoned tasks: ≥$1.50, 11 % of the cost
 cache hit ratio: 82 %
 ≥: not everything that was used is known`);
 });
@@ -70,8 +70,8 @@ test('where no cost is known it says so, and shares the tokens', () => {
     {
       ...view,
       total: line({ key: 'total', costUsd: null, complete: false, cacheHitRatio: null }),
-      merged: { pulls: 2, costUsd: null, perPullUsd: null, allInPerPullUsd: null },
-      abandoned: { tasks: 1, costUsd: null, share: 0.5, shareOf: 'tokens' },
+      merged: { pulls: 2, costUsd: null, perPullUsd: null, allInPerPullUsd: null, complete: true },
+      abandoned: { tasks: 1, costUsd: null, share: 0.5, shareOf: 'tokens', complete: true },
     },
     terminal,
   );

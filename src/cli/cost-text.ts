@@ -14,8 +14,8 @@ export function costText(cost: CostView, { paint, columns }: Terminal): string {
   const facts = [
     merged.pulls === 0
       ? 'no pull request was merged'
-      : `${plural(merged.pulls, 'merged pull request')}: ${usd(merged.perPullUsd)} each, ${usd(merged.allInPerPullUsd)} with everything spent beside`,
-    `${plural(abandoned.tasks, 'abandoned task')}: ${usd(abandoned.tasks === 0 ? 0 : abandoned.costUsd)}${abandoned.share === null ? '' : `, ${percent(abandoned.share)} of ${abandoned.shareOf === 'usd' ? 'the cost' : 'the tokens'}`}`,
+      : `${plural(merged.pulls, 'merged pull request')}: ${usd(merged.perPullUsd, merged.complete)} each, ${usd(merged.allInPerPullUsd, total.complete)} with everything spent beside`,
+    `${plural(abandoned.tasks, 'abandoned task')}: ${usd(abandoned.tasks === 0 ? 0 : abandoned.costUsd, abandoned.complete)}${abandoned.share === null ? '' : `, ${percent(abandoned.share)} of ${abandoned.shareOf === 'usd' ? 'the cost' : 'the tokens'}`}`,
     `cache hit ratio: ${total.cacheHitRatio === null ? 'unknown' : percent(total.cacheHitRatio)}`,
     ...(total.complete ? [] : ['≥: not everything that was used is known']),
   ];
@@ -30,7 +30,7 @@ function row(line: CostLine, paint: Paint, isTotal: boolean): string[] {
     `${least}${short(line.input + line.cacheRead + line.cacheWrite)}`,
     line.cacheHitRatio === null ? '-' : percent(line.cacheHitRatio),
     `${least}${short(line.output + line.reasoning)}`,
-    line.costUsd === null ? '?' : `${least}${usd(line.costUsd)}`,
+    line.costUsd === null ? '?' : usd(line.costUsd, line.complete),
     line.title,
   ];
   return isTotal ? cells.map(paint.bold) : cells;
@@ -51,6 +51,7 @@ function short(tokens: number): string {
   return tokens < 1_000_000 ? `${(tokens / 1000).toFixed(0)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
 }
 
-const usd = (amount: number | null): string => (amount === null ? 'cost unknown' : `$${amount.toFixed(2)}`);
+const usd = (amount: number | null, isAll: boolean): string =>
+  amount === null ? 'cost unknown' : `${isAll ? '' : '≥'}$${amount.toFixed(2)}`;
 const percent = (ratio: number): string => `${Math.round(ratio * 100)} %`;
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

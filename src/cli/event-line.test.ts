@@ -31,6 +31,24 @@ test('a hold says who ends it and when it ends', () => {
   );
 });
 
+test('what a person says is shown with who says it', () => {
+  const text = 'ann asks for changes:\n<<<remark 1 (data)\nNo, three lines\nplease\n>>>remark 1';
+  expect(line(event('feedback_added', { feedback: { kind: 'review', text } }))).toBe(
+    '12:30:05  #7 review: ann asks for changes: No, three lines',
+  );
+  expect(line(event('feedback_added', { feedback: { kind: 'review', text: 'ann asks for changes.' } }))).toBe(
+    '12:30:05  #7 review: ann asks for changes.',
+  );
+});
+
+test.each([
+  [4, 'nearly spent'],
+  [5, 'spent'],
+])('a budget of $5 with $%d used is %s', (used, how) => {
+  const warned = { scope: 'loop', limit: 'usd', period: '', used, of: 5, says: 'so much' } as const;
+  expect(line(event('budget_warned', warned), null)).toContain(`the budget of the loop is ${how}: so much`);
+});
+
 test('a gate that is not green names the command', () => {
   const result = { command: 'npm test', exitCode: 1, tail: '', logPath: null, durationMs: 1 };
   const red = { ...result, outcome: 'fail' as const, problem: 'exit 1' };

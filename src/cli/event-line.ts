@@ -76,7 +76,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'feedback_added': {
       const { kind, text } = happened.data.feedback;
-      return kind === 'ci' || kind === 'review' ? paint.yellow(`${kind}: ${firstLine(text)}`) : null;
+      return kind === 'ci' || kind === 'review' ? paint.yellow(`${kind}: ${saidIn(text)}`) : null;
     }
     case 'feedback_withdrawn':
       return `${happened.data.ids.join(', ')}: ${happened.data.why}`;
@@ -130,10 +130,11 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       // A restart shows as "queued again".
       if (happened.task === null || happened.data.kind === 'restart') return null;
       return `${happened.data.kind} asked by ${happened.data.by}`;
-    case 'budget_warned':
-      return paint.yellow(
-        `the budget${happened.data.scope === 'task' ? '' : ` of the ${happened.data.scope}`} is nearly spent: ${happened.data.says}`,
-      );
+    case 'budget_warned': {
+      const { scope, used, of, says } = happened.data;
+      const whose = scope === 'task' ? '' : ` of the ${scope}`;
+      return paint.yellow(`the budget${whose} is ${used >= of ? '' : 'nearly '}spent: ${says}`);
+    }
     case 'command_answered': {
       const { command, author, accepted, says } = happened.data;
       const said = `/loop ${command} by ${author}`;
@@ -222,6 +223,12 @@ function transitioned(
   if (to === 'revising') return `revising: ${why}`;
   if (to === 'merging') return `merging: ${why}`;
   return from === 'abandoned' ? `queued again: ${why}` : null;
+}
+
+/** "ann says:" is followed by her words, fenced. */
+function saidIn(text: string): string {
+  const [first = '', , words = ''] = text.trim().split('\n', 3);
+  return (first.endsWith(':') ? `${first} ${words}` : first).slice(0, 200);
 }
 
 const firstLine = (text: string): string => text.trim().split('\n', 1)[0]!.slice(0, 200);

@@ -110,11 +110,17 @@ describe('what was spent', () => {
 
   test('for each merged pull request, and on abandoned work', () => {
     expect(report({ usage, tasks })).toMatchObject({
-      merged: { pulls: 2, costUsd: 9.75, perPullUsd: 4.875, allInPerPullUsd: 6.875 },
-      abandoned: { tasks: 1, costUsd: 4, share: 4 / 13.75, shareOf: 'usd' },
+      merged: { pulls: 2, costUsd: 9.75, perPullUsd: 4.875, allInPerPullUsd: 6.875, complete: true },
+      abandoned: { tasks: 1, costUsd: 4, share: 4 / 13.75, shareOf: 'usd', complete: true },
     });
     const late = report({ usage, tasks, since: 5001 });
-    expect(late.merged).toEqual({ pulls: 0, costUsd: null, perPullUsd: null, allInPerPullUsd: null });
+    expect(late.merged).toEqual({
+      pulls: 0,
+      costUsd: null,
+      perPullUsd: null,
+      allInPerPullUsd: null,
+      complete: true,
+    });
     expect(late.abandoned).toMatchObject({ tasks: 0, costUsd: null, share: 0 });
   });
 
@@ -151,6 +157,6 @@ describe('what nobody knows', () => {
   test('of all costs leaves the share to the tokens', () => {
     const usage = [call({ costUsd: null }), call({ task: 'b', costUsd: null })];
     const { abandoned: lost } = report({ usage, tasks: [merged('a', 7), abandoned('b', 9)] });
-    expect(lost).toEqual({ tasks: 1, costUsd: null, share: 0.5, shareOf: 'tokens' });
+    expect(lost).toEqual({ tasks: 1, costUsd: null, share: 0.5, shareOf: 'tokens', complete: false });
   });
 });

@@ -57,9 +57,16 @@ export interface CostReport {
     costUsd: number | null;
     perPullUsd: number | null;
     allInPerPullUsd: number | null;
+    complete: boolean;
   };
   /** `share` is of the money, or of the tokens where no cost is known. */
-  abandoned: { tasks: number; costUsd: number | null; share: number | null; shareOf: 'usd' | 'tokens' };
+  abandoned: {
+    tasks: number;
+    costUsd: number | null;
+    share: number | null;
+    shareOf: 'usd' | 'tokens';
+    complete: boolean;
+  };
 }
 
 export interface CostInput {
@@ -101,15 +108,17 @@ export function costReport(input: CostInput): CostReport {
     const mine = (one: UnknownTurn): boolean => ids.has(one.task);
     return line('', '', usage.filter(mine), unknown.filter(mine));
   };
+  const landed = spentOn(merged);
   return {
     by,
     lines: lines.sort(by === 'day' ? byKey : byCost),
     total,
     merged: {
       pulls: merged.length,
-      costUsd: merged.length === 0 ? null : spentOn(merged).costUsd,
-      perPullUsd: perPull(spentOn(merged).costUsd, merged.length),
+      costUsd: merged.length === 0 ? null : landed.costUsd,
+      perPullUsd: perPull(landed.costUsd, merged.length),
       allInPerPullUsd: perPull(total.costUsd, merged.length),
+      complete: landed.complete,
     },
     abandoned: wasted(ended, spentOn, total),
   };
@@ -150,7 +159,7 @@ function wasted(
   total: CostLine,
 ): CostReport['abandoned'] {
   const abandoned = ended.filter(({ state }) => state === 'abandoned');
-  const { costUsd, tokens } = spentOn(abandoned);
+  const { costUsd, tokens, complete } = spentOn(abandoned);
   const isPriced = total.costUsd !== null && total.costUsd > 0;
   const [part, all] = isPriced ? [costUsd ?? 0, total.costUsd!] : [tokens, total.tokens];
   return {
@@ -158,6 +167,7 @@ function wasted(
     costUsd: abandoned.length === 0 ? null : costUsd,
     share: all === 0 ? null : part / all,
     shareOf: isPriced ? 'usd' : 'tokens',
+    complete,
   };
 }
 

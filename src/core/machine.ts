@@ -95,7 +95,8 @@ export const REASONS = {
   finding_stuck: {
     outcome: 'failure',
     says: 'the same finding stayed open three rounds running',
-    advice: 'Decide the disputed finding yourself, then retry.',
+    advice:
+      'Fix it by hand, or leave it with `forge-loop findings wontfix`; then `forge-loop task restart` goes on with the same task.',
   },
   no_progress: {
     outcome: 'failure',

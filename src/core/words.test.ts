@@ -246,6 +246,8 @@ describe('a review', () => {
       'Still open from earlier rounds:\n- t1.1 [sev2] a.ts:3 the dialog has no role',
     );
     expect(review?.body).toContain('Open since round 1');
+    const repeated = awaiting().critic(changes()).worked('c2').critic(changes());
+    expect(repeated.actionsOf('post_review')[1]?.body.match(/the dialog has no role/g)).toHaveLength(1);
     const left = awaiting().critic(changes()).ask('wontfix', 'ann', { finding: 't1.1' });
     expect(reviewBody(report, judged('APPROVE'), left.task, [])).toContain('a person had decided to leave');
   });

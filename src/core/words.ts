@@ -258,7 +258,9 @@ export function reviewBody(
   if (report.verdict !== verdict) lines.push('', saidOtherwise(report.verdict));
   if (report.summary) lines.push('', report.summary);
   if (report.findings.length > 0) lines.push('', ...report.findings.map((finding) => findingText(finding)));
-  const old = open.filter(({ rounds }) => rounds.length > 1);
+  const isSaid = ({ file, message }: Finding): boolean =>
+    report.findings.some((one) => one.file === file && one.message === message);
+  const old = open.filter((finding) => finding.rounds.length > 1 && !isSaid(finding));
   if (old.length > 0) {
     const since = old.map(
       (finding) => `${findingText(finding, finding.id)}\n  Open since round ${finding.rounds[0]}`,
