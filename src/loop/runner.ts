@@ -10,7 +10,7 @@ import { event } from '../core/event.ts';
 import { backoffMs, isHeld } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { DEPLOY_ADVICE, holdText, loopLimitText } from '../core/words.ts';
-import { ForgeUnavailable, LeaseLost } from '../errors.ts';
+import { ForgeUnavailable, LeaseLost, UserError } from '../errors.ts';
 import { INTAKE_LEASE, type Lease } from '../store/store.ts';
 import { warnOfLoopBudget } from './budget-warning.ts';
 import { createListener } from './commands.ts';
@@ -169,9 +169,11 @@ export function createRunner(ports: Ports, version: string): Runner {
     try {
       await takeIn(lease);
     } catch (problem) {
-      if (!(problem instanceof ForgeUnavailable)) throw problem;
-      if (!isForgeSilent)
-        await note(event('forge_unavailable', { problem: problem.message, until: problem.retryAt }));
+      // What it refuses (issues were disabled, the rights are gone) waits for a person as an outage does.
+      const isRefusal = problem instanceof UserError;
+      if (!(problem instanceof ForgeUnavailable) && !isRefusal) throw problem;
+      const until = isRefusal ? null : problem.retryAt;
+      if (!isForgeSilent) await note(event('forge_unavailable', { problem: problem.message, until }));
       isForgeSilent = true;
       ports.log('warn', problem.message, {});
       return;

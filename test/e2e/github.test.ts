@@ -281,6 +281,39 @@ test('a limit is waited out in sight of everybody, and costs no turn', async ({ 
   expect(task.turns).toBe(1);
 });
 
+test('the token expires at night and issues are disabled: the agent works on, and in the morning nothing is lost', async ({
+  world,
+  on,
+}) => {
+  const halt = world.halt('turn');
+  world.script({
+    when: { role: 'coder' },
+    steps: [{ shell: halt.shell }, { write: { 'done-1.txt': 'done\n' } }],
+  });
+  const title = '🚀 أضف الملف \u202e done';
+  const issue = await on.issue(title, `It must contain \`done\`.\n\n${'Much more. '.repeat(5900)}`);
+  await on.ready(issue);
+  const runner = world.run();
+  await halt.arrived();
+  const tokens = new Map(on.github.world.tokens);
+  on.github.world.tokens.delete(world.env.LOOP_TOKEN!);
+  const { data, seq } = await world.event('forge_unavailable');
+  expect(data.problem).toContain('does not accept the token');
+  halt.lift();
+  await world.event('turn_completed', ({ status }) => status === 'finished');
+  for (const [token, owner] of tokens) on.github.world.tokens.set(token, owner);
+  await world.event('forge_answers');
+  on.github.world.hasIssues = false;
+  const disabled = await world.event('forge_unavailable', undefined, seq);
+  expect(disabled.data.problem).toContain('Issues has been disabled');
+  on.github.world.hasIssues = true;
+  const task = await world.state(issue, 'merged');
+  runner.send('SIGTERM');
+  await world.finished(runner);
+  expect(task).toMatchObject({ turns: 1, attempt: 1 });
+  expect(on.pulls().map((pull) => pull.title)).toEqual([`${title} (#${issue})`]);
+});
+
 test('two runners share a repository: each issue is worked on once', async ({ world, on }) => {
   const issues = [await on.issue('One'), await on.issue('Two')];
   for (const issue of issues) await on.ready(issue);

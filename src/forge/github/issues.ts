@@ -23,6 +23,8 @@ export interface Issues {
   forget(): void;
   /** Another value whenever anything about an open issue or pull request may have changed. */
   changes(): Promise<unknown>;
+  /** The open pull requests of an account, as the list had them last. */
+  pullsBy(login: string): number[];
   /** How many such changes were seen: nothing read before the last of them may be believed beside it. */
   changesSeen(): number;
 }
@@ -115,6 +117,10 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
     open,
     find,
     changesSeen: () => changesSeen,
+    pullsBy: (login) =>
+      (rows ?? [])
+        .filter((row) => row.pull_request !== undefined && row.user?.login === login)
+        .map(({ number }) => number),
     forget: () => {
       askedAt = Number.NEGATIVE_INFINITY;
     },

@@ -84,6 +84,16 @@ export function openRemarks(parts: {
     return found.sort((a, b) => a.at - b.at);
   };
 
+  /** There is no list of all reviews; the loop's own open pull requests are the ones that matter. */
+  const reviewsSince = async (since: number, numbers: readonly number[]): Promise<Remark[]> => {
+    const found: Remark[] = [];
+    for (const number of numbers) {
+      const facts = await pulls.facts(number);
+      if (facts) found.push(...(await remarksOn(facts)).filter(({ id, at }) => id[0] === 'r' && at >= since));
+    }
+    return found;
+  };
+
   const said = async (one: { author: { login: string } | null; body: string; createdAt: number }) => ({
     author: one.author?.login ?? 'ghost',
     mayWrite: one.author !== null && (await roles.mayWrite(one.author.login)),
@@ -134,7 +144,13 @@ export function openRemarks(parts: {
         const isOwn = comment.user?.login === me && isMarked(comment.body);
         if (!isOwn && /^\/loop\b/m.test(textOf(comment.body))) remarks.push(await placed(comment));
       }
-      const seen = Math.max(since, ...listed.map((comment) => Date.parse(comment.created_at)));
+      const reviews = await reviewsSince(since, issues.pullsBy(me));
+      remarks.push(...reviews.filter(({ body }) => /^\/loop\b/m.test(body)));
+      const times = [
+        ...listed.map((comment) => Date.parse(comment.created_at)),
+        ...reviews.map(({ at }) => at),
+      ];
+      const seen = Math.max(since, ...times);
       last = { changes, seen };
       return { remarks: remarks.sort((a, b) => a.at - b.at), seen };
     },

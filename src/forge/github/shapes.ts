@@ -15,6 +15,7 @@ export const labelsShape = z.array(
 export const issueShape = z.object({
   number: z.int(),
   title: z.string(),
+  user: login,
   body: z.string().nullish(),
   state: z.enum(['open', 'closed']),
   labels: labelsShape,

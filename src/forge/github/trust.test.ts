@@ -118,6 +118,20 @@ describe('marks', () => {
     expect((await s.forge.pull(number))?.approvals).toHaveLength(1);
   });
 
+  it('hears a command in the text of a review, also of a pull request nobody asked about yet', async () => {
+    const { branch } = await branchOf({ 'a.txt': 'a\n' });
+    const { number } = await s.forge.ensurePull({ issue: 7, branch, title: 'T', body: 'B', marker: 't1' });
+    const before = s.clock.at;
+    s.clock.at += 2000;
+    await s.grace.post(`/pulls/${number}/reviews`, { event: 'COMMENT', body: 'Wait.\n\n/loop hold' });
+    const heard = await (await s.reopen()).commands(before);
+    expect(heard.remarks).toMatchObject([
+      { author: 'grace', mayWrite: true, body: 'Wait.\n\n/loop hold', where: { kind: 'pull', number } },
+    ]);
+    await s.forge.reply(heard.remarks[0]!, 'm1', 'It waits.');
+    expect(await s.people.conversation(number)).toContain('It waits.');
+  });
+
   it('takes what an outsider says for the words of an outsider', async () => {
     const { branch } = await branchOf({ 'a.txt': 'a\n' });
     const { number } = await s.forge.ensurePull({ issue: 7, branch, title: 'T', body: 'B', marker: 't1' });
