@@ -203,7 +203,7 @@ function turnEnded(
 }
 
 function gateEnded({ scope, evidence, reused }: Data<'gate_completed'>, paint: Paint): string {
-  const where = scope === 'work' ? 'gate' : 'gate on the merged tree';
+  const where = { work: 'gate', candidate: 'gate on the merged tree', trunk: 'gate on trunk' }[scope];
   const notable =
     evidence.results.find((result) => result.outcome !== 'pass') ?? evidence.results.find(isFlaky);
   const detail = notable ? `: \`${notable.command}\` ${resultText(notable)}` : '';

@@ -43,6 +43,9 @@ export type Effect =
   | { kind: 'inspect'; headSha: string; baseSha: string }
   | { kind: 'build_candidate'; headSha: string }
   | { kind: 'land'; permit: MergePermit }
+  /** Nothing new starts anywhere; released only by the same words, so that a person's own pause stays. */
+  | { kind: 'hold_loop'; by: string }
+  | { kind: 'release_loop'; by: string; why: string }
   | { kind: 'close_pull'; pull: number; comment: string }
   | { kind: 'adopt_head'; sha: string }
   | { kind: 'merge_in'; sha: string }
@@ -61,7 +64,7 @@ export type Run =
     }
   | {
       kind: 'gate';
-      scope: 'work' | 'candidate';
+      scope: 'work' | 'candidate' | 'trunk';
       tree: string;
       commit: string;
       /** What a red command is compared with; absent in rows of older versions, which compare with nothing. */
@@ -71,6 +74,9 @@ export type Run =
   | { kind: 'hook'; name: 'after_merge'; sha: string | null };
 
 export type Action = Effect | Run;
+
+/** The one run that a held loop waits for. */
+export const verifiesTrunk = (action: Action): boolean => action.kind === 'gate' && action.scope === 'trunk';
 
 export const isRun = (action: Action): action is Run =>
   action.kind === 'turn' || action.kind === 'gate' || action.kind === 'hook';

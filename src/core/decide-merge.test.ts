@@ -406,6 +406,74 @@ describe('on the way to trunk', () => {
   });
 });
 
+describe('another tree landed than was tested', () => {
+  const untested = { tree: 'tree-other', why: 'm2 landed with another tree' };
+  const by = 'forge-loop (m2 landed with another tree)';
+  const landed = () => landing().answer({ kind: 'landed', sha: 'm2', untested });
+
+  test('the loop is held at once and trunk is verified, before anything else of the merge', () => {
+    const play = landed();
+    expect(play.task).toMatchObject({
+      state: 'merged',
+      mergedSha: 'm2',
+      unverified: { sha: 'm2', ...untested },
+    });
+    expect(play.actionsOf('hold_loop')).toEqual([{ kind: 'hold_loop', by }]);
+    expect(play.run()).toEqual({ kind: 'gate', scope: 'trunk', tree: 'tree-other', commit: 'm2' });
+  });
+
+  test('trunk that passes releases it, and what was tested of the candidate stays as it was', () => {
+    const play = landed();
+    const { candidateGate } = play.task;
+    play.gate('pass');
+    expect(play.actionsOf('release_loop')).toMatchObject([{ by, why: 'trunk passes the gate at m2' }]);
+    expect(play.task).toMatchObject({ unverified: null, candidateGate });
+  });
+
+  test.each(['fail', 'could_not_run'] as const)('%s leaves it held, and says so on the issue', (outcome) => {
+    const play = landed().gate(outcome);
+    expect(play.actionsOf('release_loop')).toEqual([]);
+    expect(play.actionsOf('comment').at(-1)?.body).toContain('The loop is held: m2 landed with another tree');
+  });
+});
+
+describe('a merge queue of the forge’s own', () => {
+  const waiting = () => {
+    const play = landing().answer({ kind: 'merge_queued', tree: 'tree-candidate', detail: 'in the queue' });
+    play.world.pull = { ...play.world.pull!, queued: true };
+    return play.look();
+  };
+  const merges = (play: Play, mergedTree: string) => {
+    play.world.pull = { ...play.world.pull!, state: 'merged', mergedSha: 'm2', mergedTree, queued: false };
+    return play.look();
+  };
+
+  test('it waits there, and the merge is free for others', () => {
+    expect(waiting().task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'merge_queued' } });
+  });
+
+  test.each([
+    ['the tree that was tested', 'tree-candidate', []],
+    ['another tree', 'tree-other', ['hold_loop']],
+  ])('merged with %s', (_which, tree, holds) => {
+    const play = merges(waiting(), tree);
+    expect(play.task).toMatchObject({ state: 'merged', why: "the forge's merge queue merged it" });
+    expect(play.events.find(({ type }) => type === 'merge_observed')?.data).toEqual({
+      sha: 'm2',
+      by: 'loop',
+    });
+    expect(play.actionsOf('hold_loop').map(({ kind }) => kind)).toEqual(holds);
+    expect(play.run()?.kind).toBe(holds.length > 0 ? 'gate' : undefined);
+  });
+
+  test('given back unmerged, a person looks; released, it is put in again', () => {
+    const play = waiting();
+    play.world.pull = { ...play.world.pull!, queued: false };
+    expect(play.look().task).toMatchObject({ queued: null, hold: { reason: 'merge_refused' } });
+    expect(play.ask('resume').pending[0]?.action.kind).toBe('build_candidate');
+  });
+});
+
 describe('waiting to merge', () => {
   test('one candidate at a time: the edge is guarded by the limit in the same commit', () => {
     const play = awaiting();

@@ -212,6 +212,8 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy, now: numbe
       return approvedAtHead(task) || policy.critic.enabled || approvalFor(task, facts) !== null;
     case 'needs_merge':
       return policy.merge.enabled;
+    case 'merge_queued':
+      return facts.pull?.state === 'open' && facts.pull.queued === false;
     case 'dirty_checkout':
       return held.until === null && facts.mergeBlocker === null;
     case 'checks_pending':

@@ -25,6 +25,9 @@ export interface Facts {
   pull: {
     state: 'open' | 'closed' | 'merged';
     mergedSha: string | null;
+    /** The tree of that commit, and whether a queue of the forge has it; absent where nobody can tell. */
+    mergedTree?: string | null;
+    queued?: boolean;
     approvals: readonly { headSha: string; by: string }[];
   } | null;
   /** What people and CI said about it; null when it was not asked for, or there is no pull request. */

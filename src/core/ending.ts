@@ -7,7 +7,7 @@ import { REASONS, type Reason } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { hasLabel } from './schedule.ts';
 import type { Task } from './task.ts';
-import { endedComment } from './words.ts';
+import { endedComment, holderOf, untestedText } from './words.ts';
 
 export type Ending =
   | { to: 'merged'; sha: string; why: string }
@@ -18,6 +18,7 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
   if (task.mergedSha) return { to: 'merged', sha: task.mergedSha, why: 'its candidate is on trunk' };
   if (facts.pull?.state === 'merged') {
     const sha = facts.pull.mergedSha ?? '';
+    if (task.queued) return { to: 'merged', sha, why: "the forge's merge queue merged it" };
     return { to: 'merged', sha, why: isOurs(task, sha) ? 'its candidate is on trunk' : 'a person merged it' };
   }
   const asked = facts.requests.find((request) => request.kind === 'cancel' || request.kind === 'abandon');
@@ -49,9 +50,16 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
   return null;
 }
 
-/** Landed by us, though the answer was lost. */
+/** Landed by us, though the answer was lost, or by the queue we put it into. */
 export const isOurs = (task: Task, sha: string): boolean =>
-  task.candidate !== null && task.candidate.sha === sha;
+  Boolean(task.queued) || (task.candidate !== null && task.candidate.sha === sha);
+
+/** What the queue landed, where that is not what was tested here. */
+function untestedIn({ queued }: Task, { pull }: Facts): { sha: string; tree: string; why: string } | null {
+  const { mergedSha: sha, mergedTree: tree } = pull ?? {};
+  if (!queued || !sha || !tree || tree === queued.tree) return null;
+  return { sha, tree, why: untestedText(sha, queued.tree) };
+}
 
 export const abandon = (reason: Reason, why: string = REASONS[reason].says): Ending => ({
   to: 'abandoned',
@@ -64,8 +72,10 @@ export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, no
   const by = end.to === 'merged' && isOurs(task, end.sha) ? 'loop' : 'person';
   const observed = isNews ? [event('merge_observed', { sha: end.sha, by })] : [];
   const reason = end.to === 'abandoned' ? end.reason : null;
+  const untested = end.to === 'merged' ? untestedIn(task, facts) : null;
   const ended: Task = {
     ...task,
+    unverified: untested ?? task.unverified ?? null,
     state: end.to,
     reason,
     mergedSha: end.to === 'merged' ? end.sha : null,
@@ -73,7 +83,11 @@ export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, no
   };
   return {
     kind: 'act',
-    events: [...observed, transition(task, end.to, end.why, reason)],
+    events: [
+      ...observed,
+      ...(untested ? [event('trunk_unverified', untested)] : []),
+      transition(task, end.to, end.why, reason),
+    ],
     actions: endingActions(ended, end.why, facts, policy),
     consume: facts.requests.map((request) => request.id),
   };
@@ -82,6 +96,9 @@ export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, no
 export function endingActions(task: Task, why: string, facts: Facts, policy: Policy): Action[] {
   const { labels } = policy;
   const actions: Action[] = [];
+  const { unverified } = task;
+  // Nothing more is built on what nobody tested.
+  if (unverified) actions.push({ kind: 'hold_loop', by: holderOf(unverified) });
   if (task.issue !== null && facts.issue) {
     const add = task.state === 'merged' ? [labels.merged] : labelsForReason(task.reason, labels);
     const marker = `${task.id}:ended:${task.endedAt}`;
@@ -91,6 +108,8 @@ export function endingActions(task: Task, why: string, facts: Facts, policy: Pol
     );
     if (task.state === 'merged') actions.push({ kind: 'close_issue', issue: task.issue });
   }
+  if (unverified)
+    actions.push({ kind: 'gate', scope: 'trunk', tree: unverified.tree, commit: unverified.sha });
   if (task.state === 'merged' && policy.hooks.afterMerge !== null)
     actions.push({ kind: 'hook', name: 'after_merge', sha: task.mergedSha || null });
   if (task.state === 'merged') actions.push({ kind: 'reap_workspace' }, { kind: 'delete_branch' });

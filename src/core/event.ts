@@ -27,6 +27,7 @@ export type HoldReason =
   | 'operator_pause'
   | 'protected_paths'
   | 'merge_refused'
+  | 'merge_queued'
   | 'prompt_broken'
   | 'sandbox_unavailable'
   | 'trunk_rewritten'
@@ -125,7 +126,7 @@ interface TaskEvents {
   checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };
   checkpoint_refused: { problem: string };
   /** `reused`: nothing was run, the evidence of an earlier candidate with the same tree stands. */
-  gate_completed: { scope: 'work' | 'candidate'; evidence: Evidence; reused?: true };
+  gate_completed: { scope: 'work' | 'candidate' | 'trunk'; evidence: Evidence; reused?: true };
   /** A red command on the commit the work is measured against; looked up again for every task on that commit. */
   gate_base_completed: BaseRun;
   branch_pushed: { sha: string };
@@ -180,6 +181,12 @@ interface TaskEvents {
   prompt_broken: { prompt: PromptKind; problem: string; digest: string };
   /** The whole decision: each condition, its value, and what that rests on. */
   merge_decided: { permitted: boolean; conditions: Condition[] };
+  /** The forge merges by a queue of its own, and has it; `tree` is what was tested here. */
+  merge_queued: { tree: string };
+  /** The forge gave it back unmerged. */
+  queue_left: Record<string, never>;
+  /** What landed has another tree than the one that was tested: the loop is held until trunk passes the gate. */
+  trunk_unverified: { sha: string; tree: string; why: string };
   merge_observed: { sha: string; by: 'loop' | 'person' };
   hold_set: Hold;
   /** A provider's account is used up: no turn asks it until then. Kept in the loop's row, not in the task's. */

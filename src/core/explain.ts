@@ -116,7 +116,9 @@ function doing(action: Action): string {
     case 'turn':
       return `turn ${action.turn} of the ${action.role}`;
     case 'gate':
-      return action.scope === 'work' ? 'the gate' : 'the gate on the merged tree';
+      return { work: 'the gate', candidate: 'the gate on the merged tree', trunk: 'the gate on trunk' }[
+        action.scope
+      ];
     case 'hook':
       return `the hook ${action.name}`;
     default:

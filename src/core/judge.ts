@@ -212,6 +212,15 @@ export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
     return holdEdited(task, facts.issue, policy);
   if (facts.mergeBlocker)
     return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
+  if (task.queued)
+    return {
+      kind: 'act',
+      events: [
+        event('queue_left', {}),
+        hold('merge_refused', 'the merge queue gave it back: see the pull request'),
+      ],
+      actions: [],
+    };
   if (!facts.mergeFree) return awaitGrant('another task is merging');
   return {
     kind: 'act',

@@ -53,7 +53,9 @@ export type Outcome =
   | { kind: 'conflict'; files: string[]; trunk: string }
   | { kind: 'empty'; trunk: string }
   | { kind: 'rewritten'; baseSha: string; trunk: string }
-  | { kind: 'landed'; sha: string }
+  /** `untested`: the tree that landed is another one than was tested. */
+  | { kind: 'landed'; sha: string; untested?: { tree: string; why: string } }
+  | { kind: 'merge_queued'; tree: string; detail: string }
   | { kind: 'trunk_moved' }
   | { kind: 'dirty_checkout'; detail: string }
   | { kind: 'merge_refused'; detail: string }

@@ -1,17 +1,26 @@
 /** What came of an action, as events, further actions and findings to be written with it. */
 import { accountOf } from './account.ts';
-import type { Action } from './action.ts';
+import { type Action, verifiesTrunk } from './action.ts';
 import { updatePull } from './decision.ts';
 import { event, type Feedback, type NewEvent } from './event.ts';
 import { fence } from './fence.ts';
 import { afterRound, type Finding, leftByPerson, type NewFinding } from './findings.ts';
+import type { Evidence } from './gate.ts';
 import { endsSession, isAccountUsedUp, type Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { isGrave } from './rules.ts';
 import { recordSpec } from './specify.ts';
 import type { RecordedVerdict, Task } from './task.ts';
 import { blocking, effectiveVerdict, judgementsOf, parseReport } from './verdict.ts';
-import { changesText, conflictText, reviewBody, rewrittenText, takeBackText } from './words.ts';
+import {
+  changesText,
+  conflictText,
+  holderOf,
+  reviewBody,
+  rewrittenText,
+  takeBackText,
+  trunkRedComment,
+} from './words.ts';
 
 export interface Recorded {
   events: NewEvent[];
@@ -34,6 +43,12 @@ export function record(
     return recordTurn(task, action, outcome, ledger, policy, now);
   if (outcome.kind === 'prompt_broken' && action.kind === 'turn')
     return { events: promptBroken(action, outcome), actions: [], findings: [] };
+  if (outcome.kind === 'gate' && verifiesTrunk(action))
+    return {
+      events: eventsOf(task, action, outcome),
+      actions: afterTrunkGate(task, outcome.evidence),
+      findings: [],
+    };
   if (outcome.kind === 'inspected') return recordInspection(task, outcome.findings, ledger, now);
   return { events: eventsOf(task, action, outcome), actions: [], findings: [] };
 }
@@ -89,8 +104,21 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       const detail = rewrittenText(outcome.baseSha, outcome.trunk);
       return [event('hold_set', { reason: 'trunk_rewritten', detail, until: null })];
     }
-    case 'landed':
-      return [event('merge_observed', { sha: outcome.sha, by: 'loop' })];
+    case 'landed': {
+      const { sha, untested } = outcome;
+      return [
+        event('merge_observed', { sha, by: 'loop' }),
+        ...(untested ? [event('trunk_unverified', { sha, ...untested })] : []),
+      ];
+    }
+    case 'merge_queued': {
+      const { tree, detail } = outcome;
+      return [
+        event('merge_queued', { tree }),
+        event('candidate_dropped', { why: detail }),
+        event('hold_set', { reason: 'merge_queued', detail, until: null }),
+      ];
+    }
     case 'trunk_moved':
       return [event('candidate_dropped', { why: 'trunk moved' })];
     case 'dirty_checkout': {
@@ -109,6 +137,17 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
     default:
       return outcome satisfies never;
   }
+}
+
+/** Trunk that passes lets the loop go on; anything else is told, and the loop stays held. */
+function afterTrunkGate({ unverified, issue, id }: Task, evidence: Evidence): Action[] {
+  if (!unverified) return [];
+  if (evidence.outcome === 'pass') {
+    const why = `trunk passes the gate at ${unverified.sha.slice(0, 10)}`;
+    return [{ kind: 'release_loop', by: holderOf(unverified), why }];
+  }
+  const body = trunkRedComment(unverified, evidence);
+  return issue === null ? [] : [{ kind: 'comment', issue, marker: `${id}:trunk-unverified`, body }];
 }
 
 /** A merge that went by itself is worth a word only when the coder has to work on anyway. */

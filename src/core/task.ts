@@ -132,6 +132,10 @@ export interface Task {
   unprepared?: string | null;
   /** Why the last landing was blocked, until that is a hold. Absent in rows from before it was kept. */
   landProblem?: string | null;
+  /** The forge's own merge queue has it, with this tree as tested here. Absent in older rows. */
+  queued?: { tree: string } | null;
+  /** What landed and was never tested; null when trunk has passed the gate since. Absent in older rows. */
+  unverified?: { sha: string; tree: string; why: string } | null;
   mergedSha: string | null;
   /** What was wrong with the critic's last report; it is told with the next request. Absent in older rows. */
   reportProblem?: string | null;
@@ -143,6 +147,9 @@ export interface Task {
   startedAt: number | null;
   endedAt: number | null;
 }
+
+/** A forge's queue drops what gets another head. */
+const outOfQueue = ({ queued }: Task): Pick<Task, 'queued'> => (queued ? { queued: null } : {});
 
 /** The critic's word is bound by every condition of the merge gate; a person's stands for some of them. */
 export const isByPerson = (verdict: RecordedVerdict | null): boolean =>
@@ -319,9 +326,17 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 },
       };
     case 'gate_completed':
+      if (happened.data.scope === 'trunk')
+        return happened.data.evidence.outcome === 'pass' ? { ...task, unverified: null } : task;
       return happened.data.scope === 'work'
         ? { ...task, gate: happened.data.evidence }
         : { ...task, candidateGate: happened.data.evidence, candidateEvidence: happened.data.evidence };
+    case 'merge_queued':
+      return { ...task, queued: happened.data };
+    case 'queue_left':
+      return { ...task, queued: null };
+    case 'trunk_unverified':
+      return { ...task, unverified: happened.data };
     case 'push_rejected':
       return { ...task, pushedSha: happened.data.sha, pushedAt: at, mergeInto: happened.data.sha };
     case 'update_needed':
@@ -336,10 +351,11 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'candidate_empty':
       return { ...task, superseded: true };
     case 'branch_pushed':
-      return { ...task, pushedSha: happened.data.sha, pushedAt: at };
+      return { ...task, ...outOfQueue(task), pushedSha: happened.data.sha, pushedAt: at };
     case 'person_pushed':
       return {
         ...task,
+        ...outOfQueue(task),
         head: happened.data.head,
         headSha: happened.data.head.sha,
         pushedSha: happened.data.head.sha,

@@ -36,6 +36,7 @@ const HOLDS: Record<HoldReason, true> = {
   body_edited: true,
   operator_pause: true,
   merge_refused: true,
+  merge_queued: true,
   protected_paths: true,
   trunk_rewritten: true,
   checks_pending: true,

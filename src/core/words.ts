@@ -158,6 +158,25 @@ function costText({ costUsd, tokens, complete = true }: Facts['spend']): string 
   return `${complete ? '' : 'at least '}$${costUsd.toFixed(2)}, ${tokens} tokens`;
 }
 
+/** Under which name the loop itself holds the loop; a person's `resume` ends it all the same. */
+export const holderOf = ({ why }: { why: string }): string => `forge-loop (${why})`;
+
+export function untestedText(sha: string, tested: string): string {
+  return `${sha.slice(0, 12)} landed with another tree than the one that was tested (${tested.slice(0, 12)})`;
+}
+
+export function trunkRedComment({ why }: { why: string }, evidence: Evidence): string {
+  const found =
+    evidence.outcome === 'fail' ? 'trunk does not pass the gate' : 'the gate could not run on trunk';
+  return [
+    `The loop is held: ${why}, and ${found}.`,
+    '',
+    evidenceTable(evidence),
+    '',
+    'Mend trunk, then `forge-loop resume`.',
+  ].join('\n');
+}
+
 /** What a person does about an abandoned task. Where trunk itself was red, that comes first. */
 export function adviceText(task: Task): string | null {
   if (!task.reason) return null;
@@ -356,6 +375,7 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
   spec_proposed:
     'read the specification in its comments, then `forge-loop task approve <issue>`, or edit the issue and make it ready again',
   merge_refused: 'see the detail, then `forge-loop resume <issue>`',
+  merge_queued: 'goes on by itself when the forge has merged it, or gives it back',
   checks_pending: 'see why CI does not answer; goes on by itself when the checks are reported',
   checks_red:
     'the coder was told and left the head as it is: run the check again, or push; goes on by itself when it is green',

@@ -36,6 +36,10 @@ export interface Pull {
   /** Computed from the branch now; null when the branch is gone. */
   headSha: string | null;
   mergedSha: string | null;
+  /** The tree of that commit; absent where the loop's own commits land. */
+  mergedTree?: string | null;
+  /** It waits in a merge queue of the forge's own; absent where there is none. */
+  queued?: boolean;
   /** Approvals of people with write access, each for one head. */
   approvals: { headSha: string; by: string }[];
 }
@@ -51,9 +55,12 @@ export type LandResult =
   | {
       kind: 'landed';
       sha: string;
-      note?: string /** Why what landed is not what was tested. */;
-      untested?: string;
+      note?: string;
+      /** The tree that landed, where it is not the one that was tested. */
+      untested?: { tree: string };
     }
+  /** The branch merges by a queue of the forge's own, which has it now. */
+  | { kind: 'queued'; detail: string }
   | { kind: 'trunk_moved' }
   | { kind: 'dirty_checkout'; detail: string }
   | { kind: 'refused'; detail: string };

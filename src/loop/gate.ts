@@ -59,7 +59,7 @@ export async function runGate(
   }
 
   async function openPlace(): Promise<GatePlace & Pick<Prepared, 'broken'> & Pick<Stage, 'dispose'>> {
-    if (action.scope === 'candidate') {
+    if (action.scope !== 'work') {
       const { stage, broken } = await prepareTree(circumstances, action.commit, action.base ?? null, name);
       return { ...stage, broken };
     }

@@ -7,7 +7,14 @@ import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { STATUS_MARKER } from '../core/status.ts';
 import type { Task } from '../core/task.ts';
-import { checkpointMessage, mergeMessage, pullBody, pullTitle, statusComment } from '../core/words.ts';
+import {
+  checkpointMessage,
+  mergeMessage,
+  pullBody,
+  pullTitle,
+  statusComment,
+  untestedText,
+} from '../core/words.ts';
 import { ForgeUnavailable, GitFailed, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { runHook } from './hook.ts';
@@ -120,12 +127,30 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       const landed = await forge.land(pull, candidate);
       if (landed.kind === 'trunk_moved') return { kind: 'trunk_moved' };
       if (landed.kind === 'dirty_checkout') return { kind: 'dirty_checkout', detail: landed.detail };
+      if (landed.kind === 'queued')
+        return { kind: 'merge_queued', tree: candidate.tree, detail: landed.detail };
       if (landed.kind === 'refused') return { kind: 'merge_refused', detail: landed.detail };
       if (landed.note) ports.log('warn', landed.note, { task: task.id });
-      if (landed.untested) await holdTheLoop(ports, landed.untested);
       if (!(await forge.onTrunk(landed.sha)))
         throw new ForgeUnavailable(`${landed.sha} was reported as landed but is not on trunk`);
-      return { kind: 'landed', sha: landed.sha };
+      if (!landed.untested) return { kind: 'landed', sha: landed.sha };
+      const why = untestedText(landed.sha, candidate.tree);
+      ports.log('error', why, { task: task.id });
+      return { kind: 'landed', sha: landed.sha, untested: { ...landed.untested, why } };
+    }
+    case 'hold_loop': {
+      const { pausedBy } = await ports.store.loop();
+      const { by } = action;
+      if (pausedBy === null)
+        await ports.store.updateLoop({ pausedBy: by }, [event('loop_paused', { by })], ports.clock.now());
+      return DONE;
+    }
+    case 'release_loop': {
+      const { pausedBy } = await ports.store.loop();
+      const resumed = event('loop_resumed', { by: `forge-loop (${action.why})` });
+      if (pausedBy === action.by)
+        await ports.store.updateLoop({ pausedBy: null }, [resumed], ports.clock.now());
+      return DONE;
     }
     case 'delete_branch':
       await forge.deleteBranch(task.branch);
@@ -146,13 +171,6 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
     default:
       throw new Error(`no way to perform ${action.kind}`);
   }
-}
-
-/** Nobody verified what is on trunk now: nothing more is built on it until a person has looked. */
-async function holdTheLoop(ports: Ports, why: string): Promise<void> {
-  const by = `forge-loop (${why})`;
-  ports.log('error', why, {});
-  await ports.store.updateLoop({ pausedBy: by }, [event('loop_paused', { by })], ports.clock.now());
 }
 
 const DONE: Outcome = { kind: 'done' };

@@ -3,7 +3,7 @@
  * for new work and wakes what may have something to do.
  */
 import { type AccountLimit, accountOf, limitOf } from '../core/account.ts';
-import { isRun, type PendingAction } from '../core/action.ts';
+import { isRun, type PendingAction, verifiesTrunk } from '../core/action.ts';
 import { hasLoopLimit, type LoopLimit } from '../core/budget.ts';
 import { deployHold } from '../core/deploy.ts';
 import { event } from '../core/event.ts';
@@ -81,12 +81,14 @@ export function createRunner(ports: Ports, version: string): Runner {
     ports,
     eligible: () =>
       [...(poll?.schedule.standings.values() ?? [])].filter((one) => one.kind === 'eligible').length,
-    paused: () =>
+    paused: (run) =>
       draining
         ? `the runner is stopping: ${draining}`
-        : pausedBy
-          ? `the loop is paused by ${pausedBy}`
-          : deployFailed,
+        : run && verifiesTrunk(run)
+          ? null
+          : pausedBy
+            ? `the loop is paused by ${pausedBy}`
+            : deployFailed,
     closing: () => closing,
     changed: () => {
       progress += 1;
@@ -384,6 +386,8 @@ export function createRunner(ports: Ports, version: string): Runner {
       !isEnded(task) &&
       task.hold !== null &&
       task.hold.until === null &&
+      // The forge ends that one.
+      task.hold.reason !== 'merge_queued' &&
       isHeld(task, clock.now()) &&
       rest?.for !== 'grant'
     );

@@ -2,6 +2,7 @@
 import { describe, expect } from 'vitest';
 import { test } from '../support/e2e/on-github.ts';
 import { LIMITS } from '../support/github/faults.ts';
+import { runMergeQueue } from '../support/github/merging.ts';
 
 const changes = (message: string) => ({
   answer: {
@@ -312,6 +313,47 @@ test('the token expires at night and issues are disabled: the agent works on, an
   await world.finished(runner);
   expect(task).toMatchObject({ turns: 1, attempt: 1 });
   expect(on.pulls().map((pull) => pull.title)).toEqual([`${title} (#${issue})`]);
+});
+
+describe('landing', () => {
+  test('somebody pushes in the very instant of the merge: the loop is held until trunk has passed the gate', async ({
+    world,
+    on,
+  }) => {
+    const issues = [await on.issue('One'), await on.issue('Two')];
+    const act = async () => {
+      world.write('sneaked-in.txt', 'x\n');
+      world.commit('Sneak in');
+      await on.ada.git(world.root, 'push', '-q', 'origin', 'main');
+    };
+    on.github.faults.add({ method: 'PUT', path: /merge$/, how: { kind: 'meanwhile', act } });
+    for (const issue of issues) await on.ready(issue);
+    await world.settle();
+    for (const issue of issues) expect(await world.task(issue)).toMatchObject({ state: 'merged' });
+    const told = (await world.events()).flatMap((one) => {
+      if (one.type === 'gate_completed' && one.data.scope === 'trunk') return [one.data.evidence.outcome];
+      return one.type === 'loop_paused' || one.type === 'loop_resumed' ? [one.type] : [];
+    });
+    expect(told).toEqual(['loop_paused', 'pass', 'loop_resumed']);
+  });
+
+  test('where the branch has a merge queue, the pull request waits in it and is merged by it', async ({
+    world,
+    on,
+  }) => {
+    const rules = { requiredChecks: [], strict: false, approvals: 0, mergeQueue: true };
+    on.github.world.protections.set('main', { via: 'ruleset', ...rules });
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    const runner = world.run('--until-idle');
+    await world.event('hold_set', ({ reason }) => reason === 'merge_queued');
+    await runMergeQueue(on.github.world);
+    await world.finished(runner);
+    expect(await world.task(issue)).toMatchObject({
+      state: 'merged',
+      why: "the forge's merge queue merged it",
+    });
+  });
 });
 
 test('two runners share a repository: each issue is worked on once', async ({ world, on }) => {

@@ -472,6 +472,8 @@ export class Play {
       case 'preserve_workspace':
         return { kind: 'preserved', path: this.task.workspace! };
       case 'comment':
+      case 'hold_loop':
+      case 'release_loop':
       case 'tell_status':
       case 'reply':
       case 'post_review':

@@ -149,6 +149,10 @@ function actionLines(action: Action): string[] {
       return [`comment #${action.issue}: ${brief(action.body)}`];
     case 'tell_status':
       return [`status of #${action.issue}`];
+    case 'hold_loop':
+      return [`hold the loop: ${action.by}`];
+    case 'release_loop':
+      return [`release the loop: ${action.why}`];
     case 'reply':
       return [`reply to ${action.to.id}: ${brief(action.body)}`];
     case 'turn': {

@@ -49,7 +49,7 @@ function doingOf(task: Task, action: Action | null): string | null {
     case 'turn':
       return turnText(action, task);
     case 'gate':
-      return action.scope === 'work' ? 'gate' : 'gate on the merged tree';
+      return { work: 'gate', candidate: 'gate on the merged tree', trunk: 'gate on trunk' }[action.scope];
     case 'prepare_workspace':
       return 'preparing its work tree';
     case 'checkpoint':

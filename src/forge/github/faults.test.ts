@@ -247,7 +247,8 @@ describe('merging', () => {
     const act = () => s.people.pushCommit('main', { 'x.txt': 'x\n' });
     s.github.faults.add({ method: 'PUT', path: /merge$/, how: { kind: 'meanwhile', act } });
     const landed = await s.forge.land(number, candidate);
-    expect(landed).toMatchObject({ kind: 'landed', untested: expect.stringContaining('another tree') });
+    const tree = s.github.world.git.resolve(`${(landed as { sha: string }).sha}^{tree}`);
+    expect(landed).toMatchObject({ kind: 'landed', untested: { tree: await tree } });
   });
 
   it('looks again when the head moved in the last moment', async () => {
@@ -282,10 +283,13 @@ describe('merging', () => {
     s.github.world.protections.set('main', { via: 'ruleset', ...rules });
     const { sha, number } = await openPull();
     const candidate = await candidateFor(sha);
-    expect((await failure(s.forge.land(number, candidate))).message).toContain('merge queue');
-    expect((await failure(s.forge.land(number, candidate))).retryAt).toBe(s.clock.at + 60_000);
+    const queued = { kind: 'queued', detail: expect.stringContaining('merge queue') };
+    expect(await s.forge.land(number, candidate)).toEqual(queued);
+    expect(await s.forge.land(number, candidate)).toEqual(queued);
+    expect(await s.forge.pull(number)).toMatchObject({ state: 'open', queued: true });
     await runMergeQueue(s.github.world);
     expect(await s.forge.land(number, candidate)).toMatchObject({ kind: 'landed' });
+    expect(await s.forge.pull(number)).toMatchObject({ state: 'merged', mergedTree: candidate.tree });
   });
 });
 

@@ -14,9 +14,6 @@ import type { Exclusively, Place } from './place.ts';
 import type { Pulls } from './pulls.ts';
 import { mergeShape, type PullRow } from './shapes.ts';
 
-/** How long to leave a pull request to GitHub's own queue before looking again. */
-const QUEUE_MS = 60_000;
-
 export type Landing = Pick<Forge, 'trunk' | 'buildCandidate' | 'land' | 'onTrunk'>;
 
 export function openLanding(place: Place, pulls: Pulls, exclusively: Exclusively): Landing {
@@ -55,10 +52,7 @@ export function openLanding(place: Place, pulls: Pulls, exclusively: Exclusively
         if (problem.status === 409 || /was modified/i.test(problem.message)) return { kind: 'trunk_moved' };
         if (/merge queue/i.test(problem.message)) {
           await pulls.enqueue(before.node_id, candidate.headSha);
-          throw new ForgeUnavailable(
-            `Pull request #${number} waits in GitHub's merge queue.`,
-            place.now() + QUEUE_MS,
-          );
+          return { kind: 'queued', detail: `pull request #${number} waits in GitHub's merge queue` };
         }
         return { kind: 'refused', detail: problem.message };
       }
@@ -75,9 +69,7 @@ export function openLanding(place: Place, pulls: Pulls, exclusively: Exclusively
     const tree = sha === null ? null : await treeIfThere(git, sha);
     if (sha === null || tree === null || !(await isAncestor(git, sha, trunk)))
       throw new ForgeUnavailable(`Pull request #${number} is merged, but its commit is not on trunk yet.`);
-    if (tree === candidate.tree) return { kind: 'landed', sha };
-    const untested = `Pull request #${number} landed as ${sha.slice(0, 12)} with another tree than the one that was tested (${candidate.tree.slice(0, 12)}): verify trunk.`;
-    return { kind: 'landed', sha, untested };
+    return tree === candidate.tree ? { kind: 'landed', sha } : { kind: 'landed', sha, untested: { tree } };
   };
 
   const whyUnfit = async (candidate: Candidate): Promise<string | null> => {

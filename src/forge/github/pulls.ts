@@ -3,6 +3,7 @@
  * said about a branch and about its pull request never disagree.
  */
 import { ForgeUnavailable } from '../../errors.ts';
+import { treeIfThere } from '../../git/objects.ts';
 import type { Forge, Pull } from '../forge.ts';
 import { Refused } from './client.ts';
 import type { Comments } from './comments.ts';
@@ -70,9 +71,18 @@ export function openPulls(
     branch: facts.headRefName,
     state: facts.state === 'OPEN' ? 'open' : facts.state === 'MERGED' ? 'merged' : 'closed',
     headSha: (await remote.head(facts.headRefName))?.sha ?? null,
-    mergedSha: facts.state === 'MERGED' ? (facts.mergeCommit?.oid ?? null) : null,
+    ...(await mergedAs(facts)),
+    queued: facts.isInMergeQueue,
     approvals: approvalsIn(facts, await self()),
   });
+
+  const mergedAs = async (facts: PullFacts): Promise<Pick<Pull, 'mergedSha' | 'mergedTree'>> => {
+    const mergedSha = facts.state === 'MERGED' ? (facts.mergeCommit?.oid ?? null) : null;
+    if (mergedSha === null) return { mergedSha, mergedTree: null };
+    const known = await treeIfThere(place.git, mergedSha);
+    if (known === null) await remote.headNow(await place.trunkBranch());
+    return { mergedSha, mergedTree: known ?? (await treeIfThere(place.git, mergedSha)) };
+  };
 
   const row = (number: number): Promise<PullRow | null> =>
     client.get('/repos/{owner}/{repo}/pulls/{pull_number}', { ...at, pull_number: number }, pullShape);
@@ -188,7 +198,9 @@ export function openPulls(
   };
 }
 
-const factsOf = (number: number): string => `{ number id state isDraft headRefName mergeCommit { oid }
+const factsOf = (
+  number: number,
+): string => `{ number id state isDraft isInMergeQueue headRefName mergeCommit { oid }
   comments(last: 100) { nodes { databaseId author { login } body createdAt } }
   reviews(last: 100) { nodes { databaseId author { login } authorCanPushToRepository state body commit { oid } submittedAt } }
   reviewThreads(last: 100) { nodes { path line comments(first: 50) { nodes {

@@ -133,6 +133,7 @@ export const pullFactsShape = z.object({
   id: z.string(),
   state: z.enum(['OPEN', 'CLOSED', 'MERGED']),
   isDraft: z.boolean(),
+  isInMergeQueue: z.boolean(),
   headRefName: z.string(),
   mergeCommit: z.object({ oid: z.string() }).nullable(),
   comments: z.object({ nodes: z.array(remark) }),
