@@ -78,4 +78,21 @@ describe('other ways to pass without doing it', () => {
     await world.settle(3);
     expect(await world.task(issue)).toMatchObject({ hold: { reason: 'protected_paths' }, verdict: null });
   });
+
+  test('a secret that a later commit takes away does not land in the history', async ({ world }) => {
+    // Put together here, so that no text of this shape is in the repository.
+    const key = ['AKIA', 'ABCDEFGHIJKLMNOP'].join('');
+    world.settings({ merge: { method: 'merge' } });
+    world.script(
+      { when: { role: 'coder', round: 1 }, steps: [{ write: { 'key.txt': key, 'done-1.txt': 'done\n' } }] },
+      { when: { role: 'coder' }, steps: [{ delete: 'key.txt' }] },
+      { when: { role: 'critic' }, steps: [APPROVE] },
+    );
+    const issue = await world.issue({});
+    await world.settle(3);
+    const { hold } = await world.task(issue);
+    expect(hold?.reason).toBe('protected_paths');
+    expect(hold?.detail).toContain('key.txt: an AWS access key, in the history at ');
+    expect(world.git('log', '--oneline', 'main', '--', 'key.txt')).toBe('');
+  });
 });
