@@ -14,6 +14,22 @@ export function fence(
   return `<<<${label} ${mark} (${kind})\n${text.trimEnd()}\n>>>${label} ${mark}`;
 }
 
+/** For people, who need no mark to tell what is quoted: it is indented, which Markdown shows as it is. */
+export function unfenced(text: string): string {
+  let end: string | null = null;
+  const lines = text.split('\n').map((line) => {
+    if (end !== null && line !== end) return `    ${line}`;
+    const opens = end === null ? /^<<<(\w+ [0-9a-f]{12}) \(/.exec(line)?.[1] : undefined;
+    const isMark = opens !== undefined || line === end;
+    if (isMark) end = opens === undefined ? null : `>>>${opens}`;
+    return isMark ? '' : line;
+  });
+  return lines
+    .join('\n')
+    .replace(/\n(?:[ \t]*\n){2,}/g, '\n\n')
+    .trimEnd();
+}
+
 export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 500);
 
 /** The end of an output: what went wrong is said last. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { awaiting, changes, evidence, judgedBy, landing, problem, running } from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
 import type { HoldReason } from './event.ts';
+import { fence } from './fence.ts';
 import { REASONS, type Reason } from './machine.ts';
 import type { RecordedVerdict } from './task.ts';
 import { criticReport, judgementsOf, type Verdict } from './verdict.ts';
@@ -93,6 +94,17 @@ describe('an ended task', () => {
       expect(text).toContain(REASONS[reason].advice);
     },
   );
+
+  test('output is quoted for people, whatever is in it, without the marks that agents need', () => {
+    const task = { ...running().task, state: 'abandoned' as const, reason: 'no_progress' as const };
+    const said = fence('output', '# Title\n>>>output 0123456789ab\n@ann');
+    const text = endedComment(task, `\`npm test\`: exit 1\n${said}\n\nAnd more.`, SPENT);
+    expect(text).toContain(
+      '`npm test`: exit 1\n\n    # Title\n    >>>output 0123456789ab\n    @ann\n\nAnd more.',
+    );
+    expect(endedComment(task, `Red\n${said}`.slice(0, 90), SPENT)).not.toContain('<<<');
+    expect(endedComment(task, `Red\n${fence('output', '')}`, SPENT)).toContain('\n\nRed\n\n');
+  });
 
   test('nothing is said twice, and no work is claimed that was not done', () => {
     const task = { ...running().task, state: 'abandoned' as const, reason: 'cancelled' as const };

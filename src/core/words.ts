@@ -4,7 +4,7 @@ import type { LoopLimit } from './budget.ts';
 import type { Facts } from './decision.ts';
 import type { Hold, HoldReason } from './event.ts';
 import { findingText } from './feedback-text.ts';
-import { oneLine } from './fence.ts';
+import { oneLine, unfenced } from './fence.ts';
 import type { Finding } from './findings.ts';
 import { type Evidence, wasRedBefore } from './gate.ts';
 import { resultText } from './gate-text.ts';
@@ -115,7 +115,7 @@ export function endedComment(task: Task, why: string, spend: Facts['spend']): st
   if (task.state === 'merged') return mergedComment(task, spend);
   const info = task.reason ? REASONS[task.reason] : null;
   const lines = [`Ended without a merge (\`${task.reason}\`): ${info?.says ?? why}.`];
-  if (why && why !== info?.says) lines.push('', why);
+  if (why && why !== info?.says) lines.push('', unfenced(why));
   if (task.reason === 'spec_rejected' && task.spec?.status === 'declined')
     lines.push('', 'Please answer:', '', ...task.spec.questions.map((question) => `- ${oneLine(question)}`));
   if (task.headSha)
