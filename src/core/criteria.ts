@@ -5,7 +5,7 @@
  * The text is a stranger's and may be long: it is read line by line, each line is looked at a bounded number of times,
  * and what goes beyond a cap is said in the list itself, where coder and critic read it.
  */
-import type { Contract } from './event.ts';
+import type { Contract, Related } from './event.ts';
 import { type Entry, entriesOf } from './issue-text.ts';
 
 export interface Criterion {
@@ -33,9 +33,14 @@ export function extractCriteria(body: string): Criterion[] {
 }
 
 /** What an issue commits a task to, at the moment its text is accepted. */
-export function contractOf(issue: { title: string; body: string; bodyHash: string }): Contract {
-  const { title, body, bodyHash } = issue;
-  return { title, body, hash: bodyHash, criteria: extractCriteria(body) };
+export function contractOf(issue: {
+  title: string;
+  body: string;
+  bodyHash: string;
+  related?: Related;
+}): Contract {
+  const { title, body, bodyHash, related } = issue;
+  return { title, body, hash: bodyHash, criteria: extractCriteria(body), ...(related ? { related } : {}) };
 }
 
 interface Statement {

@@ -3,7 +3,14 @@ import { createHash } from 'node:crypto';
 import type { AccountLimit } from './account.ts';
 import type { Action, Run } from './action.ts';
 import type { LoopLimit } from './budget.ts';
-import { type Checkpoint, event, type HoldReason, type NewEvent, type TurnStatus } from './event.ts';
+import {
+  type Checkpoint,
+  event,
+  type HoldReason,
+  type NewEvent,
+  type Related,
+  type TurnStatus,
+} from './event.ts';
 import type { Finding } from './findings.ts';
 import type { Evidence } from './gate.ts';
 import type { Reason, State } from './machine.ts';
@@ -21,6 +28,7 @@ export interface Facts {
     bodyHash: string;
     labels: readonly string[];
     readyHash: string | null;
+    related?: Related;
   } | null;
   pull: {
     state: 'open' | 'closed' | 'merged';

@@ -67,6 +67,14 @@ export interface Contract {
   hash: string;
   /** What the text lists as checkable, extracted when it was accepted. */
   criteria: Criterion[];
+  /** Absent where the forge knows of none. */
+  related?: Related;
+}
+
+/** Issues around an issue, as they were when its text was accepted: context, and no part of what was agreed. */
+export interface Related {
+  parent: { number: number; title: string } | null;
+  children: { number: number; title: string; state: 'open' | 'closed' }[];
 }
 
 export interface Checkpoint {

@@ -4,7 +4,7 @@
  */
 import type { Criterion } from './criteria.ts';
 import { fitting } from './delivery.ts';
-import type { PromptKind } from './event.ts';
+import type { Contract, PromptKind } from './event.ts';
 import { feedbackText, findingText, remarksText } from './feedback-text.ts';
 import { fence, oneLine } from './fence.ts';
 import type { Finding } from './findings.ts';
@@ -123,11 +123,27 @@ export function promptContext(
 
 /** The issue, and beside it what it was expanded into: any template that shows the one shows the other. */
 function contractText({ contract, spec }: Task): string {
-  const issue = fence('issue', contract.body);
+  const issue = [fence('issue', contract.body), relatedText(contract)].filter(Boolean).join('\n\n');
   if (spec?.status !== 'adopted') return issue;
   const specification = fence('specification', specificationText(spec.specification));
   return `${issue}\n\nIt was expanded into this specification. Where the two disagree, the issue holds.\n\n${specification}`;
 }
+
+/** Whoever works on a part should know the whole, and what of it others do. */
+function relatedText({ related }: Contract): string {
+  if (!related) return '';
+  const { parent, children } = related;
+  const lines = [
+    ...(parent ? [`part of #${parent.number}: ${oneLine(parent.title)}`] : []),
+    ...children
+      .slice(0, MOST_RELATED)
+      .map(({ number, title, state }) => `has the part #${number} (${state}): ${oneLine(title)}`),
+  ];
+  if (lines.length === 0) return '';
+  return `Issues around it, so that you know what is done elsewhere; they are not part of the contract.\n\n${fence('related', lines.join('\n'))}`;
+}
+
+const MOST_RELATED = 50;
 
 function doubtText({ contract }: Task): string {
   const { problem } = readiness(contract.title, contract.body);

@@ -59,6 +59,18 @@ describe('the issue body', () => {
     },
   );
 
+  test('has the issues around it beside it, fenced, one line each', () => {
+    const play = revising();
+    const related = {
+      parent: { number: 3, title: 'The\nwhole' },
+      children: [{ number: 9, title: 'A part', state: 'closed' as const }],
+    };
+    play.task = { ...play.task, contract: { ...play.task.contract, related } };
+    for (const kind of KINDS)
+      expect(rendered(kind, play).includes('>>>related '), kind).toBe(WITH_BODY.includes(kind));
+    expect(rendered('task', play)).toContain('\npart of #3: The whole\nhas the part #9 (closed): A part\n');
+  });
+
   test('has the adopted specification beside it, fenced, wherever it is shown, and not a proposed one', () => {
     const play = revising();
     const spec = { status: 'adopted' as const, specification: specReport.parse(EXPAND), by: null };

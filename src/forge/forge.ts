@@ -5,7 +5,7 @@
  * A forge that can't answer throws ForgeUnavailable; it never invents an answer.
  */
 import type { Change } from '../core/change.ts';
-import type { Candidate, Checkpoint } from '../core/event.ts';
+import type { Candidate, Checkpoint, Related } from '../core/event.ts';
 import type { PullFeedback, Remark, RemarkRef } from '../core/remark.ts';
 
 export interface Issue {
@@ -24,6 +24,8 @@ export interface Issue {
   readyAt: number | null;
   /** Why being made ready does not count: who did it may not start work. */
   readyProblem?: string;
+  /** Issues it is a part of, or that are parts of it; absent where nobody knows. */
+  related?: Related;
   createdAt: number;
   updatedAt: number;
 }

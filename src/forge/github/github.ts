@@ -62,6 +62,8 @@ export interface GitHubOptions {
   trusted(): Role;
   /** Open pull requests as drafts until the critic approves. */
   drafts: boolean;
+  /** The field of a project that says how urgent an issue is. */
+  priorityField: string | null;
   requestsPerHour: number;
   paced: boolean;
   freshMs: number;
@@ -96,7 +98,11 @@ export function githubForge(options: GitHubOptions): GitHubForge {
   };
 
   const roles = openRoles(place);
-  const issues = openIssues(place, labels, openReadiness(place, labels, roles, options.trusted));
+  const issues = openIssues(
+    place,
+    labels,
+    openReadiness(place, labels, roles, options.trusted, options.priorityField),
+  );
   const comments = openComments(place);
   const pulls = openPulls(place, issues, comments, options.drafts);
   const statuses = openStatuses(place);

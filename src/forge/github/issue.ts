@@ -1,10 +1,16 @@
 /** One issue as the loop sees it: its text in one form, its priority and its blockers from what people wrote. */
 import { createHash } from 'node:crypto';
+import type { Related } from '../../core/event.ts';
 import type { Issue } from '../forge.ts';
 import type { Ready } from './readiness.ts';
 import type { IssueRow } from './shapes.ts';
 
-export function issueFrom(row: IssueRow, ready: Ready | null, blockers: readonly number[]): Issue {
+export function issueFrom(
+  row: IssueRow,
+  ready: Ready | null,
+  blockers: readonly number[],
+  related: Related | null = null,
+): Issue {
   const body = textOf(row.body ?? '');
   return {
     number: row.number,
@@ -13,13 +19,14 @@ export function issueFrom(row: IssueRow, ready: Ready | null, blockers: readonly
     bodyHash: hashOf(body),
     state: row.state,
     labels: row.labels,
-    priority: priorityIn(row.labels),
+    priority: priorityIn(row.labels) ?? priorityNamed(ready?.priority ?? null),
     blockedBy: [...new Set([...blockers, ...blockersIn(body)])].filter((number) => number !== row.number),
     readyHash: ready?.hash ?? null,
     readyAt: ready?.at ?? null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     ...(ready?.problem ? { readyProblem: ready.problem } : {}),
+    ...(related ? { related } : {}),
   };
 }
 
@@ -48,6 +55,12 @@ export function priorityIn(labels: readonly string[]): number | null {
     return word !== undefined && word in WORDS ? [WORDS[word]!] : [];
   });
   return found.length > 0 ? Math.min(...found) : null;
+}
+
+/** As a field of a project names it: `P1`, `High`, `🔥 Urgent`. */
+export function priorityNamed(name: string | null): number | null {
+  const plain = (name ?? '').replace(/[^\w ]/g, '').trim();
+  return priorityIn([plain, `priority: ${plain}`]);
 }
 
 /** "Blocked by #3", "Depends on #4, #5 and #6", outside quoted code. */

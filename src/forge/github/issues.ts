@@ -9,7 +9,7 @@ import { Refused } from './client.ts';
 import { issueFrom, textOf } from './issue.ts';
 import type { Place } from './place.ts';
 import type { Readiness } from './readiness.ts';
-import { type IssueRow, issueShape, labelsShape, nothing, numberShape } from './shapes.ts';
+import { type IssueRow, issueShape, labelsShape, nothing, numberShape, relativeShape } from './shapes.ts';
 
 export interface Issues {
   /** Every open issue; unchanged ones are the very same objects as before. */
@@ -59,7 +59,8 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
     const ours = changed.filter((row) => isOurs(row.labels));
     const [known, blockers] = [await readiness.of(ours), await blockersOf(ours)];
     for (const row of changed) {
-      const issue = issueFrom(row, known.get(row.number) ?? null, blockers.get(row.number) ?? []);
+      const related = ours.includes(row) ? await relatedOf(row) : null;
+      const issue = issueFrom(row, known.get(row.number) ?? null, blockers.get(row.number) ?? [], related);
       made.set(row.number, { row: JSON.stringify(row), issue });
     }
     return fresh.map((row) => made.get(row.number)!.issue);
@@ -80,6 +81,19 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
       );
     }
     return found;
+  };
+
+  /** Null for an issue that stands alone, as most do; those cost nothing. */
+  const relatedOf = async ({ number, sub_issues_summary: parts, parent_issue_url: url }: IssueRow) => {
+    const up = new RegExp(`/repos/${at.owner}/${at.repo}/issues/(\\d+)$`, 'i').exec(url ?? '')?.[1];
+    if (!parts?.total && up === undefined) return null;
+    const one = '/repos/{owner}/{repo}/issues/{issue_number}';
+    const parent =
+      up === undefined ? null : await client.get(one, { ...at, issue_number: Number(up) }, relativeShape);
+    const listed = parts?.total
+      ? await client.list(`${one}/sub_issues`, { ...at, issue_number: number }, relativeShape)
+      : [];
+    return { parent: parent && { number: parent.number, title: parent.title }, children: [...listed] };
   };
 
   /** The list leaves them out for issues that nobody made ready. */

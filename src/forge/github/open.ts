@@ -36,6 +36,7 @@ export async function openGitHub(options: {
     token: token.read,
     now: () => Date.now(),
     drafts: given.drafts === 'true',
+    priorityField: given.priority_field ?? null,
     requestsPerHour: given.requests_per_hour,
     paced: given.paced === 'true',
     freshMs: FRESH_MS,
@@ -52,6 +53,7 @@ const providerShape = z.strictObject({
   api_url: z.url().optional(),
   token: z.string().optional(),
   drafts: onOff.default('true'),
+  priority_field: z.string().trim().min(1).optional(),
   requests_per_hour: z.coerce.number().int().min(10).default(2500),
   paced: onOff.default('true'),
 });

@@ -19,6 +19,8 @@ export interface Ready {
   hash: string;
   /** Why it does not count; null when it does. */
   problem: string | null;
+  /** As a project says it, where one is asked. */
+  priority: string | null;
 }
 
 export interface Readiness {
@@ -31,7 +33,14 @@ export interface Readiness {
 
 const EDITED_SINCE = 'edited since it was made ready';
 
-export function openReadiness(place: Place, labels: Labels, roles: Roles, trusted: () => Role): Readiness {
+export function openReadiness(
+  place: Place,
+  labels: Labels,
+  roles: Roles,
+  trusted: () => Role,
+  /** The field of a project that says how urgent an issue is; null where labels alone do. */
+  priorityField: string | null,
+): Readiness {
   const { client, at, now } = place;
   const pins = new Map<number, { at: number; hash: string }>();
   const lookedAt = new Map<number, { at: number; changed: number }>();
@@ -58,6 +67,7 @@ export function openReadiness(place: Place, labels: Labels, roles: Roles, truste
       at: last.createdAt,
       hash: pins.get(row.number)!.hash,
       problem: await problemOf(last.actor?.login ?? null),
+      priority: history.projectItems?.nodes.map((item) => item?.fieldValueByName?.name).find(Boolean) ?? null,
     };
   };
 
@@ -74,8 +84,8 @@ export function openReadiness(place: Place, labels: Labels, roles: Roles, truste
       for (let from = 0; from < rows.length; from += BATCH) {
         const batch = rows.slice(from, from + BATCH);
         const asked = await client.graphql(
-          historyQuery(batch),
-          { owner: at.owner, name: at.repo },
+          historyQuery(batch, priorityField !== null),
+          { owner: at.owner, name: at.repo, ...(priorityField === null ? {} : { field: priorityField }) },
           repositoryOf(historyShape),
         );
         for (const row of batch) {
@@ -92,9 +102,12 @@ export function openReadiness(place: Place, labels: Labels, roles: Roles, truste
 
 const BATCH = 50;
 
-function historyQuery(rows: readonly IssueRow[]): string {
+function historyQuery(rows: readonly IssueRow[], asksProject: boolean): string {
   const fields = rows.map((row) => `i${row.number}: issue(number: ${row.number}) { ...history }`);
-  return `query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }
-fragment history on Issue { number lastEditedAt timelineItems(last: 100, itemTypes: [LABELED_EVENT]) { nodes {
+  const project = `projectItems(first: 10) { nodes { fieldValueByName(name: $field) {
+  ... on ProjectV2ItemFieldSingleSelectValue { name } } } }`;
+  const given = `$owner: String!, $name: String!${asksProject ? ', $field: String!' : ''}`;
+  return `query(${given}) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }
+fragment history on Issue { number lastEditedAt ${asksProject ? project : ''} timelineItems(last: 100, itemTypes: [LABELED_EVENT]) { nodes {
   ... on LabeledEvent { createdAt actor { login } label { name } } } } }`;
 }

@@ -23,12 +23,20 @@ export const issueShape = z.object({
   updated_at: time,
   pull_request: z.unknown().optional(),
   issue_dependencies_summary: z.object({ total_blocked_by: z.int().default(0) }).nullish(),
+  sub_issues_summary: z.object({ total: z.int().default(0) }).nullish(),
+  parent_issue_url: z.string().nullish(),
 });
 export type IssueRow = z.output<typeof issueShape>;
 
 export const labelShape = z.object({ name: z.string() });
 
 export const numberShape = z.object({ number: z.int() });
+
+export const relativeShape = z.object({
+  number: z.int(),
+  title: z.string(),
+  state: z.enum(['open', 'closed']),
+});
 
 export const commentShape = z.object({
   id: z.int(),
@@ -119,6 +127,14 @@ const actor = z.object({ login: z.string() }).nullable();
 export const historyShape = z.object({
   number: z.int(),
   lastEditedAt: time.nullable(),
+  /** Asked for only where a field of a project gives the priority. */
+  projectItems: z
+    .object({
+      nodes: z.array(
+        z.object({ fieldValueByName: z.object({ name: z.string().optional() }).nullable() }).nullable(),
+      ),
+    })
+    .optional(),
   timelineItems: z.object({
     nodes: z.array(z.object({ createdAt: time, actor, label: z.object({ name: z.string() }) })),
   }),

@@ -158,6 +158,47 @@ describe('the time of a comment', () => {
   });
 });
 
+describe('what surrounds an issue', () => {
+  it('knows the issue it is a part of, and its own parts', async () => {
+    const [whole, one, two] = [
+      await s.people.createIssue({ title: 'Whole', body: 'B' }),
+      await s.people.createIssue({ title: 'One', body: 'B' }),
+      await s.people.createIssue({ title: 'Two', body: 'B' }),
+    ];
+    for (const part of [one, two]) {
+      const { id } = await s.ada.get(`/issues/${part}`);
+      await s.ada.post(`/issues/${whole}/sub_issues`, { sub_issue_id: id });
+    }
+    await s.people.closeIssue(two);
+    await s.people.makeReady(whole);
+    await s.people.makeReady(one);
+    expect((await s.forge.issue(one))?.related).toEqual({
+      parent: { number: whole, title: 'Whole' },
+      children: [],
+    });
+    expect((await s.forge.issue(whole))?.related).toEqual({
+      parent: null,
+      children: [
+        { number: one, title: 'One', state: 'open' },
+        { number: two, title: 'Two', state: 'closed' },
+      ],
+    });
+  });
+
+  test.each([
+    ['a label before the project', ['P3'], { Priority: 'Urgent' }, 3],
+    ['the field that was named', [], { Priority: '🔥 Urgent', Size: 'P4' }, 1],
+    ['a field without a rank', [], { Priority: 'Someday' }, null],
+    ['no project', [], {}, null],
+  ])('its priority: %s', async (_what, labels, projectFields, expected) => {
+    const forge = await s.open({ priorityField: 'Priority' });
+    const number = await s.people.createIssue({ title: 'T', body: 'B', labels });
+    Object.assign(s.github.world.issues.get(number)!, { projectFields });
+    await s.people.makeReady(number);
+    expect((await forge.issue(number))?.priority).toBe(expected);
+  });
+});
+
 describe('the token', () => {
   it('is in no file of the repository and in nothing that is thrown', async () => {
     const { branch, sha } = await branchOf({ 'a.txt': 'a\n' });

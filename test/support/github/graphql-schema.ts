@@ -91,6 +91,19 @@ function issueNode(world: World, issue: IssueRow): Node {
         return blocker ? [issueNode(world, blocker)] : [];
       }),
     ),
+    projectItems: page(
+      Object.keys(issue.projectFields).length === 0
+        ? []
+        : [
+            {
+              __typename: 'ProjectV2Item',
+              fieldValueByName: ({ name }: { name: string }) =>
+                name in issue.projectFields
+                  ? { __typename: 'ProjectV2ItemFieldSingleSelectValue', name: issue.projectFields[name] }
+                  : null,
+            },
+          ],
+    ),
     parent: () => {
       const parent = issue.parent === null ? null : world.issues.get(issue.parent);
       return parent ? issueNode(world, parent) : null;

@@ -3,7 +3,7 @@ import { type Answer, created, gone, invalid, list, notFound, ok, Refusal } from
 import { closeIssue } from './merging.ts';
 import { ensureLabel } from './repository-routes.ts';
 import { type Call, type Route, route, strings, text } from './router.ts';
-import { commentJson, iso, issueJson, labelsJson, userJson } from './shapes.ts';
+import { commentJson, iso, issueJson, labelsJson, partsOf, userJson } from './shapes.ts';
 import { atLeast, type IssueRow, note, permissionOf, type World } from './world.ts';
 
 export const LONGEST_TEXT = 65_536;
@@ -104,6 +104,22 @@ export const issueRoutes: Route[] = [
       issueIn(call).blockedBy.map((number) => issueJson(call.world, call.world.issues.get(number)!)),
     ),
   ),
+  route('GET', '/issues/:number/sub_issues', 'read', 'issues=read', (call) =>
+    list(
+      call.url,
+      partsOf(call.world, issueIn(call)).map((part) => issueJson(call.world, part)),
+    ),
+  ),
+  route('POST', '/issues/:number/sub_issues', 'triage', 'issues=write', (call) => {
+    const part = [...call.world.issues.values()].find(
+      (one) => one.number + 100_000 === call.body.sub_issue_id,
+    );
+    if (!part) throw notFound();
+    const whole = issueIn(call);
+    part.parent = whole.number;
+    for (const one of [part, whole]) one.updatedAt = call.world.now();
+    return created(issueJson(call.world, whole));
+  }),
   route('POST', '/issues/:number/dependencies/blocked_by', 'triage', 'issues=write', (call) => {
     const blocker = [...call.world.issues.values()].find(
       (one) => one.number + 100_000 === call.body.issue_id,
@@ -140,6 +156,7 @@ export function openIssue(world: World, user: string, title: string, body: strin
     timeline: [],
     blockedBy: [],
     parent: null,
+    projectFields: {},
     createdAt: world.now(),
     updatedAt: world.now(),
     closedAt: null,

@@ -62,6 +62,7 @@ export async function githubScratch(options: Partial<GitHubOptions> = {}): Promi
       trunk: null,
       trusted: () => 'write',
       drafts: false,
+      priorityField: null,
       requestsPerHour: 5000,
       paced: false,
       freshMs: 0,

@@ -43,6 +43,9 @@ export function labelsJson(world: World, names: readonly string[]) {
   });
 }
 
+export const partsOf = (world: World, { number }: IssueRow): IssueRow[] =>
+  [...world.issues.values()].filter((one) => one.parent === number);
+
 export function issueJson(world: World, issue: IssueRow) {
   const { blockedBy } = issue;
   const open = blockedBy.filter((number) => world.issues.get(number)?.state === 'open').length;
@@ -63,6 +66,8 @@ export function issueJson(world: World, issue: IssueRow) {
     closed_at: isoOrNull(issue.closedAt),
     locked: false,
     issue_dependencies_summary: { blocked_by: open, total_blocked_by: blockedBy.length },
+    sub_issues_summary: { total: partsOf(world, issue).length },
+    parent_issue_url: issue.parent === null ? null : `/repos/${fullName(world)}/issues/${issue.parent}`,
     ...(issue.pull
       ? {
           draft: issue.pull.draft,

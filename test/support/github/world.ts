@@ -54,6 +54,8 @@ export interface IssueRow {
   timeline: TimelineEvent[];
   blockedBy: number[];
   parent: number | null;
+  /** What a project says about it, by the name of the field. */
+  projectFields: Record<string, string>;
   createdAt: number;
   updatedAt: number;
   closedAt: number | null;
