@@ -7,19 +7,10 @@ import { UserError } from '../src/errors.ts';
 import type { Ports } from '../src/loop/ports.ts';
 import { seeded } from './simulation/random.ts';
 import { startRunner } from './simulation/runner.ts';
-import { somePolicy } from './simulation/story.ts';
+import { NO_FAULTS, somePolicy } from './simulation/story.ts';
 import { createTimeline } from './simulation/time.ts';
 import { addIssue, createWorld, type World } from './simulation/world.ts';
 
-const NO_FAULTS = {
-  crashAtCall: null,
-  crashChance: 0,
-  failChance: 0,
-  loseAnswerChance: 0,
-  couldNotRun: 0,
-  flaky: 0,
-  deployFails: 0,
-};
 const WILLING = {
   good: 1,
   idle: 0,

@@ -4,15 +4,13 @@
  */
 import type { PendingAction } from '../core/action.ts';
 import type { Decision } from '../core/decision.ts';
-import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { record } from '../core/record.ts';
-import { backoffMs } from '../core/schedule.ts';
 import { withStatus } from '../core/status.ts';
 import type { StoredTask } from '../core/task.ts';
-import { ForgeUnavailable } from '../errors.ts';
 import type { Commit, Lease } from '../store/store.ts';
 import type { Ports } from './ports.ts';
+import { putOff } from './put-off.ts';
 
 export interface Outbox {
   /** The first action that was not performed yet. */
@@ -54,7 +52,7 @@ export function createOutbox(ports: Ports, id: string): Outbox {
       }),
     ended,
     drop: (lease, { version }) => commit(lease, version, { events: [], dropActions: 'all' }),
-    putOff,
+    putOff: (lease, action, problem) => putOff(ports, lease, action, problem),
     settle,
     forget: () => {
       performed = [];
@@ -95,20 +93,5 @@ export function createOutbox(ports: Ports, id: string): Outbox {
     const finishActions = [...performed, ...finished];
     await store.commit({ lease, taskId: id, expectedVersion, at: clock.now(), finishActions, ...what });
     performed = [];
-  }
-
-  async function putOff(
-    lease: Lease,
-    { id: action, action: { kind }, attempts }: PendingAction,
-    problem: unknown,
-  ): Promise<void> {
-    const attempt = attempts + 1;
-    const now = clock.now();
-    const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
-    const notBefore = Math.max(asked ?? 0, now + backoffMs(attempt, ports.random()));
-    const text = problem instanceof Error ? problem.message : String(problem);
-    ports.log('warn', `${kind} failed: ${text}`, { task: id, attempt });
-    const failed = event('effect_failed', { action: kind, problem: text, attempt });
-    await store.deferAction(lease, action, notBefore, [failed], now);
   }
 }

@@ -3,11 +3,11 @@
  * for new work and wakes what may have something to do.
  */
 import { type AccountLimit, accountOf, limitOf } from '../core/account.ts';
-import { isRun, type PendingAction, verifiesTrunk } from '../core/action.ts';
+import { isRun, verifiesTrunk } from '../core/action.ts';
 import { hasLoopLimit, type LoopLimit } from '../core/budget.ts';
 import { deployHold } from '../core/deploy.ts';
 import { event } from '../core/event.ts';
-import { backoffMs, isHeld } from '../core/schedule.ts';
+import { isHeld } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { DEPLOY_ADVICE, holdText, loopLimitText } from '../core/words.ts';
 import { ForgeUnavailable, LeaseLost, UserError } from '../errors.ts';
@@ -19,6 +19,7 @@ import { createIntake, type Poll } from './intake.ts';
 import { readLoopLimit } from './loop-limit.ts';
 import { performForge } from './perform.ts';
 import type { Ports } from './ports.ts';
+import { putOff } from './put-off.ts';
 import { createWorker, type Driver, type Worker } from './worker.ts';
 
 export type RunMode = 'forever' | 'until_idle' | 'once';
@@ -225,25 +226,11 @@ export function createRunner(ports: Ports, version: string): Runner {
       try {
         await performForge(ports, pending.action);
       } catch (problem) {
-        await putOff(lease, pending, problem);
+        await putOff(ports, lease, pending, problem);
         continue;
       }
       await store.record({ lease, events: [], at: clock.now(), finishAction: pending.id });
     }
-  }
-
-  async function putOff(
-    lease: Lease,
-    { id, action, attempts }: PendingAction,
-    problem: unknown,
-  ): Promise<void> {
-    const attempt = attempts + 1;
-    const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
-    const notBefore = Math.max(asked ?? 0, clock.now() + backoffMs(attempt, ports.random()));
-    const text = problem instanceof Error ? problem.message : String(problem);
-    ports.log('warn', `${action.kind} failed: ${text}`, { attempt });
-    const failed = event('effect_failed', { action: action.kind, problem: text, attempt });
-    await store.deferAction(lease, id, notBefore, [failed], clock.now());
   }
 
   async function noteSettings(checked: 'reloaded' | 'broken'): Promise<void> {

@@ -1,6 +1,7 @@
 /** One seed, one story: issues, agents of some temper, people who meddle, runners that die, and then peace. */
 import { deployHold } from '../../src/core/deploy.ts';
 import type { Policy } from '../../src/core/policy.ts';
+import { LABELS } from '../support/labels.ts';
 import type { Temper } from './agent.ts';
 import { startCi } from './ci.ts';
 import { checkInvariants, watchStore } from './invariants.ts';
@@ -25,7 +26,7 @@ export interface StoryResult {
   world: World;
 }
 
-const NO_FAULTS: Faults = {
+export const NO_FAULTS: Faults = {
   crashAtCall: null,
   crashChance: 0,
   failChance: 0,
@@ -147,15 +148,7 @@ export function somePolicy(random: Random): Policy {
   };
   return {
     requiredLabels: [],
-    labels: {
-      ready: 'loop:ready',
-      running: 'loop:running',
-      needsReview: 'loop:needs-review',
-      needsSpec: 'loop:needs-spec',
-      blocked: 'loop:blocked',
-      abandon: 'loop:abandon',
-      merged: 'loop:merged',
-    },
+    labels: LABELS,
     pollIntervalMs: 60_000,
     wokenPollIntervalMs: 300_000,
     maxConcurrent: 1 + random.int(3),

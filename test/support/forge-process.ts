@@ -7,20 +7,12 @@
 import { once } from 'node:events';
 import { localForge } from '../../src/forge/local/local.ts';
 import { type Git, openGit } from '../../src/git/git.ts';
+import { LABELS } from './labels.ts';
 
 const [verb, root, ...rest] = process.argv.slice(2) as [string, string, ...string[]];
-const labels = {
-  ready: 'loop:ready',
-  running: 'loop:running',
-  needsReview: 'loop:needs-review',
-  needsSpec: 'loop:needs-spec',
-  blocked: 'loop:blocked',
-  abandon: 'loop:abandon',
-  merged: 'loop:merged',
-};
 
 if (verb === 'write') {
-  const forge = await localForge({ git: await openGit(root), root, now: Date.now, labels });
+  const forge = await localForge({ git: await openGit(root), root, now: Date.now, labels: LABELS });
   const [issue, count] = rest.map(Number) as [number, number];
   process.stdout.write('ready\n');
   await once(process.stdin, 'data');
@@ -34,7 +26,7 @@ if (verb === 'write') {
 } else {
   const [pull, candidate, when, ...args] = rest as [string, string, string, ...string[]];
   const git = await dyingGit(root, when, args.join(' '));
-  const forge = await localForge({ git, root, now: Date.now, labels });
+  const forge = await localForge({ git, root, now: Date.now, labels: LABELS });
   await forge.land(Number(pull), JSON.parse(candidate));
 }
 

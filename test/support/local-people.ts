@@ -11,20 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Labels } from '../../src/core/policy.ts';
 import type { ForgeUnderTest, People } from '../../src/forge/contract.ts';
 import { type LocalForge, localForge } from '../../src/forge/local/local.ts';
 import { openGit } from '../../src/git/git.ts';
-
-export const LABELS: Labels = {
-  ready: 'loop:ready',
-  running: 'loop:running',
-  needsReview: 'loop:needs-review',
-  needsSpec: 'loop:needs-spec',
-  blocked: 'loop:blocked',
-  abandon: 'loop:abandon',
-  merged: 'loop:merged',
-};
+import { LABELS } from './labels.ts';
 
 export interface Scratch extends ForgeUnderTest {
   forge: LocalForge;

@@ -1,5 +1,6 @@
 /** A policy as the defaults of WORKFLOW.md give it, with whatever a test wants otherwise. */
 import { type AgentPolicy, type Policy, ROLES, type Role } from '../../src/core/policy.ts';
+import { LABELS } from './labels.ts';
 
 const AGENT: AgentPolicy = {
   kind: 'scripted',
@@ -12,15 +13,7 @@ const AGENT: AgentPolicy = {
 
 const POLICY: Policy = {
   requiredLabels: [],
-  labels: {
-    ready: 'loop:ready',
-    running: 'loop:running',
-    needsReview: 'loop:needs-review',
-    needsSpec: 'loop:needs-spec',
-    blocked: 'loop:blocked',
-    abandon: 'loop:abandon',
-    merged: 'loop:merged',
-  },
+  labels: LABELS,
   pollIntervalMs: 60_000,
   wokenPollIntervalMs: 300_000,
   maxConcurrent: 3,

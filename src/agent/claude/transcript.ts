@@ -2,11 +2,10 @@
  * Claude's own record of a session, under its configuration directory: one file for the conversation, one for each
  * subagent, a JSON object per line. It tells whether there is anything to resume, and what each message used.
  */
-import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { SessionProbe, Usage } from '../agent.ts';
+import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
 import { SYNTHETIC, usageOf } from './account.ts';
 import { assistantMessage } from './message.ts';
 
@@ -39,7 +38,7 @@ export async function transcriptUsage(sessionDir: string): Promise<TranscriptUsa
   for (const path of await transcriptsOf(sessionDir)) {
     for await (const line of linesOf(path)) {
       if (!line.includes('"type":"assistant"')) continue;
-      const { data } = assistantMessage.safeParse(parsed(line));
+      const { data } = assistantMessage.safeParse(parsedLine(line));
       if (!data || data.message.model === SYNTHETIC || data.message.usage === undefined) continue;
       const { id, model, usage } = data.message;
       found.set(id, { id, model, usage: usageOf(usage) });
@@ -48,23 +47,5 @@ export async function transcriptUsage(sessionDir: string): Promise<TranscriptUsa
   return [...found.values()];
 }
 
-async function transcriptsOf(sessionDir: string): Promise<string[]> {
-  const projects = join(configDir(sessionDir), 'projects');
-  const names = await readdir(projects, { recursive: true }).catch(() => []);
-  return names
-    .filter((name) => name.endsWith('.jsonl'))
-    .sort()
-    .map((name) => join(projects, name));
-}
-
-const linesOf = (path: string) =>
-  createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
-
-/** Half a line was left by a kill. */
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
-}
+const transcriptsOf = (sessionDir: string): Promise<string[]> =>
+  recordsBelow(join(configDir(sessionDir), 'projects'));

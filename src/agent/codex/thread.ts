@@ -2,12 +2,11 @@
  * The thread that is our session. Codex chooses its id, which we write down before the first token is spent; its own
  * record of it is a file under CODEX_HOME, a JSON object per line.
  */
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { SessionProbe } from '../agent.ts';
+import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
 import { type TokenTotal, tokenTotal } from './account.ts';
 
 export const codexHome = (sessionDir: string): string => join(sessionDir, 'codex');
@@ -62,7 +61,7 @@ export async function recordedTotals(sessionDir: string): Promise<{ thread: stri
     if (!thread) continue;
     for await (const line of linesOf(path)) {
       if (!line.includes('"token_count"')) continue;
-      const { data } = tokenCount.safeParse(parsed(line));
+      const { data } = tokenCount.safeParse(parsedLine(line));
       const used = data?.payload.info.total_token_usage;
       if (!used) continue;
       const total = tokenTotal.parse({
@@ -78,23 +77,5 @@ export async function recordedTotals(sessionDir: string): Promise<{ thread: stri
   return found;
 }
 
-async function recordsOf(sessionDir: string): Promise<string[]> {
-  const folder = join(codexHome(sessionDir), 'sessions');
-  const names = await readdir(folder, { recursive: true }).catch(() => []);
-  return names
-    .filter((name) => name.endsWith('.jsonl'))
-    .sort()
-    .map((name) => join(folder, name));
-}
-
-const linesOf = (path: string) =>
-  createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
-
-/** Half a line was left by a kill. */
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
-}
+const recordsOf = (sessionDir: string): Promise<string[]> =>
+  recordsBelow(join(codexHome(sessionDir), 'sessions'));

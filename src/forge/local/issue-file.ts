@@ -4,19 +4,12 @@ import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { hasLabel } from '../../core/schedule.ts';
 import type { Issue } from '../forge.ts';
-import { BadMarkdown, lineOfKey, readMarkdown } from './markdown.ts';
+import { BadMarkdown, lineOfKey, readFront } from './markdown.ts';
 
 /** `readyLabel` is needed because a label added by hand after the last request was taken is a new, unrecorded request. */
 export function parseIssue(name: string, text: string, stat: Stats, readyLabel: string): Issue {
   if (text.trim() === '') throw new BadMarkdown(1, 'the file is empty');
-  const { values, body } = readMarkdown(text);
-  const read = frontMatter.safeParse(values);
-  if (!read.success) {
-    const issue = read.error.issues[0]!;
-    const key = String(issue.path[0] ?? '');
-    throw new BadMarkdown(lineOfKey(text, key), `${key}: ${issue.message}`);
-  }
-  const front = read.data;
+  const { front, body } = readFront(frontMatter, text);
   const number = front.number ?? numberInName(name);
   if (number === null) {
     throw new BadMarkdown(

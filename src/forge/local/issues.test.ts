@@ -4,7 +4,8 @@ import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/support/compiled.ts';
-import { LABELS, type Scratch, scratch } from '../../../test/support/local-people.ts';
+import { LABELS } from '../../../test/support/labels.ts';
+import { type Scratch, scratch } from '../../../test/support/local-people.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { openGit } from '../../git/git.ts';
 import { ensureExcluded } from './exclude.ts';

@@ -13,7 +13,8 @@ import {
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/support/compiled.ts';
-import { LABELS, type Scratch, scratch } from '../../../test/support/local-people.ts';
+import { LABELS } from '../../../test/support/labels.ts';
+import { type Scratch, scratch } from '../../../test/support/local-people.ts';
 import type { Candidate } from '../../core/event.ts';
 import { openGit } from '../../git/git.ts';
 import { localForge } from './local.ts';

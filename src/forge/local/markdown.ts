@@ -14,6 +14,7 @@ import {
   YAMLMap,
   YAMLParseError,
 } from 'yaml';
+import type { z } from 'zod';
 
 export interface Markdown {
   values: Record<string, unknown>;
@@ -63,6 +64,16 @@ function parsed(front: string): unknown {
     recent.set(front, values);
   }
   return structuredClone(recent.get(front));
+}
+
+/** The front matter as its schema reads it; what does not fit is named with its line. */
+export function readFront<T>(schema: z.ZodType<T>, text: string): { front: T; body: string } {
+  const { values, body } = readMarkdown(text);
+  const read = schema.safeParse(values);
+  if (read.success) return { front: read.data, body };
+  const issue = read.error.issues[0]!;
+  const key = String(issue.path[0] ?? '');
+  throw new BadMarkdown(lineOfKey(text, key), `${key}: ${issue.message}`);
 }
 
 /** The file's line on which a key of the front matter stands. */

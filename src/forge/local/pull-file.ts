@@ -1,7 +1,7 @@
 /** One pull request as a Markdown file: a few facts in front, then title, text, reviews and comments for people. */
 import { z } from 'zod';
 import { type Comment, readComments } from './comments.ts';
-import { BadMarkdown, lineOfKey, readMarkdown } from './markdown.ts';
+import { BadMarkdown, lineOfKey, readFront } from './markdown.ts';
 
 export interface PullFile {
   number: number;
@@ -21,14 +21,10 @@ export interface PullFile {
 }
 
 export function parsePull(name: string, text: string): PullFile {
-  const { values, body } = readMarkdown(text);
-  const read = frontMatter.safeParse(values);
-  if (!read.success) {
-    const issue = read.error.issues[0]!;
-    const key = String(issue.path[0] ?? '');
-    throw new BadMarkdown(lineOfKey(text, key), `${key}: ${issue.message}`);
-  }
-  const { number, approvals, ...front } = read.data;
+  const {
+    front: { number, approvals, ...front },
+    body,
+  } = readFront(frontMatter, text);
   if (pullFileName(number) !== name) {
     throw new BadMarkdown(lineOfKey(text, 'number'), `number: the name of the file says otherwise`);
   }

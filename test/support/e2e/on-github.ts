@@ -4,7 +4,7 @@ import { type Person, person } from '../github/client.ts';
 import { ensureLabel } from '../github/repository-routes.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
 import type { IssueRow } from '../github/world.ts';
-import { LABELS } from '../local-people.ts';
+import { LABELS } from '../labels.ts';
 import { type Json, test as plainTest, type World } from './world.ts';
 
 export interface OnGitHub {

@@ -7,7 +7,7 @@ import type { ForgeUnderTest, People } from '../../../src/forge/contract.ts';
 import { addressOf } from '../../../src/forge/github/address.ts';
 import { type GitHubForge, type GitHubOptions, githubForge } from '../../../src/forge/github/github.ts';
 import { openGit } from '../../../src/git/git.ts';
-import { LABELS } from '../local-people.ts';
+import { LABELS } from '../labels.ts';
 import { reportCheck } from './check-routes.ts';
 import { type Person, person } from './client.ts';
 import { LONGEST_TEXT } from './issue-routes.ts';

@@ -1,0 +1,23 @@
+/** An effect that failed is tried again later: after a backoff that grows, or when the forge said it may be asked. */
+import type { PendingAction } from '../core/action.ts';
+import { event } from '../core/event.ts';
+import { backoffMs } from '../core/schedule.ts';
+import { ForgeUnavailable } from '../errors.ts';
+import type { Lease } from '../store/store.ts';
+import type { Ports } from './ports.ts';
+
+export async function putOff(
+  { store, clock, random, log }: Ports,
+  lease: Lease,
+  { id, task, action: { kind }, attempts }: PendingAction,
+  problem: unknown,
+): Promise<void> {
+  const attempt = attempts + 1;
+  const now = clock.now();
+  const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
+  const notBefore = Math.max(asked ?? 0, now + backoffMs(attempt, random()));
+  const text = problem instanceof Error ? problem.message : String(problem);
+  log('warn', `${kind} failed: ${text}`, { ...(task === null ? {} : { task }), attempt });
+  const failed = event('effect_failed', { action: kind, problem: text, attempt });
+  await store.deferAction(lease, id, notBefore, [failed], now);
+}
