@@ -396,6 +396,24 @@ async function expectOneStory(store: Store): Promise<void> {
   for (const { task } of await store.tasks()) expect(fold(task.id, events)).toEqual(task);
 }
 
+test('what dies with the machine does not wait for the disk; whatever comes next does', () => {
+  const connection = openConnection(path, { readOnly: false });
+  connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  migrate(connection);
+  const [NORMAL, FULL] = [1, 2];
+  const level = (): unknown => connection.pragma('synchronous');
+  expect(connection.unhurried(level)).toBe(NORMAL);
+  expect(connection.immediate(level)).toBe(FULL);
+  const failing = (): never => {
+    connection.exec("UPDATE loop SET paused_by = 'eva'");
+    throw new Error('refused');
+  };
+  expect(() => connection.unhurried(failing)).toThrow('refused');
+  expect(level()).toBe(FULL);
+  expect(connection.one('SELECT paused_by FROM loop')).toEqual({ paused_by: null });
+  connection.close();
+});
+
 function rows(sql: string): unknown[] {
   return openConnection(path, { readOnly: true }).all(sql);
 }

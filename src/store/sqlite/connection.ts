@@ -29,8 +29,13 @@ export interface Connection {
     where: string,
     ...values: readonly Value[]
   ): number;
-  /** All of `work` or nothing of it. */
+  /** All of `work` or nothing of it, on the disk when it returns. */
   immediate<T>(work: () => T): T;
+  /**
+   * All of `work` or nothing of it, known to every process when it returns, but on the disk only with the next one that
+   * waits for it: for what means nothing any more once the machine has lost its power.
+   */
+  unhurried<T>(work: () => T): T;
   exec(sql: string): void;
   /** The first column of the first row. */
   pragma(source: string): unknown;
@@ -69,6 +74,19 @@ export function openConnection(path: string, options: { readOnly: boolean }): Co
     attempt(path, () => db.exec(sql));
   }
 
+  function immediate<T>(work: () => T): T {
+    exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      exec('COMMIT');
+      return result;
+    } catch (error) {
+      // A full disk may have rolled back already.
+      if (db.inTransaction) db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
   exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   exec('PRAGMA foreign_keys = ON');
 
@@ -87,16 +105,13 @@ export function openConnection(path: string, options: { readOnly: boolean }): Co
       const given = Object.values(change) as Value[];
       return run(`UPDATE ${table} SET ${set.join(', ')} WHERE ${where}`, ...given, ...values);
     },
-    immediate(work) {
-      exec('BEGIN IMMEDIATE');
+    immediate,
+    unhurried(work) {
+      exec('PRAGMA synchronous = NORMAL');
       try {
-        const result = work();
-        exec('COMMIT');
-        return result;
-      } catch (error) {
-        // A full disk may have rolled back already.
-        if (db.inTransaction) db.exec('ROLLBACK');
-        throw error;
+        return immediate(work);
+      } finally {
+        exec('PRAGMA synchronous = FULL');
       }
     },
     exec,

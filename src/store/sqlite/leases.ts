@@ -1,4 +1,7 @@
-/** Leases: each verb compares and changes the row while it has the write lock. */
+/**
+ * Leases: each verb compares and changes the row while it has the write lock. None outlives the machine's power, and
+ * neither does its owner: nothing waits for the disk.
+ */
 import { grantLease, type LeaseRow, requireLease } from '../rules.ts';
 import type { Lease } from '../store.ts';
 import type { Connection } from './connection.ts';
@@ -9,7 +12,7 @@ export function acquireLease(
   wanted: { key: string; owner: string; now: number; ttlMs: number },
   dead: (owner: string) => boolean,
 ): Lease | null {
-  return connection.immediate(() => {
+  return connection.unhurried(() => {
     const lease = grantLease(leaseRow(connection, wanted.key), wanted, dead);
     if (lease) {
       const { key, owner, fencing, expiresAt } = lease;
@@ -24,7 +27,7 @@ export function acquireLease(
 }
 
 export function renewLeases(connection: Connection, owner: string, now: number, ttlMs: number): Lease[] {
-  return connection.immediate(() => {
+  return connection.unhurried(() => {
     connection.update('leases', { expires_at: now + ttlMs }, 'owner = ?', owner);
     return leases(connection).filter((lease) => lease.owner === owner);
   });
@@ -32,7 +35,7 @@ export function renewLeases(connection: Connection, owner: string, now: number, 
 
 /** Harmless when it was taken over: then it is not ours to give up. */
 export function releaseLease(connection: Connection, lease: Lease): void {
-  connection.immediate(() =>
+  connection.unhurried(() =>
     connection.update(
       'leases',
       { owner: null, expires_at: 0 },

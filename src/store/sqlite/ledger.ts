@@ -84,9 +84,10 @@ export function readRequests(connection: Connection, taskId: string): Request[] 
   return connection.all<Request>('SELECT * FROM requests WHERE task = ? ORDER BY id', taskId);
 }
 
+/** Records of processes matter as long as this machine runs: a crash of ours does not lose them, a reboot ends them all. */
 export function recordProcess(connection: Connection, lease: Lease, process: ProcessRecord): void {
   const { task, purpose, pid, startTime, bootId } = process;
-  connection.immediate(() => {
+  connection.unhurried(() => {
     checkLease(connection, lease, null);
     connection.insert(
       'processes',
@@ -97,7 +98,7 @@ export function recordProcess(connection: Connection, lease: Lease, process: Pro
 }
 
 export function forgetProcess(connection: Connection, { pid, startTime, bootId }: ProcessRecord): void {
-  connection.immediate(() =>
+  connection.unhurried(() =>
     connection.run(
       'DELETE FROM processes WHERE boot_id = ? AND pid = ? AND start_time = ?',
       bootId,
