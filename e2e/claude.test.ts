@@ -122,6 +122,26 @@ describe('what it may do', () => {
     expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('do not push');
   });
 
+  test('its own tools are offered, answered by the host, and the answer goes back to the model', async () => {
+    await scripted(
+      replies(
+        { call: { tool: 'mcp__forge__report_progress', input: { message: 'half way' } } },
+        { call: { tool: 'mcp__forge__finish', input: { summary: 'all of it' } } },
+        { say: 'ok' },
+      ),
+    );
+    const { calls, tools } = stage.toolbox();
+    const { result } = await run('Go.', {}, watched({ tools }));
+    expect(result).toMatchObject({ status: 'finished', text: 'ok' });
+    expect(calls).toMatchObject([
+      { name: 'report_progress', input: { message: 'half way' } },
+      { name: 'finish', input: { summary: 'all of it' } },
+    ]);
+    const last = JSON.stringify(llm.now.journal.at(-1)?.request.body);
+    expect(last).toContain('ANSWER-1');
+    expect(last).toContain('ANSWER-2');
+  });
+
   test('it is offered no tool that would ask somebody', async () => {
     await scripted(replies({ say: 'ok' }));
     await run('Ask me.');

@@ -26,8 +26,7 @@ const scripted = async (scenario: Scenario, operator: Record<string, string> = {
   llm.now = await startLlm(scenario);
   codex = realCodex(llm.now, operator);
 };
-const run = async (prompt: string, change: Partial<TurnRequest> = {}) => {
-  const watching = watched();
+const run = async (prompt: string, change: Partial<TurnRequest> = {}, watching = watched()) => {
   const turn = await stage.turnOf([], { ...change, prompt });
   return { turn, result: await codex.agent.run(turn, watching.hooks), ...watching };
 };
@@ -93,6 +92,26 @@ describe('what it may do', () => {
     ]);
     expect(existsSync(inWorkspace('pushed'))).toBe(false);
     expect(existsSync(inWorkspace('worked'))).toBe(true);
+  });
+
+  test('its own tools are offered, answered by the host, and the answer goes back to the model', async () => {
+    await scripted(
+      replies(
+        { call: { tool: 'mcp__forge__report_progress', input: { message: 'half way' } } },
+        { call: { tool: 'mcp__forge__finish', input: { summary: 'all of it' } } },
+        { say: 'ok' },
+      ),
+    );
+    const { calls, tools } = stage.toolbox();
+    const { result } = await run('Go.', {}, watched({ tools }));
+    expect(result).toMatchObject({ status: 'finished', text: 'ok' });
+    expect(calls).toMatchObject([
+      { name: 'report_progress', input: { message: 'half way' } },
+      { name: 'finish', input: { summary: 'all of it' } },
+    ]);
+    const last = JSON.stringify(llm.now.journal.at(-1)?.request.body);
+    expect(last).toContain('ANSWER-1');
+    expect(last).toContain('ANSWER-2');
   });
 
   test('a critic writes nothing', async () => {

@@ -81,6 +81,8 @@ export interface DeployView {
 }
 
 export interface Snapshot {
+  /** What is shown first: money, or the tokens of a subscription that is not paid by them. */
+  billing: 'usd' | 'subscription';
   tasks: TaskView[];
   slots: { used: number; max: number };
   paused: string | null;
@@ -102,6 +104,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   const configProblem = problem?.message ?? null;
   if (!store) {
     return {
+      billing: settings.workflow.agent.billing,
       tasks: [],
       slots: { used: 0, max: policy.maxConcurrent },
       paused: null,
@@ -119,6 +122,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   const owners = runners(await store.leases(), context);
   const isRunning = owners.some((runner) => runner.alive);
   return {
+    billing: settings.workflow.agent.billing,
     tasks: await taskViews(context, store, stored),
     slots: { used: stored.filter(occupiesSlot).length, max: policy.maxConcurrent },
     paused: loop.pausedBy,

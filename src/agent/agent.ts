@@ -5,6 +5,7 @@
  * reported as deltas with stable keys, as it becomes known. When `signal` fires, everything it started is gone before
  * `run` resolves.
  */
+import type { ToolAnswer, ToolSpec } from '../core/coder-tools.ts';
 import type { AgentPolicy, Role } from '../core/policy.ts';
 import type { Progress } from '../core/progress.ts';
 
@@ -70,12 +71,24 @@ export type TurnResult =
 
 export type { Progress };
 
+/** What the agent may ask its host in the middle of a turn; an agent that can't be given tools leaves them out. */
+export interface TurnTools {
+  readonly specs: readonly ToolSpec[];
+  /** Never rejects and never waits for a person. The host counts the calls, and notes them. */
+  call(name: string, input: unknown): Promise<ToolAnswer>;
+}
+
+/** The name under which an agent knows the server of these tools. */
+export const TOOL_SERVER = 'forge';
+
 export interface TurnHooks {
   signal: AbortSignal;
   onHeld(child: { pid: number; startTime: string; bootId: string }): Promise<void>;
   onUsage(report: UsageReport): void;
   /** Something came from the agent: output, a tool call. Resets the stall clock. */
   onProgress(progress?: Progress): void;
+  /** Of roles that have some. */
+  tools?: TurnTools;
 }
 
 /** `empty`: the session exists but never had a message, so starting over loses nothing. */

@@ -3,14 +3,8 @@
  * below. Used where the provider tells no cost, or none yet. A model that is not here has no known cost; it is never
  * guessed from a similar name.
  */
+import type { AgentPolicy, Price } from '../core/policy.ts';
 import type { Usage } from './agent.ts';
-
-export interface Price {
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-}
 
 /** By model, as the provider names it; a dated name (`…-20250929`) has the price of the name without its date. */
 export type Prices = Readonly<Record<string, Price>>;
@@ -37,6 +31,9 @@ export const LIST_PRICES: Prices = {
   'claude-sonnet-4-5': price(3, 15, 0.3, 3.75),
   'claude-haiku-4-5': price(1, 5, 0.1, 1.25),
 };
+
+/** The operator's own prices go before the list. */
+export const pricesFor = ({ prices }: AgentPolicy): Prices => ({ ...LIST_PRICES, ...prices });
 
 const MILLION = 1_000_000;
 

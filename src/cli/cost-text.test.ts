@@ -21,6 +21,7 @@ const line = (change: Partial<CostLine>): CostLine => ({
   ...change,
 });
 const view: CostView = {
+  billing: 'usd',
   since: null,
   by: 'issue',
   lines: [
@@ -78,4 +79,10 @@ test('where no cost is known it says so, and shares the tokens', () => {
   expect(text).toContain('2 merged pull requests: cost unknown each');
   expect(text).toContain('1 abandoned task: cost unknown, 50 % of the tokens');
   expect(text).toContain('cache hit ratio: unknown');
+});
+
+test('of a subscription the dollars are named for what they are', () => {
+  const text = costText({ ...view, billing: 'subscription' }, terminal);
+  expect(text.split('\n')[0]).toContain('list price');
+  expect(text).toContain('a subscription is not paid by tokens');
 });

@@ -1,15 +1,16 @@
 /** What was spent, as a table with its sums below. */
 import type { CostLine } from '../core/cost.ts';
 import type { CostView } from '../operations/cost.ts';
-import { type Paint, type Terminal, table, width } from './terminal.ts';
+import { type Paint, shortTokens, type Terminal, table, width } from './terminal.ts';
 
 export function costText(cost: CostView, { paint, columns }: Terminal): string {
-  const { by, lines, total, merged, abandoned, since } = cost;
+  const { by, lines, total, merged, abandoned, since, billing } = cost;
   if (lines.length === 0)
     return since === null
       ? 'Nothing was spent yet.'
       : `Nothing was spent since ${since.slice(0, 16).replace('T', ' ')}.`;
-  const head = [by, 'turns', 'in', 'cached', 'out', 'cost', ''].map(paint.dim);
+  const price = billing === 'usd' ? 'cost' : 'list price';
+  const head = [by, 'turns', 'in', 'cached', 'out', price, ''].map(paint.dim);
   const body = [...lines, total].map((line) => row(line, paint, line === total));
   const facts = [
     merged.pulls === 0
@@ -17,6 +18,9 @@ export function costText(cost: CostView, { paint, columns }: Terminal): string {
       : `${plural(merged.pulls, 'merged pull request')}: ${usd(merged.perPullUsd, merged.complete)} each, ${usd(merged.allInPerPullUsd, total.complete)} with everything spent beside`,
     `${plural(abandoned.tasks, 'abandoned task')}: ${usd(abandoned.tasks === 0 ? 0 : abandoned.costUsd, abandoned.complete)}${abandoned.share === null ? '' : `, ${percent(abandoned.share)} of ${abandoned.shareOf === 'usd' ? 'the cost' : 'the tokens'}`}`,
     `cache hit ratio: ${total.cacheHitRatio === null ? 'unknown' : percent(total.cacheHitRatio)}`,
+    ...(billing === 'usd'
+      ? []
+      : ['a subscription is not paid by tokens: dollars are what they would cost by list']),
     ...(total.complete ? [] : ['≥: not everything that was used is known']),
   ];
   return [table(aligned([head, ...body]), columns), '', ...facts].join('\n');
@@ -27,9 +31,9 @@ function row(line: CostLine, paint: Paint, isTotal: boolean): string[] {
   const cells = [
     line.key,
     `${line.turns}`,
-    `${least}${short(line.input + line.cacheRead + line.cacheWrite)}`,
+    `${least}${shortTokens(line.input + line.cacheRead + line.cacheWrite)}`,
     line.cacheHitRatio === null ? '-' : percent(line.cacheHitRatio),
-    `${least}${short(line.output + line.reasoning)}`,
+    `${least}${shortTokens(line.output + line.reasoning)}`,
     line.costUsd === null ? '?' : usd(line.costUsd, line.complete),
     line.title,
   ];
@@ -44,11 +48,6 @@ function aligned(rows: string[][]): string[][] {
       at === 0 || at === cells.length - 1 ? cell : ' '.repeat(widest(at) - width(cell)) + cell,
     ),
   );
-}
-
-function short(tokens: number): string {
-  if (tokens < 10_000) return `${tokens}`;
-  return tokens < 1_000_000 ? `${(tokens / 1000).toFixed(0)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
 }
 
 const usd = (amount: number | null, isAll: boolean): string =>

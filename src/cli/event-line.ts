@@ -37,6 +37,12 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       if (further !== undefined) return paint.yellow(`refused ${further} more calls of that turn`);
       return paint.yellow(`refused ${tool} ${paint.dim(firstLine(detail))}: ${why}`);
     }
+    case 'coder_reported':
+      return `reports: ${firstLine(happened.data.message)}`;
+    case 'coder_asked':
+      return `asks, and is told to decide itself: ${firstLine(happened.data.question)}`;
+    case 'coder_finished':
+      return `says it is done: ${firstLine(happened.data.summary)}`;
     case 'context_compacted':
       return `the ${happened.data.role} shortened its conversation: ${happened.data.why}`;
     case 'spec_settled': {

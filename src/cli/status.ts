@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { perform } from '../operations.ts';
 import type { Snapshot, TaskView } from '../view.ts';
 import type { Session } from './commands.ts';
-import { type Paint, type Terminal, table } from './terminal.ts';
+import { type Paint, shortTokens, type Terminal, table } from './terminal.ts';
 
 export async function showStatus({ context, terminal }: Session): Promise<number> {
   const now = await perform(context, 'status');
@@ -45,7 +45,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
   const ended = now.tasks
     .filter((task) => task.endedAt !== null)
     .sort((a, b) => b.endedAt!.localeCompare(a.endedAt!));
-  const rows = taskRows([...live, ...ended.slice(0, ENDED_SHOWN)], paint);
+  const rows = taskRows([...live, ...ended.slice(0, ENDED_SHOWN)], paint, now.billing);
   const more = ended.length - ENDED_SHOWN;
   return [
     head.join(' · '),
@@ -76,12 +76,17 @@ function deployLine({ last, hold }: NonNullable<Snapshot['deploy']>, paint: Pain
   return last.problem ? paint.yellow(text) : paint.dim(text);
 }
 
-export function taskRows(tasks: readonly TaskView[], paint: Paint): string[][] {
-  const header = ['TASK', 'ISSUE', 'STATE', 'TURNS', 'ROUNDS', 'COST', 'TITLE', 'WHY'].map(paint.dim);
-  return [header, ...tasks.map((task) => taskRow(task, paint))];
+export function taskRows(
+  tasks: readonly TaskView[],
+  paint: Paint,
+  billing: Snapshot['billing'] = 'usd',
+): string[][] {
+  const spent = billing === 'usd' ? 'COST' : 'TOKENS';
+  const header = ['TASK', 'ISSUE', 'STATE', 'TURNS', 'ROUNDS', spent, 'TITLE', 'WHY'].map(paint.dim);
+  return [header, ...tasks.map((task) => taskRow(task, paint, billing))];
 }
 
-function taskRow(task: TaskView, paint: Paint): string[] {
+function taskRow(task: TaskView, paint: Paint, billing: Snapshot['billing']): string[] {
   const issue = task.issue === null ? '' : `#${task.issue}`;
   return [
     task.id,
@@ -89,10 +94,16 @@ function taskRow(task: TaskView, paint: Paint): string[] {
     stateText(task, paint),
     `${task.turns}/${task.maxTurns}`,
     `${task.criticRounds}`,
-    task.costUsd === null ? '?' : `${task.spendComplete ? '' : '≥'}$${task.costUsd.toFixed(2)}`,
+    spentText(task, billing),
     task.title.length > 40 ? `${task.title.slice(0, 39)}…` : task.title,
     whyText(task),
   ];
+}
+
+function spentText({ costUsd, tokens, spendComplete }: TaskView, billing: Snapshot['billing']): string {
+  const least = spendComplete ? '' : '≥';
+  if (billing === 'subscription') return tokens === null ? '?' : `${least}${shortTokens(tokens)}`;
+  return costUsd === null ? '?' : `${least}$${costUsd.toFixed(2)}`;
 }
 
 function stateText(task: TaskView, paint: Paint): string {

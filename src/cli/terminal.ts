@@ -108,3 +108,8 @@ export function cut(text: string, columns: number): string {
   }
   return kept;
 }
+
+export function shortTokens(tokens: number): string {
+  if (tokens < 10_000) return `${tokens}`;
+  return tokens < 1_000_000 ? `${(tokens / 1000).toFixed(0)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
+}

@@ -219,6 +219,10 @@ describe('defaults', () => {
         command: 'my-agent',
         script: null,
         model: null,
+        fallbackModels: [],
+        effort: null,
+        prices: {},
+        toolCalls: 20,
         turnTimeoutMs: 3_600_000,
         stallTimeoutMs: 300_000,
       });

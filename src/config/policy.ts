@@ -70,13 +70,17 @@ export function toPolicy(workflow: Workflow): Policy {
   };
 }
 
-function agentFor(role: Role, { agent, roles }: Workflow): AgentPolicy {
+function agentFor(role: Role, { agent, roles, prices }: Workflow): AgentPolicy {
   const own = roles[role] ?? {};
   return {
     kind: own.kind ?? agent.kind,
     command: own.command ?? agent.command,
     script: own.script ?? agent.script,
     model: own.model ?? agent.model,
+    fallbackModels: own.fallback_models ?? agent.fallback_models,
+    effort: own.effort ?? agent.effort,
+    prices: pricesOf(prices),
+    toolCalls: own.tool_calls ?? agent.tool_calls,
     turnTimeoutMs: own.turn_timeout_ms ?? agent.turn_timeout_ms,
     stallTimeoutMs: own.stall_timeout_ms ?? agent.stall_timeout_ms,
   };
@@ -102,3 +106,11 @@ function gateOf(gate: Workflow['gate']): Policy['gate'] {
     setupCache: gate.setup_cache,
   };
 }
+
+const pricesOf = (given: Workflow['prices']): AgentPolicy['prices'] =>
+  Object.fromEntries(
+    Object.entries(given).map(([model, { cache_read: cacheRead, cache_write: cacheWrite, ...rest }]) => [
+      model,
+      { ...rest, cacheRead, cacheWrite },
+    ]),
+  );

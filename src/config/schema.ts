@@ -48,15 +48,29 @@ const agentKeys = {
   command: shell,
   script: text,
   model: text,
+  fallback_models: z.array(text).max(5),
+  effort: text,
+  tool_calls: z.int().min(0),
   turn_timeout_ms: milliseconds,
   stall_timeout_ms: milliseconds,
 };
+
+const dollars = z.number().min(0);
+const price = z.object({
+  input: dollars.describe('Of what is read anew.'),
+  output: dollars.describe('Of what is written, reasoning included.'),
+  cache_read: dollars.describe('Of what the cache had.'),
+  cache_write: dollars.describe('Of what is put into the cache.'),
+});
 
 const role = z.object({
   kind: agentKeys.kind.optional().describe('Overrides `agent.kind`.'),
   command: agentKeys.command.optional().describe('Overrides `agent.command`.'),
   script: agentKeys.script.optional().describe('Overrides `agent.script`.'),
   model: agentKeys.model.optional().describe('Overrides `agent.model`.'),
+  fallback_models: agentKeys.fallback_models.optional().describe('Overrides `agent.fallback_models`.'),
+  effort: agentKeys.effort.optional().describe('Overrides `agent.effort`.'),
+  tool_calls: agentKeys.tool_calls.optional().describe('Overrides `agent.tool_calls`.'),
   turn_timeout_ms: agentKeys.turn_timeout_ms.optional().describe('Overrides `agent.turn_timeout_ms`.'),
   stall_timeout_ms: agentKeys.stall_timeout_ms.optional().describe('Overrides `agent.stall_timeout_ms`.'),
 });
@@ -309,6 +323,27 @@ export const workflowSchema = z
           "The model to ask for, in the agent's own words. Kind `opencode` needs one, with its provider.",
           'opus',
         ),
+        fallback_models: agentKeys.fallback_models.default([]).meta({
+          description:
+            'Asked one after the other, in the same session, by the next tries of a turn that failed because its model was overloaded or could not be had.',
+          examples: [['sonnet']],
+        }),
+        effort: optional(
+          agentKeys.effort,
+          "How hard the model thinks, in the agent's own words: with `claude` low, medium, high, xhigh or max; with `codex` minimal, low, medium, high or xhigh.",
+          'high',
+        ),
+        tool_calls: agentKeys.tool_calls
+          .default(20)
+          .describe(
+            "How often each of the coder's own tools (`report_progress`, `finish` …) is answered in one turn.",
+          ),
+        billing: z
+          .enum(['usd', 'subscription'])
+          .default('usd')
+          .describe(
+            'What `status` and `cost` show first: money, or tokens, where a subscription is not paid by them.',
+          ),
         max_concurrent: count
           .default(3)
           .describe('Slots: tasks in which an agent may work at the same time.'),
@@ -342,6 +377,14 @@ export const workflowSchema = z
     roles: roles
       .prefault({})
       .describe('An agent of its own for a role. What is not named is taken from `agent`.'),
+    prices: z
+      .record(text, price)
+      .default({})
+      .meta({
+        description:
+          'US dollars for a million tokens, by model: for models that are not in the built-in list, or cost you something else. Used where the provider itself tells no cost.',
+        examples: [{ 'gpt-5.2-codex': { input: 1.75, output: 14, cache_read: 0.175, cache_write: 1.75 } }],
+      }),
     spec: z
       .object({
         expand: z

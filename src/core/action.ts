@@ -61,6 +61,8 @@ export type Run =
       sessionId: string;
       prompt: PromptKind;
       priorFailure: string | null;
+      /** Which of the role's fallback models is asked, from 1; absent for its own model. */
+      fallback?: number;
     }
   | {
       kind: 'gate';

@@ -129,6 +129,10 @@ interface TaskEvents {
   };
   /** A call the agent was not allowed; `further` says how many more of that turn are not listed. */
   tool_refused: { role: Role; turn: number; tool: string; detail: string; why: string; further?: number };
+  /** What the coder said to the loop through its tools, as it said it: nothing rests on it. */
+  coder_reported: { turn: number; message: string };
+  coder_asked: { turn: number; question: string; answer: string };
+  coder_finished: { turn: number; summary: string; tests: string; open: string[] };
   /** The agent shortened its own conversation near the model's limit. */
   context_compacted: { role: Role; turn: number; why: string };
   checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };

@@ -26,6 +26,7 @@ import { type Finding, isStuck } from './findings.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
 import { gateFailureText } from './gate-text.ts';
 import { mergeGate, touchedBy } from './merge.ts';
+import { fallback } from './models.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { isByPerson, type Task } from './task.ts';
@@ -199,6 +200,7 @@ export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: numbe
         sessionId,
         prompt: 'critic',
         priorFailure: task.reportProblem ?? null,
+        ...fallback(policy.agents.critic, task.criticBroke ?? null, failures),
       },
     ],
     limits: { critics: policy.critic.parallel },

@@ -6,11 +6,27 @@ export type Role = (typeof ROLES)[number];
 
 export type SessionPolicy = 'persist' | 'rotate' | 'fresh';
 
+/** US dollars for a million tokens. */
+export interface Price {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
+
 export interface AgentPolicy {
   kind: string;
   command: string | null;
   script: string | null;
   model: string | null;
+  /** Asked in this order when the model before is overloaded or can't be had. */
+  fallbackModels: string[];
+  /** How hard it thinks, in the agent's own words; null leaves it to the agent. */
+  effort: string | null;
+  /** The operator's own prices, by model; they go before the list. */
+  prices: Readonly<Record<string, Price>>;
+  /** How often one of the coder's tools is answered in a turn. */
+  toolCalls: number;
   turnTimeoutMs: number;
   stallTimeoutMs: number;
 }

@@ -18,6 +18,7 @@ import {
 } from './decision.ts';
 import { abandon, finish } from './ending.ts';
 import { event, type NewEvent } from './event.ts';
+import { fallback } from './models.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
@@ -80,6 +81,7 @@ export function specify(task: Task, facts: Facts, policy: Policy, now: number): 
         sessionId,
         prompt: 'spec',
         priorFailure: task.specifier.problem ?? null,
+        ...fallback(policy.agents.specifier, last?.code ?? null, failed),
       },
     ],
   };

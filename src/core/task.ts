@@ -141,6 +141,8 @@ export interface Task {
   reportProblem?: string | null;
   /** Set when a person released a critic hold: the next unusable report ends the task. */
   criticHeldOnce: boolean;
+  /** How the critic's last turn failed; null when it did not. Absent in rows from before it was kept. */
+  criticBroke?: string | null;
 
   workedMs: number;
   createdAt: number;
@@ -280,7 +282,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       const workedMs = task.workedMs + durationMs;
       if (role === 'specifier')
         return { ...task, turn: null, workedMs, specifier: afterSpecifier(task.specifier, happened.data) };
-      if (role !== 'coder') return { ...task, turn: null, workedMs };
+      if (role !== 'coder') return { ...task, turn: null, workedMs, criticBroke: code };
       const { streaks } = task;
       return {
         ...task,

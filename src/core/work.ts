@@ -20,6 +20,7 @@ import { abandon, finish } from './ending.ts';
 import { type Checkpoint, event, type HoldReason, type NewEvent, type PromptKind } from './event.ts';
 import { gateDigest, holdsFor } from './gate.ts';
 import { gateFailureText } from './gate-text.ts';
+import { fallback } from './models.ts';
 import { endsSession } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
@@ -268,7 +269,17 @@ export function startTurn(
   return {
     kind: 'act',
     events: [...before, event('turn_started', { turn, role: 'coder', sessionId, prompt })],
-    actions: [{ kind: 'turn', role: 'coder', turn, sessionId, prompt, priorFailure }],
+    actions: [
+      {
+        kind: 'turn',
+        role: 'coder',
+        turn,
+        sessionId,
+        prompt,
+        priorFailure,
+        ...fallback(policy.agents.coder, task.lastTurn?.code ?? null, task.streaks.failed),
+      },
+    ],
   };
 }
 

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { TurnRequest, TurnResult } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { TurnStatus } from '../core/event.ts';
+import { asking } from '../core/models.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Role } from '../core/policy.ts';
 import { type PromptInputs, promptContext } from '../core/prompt-context.ts';
@@ -17,6 +18,7 @@ import { criticReportSchema } from '../core/verdict.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { watchActivity } from './activity.ts';
+import { coderTools } from './coder-tools.ts';
 import { processRecorder, whyUnconfined } from './command.ts';
 import { contextsOf, criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
 import { runHook } from './hook.ts';
@@ -164,7 +166,7 @@ export async function runTurn(
         prompt,
         ...session,
         resume,
-        policy: policy.agents[action.role],
+        policy: asking(policy.agents[action.role], action.fallback),
         identity: await ports.identity(),
         home: ports.places.home(task.id),
         logPath: ports.places.log(task.id, `${name}.log`),
@@ -178,6 +180,7 @@ export async function runTurn(
           supervision.onProgress();
           if (progress) activity.see(progress);
         },
+        ...(action.role === 'coder' && { tools: coderTools(ports, task, action.turn, activity) }),
         onUsage: (report) => {
           const { sessionId, role, turn } = action;
           const delta = { task: task.id, turn, role, sessionId, at: ports.clock.now(), ...report };

@@ -8,6 +8,7 @@ import { iso } from '../view.ts';
 export interface CostView extends CostReport {
   /** Null: from the beginning. */
   since: string | null;
+  billing: 'usd' | 'subscription';
 }
 
 export async function cost(
@@ -25,7 +26,8 @@ export async function cost(
     since,
     dayOf: (at) => context.day(at).name,
   });
-  return { since: input.since === undefined ? null : iso(since), ...report };
+  const { billing } = (await context.settings()).settings.workflow.agent;
+  return { since: input.since === undefined ? null : iso(since), billing, ...report };
 }
 
 async function unknownTurns(store: Store): Promise<UnknownTurn[]> {

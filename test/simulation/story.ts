@@ -143,6 +143,10 @@ export function somePolicy(random: Random): Policy {
     command: null,
     script: null,
     model: null,
+    fallbackModels: [],
+    effort: null,
+    prices: {},
+    toolCalls: 20,
     turnTimeoutMs: 60_000,
     stallTimeoutMs: random.pick([0, 20_000]),
   };

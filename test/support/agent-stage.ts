@@ -5,8 +5,9 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import type { Progress, TurnHooks, TurnRequest, UsageReport } from '../../src/agent/agent.ts';
+import type { Progress, TurnHooks, TurnRequest, TurnTools, UsageReport } from '../../src/agent/agent.ts';
 import type { Act, AgentUnderTest } from '../../src/agent/contract.ts';
+import { CODER_TOOLS } from '../../src/core/coder-tools.ts';
 import type { AgentPolicy } from '../../src/core/policy.ts';
 import { hostProcesses } from '../../src/process/host.ts';
 
@@ -15,6 +16,10 @@ export const IDLE_POLICY: AgentPolicy = {
   command: null,
   script: null,
   model: 'm-1',
+  fallbackModels: [],
+  effort: null,
+  prices: {},
+  toolCalls: 20,
   turnTimeoutMs: 60_000,
   stallTimeoutMs: 60_000,
 };
@@ -68,6 +73,19 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
         mark: task,
         ...change,
       };
+    },
+
+    /** The coder's tools, with answers that can be told apart. */
+    toolbox() {
+      const calls: { name: string; input: unknown }[] = [];
+      const tools: TurnTools = {
+        specs: CODER_TOOLS,
+        call: async (name, input) => {
+          calls.push({ name, input });
+          return { text: `ANSWER-${calls.length}`, isError: false };
+        },
+      };
+      return { calls, tools };
     },
 
     watched(change: Partial<TurnHooks> = {}) {

@@ -7,6 +7,10 @@ const AGENT: AgentPolicy = {
   command: null,
   script: null,
   model: null,
+  fallbackModels: [],
+  effort: null,
+  prices: {},
+  toolCalls: 20,
   turnTimeoutMs: 3_600_000,
   stallTimeoutMs: 300_000,
 };

@@ -9,7 +9,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenDialogue } from '../../process/dialogue.ts';
 import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
-import { LIST_PRICES } from '../prices.ts';
+import { pricesFor } from '../prices.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { preparePlaces } from '../turn-place.ts';
 import { claudeAccount } from './account.ts';
@@ -71,12 +71,12 @@ async function take(
 ): Promise<TurnResult> {
   await mkdir(configDir(turn.sessionDir), { recursive: true, mode: 0o700 });
   await mkdir(join(turn.home, 'tmp'), { recursive: true });
-  const account = claudeAccount(LIST_PRICES, hooks.onUsage);
+  const account = claudeAccount(pricesFor(turn.policy), hooks.onUsage);
   const ledger = await toldLedger(turn.sessionDir, turn.turn);
   const untold = async () =>
     (await transcriptUsage(turn.sessionDir)).filter(({ id }) => !ledger.isSettled(id));
   account.catchUp(await untold());
-  const options = claudeOptions(turn, credential, hooks.onProgress);
+  const options = claudeOptions(turn, credential, hooks, sdk);
   const conversation = await converse(sdk, options, open, turn, hooks, (message) => {
     account.see(message);
     tellProgress(message, hooks);

@@ -3,11 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../core/policy.ts';
-import type { Progress, TurnRequest } from '../agent.ts';
+import type { Progress, TurnHooks, TurnRequest, TurnTools } from '../agent.ts';
+import { TOOL_SERVER } from '../agent.ts';
 import { refusedCommand, refusedPath } from '../refusal.ts';
 import { turnEnvironment } from '../turn-place.ts';
 import type { Credential } from './credential.ts';
-import type { ClaudeOptions, ToolDecision } from './sdk.ts';
+import {
+  type ClaudeOptions,
+  type ClaudeSdk,
+  EFFORTS,
+  type Effort,
+  type ToolDecision,
+  type ToolServer,
+} from './sdk.ts';
 import { configDir } from './transcript.ts';
 
 export type PlainOptions = Omit<ClaudeOptions, 'spawnClaudeCodeProcess' | 'abortController'>;
@@ -15,12 +23,15 @@ export type PlainOptions = Omit<ClaudeOptions, 'spawnClaudeCodeProcess' | 'abort
 export function claudeOptions(
   turn: TurnRequest,
   credential: Credential,
-  onRefused: (refusal: Extract<Progress, { kind: 'refused' }>) => void,
+  { onProgress, tools }: Pick<TurnHooks, 'onProgress' | 'tools'>,
+  sdk: ClaudeSdk,
 ): PlainOptions {
   return {
     cwd: turn.cwd,
     env: claudeEnvironment(turn, credential),
     ...(turn.policy.model !== null && { model: turn.policy.model }),
+    ...(turn.policy.effort !== null && { effort: effortOf(turn.policy.effort) }),
+    ...(tools && { mcpServers: { [TOOL_SERVER]: toolServer(sdk, tools) } }),
     ...(turn.resume ? { resume: turn.sessionId } : { sessionId: turn.sessionId }),
     // Nothing that the branch brings along configures the agent that works on it.
     settingSources: [],
@@ -34,7 +45,7 @@ export function claudeOptions(
     disallowedTools: NEEDS_A_PERSON,
     includePartialMessages: true,
     ...(turn.outputSchema && { outputFormat: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
-    hooks: { PreToolUse: [{ hooks: [guard(turn, onRefused)] }] },
+    hooks: { PreToolUse: [{ hooks: [guard(turn, onProgress)] }] },
   };
 }
 
@@ -53,6 +64,26 @@ function claudeEnvironment(turn: TurnRequest, credential: Credential): Record<st
     // It refuses to work unattended as root unless it is told that this is meant.
     ...(process.getuid?.() === 0 && { IS_SANDBOX: '1' }),
   });
+}
+
+/** In our own process, and always in the prompt: a tool that has to be searched for is not used. */
+function toolServer(sdk: ClaudeSdk, tools: TurnTools): ToolServer {
+  return sdk.createSdkMcpServer({
+    name: TOOL_SERVER,
+    alwaysLoad: true,
+    tools: tools.specs.map(({ name, description, shape }) =>
+      sdk.tool(name, description, shape, async (input) => {
+        const { text, isError } = await tools.call(name, input);
+        return { content: [{ type: 'text', text }], isError };
+      }),
+    ),
+  });
+}
+
+function effortOf(said: string): Effort {
+  const known = EFFORTS.find((one) => one === said);
+  if (known) return known;
+  throw new Error(`agent.effort is "${said}", which Claude does not know: say one of ${EFFORTS.join(', ')}`);
 }
 
 /** A schema that names its dialect ends the program before it begins. */

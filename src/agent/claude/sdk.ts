@@ -4,6 +4,7 @@
  * the real declarations.
  */
 import type { Readable, Writable } from 'node:stream';
+import type { z } from 'zod';
 
 export const CLAUDE_PACKAGE = '@anthropic-ai/claude-agent-sdk';
 /** The version these words were learned from and are tested with. */
@@ -11,7 +12,30 @@ export const CLAUDE_VERSION = '0.3.325';
 
 export interface ClaudeSdk {
   query(params: { prompt: AsyncIterable<UserMessage>; options: ClaudeOptions }): ClaudeQuery;
+  createSdkMcpServer(options: { name: string; alwaysLoad: boolean; tools: ToolDefinition[] }): ToolServer;
+  tool(
+    name: string,
+    description: string,
+    shape: Record<string, z.ZodType>,
+    handler: (input: Record<string, unknown>) => Promise<ToolOutcome>,
+  ): ToolDefinition;
 }
+
+export type ToolOutcome = { content: { type: 'text'; text: string }[]; isError: boolean };
+
+/** What `createSdkMcpServer` makes; ours to pass on, not to look into. */
+export interface ToolServer {
+  type: 'sdk';
+  name: string;
+  instance: unknown;
+}
+
+export interface ToolDefinition {
+  name: string;
+}
+
+export const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
 
 export interface ClaudeQuery extends AsyncIterable<unknown> {
   interrupt(): Promise<unknown>;
@@ -28,7 +52,8 @@ export interface ClaudeOptions {
   /** Replaces the whole environment. */
   env: Record<string, string>;
   model?: string;
-  fallbackModel?: string;
+  effort?: Effort;
+  mcpServers?: Record<string, ToolServer>;
   sessionId?: string;
   resume?: string;
   settingSources: ('user' | 'project' | 'local')[];

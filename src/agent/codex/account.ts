@@ -9,7 +9,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Usage, UsageReport } from '../agent.ts';
-import { costOf, LIST_PRICES } from '../prices.ts';
+import { costOf, type Prices } from '../prices.ts';
 
 const count = z.number().nonnegative().catch(0);
 
@@ -41,6 +41,7 @@ const NOTHING: TokenTotal = {
 
 export async function codexAccount(
   session: { sessionDir: string; turn: number },
+  prices: Prices,
   model: () => string,
   report: (delta: UsageReport) => void,
 ): Promise<CodexAccount> {
@@ -62,7 +63,7 @@ export async function codexAccount(
       if (Object.values(step).every((tokens) => tokens <= 0)) return;
       now[thread] = total;
       const key = `${thread}:${total.inputTokens}+${total.outputTokens}`;
-      report({ key, model: model(), ...step, costUsd: costOf(LIST_PRICES, model(), step) });
+      report({ key, model: model(), ...step, costUsd: costOf(prices, model(), step) });
     },
     settle: write,
   };

@@ -8,7 +8,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenDialogue } from '../../process/dialogue.ts';
 import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
+import { openToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { stopTurn } from '../turn-stop.ts';
 import { codexAccount } from './account.ts';
@@ -44,8 +46,13 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
         const key = await findKey(operator);
         if (!key) return failed('could_not_start', NOT_SIGNED_IN);
         await mkdir(codexHome(turn.sessionDir), { recursive: true, mode: 0o700 });
-        await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), configFile(operator));
-        return await take(turn, hooks, open, [...argv, 'app-server'], key);
+        const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
+        try {
+          await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), configFile(operator, tools));
+          return await take(turn, hooks, open, [...argv, 'app-server'], key);
+        } finally {
+          await tools?.close();
+        }
       } catch (error) {
         return failed('could_not_start', (error as Error).message);
       }
@@ -66,7 +73,7 @@ async function take(
   key: string,
 ): Promise<TurnResult> {
   let model = turn.policy.model ?? 'unknown';
-  const account = await codexAccount(turn, () => model, hooks.onUsage);
+  const account = await codexAccount(turn, pricesFor(turn.policy), () => model, hooks.onUsage);
   for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
   const child = open({
     argv,

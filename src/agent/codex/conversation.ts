@@ -69,6 +69,7 @@ export function talk(
         threadId: thread,
         input: [{ type: 'text', text: turn.prompt, text_elements: [] }],
         ...(turn.outputSchema && { outputSchema: strict(turn.outputSchema) }),
+        ...(turn.policy.effort !== null && { effort: turn.policy.effort }),
       }),
     );
     turnId = started.turn.id;

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../core/policy.ts';
+import { TOOL_SERVER } from '../agent.ts';
 import { type Environment, onPath } from '../program-path.ts';
 
 export const CODEX_PACKAGE = '@openai/codex';
@@ -38,7 +39,10 @@ export async function findKey(operator: Environment): Promise<string | null> {
 }
 
 /** The provider is spelled out: the built-in one tries websockets for seconds before it asks anything. */
-export function configFile(operator: Environment): string {
+export function configFile(
+  operator: Environment,
+  tools: { command: string; args: readonly string[] } | null,
+): string {
   const url = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
   return `model_provider = "forge"
 [model_providers.forge]
@@ -50,8 +54,16 @@ request_max_retries = 2
 stream_max_retries = 2
 [features]
 plugins = false
-`;
+${tools ? toolsTable(tools) : ''}`;
 }
+
+/** Its tools are answered by us, so nobody has to approve them. */
+const toolsTable = ({ command, args }: { command: string; args: readonly string[] }): string =>
+  `[mcp_servers.${TOOL_SERVER}]
+command = ${JSON.stringify(command)}
+args = ${JSON.stringify(args)}
+default_tools_approval_mode = "approve"
+`;
 
 /**
  * A coder asks before every command that is not plainly harmless, and is answered by rule; its own sandbox would make

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import type { OpenDialogue } from '../../process/dialogue.ts';
 import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
-import { LIST_PRICES } from '../prices.ts';
+import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
@@ -80,7 +80,7 @@ async function take(
   now: () => number,
 ): Promise<TurnResult> {
   const ledger = await toldLedger(turn.sessionDir, turn.turn);
-  const account = opencodeAccount(LIST_PRICES, ledger, hooks.onUsage);
+  const account = opencodeAccount(pricesFor(turn.policy), ledger, hooks.onUsage);
   // What a turn that died did not get to tell.
   account.seeAll(await recordOf(turn.sessionDir));
   const password = randomBytes(24).toString('hex');

@@ -162,13 +162,19 @@ function textOf(item: Record<string, unknown>): string {
   return inner.map((one: { text?: unknown }) => (typeof one.text === 'string' ? one.text : '')).join('\n');
 }
 
+/** Tools of an MCP server are called by the server's namespace and their own name. */
+function callee(tool: string): { name: string; namespace?: string } {
+  const [, namespace, name] = /^(mcp__[a-z0-9]+)__(.+)$/.exec(tool) ?? [];
+  return namespace && name ? { namespace, name } : { name: tool };
+}
+
 function itemOf(part: Part, index: number, response: string): Record<string, unknown> {
   if (part.kind === 'tool')
     return {
       type: 'function_call',
       id: `fc_${response}_${index}`,
       call_id: part.id,
-      name: part.name,
+      ...callee(part.name),
       arguments: JSON.stringify(part.input),
       status: 'completed',
     };

@@ -1,0 +1,76 @@
+/** The tools of a turn behind a real MCP server on pipes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CODER_TOOLS } from '../core/coder-tools.ts';
+import { openToolDialogue, type ToolDialogue } from './tool-dialogue.ts';
+
+let dir = '';
+let dialogue: ToolDialogue;
+let child: ChildProcess;
+let calls: unknown[] = [];
+let replies: AsyncIterator<string>;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'forge-tools-'));
+  calls = [];
+  dialogue = await openToolDialogue(dir, {
+    specs: CODER_TOOLS,
+    call: async (name, input) => {
+      calls.push([name, input]);
+      return { text: `answer to ${name}`, isError: name === 'finish' };
+    },
+  });
+  child = spawn(dialogue.command, dialogue.args, { stdio: ['pipe', 'pipe', 'inherit'], env: {} });
+  replies = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+});
+afterEach(async () => {
+  child.kill('SIGKILL');
+  await dialogue.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function ask(method: string, params: object = {}): Promise<{ result?: unknown; error?: unknown }> {
+  child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })}\n`);
+  return JSON.parse((await replies.next()).value as string);
+}
+
+test('it introduces itself, lists the tools, and passes calls on', async () => {
+  const hello = await ask('initialize', { protocolVersion: '2025-06-18' });
+  expect(hello).toMatchObject({ result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } } });
+  const { result } = (await ask('tools/list')) as {
+    result: { tools: { name: string; inputSchema: object }[] };
+  };
+  expect(result.tools.map(({ name }) => name)).toEqual(CODER_TOOLS.map(({ name }) => name));
+  expect(await ask('tools/call', { name: 'report_progress', arguments: { message: 'x' } })).toMatchObject({
+    result: { content: [{ type: 'text', text: 'answer to report_progress' }], isError: false },
+  });
+  expect(await ask('tools/call', { name: 'finish' })).toMatchObject({ result: { isError: true } });
+  expect(calls).toEqual([
+    ['report_progress', { message: 'x' }],
+    ['finish', {}],
+  ]);
+  expect(await ask('resources/list')).toMatchObject({ error: { code: -32601 } });
+});
+
+test('what else lies there is no call: links, floods, nonsense', async () => {
+  await writeFile(join(dir, 'secret'), JSON.stringify({ name: 'finish', input: { summary: 'stolen' } }));
+  await symlink(join(dir, 'secret'), join(dir, 'tools', 'link.call'));
+  await writeFile(
+    join(dir, 'tools', 'flood.call'),
+    JSON.stringify({ name: 'finish', input: 'x'.repeat(100_000) }),
+  );
+  await writeFile(join(dir, 'tools', 'half.call'), '{"name":');
+  for (const name of ['link', 'flood', 'half'])
+    await expect.poll(() => existsSync(join(dir, 'tools', `${name}.answer`)), { timeout: 5000 }).toBe(true);
+  expect(calls).toEqual([]);
+});
+
+test('nothing is left of it when the turn is over', async () => {
+  await dialogue.close();
+  expect(existsSync(join(dir, 'tools'))).toBe(false);
+});

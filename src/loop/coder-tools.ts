@@ -1,0 +1,27 @@
+/** The coder's tools of one turn: answered from what the loop knows, counted, and noted as events. */
+import type { TurnTools } from '../agent/agent.ts';
+import { answerCall, CODER_TOOLS } from '../core/coder-tools.ts';
+import type { Task } from '../core/task.ts';
+import type { Activity } from './activity.ts';
+import type { Ports } from './ports.ts';
+
+export function coderTools(
+  { store, settings }: Pick<Ports, 'store' | 'settings'>,
+  task: Task,
+  turn: number,
+  activity: Activity,
+): TurnTools {
+  const calls = new Map<string, number>();
+  return {
+    specs: CODER_TOOLS,
+    async call(name, input) {
+      const before = calls.get(name) ?? 0;
+      calls.set(name, before + 1);
+      const { toolCalls: most } = settings.policy().agents.coder;
+      const findings = await store.findings(task.id);
+      const { answer, events } = answerCall(task, turn, findings, { name, input, calls: before, most });
+      for (const one of events) activity.note(one);
+      return answer;
+    },
+  };
+}
