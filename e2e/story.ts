@@ -106,6 +106,25 @@ export function realStory(hero: Protagonist): void {
       });
     });
 
+    tell('doctor names its version and sign-in, and lets each role answer', 'key', async (world, llm) => {
+      const asked = (reply: Replies[number]) =>
+        llm.play({
+          rules: [{ when: { says: 'test of the connection' }, replies: [{ ...reply, times: 'always' }] }],
+        });
+      asked({ say: 'ready' });
+      const { code, stdout } = await world.cli('doctor', '--agents');
+      expect(stdout).toMatch(new RegExp(`ok +agent +${hero.kind} \\d+\\.\\d+\\.\\d+, signed in by`));
+      for (const role of ['specifier', 'coder', 'critic'])
+        expect(stdout).toMatch(
+          new RegExp(`ok +${role} turn +${hero.kind} with ${hero.model} answered "ready"`),
+        );
+      expect(code).toBe(0);
+      asked({ fail: { status: 401, type: 'authentication_error', message: 'no' } });
+      const refused = await world.cli('doctor', '--agents');
+      expect(refused.stdout).toMatch(/fail +coder turn .* did not answer .*auth/);
+      expect(refused.code).toBe(1);
+    });
+
     tell(
       'its runner is killed in the middle of a tool, and another goes on',
       'key',

@@ -49,6 +49,8 @@ export interface Context {
 
 export type Tools = Pick<Ports, 'workspaces' | 'processes' | 'sandbox' | 'identity' | 'render'> & {
   agent(kind: string): Agent;
+  /** Every kind there is. */
+  agents(): readonly Agent[];
   workspaceRoot: string;
   /** Removes an orphaned workspace; the caller knows that it holds nothing unsaved. */
   discard(path: string): Promise<void>;

@@ -220,6 +220,7 @@ async function openTools(
     }),
     processes,
     sandbox: noSandbox(),
+    agents: () => agents,
     agent(kind) {
       const found = agents.find((agent) => agent.kind === kind);
       if (!found) throw new UserError(`There is no agent of kind ${kind}.`, 'Set agent.kind in WORKFLOW.md.');

@@ -181,9 +181,9 @@ export const OPERATIONS = {
     (await import('./operations/recover.ts')).recover(context),
   ),
   doctor: read(
-    'Check tools, config, repository, database, leases, leftovers, disk.',
-    nothing,
-    async (context) => (await import('./operations/doctor.ts')).doctor(context),
+    'Check tools, config, repository, agents, database, leases, leftovers, disk.',
+    (z) => z.object({ agents: z.boolean().default(false) }),
+    async (context, input) => (await import('./operations/doctor.ts')).doctor(context, input),
   ),
   brief: read(
     "The coder's prompt for an issue, as it would be rendered now.",

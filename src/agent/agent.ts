@@ -98,6 +98,8 @@ export interface Agent {
   readonly kind: string;
   run(turn: TurnRequest, hooks: TurnHooks): Promise<TurnResult>;
   probeSession(session: { sessionId: string; sessionDir: string }): Promise<SessionProbe>;
+  /** What is installed and who pays; `version` is null when it is not installed. For agents that have either. */
+  about?(): Promise<{ version: string | null; signedInBy: string | null }>;
   /** Null when it can work here; else what to install or configure. */
   unavailable(policy: AgentPolicy): Promise<string | null>;
 }

@@ -251,13 +251,15 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('-n, --last <n>', 'how many events', wholeNumber)
     .action(operation('boot', (_args, { last }) => (last === undefined ? {} : { last })));
   describe(program, 'recover', says('recover'), ['recover']).action(operation('recover', () => ({})));
-  describe(program, 'doctor', says('doctor'), ['doctor']).action(
-    operation(
-      'doctor',
-      () => ({}),
-      (diagnosis) => (diagnosis.failed > 0 ? 1 : 0),
-    ),
-  );
+  describe(program, 'doctor', says('doctor'), ['doctor', 'doctor --agents'])
+    .option('--agents', 'also let the agent of each role take a turn of one word, which costs a little')
+    .action(
+      operation(
+        'doctor',
+        (_args, { agents }) => ({ agents: agents === true }),
+        (diagnosis) => (diagnosis.failed > 0 ? 1 : 0),
+      ),
+    );
   describe(program, 'brief', says('brief'), ['brief 7'])
     .argument('<issue>', 'its number', issueNumber)
     .action(operation('brief', ([number]) => ({ issue: number })));

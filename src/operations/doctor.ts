@@ -7,6 +7,7 @@ import { ConfigError, ForgeUnavailable, GitFailed, UserError } from '../errors.t
 import { INTAKE_LEASE, type ProcessRecord, taskLease } from '../store/store.ts';
 import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
+import { installedAgents, smokeTurns } from './doctor-agents.ts';
 
 export interface Check {
   name: string;
@@ -21,12 +22,14 @@ export interface Diagnosis {
   warned: number;
 }
 
-export async function doctor(context: Context): Promise<Diagnosis> {
+export async function doctor(context: Context, input: { agents: boolean }): Promise<Diagnosis> {
   return diagnosis([
     ...(await Promise.all([node(), git(context), identity(context)])),
     ...(await repository(context)),
     ...(await configuration(context)),
     ...(await agents(context)),
+    ...(await installedAgents(context)),
+    ...(input.agents ? await smokeTurns(context) : []),
     ...(await sandbox(context)),
     ...(await database(context)),
     ...(await leftovers(context)),

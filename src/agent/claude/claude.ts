@@ -18,7 +18,7 @@ import { type Credential, type Environment, findCredential, NOT_SIGNED_IN } from
 import { failureOf } from './failure.ts';
 import type { ClaudeMessage, ResultMessage } from './message.ts';
 import { claudeOptions } from './options.ts';
-import { type ClaudeSdk, loadClaude } from './sdk.ts';
+import { type ClaudeSdk, installedVersion, loadClaude } from './sdk.ts';
 import { configDir, probeTranscript, transcriptUsage } from './transcript.ts';
 
 export interface ClaudeParts {
@@ -51,6 +51,11 @@ export function claudeAgent({ open, operator, now, load = loadClaude }: ClaudePa
     },
 
     probeSession: probeTranscript,
+
+    about: async () => ({
+      version: await installedVersion(),
+      signedInBy: (await findCredential(operator, now()))?.source ?? null,
+    }),
 
     async unavailable() {
       const missing = await load().then(

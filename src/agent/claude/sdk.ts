@@ -3,8 +3,11 @@
  * install, and nothing of it is needed to build or to run other agents. `npm run test:agents` holds this file against
  * the real declarations.
  */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 export const CLAUDE_PACKAGE = '@anthropic-ai/claude-agent-sdk';
 /** The version these words were learned from and are tested with. */
@@ -101,6 +104,17 @@ export interface SpawnedProcess {
   once(event: 'error', listener: (error: Error) => void): void;
   off(event: 'exit', listener: (code: number | null, signal: NodeJS.Signals | null) => void): void;
   off(event: 'error', listener: (error: Error) => void): void;
+}
+
+/** Null when it is not installed beside us. */
+export async function installedVersion(): Promise<string | null> {
+  try {
+    const main = createRequire(import.meta.url).resolve(CLAUDE_PACKAGE);
+    const manifest = z.object({ version: z.string() });
+    return manifest.parse(JSON.parse(await readFile(join(dirname(main), 'package.json'), 'utf8'))).version;
+  } catch {
+    return null;
+  }
 }
 
 /** Rejects, with what to install, when it is not there. */

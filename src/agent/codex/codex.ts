@@ -16,7 +16,7 @@ import { stopTurn } from '../turn-stop.ts';
 import { codexAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { failureOf } from './failure.ts';
-import { configFile, findCodex, findKey, NOT_INSTALLED, NOT_SIGNED_IN } from './settings.ts';
+import { configFile, findCodex, findKey, NOT_INSTALLED, NOT_SIGNED_IN, versionOf } from './settings.ts';
 import { codexHome, probeThread, recordedTotals } from './thread.ts';
 
 export interface CodexParts {
@@ -59,6 +59,14 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
     },
 
     probeSession: probeThread,
+
+    about: async () => {
+      const argv = await find();
+      const signedInBy = operator.OPENAI_API_KEY
+        ? 'OPENAI_API_KEY'
+        : (await findKey(operator)) && 'codex login';
+      return { version: argv && (await versionOf(argv)), signedInBy };
+    },
 
     unavailable: async () =>
       (await find()) === null ? NOT_INSTALLED : (await findKey(operator)) === null ? NOT_SIGNED_IN : null,

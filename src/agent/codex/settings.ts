@@ -1,4 +1,5 @@
 /** What Codex is told besides the prompt: its provider and credential, and how far it may go. */
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -22,6 +23,15 @@ export async function findCodex(operator: Environment): Promise<string[] | null>
     const path = await onPath('codex', operator);
     return path === null ? null : [path];
   }
+}
+
+/** What it says of itself; null when it can't be asked. */
+export async function versionOf([program, ...args]: readonly string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    execFile(program ?? '', [...args, '--version'], { timeout: 10_000 }, (error, stdout) =>
+      resolve(error ? null : (/\d+\.\d+\.\S+/.exec(stdout)?.[0] ?? null)),
+    );
+  });
 }
 
 const login = z.object({ OPENAI_API_KEY: z.string().min(1) });

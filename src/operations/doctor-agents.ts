@@ -1,0 +1,110 @@
+/** Which agents are here, and whether those that are configured answer: a turn of one word for each role. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Agent, TurnResult } from '../agent/agent.ts';
+import type { Context } from '../context.ts';
+import type { AgentPolicy, Role } from '../core/policy.ts';
+import type { Check } from './doctor.ts';
+
+/** One line for each agent that tells about itself, whether it is configured or not. */
+export async function installedAgents(context: Context): Promise<Check[]> {
+  const { agents } = await context.tools();
+  const checks: Check[] = [];
+  for (const agent of agents()) {
+    const about = await agent.about?.();
+    if (!about) continue;
+    const { version, signedInBy } = about;
+    const what =
+      version === null
+        ? `${agent.kind} is not installed`
+        : `${agent.kind} ${version}, ${signedInBy === null ? 'not signed in' : `signed in by ${signedInBy}`}`;
+    checks.push({ name: 'agent', level: 'ok', what, fix: null });
+  }
+  return checks;
+}
+
+/** Costs a few tokens; asked for by `doctor --agents` only. */
+export async function smokeTurns(context: Context): Promise<Check[]> {
+  const { settings, problem } = await context.settings();
+  if (problem) return [];
+  const { policy } = settings;
+  const checks: Check[] = [];
+  for (const role of ['specifier', 'coder', 'critic'] as const) {
+    if (role === 'critic' && !policy.critic.enabled) continue;
+    const agent = policy.agents[role];
+    checks.push(
+      agent.kind === 'scripted'
+        ? { name: `${role} turn`, level: 'ok', what: 'scripted: nobody to ask', fix: null }
+        : await smokeTurn(context, role, agent),
+    );
+  }
+  return checks;
+}
+
+const PROMPT =
+  'This is a test of the connection. Use no tools and change nothing. Answer with one word: ready\n';
+const TIMEOUT_MS = 120_000;
+
+async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Promise<Check> {
+  const tools = await context.tools();
+  const agent: Agent = tools.agent(policy.kind);
+  const task = `doctor-${randomUUID()}`;
+  const places = await context.places();
+  const cwd = await mkdtemp(join(tmpdir(), 'forge-doctor-'));
+  const sessionId = randomUUID();
+  let tokens = 0;
+  const startedAt = context.now();
+  try {
+    await mkdir(places.home(task), { recursive: true });
+    const result = await agent.run(
+      {
+        task,
+        role,
+        turn: 1,
+        cwd,
+        prompt: PROMPT,
+        sessionId,
+        sessionDir: places.session(task, sessionId),
+        resume: false,
+        policy: { ...policy, turnTimeoutMs: Math.min(policy.turnTimeoutMs, TIMEOUT_MS) },
+        identity: await tools.identity(),
+        home: places.home(task),
+        logPath: places.log(task, 'turn.log'),
+        mark: task,
+      },
+      {
+        signal: new AbortController().signal,
+        onHeld: async () => {},
+        onProgress: () => {},
+        onUsage: ({ input, output, cacheRead, cacheWrite, reasoning }) => {
+          tokens += input + output + cacheRead + cacheWrite + reasoning;
+        },
+      },
+    );
+    const took = `${((context.now() - startedAt) / 1000).toFixed(1)} s, ${tokens} tokens`;
+    return checkOf(role, policy, result, took);
+  } finally {
+    await tools.processes.stop(task, []);
+    await rm(cwd, { recursive: true, force: true });
+    await tools.discard(join(places.home(task), '..'));
+  }
+}
+
+function checkOf(role: Role, { kind, model }: AgentPolicy, result: TurnResult, took: string): Check {
+  const name = `${role} turn`;
+  const who = model === null ? kind : `${kind} with ${model}`;
+  if (result.status === 'finished') {
+    const [word = ''] = result.text.trim().split('\n', 1);
+    return { name, level: 'ok', what: `${who} answered "${word.slice(0, 40)}" (${took})`, fix: null };
+  }
+  const why =
+    result.status === 'failed'
+      ? `${result.code}: ${result.message.split('\n', 1)[0]}`
+      : result.status === 'timed_out'
+        ? result.message
+        : 'it was cancelled';
+  const fix = 'See its code in docs/reasons.md, and docs/agents.md about signing in and models.';
+  return { name, level: 'fail', what: `${who} did not answer (${took}): ${why}`, fix };
+}
