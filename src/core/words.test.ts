@@ -159,6 +159,13 @@ test('a table cell can’t be broken out of by a command', () => {
   expect(evidenceTable(null)).toBe('No verification commands are configured.');
 });
 
+test('the title of an issue does nothing on trunk but name the work', () => {
+  const { task } = awaiting();
+  const hostile = { ...task, contract: { ...task.contract, title: 'A [skip ci], fixes #99 for @bob' } };
+  for (const said of [mergeMessage(hostile, testPolicy()), pullTitle(hostile)])
+    expect(said).toContain('A (skip ci), fixes #\u200b99 for @\u200bbob');
+});
+
 test('a merge message has the title, the issue, the task, and a co-author only if one is wanted', () => {
   const { task } = awaiting();
   expect(mergeMessage(task, testPolicy())).toBe('Add a revoke button\n\nIssue: #7\nTask: t1\n');

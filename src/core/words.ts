@@ -195,7 +195,7 @@ export function redBeforeText(task: Task): string | null {
 }
 
 export function pullTitle(task: Task): string {
-  return `${oneLine(task.contract.title)} (#${task.issue})`;
+  return `${subject(task)} (#${task.issue})`;
 }
 
 export function pullBody(task: Task): string {
@@ -228,8 +228,12 @@ export function criteriaTable({ contract, verdict, gate }: Task): string {
 
 export function mergeMessage(task: Task, policy: Policy): string {
   const trailer = policy.coAuthor ? `\n\nCo-authored-by: ${policy.coAuthor}` : '';
-  return `${oneLine(task.contract.title)}\n\nIssue: #${task.issue}\nTask: ${task.id}${trailer}\n`;
+  return `${subject(task)}\n\nIssue: #${task.issue}\nTask: ${task.id}${trailer}\n`;
 }
+
+/** A stranger's title on a commit of trunk: it closes no other issue, calls nobody and switches no CI off. */
+const subject = ({ contract }: Task): string =>
+  inert(oneLine(contract.title)).replace(/\[(skip ci|ci skip|no ci|skip actions|actions skip)\]/gi, '($1)');
 
 export function checkpointMessage(task: Task): string {
   return `Checkpoint of #${task.issue} after turn ${task.turns}`;
