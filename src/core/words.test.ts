@@ -157,6 +157,10 @@ test('a table cell can’t be broken out of by a command', () => {
   const policy = testPolicy({ gate: { commands: ['a | b'] } });
   expect(evidenceTable(evidence('t', 'fail', policy))).toContain('| `a \\| b` | exit 1 |');
   expect(evidenceTable(null)).toBe('No verification commands are configured.');
+  const twice = evidence('t', 'pass', policy);
+  const [first] = twice.results;
+  const shared = { ...twice, results: [first!, { ...first!, criterion: 'c1' }] };
+  expect(evidenceTable(shared)).toBe(evidenceTable({ ...twice, results: [first!] }));
 });
 
 test('the title of an issue does nothing on trunk but name the work', () => {

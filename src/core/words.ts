@@ -209,6 +209,10 @@ export function pullBody(task: Task): string {
   ].join('\n');
 }
 
+/** The text of a pull request with what its task has cost when it is told. */
+export const withCost = (body: string, spend: Facts['spend']): string =>
+  `${body}\n\nCost so far: ${costText(spend)}.`;
+
 /** Each criterion of the contract: what was found about it, on what evidence, and what its own command said. */
 export function criteriaTable({ contract, verdict, gate }: Task): string {
   const said = verdict
@@ -241,8 +245,12 @@ export function checkpointMessage(task: Task): string {
 
 export function evidenceTable(evidence: Evidence | null): string {
   if (!evidence || evidence.results.length === 0) return 'No verification commands are configured.';
-  const rows = evidence.results.map((result) => [`\`${result.command}\``, resultText(result)]);
-  return table(['command', 'result'], rows);
+  // A command may be listed twice: by the gate and by a criterion, or by several criteria.
+  const rows = new Map(evidence.results.map((result) => [result.command, resultText(result)]));
+  return table(
+    ['command', 'result'],
+    [...rows].map(([command, said]) => [`\`${command}\``, said]),
+  );
 }
 
 export function couldNotRunText(gate: Evidence): string {

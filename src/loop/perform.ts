@@ -14,6 +14,7 @@ import {
   pullTitle,
   statusComment,
   untestedText,
+  withCost,
 } from '../core/words.ts';
 import { ForgeUnavailable, GitFailed, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
@@ -40,9 +41,6 @@ export async function performForge(ports: Ports, action: Effect): Promise<Outcom
     case 'close_pull':
       await forge.closePull(action.pull, action.comment);
       return DONE;
-    case 'update_pull':
-      await forge.updatePull(action.pull, { title: action.title, body: action.body });
-      return DONE;
     case 'post_review': {
       const { pull, marker, headSha, verdict, body, comments } = action;
       await forge.postReview(pull, { marker, headSha, verdict, body, comments });
@@ -56,6 +54,12 @@ export async function performForge(ports: Ports, action: Effect): Promise<Outcom
 export async function perform(ports: Ports, task: Task, action: Effect, lease: Lease): Promise<Outcome> {
   const { forge, workspaces } = ports;
   const spec = workspaceSpec(task);
+  const priced = async (body: string): Promise<string> => withCost(body, await ports.store.spend(task.id));
+  if (action.kind === 'update_pull') {
+    const { pull, title, body } = action;
+    await forge.updatePull(pull, { title, body: await priced(body) });
+    return DONE;
+  }
   const said = await performForge(ports, action);
   if (said) return said;
   switch (action.kind) {
@@ -99,7 +103,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
         issue,
         branch,
         title: pullTitle(task),
-        body: pullBody(task),
+        body: await priced(pullBody(task)),
         marker: task.id,
       });
       return { kind: 'pull', pull: pull.number };

@@ -32,7 +32,9 @@ export interface Initialised {
 export async function init(context: Context, input: InitChoices): Promise<Initialised> {
   const proposal = detectGate(context.root);
   const commands = input.gate ?? proposal.commands;
-  const tracker = input.tracker ?? (await proposedTracker(context));
+  const { settings: given, problem } = await context.settings();
+  const isThere = existsSync(context.configPath) && problem === null;
+  const tracker = isThere ? given.tracker.kind : (input.tracker ?? (await proposedTracker(context)));
   const written = writeWorkflow(context, { ...input, tracker }, proposal, commands);
   await context.excludeForge();
   const { labels, problems } = await lookAtTracker(context, input.createLabels ?? false);

@@ -41,6 +41,7 @@ test('killed after each kind of effect, whose answer is lost: everything is done
     'DELETE /issues/N/labels/loop%3Aready',
     'DELETE /issues/N/labels/loop%3Arunning',
     'PATCH /issues/comments/N',
+    'PATCH /pulls/N',
     'POST /graphql mutation',
     'POST /issues/N/comments',
     'POST /issues/N/labels',

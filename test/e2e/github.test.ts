@@ -34,6 +34,7 @@ test('ready → work tree → pull request → CI red → same session → chang
   expect(others).toEqual([]);
   expect(pull!.pull).toMatchObject({ merged: true, mergedBy: 'loop-bot', headRepo: 'acme/rocket' });
   expect(pull!.body).toContain(`Fixes #${issue}`);
+  expect(pull!.body).toMatch(/Cost so far: \$\d+\.\d\d, \d+ tokens\.$/);
   expect(pull!.pull!.reviews.map((review) => review.state)).toEqual(['COMMENTED', 'COMMENTED']);
   expect(pull!.pull!.threads.map((thread) => thread.path)).toEqual(['done-1.txt']);
   expect(on.row(issue)).toMatchObject({ state: 'closed', labels: ['loop:merged'] });
@@ -70,6 +71,7 @@ test('ready → work tree → pull request → CI red → same session → chang
       "DELETE /issues/N/labels/loop%3Aready": 1,
       "DELETE /issues/N/labels/loop%3Arunning": 1,
       "PATCH /issues/comments/N": 8,
+      "PATCH /pulls/N": 2,
       "POST /issues/N/comments": 2,
       "POST /issues/N/labels": 2,
       "POST /pulls": 1,
@@ -245,13 +247,14 @@ test('init makes the labels, doctor and run name what is missing before anything
   on,
 }) => {
   on.github.world.labels.clear();
-  const made = await world.json<{ written: boolean; labels: string[]; problems: unknown[] }>(
+  const made = await world.json<{ written: boolean; labels: string[]; problems: unknown[]; next: string[] }>(
     'init',
     '--create-labels',
     '--yes',
   );
   expect(made).toMatchObject({ written: false, problems: [] });
   expect(made.labels).toContain('loop:ready');
+  expect(made.next).toContain('Label an issue `loop:ready`.');
   expect((await world.cli('doctor')).stdout).toContain('github, 0 open issues');
 
   on.github.world.permissions.set('loop-bot', 'read');

@@ -114,6 +114,7 @@ function textOf(
     const where = file === null ? 'general' : line === null ? `\`${file}\`` : `\`${file}:${line}\``;
     return `- ${where}: ${body.trim().replaceAll('\n', '\n  ')}`;
   });
-  const parts = [`**${review.verdict}** at \`${review.headSha}\``, review.body.trim(), remarks.join('\n')];
+  const said = review.body.includes(review.verdict) ? 'About' : `**${review.verdict}** at`;
+  const parts = [`${said} \`${review.headSha}\`:`, review.body.trim(), remarks.join('\n')];
   return parts.filter((part) => part !== '').join('\n\n');
 }
