@@ -16,6 +16,7 @@ interface Tally {
   stories: number;
   broken: number;
   outcomes: Record<string, number>;
+  told: string[];
 }
 
 /** Runs the program to its end; a broken story fails with its violations and the command that plays it again. */
@@ -48,8 +49,21 @@ describe('the whole loop on virtual time', () => {
   });
 
   it('survives a crash after every single write (dispatch 36)', async () => {
-    const sweeps = await Promise.all([play(['sweep', '41', '53', '75']), play(['sweep', '30'])]);
+    const sweeps = await Promise.all([play(['sweep', '1', '2']), play(['sweep', '2', '2'])]);
     expect(sweeps[0].stories + sweeps[1].stories).toBeGreaterThan(300);
+    // What must not be missing among the writes that were the last.
+    expect(sweeps.flatMap(({ told }) => told)).toEqual(
+      expect.arrayContaining([
+        'spec_expanded',
+        'running → awaiting_critic',
+        'awaiting_critic → revising',
+        'work_updated',
+        'merging → merged',
+        'hook_completed',
+        'deploy_completed',
+        'worktree_preserved',
+      ]),
+    );
   });
 });
 
