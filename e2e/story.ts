@@ -8,9 +8,12 @@ import { PROGRAM } from './setup.ts';
 
 export interface Protagonist {
   kind: string;
+  preset?: string;
   model: string;
   /** What its operator has in the environment. `subscription`: signed in so that a limit tells its end. */
   env(llm: Llm, how: 'key' | 'subscription'): Record<string, string>;
+  /** Whether it tells when a used-up limit ends; it does unless said otherwise. */
+  tellsLimits?: boolean;
 }
 
 type Replies = Scenario['rules'][number]['replies'];
@@ -45,7 +48,7 @@ export function realStory(hero: Protagonist): void {
         });
       try {
         world.settings({
-          agent: { kind: hero.kind, model: hero.model },
+          agent: { kind: hero.kind, model: hero.model, ...(hero.preset && { preset: hero.preset }) },
           gate: { commands: ['grep -x whole answer.txt'] },
         });
         await story(world, llm, play);
@@ -156,31 +159,32 @@ export function realStory(hero: Protagonist): void {
       },
     );
 
-    tell(
-      'a usage limit is waited for, and the same session goes on',
-      'subscription',
-      async (world, llm, play) => {
-        const limit = { status: 429, type: 'usage_limit_reached', message: 'used up', resetsInSeconds: 5 };
-        play([{ fail: limit }, { run: 'echo whole > answer.txt' }, { say: 'done' }], judged(APPROVE));
-        const issue = await world.issue({ body: BODY });
-        const runner = world.run();
-        const held = await world.event('hold_set');
-        expect(held.data).toMatchObject({ reason: 'provider_limit' });
-        expect(held.data.until! - held.at).toBeGreaterThan(0);
-        await world.state(issue, 'merged');
-        await runner.kill();
-        await world.settle();
-        const task = await expectMergedOnce(world, issue);
-        expect(task.sessionIds).toHaveLength(1);
-        expect((await world.turns(issue)).map(({ role, status }) => [role, status])).toEqual([
-          ['coder', 'failed'],
-          ['coder', 'finished'],
-          ['critic', 'finished'],
-        ]);
-        const coder = llm.journal.filter((entry) => saysCoder(entry));
-        expect(new Set(coder.map(({ request }) => request.session)).size).toBe(1);
-      },
-    );
+    if (hero.tellsLimits ?? true)
+      tell(
+        'a usage limit is waited for, and the same session goes on',
+        'subscription',
+        async (world, llm, play) => {
+          const limit = { status: 429, type: 'usage_limit_reached', message: 'used up', resetsInSeconds: 5 };
+          play([{ fail: limit }, { run: 'echo whole > answer.txt' }, { say: 'done' }], judged(APPROVE));
+          const issue = await world.issue({ body: BODY });
+          const runner = world.run();
+          const held = await world.event('hold_set');
+          expect(held.data).toMatchObject({ reason: 'provider_limit' });
+          expect(held.data.until! - held.at).toBeGreaterThan(0);
+          await world.state(issue, 'merged');
+          await runner.kill();
+          await world.settle();
+          const task = await expectMergedOnce(world, issue);
+          expect(task.sessionIds).toHaveLength(1);
+          expect((await world.turns(issue)).map(({ role, status }) => [role, status])).toEqual([
+            ['coder', 'failed'],
+            ['coder', 'finished'],
+            ['critic', 'finished'],
+          ]);
+          const coder = llm.journal.filter((entry) => saysCoder(entry));
+          expect(new Set(coder.map(({ request }) => request.session)).size).toBe(1);
+        },
+      );
   });
 }
 

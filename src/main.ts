@@ -194,6 +194,7 @@ async function openTools(
   const { noSandbox } = await import('./sandbox/none.ts');
   const { renderPrompt } = await import('./config/prompt.ts');
   const { openDialogue } = await import('./process/dialogue.ts');
+  const { acpAgent } = await import('./agent/acp/acp.ts');
   const { claudeAgent } = await import('./agent/claude/claude.ts');
   const { codexAgent } = await import('./agent/codex/codex.ts');
   const { commandAgent } = await import('./agent/command.ts');
@@ -207,6 +208,7 @@ async function openTools(
     claudeAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
     codexAgent({ open: openDialogue, operator: process.env }),
     opencodeAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
+    acpAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
     commandAgent(processes),
     scriptedAgent(processes),
   ];

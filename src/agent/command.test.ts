@@ -52,6 +52,7 @@ describe('a command', () => {
         kind: 'command',
         command,
         script: null,
+        preset: null,
         model: null,
         fallbackModels: [],
         effort: null,

@@ -53,6 +53,7 @@ describe('a scripted agent', () => {
       policy: {
         kind: 'scripted',
         command: null,
+        preset: null,
         script: join(dir, 'script.yaml'),
         model: 'simulated',
         fallbackModels: [],
@@ -222,6 +223,7 @@ describe('a scripted agent', () => {
   const hurried = async () => ({
     kind: 'scripted',
     command: null,
+    preset: null,
     script: join(dir, 'script.yaml'),
     model: null,
     fallbackModels: [],

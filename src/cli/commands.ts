@@ -90,7 +90,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('-y, --yes', 'ask nothing')
     .option(
       '--agent <kind>',
-      'claude, codex, opencode, command (any program) or scripted; command without it',
+      'claude, codex, opencode, acp, command (any program) or scripted; command without it',
     )
     .option('--command <command>', 'the shell command that runs your agent')
     .option('--script <path>', 'the script of a scripted agent')

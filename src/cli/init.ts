@@ -45,6 +45,7 @@ async function askFor(
             },
             { value: 'codex', label: 'Codex', hint: 'through `codex app-server`' },
             { value: 'opencode', label: 'OpenCode', hint: 'through a server of its own' },
+            { value: 'acp', label: 'Another that speaks ACP', hint: 'a preset or a command' },
             { value: 'command', label: 'any other program', hint: 'it gets the prompt on stdin' },
           ],
         }));

@@ -138,7 +138,7 @@ describe('a wrong value', () => {
     [
       'roles.critic.kind',
       4,
-      'expected one of "claude", "codex", "opencode", "command", "scripted", found "psychic"',
+      'expected one of "claude", "codex", "opencode", "acp", "command", "scripted", found "psychic"',
       ['roles:', '  critic:', '    kind: psychic'],
     ],
     [
@@ -218,6 +218,7 @@ describe('defaults', () => {
         kind: 'command',
         command: 'my-agent',
         script: null,
+        preset: null,
         model: null,
         fallbackModels: [],
         effort: null,

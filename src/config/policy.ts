@@ -76,6 +76,7 @@ function agentFor(role: Role, { agent, roles, prices }: Workflow): AgentPolicy {
     kind: own.kind ?? agent.kind,
     command: own.command ?? agent.command,
     script: own.script ?? agent.script,
+    preset: own.preset ?? agent.preset,
     model: own.model ?? agent.model,
     fallbackModels: own.fallback_models ?? agent.fallback_models,
     effort: own.effort ?? agent.effort,

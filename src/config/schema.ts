@@ -7,7 +7,8 @@ import type { PromptKind } from '../core/event.ts';
 import { SEVERITIES } from '../core/findings.ts';
 import { type Labels, ROLES } from '../core/policy.ts';
 
-export const AGENT_KINDS = ['claude', 'codex', 'opencode', 'command', 'scripted'] as const;
+export const AGENT_KINDS = ['claude', 'codex', 'opencode', 'acp', 'command', 'scripted'] as const;
+export const ACP_PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
 
 /** States with a limit of their own. */
 export const LIMITED_STATES = ['running', 'revising'] as const;
@@ -47,6 +48,7 @@ const agentKeys = {
   kind: z.enum(AGENT_KINDS),
   command: shell,
   script: text,
+  preset: z.enum(ACP_PRESETS),
   model: text,
   fallback_models: z.array(text).max(5),
   effort: text,
@@ -67,6 +69,7 @@ const role = z.object({
   kind: agentKeys.kind.optional().describe('Overrides `agent.kind`.'),
   command: agentKeys.command.optional().describe('Overrides `agent.command`.'),
   script: agentKeys.script.optional().describe('Overrides `agent.script`.'),
+  preset: agentKeys.preset.optional().describe('Overrides `agent.preset`.'),
   model: agentKeys.model.optional().describe('Overrides `agent.model`.'),
   fallback_models: agentKeys.fallback_models.optional().describe('Overrides `agent.fallback_models`.'),
   effort: agentKeys.effort.optional().describe('Overrides `agent.effort`.'),
@@ -306,11 +309,11 @@ export const workflowSchema = z
         kind: agentKeys.kind
           .default('command')
           .describe(
-            '`claude`, `codex` and `opencode`: see docs/agents.md. `command`: any program. `scripted`: answers from a script file, for demos and tests.',
+            '`claude`, `codex`, `opencode` and `acp`: see docs/agents.md. `command`: any program. `scripted`: answers from a script file, for demos and tests.',
           ),
         command: optional(
           agentKeys.command,
-          'The shell command of kind `command`. It gets the prompt on stdin.',
+          'The shell command of kind `command`, which gets the prompt on stdin; or of kind `acp` without a preset.',
           'my-agent --headless',
         ),
         script: optional(
@@ -318,6 +321,7 @@ export const workflowSchema = z
           "The script file of kind `scripted`. `~` and `$VAR` are expanded; a relative path starts at this file's folder.",
           'agent-script.yaml',
         ),
+        preset: optional(agentKeys.preset, 'The program of kind `acp`, if it is one of these.', 'codex-acp'),
         model: optional(
           agentKeys.model,
           "The model to ask for, in the agent's own words. Kind `opencode` needs one, with its provider.",

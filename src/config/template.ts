@@ -59,6 +59,7 @@ const MODELS: Partial<Record<TemplateChoices['agentKind'], string>> = {
   claude: '# model: sonnet',
   codex: '# model: gpt-5.2-codex',
   opencode: 'model: anthropic/claude-sonnet-5',
+  acp: '# A program that speaks ACP: a preset, or a command of yours.\n  preset: claude-agent-acp',
 };
 
 function agentLine({ agentKind, agentCommand, agentScript }: TemplateChoices): string {

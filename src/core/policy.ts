@@ -18,6 +18,8 @@ export interface AgentPolicy {
   kind: string;
   command: string | null;
   script: string | null;
+  /** A program that speaks ACP and that we know how to start. */
+  preset: string | null;
   model: string | null;
   /** Asked in this order when the model before is overloaded or can't be had. */
   fallbackModels: string[];

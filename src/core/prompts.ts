@@ -4,6 +4,13 @@
  */
 import type { PromptKind } from './event.ts';
 
+/** For an agent that can't be held to a schema, when its answer had no structure. */
+export const repairPrompt = (schema: Record<string, unknown>): string =>
+  `Your answer was no JSON object that could be read. Do nothing else: answer now with one JSON object in a fenced block, and nothing after it. It has to follow this JSON Schema:
+
+${JSON.stringify(schema)}
+`;
+
 export const DEFAULT_PROMPTS: Record<PromptKind, string> = {
   task: `You are working on issue #{{ issue.number }} in this repository, alone and unattended. The issue below is your contract:
 do what it asks, all of it, and nothing else.

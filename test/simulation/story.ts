@@ -142,6 +142,7 @@ export function somePolicy(random: Random): Policy {
     kind: 'simulated',
     command: null,
     script: null,
+    preset: null,
     model: null,
     fallbackModels: [],
     effort: null,

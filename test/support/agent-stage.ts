@@ -15,6 +15,7 @@ export const IDLE_POLICY: AgentPolicy = {
   kind: '',
   command: null,
   script: null,
+  preset: null,
   model: 'm-1',
   fallbackModels: [],
   effort: null,

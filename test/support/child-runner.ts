@@ -2,6 +2,7 @@
  * A runner in a process of its own, so that a test can kill it: starts one child, says who it is on stdout once it is
  * held, and then lets it go or holds it for ever.
  */
+import { acpAgent } from '../../src/agent/acp/acp.ts';
 import { claudeAgent } from '../../src/agent/claude/claude.ts';
 import { codexAgent } from '../../src/agent/codex/codex.ts';
 import { commandAgent } from '../../src/agent/command.ts';
@@ -28,6 +29,7 @@ if ('launch' in job) {
     scriptedAgent(hostProcesses()),
     claudeAgent({ open: openDialogue, operator, now: Date.now, load: () => import(packagePath) }),
     codexAgent({ open: openDialogue, operator, program: [process.execPath, packagePath] }),
+    acpAgent({ open: openDialogue, operator, now: Date.now, load: () => import(packagePath) }),
     opencodeAgent({ open: openDialogue, operator, now: Date.now, program: [packagePath] }),
   ];
   const agent = agents.find(({ kind }) => kind === job.agent);

@@ -6,6 +6,7 @@ const AGENT: AgentPolicy = {
   kind: 'scripted',
   command: null,
   script: null,
+  preset: null,
   model: null,
   fallbackModels: [],
   effort: null,

@@ -15,7 +15,7 @@ export interface OpencodeServer {
   listen(each: (event: ServerEvent) => void, ended: () => void): Promise<void>;
 }
 
-const serverEvent = z.object({ type: z.string(), properties: z.unknown() });
+const serverEvent = z.object({ type: z.string(), properties: z.unknown().optional() });
 export type ServerEvent = z.output<typeof serverEvent>;
 
 const ANSWER_MS = 60_000;

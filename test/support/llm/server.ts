@@ -46,7 +46,11 @@ const WIRES: readonly { path: RegExp; wire: Wire }[] = [
 
 export async function startLlm(
   scenario: Scenario,
-  { now = Date.now, port = 0 }: { now?: () => number; port?: number } = {},
+  {
+    now = Date.now,
+    port = 0,
+    asides = 'scripted',
+  }: { now?: () => number; port?: number; asides?: 'scripted' | 'free' } = {},
 ): Promise<Llm> {
   const script = scriptOf(scenario);
   const cache = promptCache(now);
@@ -95,7 +99,8 @@ export async function startLlm(
     const request = wire.read(given, headers);
     const entry: Entry = { at: now(), request, headers, outcome: 'answered', status: 200, told: NO_USAGE };
     journal.push(entry);
-    const reply = script.next(request) ?? (request.aside ? ASIDE : null);
+    const free = request.aside && asides === 'free';
+    const reply = free ? FREE : (script.next(request) ?? (request.aside ? ASIDE : null));
     if (reply === null) {
       entry.outcome = 'unscripted';
       entry.status = 500;
@@ -148,6 +153,8 @@ export async function startLlm(
 
 /** What an agent asks on the side (a title, whether there is quota) is answered with a word, and it is counted. */
 const ASIDE: Reply = { say: 'ok', times: 'always' };
+/** For agents that ask for a title before anything else: it takes nothing from the script, and uses nothing. */
+const FREE: Reply = { ...ASIDE, usage: NO_USAGE };
 
 async function stream(
   response: ServerResponse,

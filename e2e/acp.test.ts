@@ -1,0 +1,205 @@
+/** Real programs that speak ACP, against a scripted model: what is particular to them, and to the protocol. */
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
+import { sumOf } from '../src/agent/contract.ts';
+import { criticReportSchema } from '../src/core/verdict.ts';
+import { agentStage } from '../test/support/agent-stage.ts';
+import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
+import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import { startRunner } from '../test/support/start-runner.ts';
+import { ACP_MODEL, type Preset, realAcp } from './acp.ts';
+
+const llm: { now: Llm } = { now: await startLlm({ rules: [] }) };
+let preset: Preset = 'codex-acp';
+let acp = realAcp(llm.now, preset);
+const stage = agentStage({
+  get agent() {
+    return acp.agent;
+  },
+  performing: async () => ({ preset, model: ACP_MODEL[preset] }),
+});
+const { watched, inWorkspace, appeared } = stage;
+
+const scripted = async (of: Preset, scenario: Scenario): Promise<void> => {
+  await llm.now.close();
+  llm.now = await startLlm(scenario, { asides: 'free' });
+  preset = of;
+  acp = realAcp(llm.now, preset);
+};
+const run = async (prompt: string, change: Partial<TurnRequest> = {}) => {
+  const watching = watched();
+  const turn = await stage.turnOf([], { ...change, prompt });
+  return { turn, result: await acp.agent.run(turn, watching.hooks), ...watching };
+};
+const replies = (...given: Scenario['rules'][number]['replies']): Scenario => ({
+  rules: [{ replies: given }],
+});
+
+beforeEach(() => scripted('codex-acp', { rules: [] }));
+afterEach(() => llm.now.close());
+
+const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
+const USED = { input: 11, output: 7, cacheRead: 5 };
+
+describe('what goes wrong is classified from fields', () => {
+  test.each([
+    ['claude-agent-acp', 'MEET-401', 'auth'],
+    ['claude-agent-acp', 'MEET-429', 'rate_limit'],
+    ['codex-acp', 'MEET-401', 'auth'],
+    // It ends such a turn as if it were done, and tells only that it was not.
+    ['codex-acp', 'MEET-429', 'overload'],
+  ] as const)('%s: %s is %s', async (of, prompt, code) => {
+    await scripted(of, scenarioFile('failures'));
+    expect((await run(prompt)).result).toMatchObject({ status: 'failed', code });
+  });
+
+  test('what is not there is named with what to install or set, and nothing is started', async () => {
+    const { policy } = await stage.turnOf([]);
+    expect(await acp.agent.unavailable(policy)).toBeNull();
+    expect(await acp.agent.unavailable({ ...policy, preset: null })).toContain('agent.preset is not set');
+    const bare = realAcp(llm.now, 'codex-acp', { PATH: '', OPENAI_API_KEY: '' });
+    expect(await bare.agent.unavailable(policy)).toContain(
+      'npm install @agentclientprotocol/codex-acp@2.6.0',
+    );
+    expect(await acp.agent.unavailable({ ...policy, preset: 'gemini' })).toContain('@google/gemini-cli');
+  });
+});
+
+describe('what it may do', () => {
+  test.each(['claude-agent-acp', 'opencode'] as const)('%s: publishing is refused and told', async (of) => {
+    await scripted(
+      of,
+      replies({ run: 'git push origin main; touch pushed' }, { run: 'touch worked' }, { say: 'ok' }),
+    );
+    const { result, told } = await run('Publish it.');
+    expect(result).toMatchObject({ status: 'finished', text: 'ok' });
+    expect(told.filter(({ kind }) => kind === 'refused')).toMatchObject([
+      { tool: 'execute', detail: expect.stringContaining('git push') },
+    ]);
+    expect(existsSync(inWorkspace('pushed'))).toBe(false);
+    expect(existsSync(inWorkspace('worked'))).toBe(true);
+  });
+
+  test.each(['claude-agent-acp', 'codex-acp'] as const)('%s: a critic writes nothing', async (of) => {
+    await scripted(of, replies({ run: 'touch ran' }, { answer: { verdict: 'APPROVE', findings: [] } }));
+    const { result } = await run('Judge it.', CRITIC);
+    expect(result).toMatchObject({ status: 'finished', structured: { verdict: 'APPROVE' } });
+    expect(existsSync(inWorkspace('ran'))).toBe(false);
+  });
+});
+
+describe('an answer without structure', () => {
+  test('is asked for once more, in the same session', async () => {
+    await scripted(
+      'codex-acp',
+      replies({ say: 'Looks good.' }, { answer: { verdict: 'APPROVE', findings: [] } }),
+    );
+    const { result } = await run('Judge it.', CRITIC);
+    expect(result).toMatchObject({ status: 'finished', structured: { verdict: 'APPROVE' } });
+    expect(llm.now.journal.at(-1)?.request.texts.join('\n')).toContain('JSON Schema');
+  });
+
+  test('twice is a failure', async () => {
+    await scripted('codex-acp', replies({ say: 'Looks good.', times: 'always' }));
+    expect((await run('Judge it.', CRITIC)).result).toMatchObject({
+      status: 'failed',
+      code: 'invalid_result',
+    });
+    expect(llm.now.journal).toHaveLength(2);
+  });
+});
+
+describe('a session and its account', () => {
+  /** Claude's adapter does not tell thoughts from other output. */
+  const totals = (reports: readonly UsageReport[]) => ({
+    input: sumOf(reports, 'input'),
+    output: sumOf(reports, 'output') + sumOf(reports, 'reasoning'),
+    cacheRead: sumOf(reports, 'cacheRead'),
+    cacheWrite: sumOf(reports, 'cacheWrite'),
+  });
+  const served = (which?: Parameters<Llm['told']>[0]) => {
+    const { reasoning, output, ...rest } = llm.now.told(which);
+    return { ...rest, output: output + reasoning };
+  };
+
+  test.each(['claude-agent-acp', 'codex-acp', 'opencode'] as const)(
+    '%s: over a resumed turn, with the same bytes before',
+    async (of) => {
+      await scripted(of, replies({ run: 'echo one' }, { say: 'first' }, { say: 'second' }));
+      const first = await run('Begin.');
+      const second = await run('Go on.', { ...first.turn, resume: true, turn: 2 });
+      expect(second.result).toMatchObject({ status: 'finished', text: 'second', usageKnown: true });
+      const talked = llm.now.journal.filter(({ request }) => !request.aside);
+      const [, before, after] = talked.map(({ request }) => request);
+      expect(after?.session).toBe(before?.session);
+      const bytes = (request = after) => request?.segments.map(({ text }) => text).join('') ?? '';
+      expect(bytes(after).startsWith(bytes(before).slice(0, -1))).toBe(true);
+      expect(sumOf(second.reports, 'cacheRead')).toBeGreaterThan(0);
+      expect(totals([...first.reports, ...second.reports])).toEqual(served());
+    },
+  );
+
+  test('opencode: over a runner that is killed, from its own record', async () => {
+    await scripted(
+      'opencode',
+      replies(
+        { run: 'true', usage: USED },
+        { run: 'touch halfway; until [ -e go ]; do sleep 0.02; done', usage: {} },
+        { say: 'finished', usage: USED },
+      ),
+    );
+    const turn = await stage.turnOf([], { prompt: 'Begin.' });
+    const runner = await startRunner({ ...acp.runner, release: true, agent: 'acp', turn });
+    await appeared('halfway');
+    runner.kill();
+    await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
+    const next = await run('You were interrupted.', { ...turn, resume: true });
+    expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
+    expect(totals(next.reports)).toEqual(served());
+  });
+
+  test('whose data is gone is lost', async () => {
+    await scripted('codex-acp', replies({ say: 'first' }, { say: 'never' }));
+    const { turn } = await run('Begin.');
+    await rm(join(turn.sessionDir, 'acp'), { recursive: true });
+    expect((await run('Go on.', { ...turn, resume: true, turn: 2 })).result).toMatchObject({
+      status: 'failed',
+      code: 'session_lost',
+    });
+    expect(llm.now.journal).toHaveLength(1);
+  });
+});
+
+describe('a program of one’s own', () => {
+  const program = fileURLToPath(new URL('./programs/forgetful.js', import.meta.url));
+  const own = async (how: string): Promise<Partial<TurnRequest>> => ({
+    policy: {
+      ...(await stage.turnOf([])).policy,
+      preset: null,
+      model: null,
+      command: `node '${program}' ${how}`,
+    },
+  });
+
+  test.each([
+    ['forgets', 'does not remember'],
+    ['cannot-load', 'can not load'],
+  ])('that %s is not resumed', async (how, why) => {
+    const first = await run('Begin.', await own(how));
+    expect(first.result).toMatchObject({ status: 'finished', text: 'heard: Begin.', usageKnown: false });
+    const { result } = await run('Go on.', { ...first.turn, resume: true, turn: 2 });
+    expect(result).toMatchObject({ status: 'failed', code: 'session_lost' });
+    expect(result).toHaveProperty('message', expect.stringContaining(why));
+  });
+
+  test('that ends its turn without a word has not done it', async () => {
+    expect((await run('Begin.', await own('nothing'))).result).toMatchObject({
+      status: 'failed',
+      code: 'crashed',
+    });
+  });
+});

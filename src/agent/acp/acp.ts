@@ -1,0 +1,134 @@
+/**
+ * Any agent that speaks the Agent Client Protocol.
+ *
+ * One turn is one process of the agent, born held and killed with all it started: a cancelled prompt may leave its shell
+ * running. What the protocol lacks is made up for where it can be (a schema of the answer, by one more prompt), and
+ * said where it can't (tokens of a turn that was cut off).
+ */
+import type { OpenDialogue } from '../../process/dialogue.ts';
+import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import { LIST_PRICES } from '../prices.ts';
+import type { Environment } from '../program-path.ts';
+import { preparePlaces, turnEnvironment } from '../turn-place.ts';
+import { stopTurn } from '../turn-stop.ts';
+import { acpAccount } from './account.ts';
+import { type Ending, talk } from './conversation.ts';
+import { type Equipment, equip } from './presets.ts';
+import { type AcpSdk, loadAcp } from './sdk.ts';
+import { probeSession, readSession } from './session.ts';
+
+export interface AcpParts {
+  open: OpenDialogue;
+  /** The operator's environment, where programs and credentials are looked for. */
+  operator: Environment;
+  now(): number;
+  load?(): Promise<AcpSdk>;
+}
+
+export function acpAgent({ open, operator, now, load = loadAcp }: AcpParts): Agent {
+  return {
+    kind: 'acp',
+
+    async run(turn, hooks) {
+      try {
+        if (hooks.signal.aborted) return { status: 'cancelled', usageKnown: true };
+        await preparePlaces(turn);
+        if (turn.resume && (await probeSession(turn)) !== 'resumable')
+          return lost(turn, `${turn.sessionDir} holds no conversation of it`);
+        const equipment = await equip(turn.policy, operator, now());
+        if (typeof equipment === 'string') return failed('could_not_start', equipment);
+        return await take(turn, hooks, open, await load(), equipment);
+      } catch (error) {
+        return failed('could_not_start', (error as Error).message);
+      }
+    },
+
+    probeSession,
+
+    async unavailable(policy) {
+      const equipment = await equip(policy, operator, now());
+      if (typeof equipment === 'string') return equipment;
+      return load().then(
+        () => null,
+        (error: Error) => error.message,
+      );
+    },
+  };
+}
+
+async function take(
+  turn: TurnRequest,
+  hooks: TurnHooks,
+  open: OpenDialogue,
+  sdk: AcpSdk,
+  equipment: Equipment,
+): Promise<TurnResult> {
+  const known = turn.resume ? await readSession(turn.sessionDir) : null;
+  const before = equipment.costRestarts ? 0 : (known?.costUsd ?? 0);
+  const model = turn.policy.model ?? 'unknown';
+  const record = await equipment.recorder?.(turn, hooks.onUsage);
+  // What a turn that died did not get to tell.
+  await record?.();
+  const account = acpAccount({ prices: LIST_PRICES, model, before }, record ? () => {} : hooks.onUsage);
+  const child = open({
+    argv: equipment.argv,
+    cwd: turn.cwd,
+    env: turnEnvironment(turn, await equipment.furnish(turn)),
+    logPath: turn.logPath,
+    onHeld: hooks.onHeld,
+    onOutput: () => hooks.onProgress(),
+  });
+  const talking = talk(sdk, child, turn, hooks, account, equipment);
+  let cut = () => {};
+  const isCut = new Promise<null>((resolve) => {
+    cut = () => resolve(null);
+  });
+  const stop = stopTurn(turn, hooks, { ask: talking.interrupt, cut });
+  const ending = await Promise.race([talking.over, isCut]);
+  stop.disarm();
+  const refused = await child.begun.then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  const stderr = await child.end();
+  await record?.();
+  await talking.keep(account.costUsd());
+  if (refused !== null) return failed('could_not_start', refused);
+  const exit = await child.exited;
+  return stop.result(false) ?? resultOf(ending, turn, { ...exit, stderr });
+}
+
+function resultOf(
+  ending: Ending | null,
+  turn: TurnRequest,
+  exit: { code: number | null; signal: string | null; stderr: string },
+): TurnResult {
+  if (ending?.kind === 'lost') return lost(turn, ending.why);
+  if (ending?.kind === 'failed') return { status: 'failed', ...ending.failure, usageKnown: false };
+  if (ending?.kind === 'answered') return answerOf(ending, turn);
+  const how = exit.signal ? `was killed by ${exit.signal}` : `exited with ${exit.code ?? 'no code'}`;
+  const words = ending?.problem || exit.stderr.trim().slice(-1000) || 'it said nothing';
+  return failed('crashed', `the agent's program ${how} before its turn was over: ${words}`);
+}
+
+function answerOf(ending: Extract<Ending, { kind: 'answered' }>, turn: TurnRequest): TurnResult {
+  const { stopReason, text, structured, usageKnown } = ending;
+  if (stopReason === 'refusal') return { ...failed('refusal', 'the model refused to go on'), usageKnown };
+  if (stopReason !== 'end_turn')
+    return { ...failed('invalid_result', `the agent stopped before it was done: ${stopReason}`), usageKnown };
+  if (structured !== null || turn.outputSchema === undefined)
+    return { status: 'finished', text, structured, usageKnown };
+  const message = `the ${turn.role} ended its turn without the structured answer it was asked for, twice`;
+  return { ...failed('invalid_result', message), usageKnown };
+}
+
+const lost = (turn: TurnRequest, why: string): TurnResult =>
+  failed('session_lost', `session ${turn.sessionId} can't be resumed: ${why}`);
+
+const failed = (code: FailureCode, message: string): Extract<TurnResult, { status: 'failed' }> => ({
+  status: 'failed',
+  code,
+  message,
+  retryAt: null,
+  usageKnown: false,
+});

@@ -1,0 +1,273 @@
+/** One turn over ACP: a session begun or loaded again, the prompt, and everything until it is over. */
+import { Readable, Writable } from 'node:stream';
+import { z } from 'zod';
+import { repairPrompt } from '../../core/prompts.ts';
+import { lastJsonBlock } from '../../core/verdict.ts';
+import type { Dialogue } from '../../process/dialogue.ts';
+import type { TurnHooks, TurnRequest } from '../agent.ts';
+import type { AcpAccount } from './account.ts';
+import { type Failure, failureOf, failureTold } from './failure.ts';
+import { answerPermission } from './permission.ts';
+import type { Equipment } from './presets.ts';
+import { type AcpConnection, type AcpSdk, PROTOCOL_VERSION } from './sdk.ts';
+import { type KnownSession, openingOf, readSession, remembers, writeSession } from './session.ts';
+
+export interface Talk {
+  /** Resolves when the turn is over or the agent is; never rejects. */
+  readonly over: Promise<Ending>;
+  interrupt(): Promise<unknown>;
+  /** Writes down what is known of the session; after the program has ended. */
+  keep(costUsd: number): Promise<void>;
+}
+
+export type Ending =
+  | { kind: 'answered'; stopReason: string; text: string; structured: unknown; usageKnown: boolean }
+  | { kind: 'failed'; failure: Failure }
+  | { kind: 'lost'; why: string }
+  /** The program ended first, or could not be talked to. */
+  | { kind: 'broken'; problem: string };
+
+const LONGEST_MESSAGE = 64 * 1024 * 1024;
+
+export function talk(
+  sdk: AcpSdk,
+  child: Dialogue,
+  turn: TurnRequest,
+  hooks: TurnHooks,
+  account: AcpAccount,
+  equipment: Equipment,
+): Talk {
+  let session: KnownSession | null = null;
+  let kept: Promise<unknown> = Promise.resolve();
+  let text = '';
+  let messageId: string | null = null;
+  /** A failure that the agent told on the way; it may end its turn as if there were none. */
+  let failure: Failure | null = null;
+  /** It said or did something. */
+  let worked = false;
+  let replayed: string | null = null;
+  const connection = connect();
+  const closed = connection.closed.then(
+    (): Ending => ({ kind: 'broken', problem: '' }),
+    (error: Error): Ending => ({ kind: 'broken', problem: error.message }),
+  );
+  const over = Promise.race([
+    converse().catch((error: Error): Ending => ({ kind: 'failed', failure: failureOf(error) })),
+    closed,
+    child.exited.then((): Ending => ({ kind: 'broken', problem: '' })),
+  ]);
+  return {
+    over,
+    interrupt: async () => {
+      if (session) await connection.agent.notify('session/cancel', { sessionId: session.session });
+    },
+    keep: async (costUsd) => {
+      await kept;
+      if (session) await writeSession(turn.sessionDir, { ...session, costUsd });
+    },
+  };
+
+  function connect(): AcpConnection {
+    const stream = sdk.ndJsonStream(
+      Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
+      Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
+      { maxMessageBytes: LONGEST_MESSAGE },
+    );
+    return sdk
+      .client({ name: 'forge-loop' })
+      .onNotification('session/update', asItIs, ({ params }) => heard(params))
+      .onRequest('session/request_permission', asItIs, ({ params }) => {
+        const { tool, detail, why, answer } = answerPermission(params, turn);
+        hooks.onProgress(
+          why === null ? { kind: 'tool', tool, detail } : { kind: 'refused', tool, detail, why },
+        );
+        return answer;
+      })
+      .connect(stream as never);
+  }
+
+  async function converse(): Promise<Ending> {
+    const ask = (method: string, params: object) => connection.agent.request(method, params);
+    const { protocolVersion, agentCapabilities, authMethods } = initialized.parse(
+      await ask('initialize', {
+        protocolVersion: PROTOCOL_VERSION,
+        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+        clientInfo: { name: 'forge-loop', title: 'forge-loop', version: '1' },
+      }),
+    );
+    if (protocolVersion !== PROTOCOL_VERSION)
+      return {
+        kind: 'broken',
+        problem: `it speaks version ${protocolVersion} of ACP, not ${PROTOCOL_VERSION}`,
+      };
+    if (equipment.authMethod && authMethods.some(({ id }) => id === equipment.authMethod))
+      await ask('authenticate', { methodId: equipment.authMethod });
+    const place = {
+      cwd: turn.cwd,
+      mcpServers: [],
+      ...(equipment.meta && { _meta: equipment.meta }),
+    };
+    const opened = turn.resume
+      ? await load(ask, place, agentCapabilities.loadSession)
+      : await begin(ask, place, agentCapabilities.sessionCapabilities.title != null);
+    if ('kind' in opened) return opened;
+    await settle(ask, opened);
+    return await answered(ask);
+  }
+
+  async function begin(ask: Ask, place: object, hasTitle: boolean): Promise<Opened> {
+    const opened = newSession.parse(await ask('session/new', place));
+    session = { session: opened.sessionId, opening: null, costUsd: 0 };
+    // Before the first token: whoever takes over must find the conversation.
+    await writeSession(turn.sessionDir, session);
+    // Else it asks a model for one, and does not tell what that used.
+    if (hasTitle)
+      await ask('session/set_title', { sessionId: opened.sessionId, title: `${turn.role} of ${turn.task}` });
+    return opened;
+  }
+
+  /** A session that is loaded is replayed; one that does not show how it began has lost what it was told. */
+  async function load(ask: Ask, place: object, canLoad: boolean): Promise<Opened | Ending> {
+    const known = await readSession(turn.sessionDir);
+    if (known?.opening == null) return { kind: 'lost', why: 'nothing was written down of it' };
+    if (!canLoad) return { kind: 'lost', why: 'the agent can not load sessions' };
+    replayed = '';
+    try {
+      const opened = openSession.parse(
+        (await ask('session/load', { ...place, sessionId: known.session })) ?? {},
+      );
+      if (!remembers(replayed, known.opening))
+        return { kind: 'lost', why: 'the agent loaded it and does not remember how it began' };
+      replayed = null;
+      session = known;
+      return opened;
+    } catch (error) {
+      return { kind: 'lost', why: (error as Error).message };
+    }
+  }
+
+  async function settle(ask: Ask, { modes, configOptions }: Opened): Promise<void> {
+    const sessionId = session?.session;
+    const mode = equipment.mode?.(turn.role);
+    if (mode !== undefined && modes?.currentModeId !== mode)
+      await ask('session/set_mode', { sessionId, modeId: mode });
+    const { model } = turn.policy;
+    const option = (configOptions ?? []).find(({ category }) => category === 'model');
+    if (model !== null && option && option.currentValue !== model && offers(option.options, model))
+      await ask('session/set_config_option', { sessionId, configId: option.id, value: model });
+  }
+
+  async function answered(ask: Ask): Promise<Ending> {
+    let usageKnown = true;
+    const prompt = async (words: string): Promise<string> => {
+      text = '';
+      const response = await ask('session/prompt', {
+        sessionId: session?.session,
+        prompt: [{ type: 'text', text: words }],
+      });
+      usageKnown = account.seeEnd(response) && usageKnown;
+      return promptEnd.parse(response).stopReason;
+    };
+    let stopReason = await prompt(turn.prompt);
+    if (failure !== null) return { kind: 'failed', failure };
+    if (!worked) return { kind: 'failed', failure: failureOf('the agent ended its turn without a word') };
+    if (turn.outputSchema === undefined || stopReason !== 'end_turn')
+      return { kind: 'answered', stopReason, text, structured: null, usageKnown };
+    let structured = lastJsonBlock(text) ?? null;
+    if (structured === null) {
+      stopReason = await prompt(repairPrompt(turn.outputSchema));
+      structured = lastJsonBlock(text) ?? null;
+    }
+    return { kind: 'answered', stopReason, text, structured, usageKnown };
+  }
+
+  function heard(params: unknown): void {
+    hooks.onProgress();
+    const { data } = notification.safeParse(params);
+    if (!data) return;
+    const { update } = data;
+    const said = update.content?.type === 'text' ? (update.content.text ?? '') : '';
+    if (replayed !== null) {
+      if (update.sessionUpdate === 'user_message_chunk') replayed += said;
+      return;
+    }
+    takenUp();
+    failure = failureTold(update._meta) ?? failure;
+    if (update.sessionUpdate === 'agent_message_chunk') {
+      // What the program itself has to say, such as a warning, is a message of its own.
+      const id = update.messageId ?? null;
+      text = id === messageId ? text + said : said;
+      messageId = id;
+      worked = true;
+    }
+    if (update.sessionUpdate === 'tool_call') {
+      if (text) hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
+      text = '';
+      worked = true;
+      hooks.onProgress({
+        kind: 'tool',
+        tool: update.kind ?? 'other',
+        detail: (update.title ?? '').slice(0, 500),
+      });
+    } else if (update.sessionUpdate === 'usage_update') account.seeCost(update);
+  }
+
+  /** The agent works on the prompt, so there is something to resume. */
+  function takenUp(): void {
+    if (session === null || session.opening !== null) return;
+    session = { ...session, opening: openingOf(turn.prompt) };
+    kept = writeSession(turn.sessionDir, session).catch(() => {});
+  }
+}
+
+type Ask = (method: string, params: object) => Promise<unknown>;
+
+const asItIs = (params: unknown): unknown => params;
+
+const initialized = z.object({
+  protocolVersion: z.number(),
+  agentCapabilities: z
+    .object({
+      loadSession: z.boolean().catch(false).default(false),
+      sessionCapabilities: z.object({ title: z.unknown().optional() }).catch({}).default({}),
+    })
+    .prefault({}),
+  authMethods: z
+    .array(z.object({ id: z.string() }))
+    .catch([])
+    .default([]),
+});
+const openSession = z.object({
+  modes: z.object({ currentModeId: z.string() }).nullish().catch(null),
+  configOptions: z
+    .array(
+      z.object({
+        id: z.string(),
+        category: z.string().nullish(),
+        currentValue: z.unknown().optional(),
+        options: z.unknown().optional(),
+      }),
+    )
+    .nullish()
+    .catch(null),
+});
+type Opened = z.output<typeof openSession>;
+const newSession = openSession.extend({ sessionId: z.string().min(1) });
+const promptEnd = z.object({ stopReason: z.string() });
+const notification = z.object({
+  update: z.looseObject({
+    sessionUpdate: z.string(),
+    content: z.object({ type: z.string(), text: z.string().optional() }).optional().catch(undefined),
+    title: z.string().nullish().catch(null),
+    kind: z.string().nullish().catch(null),
+    messageId: z.string().nullish().catch(null),
+    _meta: z.unknown().optional(),
+  }),
+});
+
+/** Choices may be in groups. */
+const offers = (options: unknown, value: string): boolean =>
+  Array.isArray(options) &&
+  options.some(
+    (one: { value?: unknown; options?: unknown }) => one?.value === value || offers(one?.options, value),
+  );
