@@ -7,7 +7,7 @@
  */
 import type { OpenDialogue } from '../../process/dialogue.ts';
 import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
-import { LIST_PRICES } from '../prices.ts';
+import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { stopTurn } from '../turn-stop.ts';
@@ -69,7 +69,10 @@ async function take(
   const record = await equipment.recorder?.(turn, hooks.onUsage);
   // What a turn that died did not get to tell.
   await record?.();
-  const account = acpAccount({ prices: LIST_PRICES, model, before }, record ? () => {} : hooks.onUsage);
+  const account = acpAccount(
+    { prices: pricesFor(turn.policy), model, before },
+    record ? () => {} : hooks.onUsage,
+  );
   const child = open({
     argv: equipment.argv,
     cwd: turn.cwd,

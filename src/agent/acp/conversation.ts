@@ -151,10 +151,12 @@ export function talk(
     const mode = equipment.mode?.(turn.role);
     if (mode !== undefined && modes?.currentModeId !== mode)
       await ask('session/set_mode', { sessionId, modeId: mode });
-    const { model } = turn.policy;
-    const option = (configOptions ?? []).find(({ category }) => category === 'model');
-    if (model !== null && option && option.currentValue !== model && offers(option.options, model))
-      await ask('session/set_config_option', { sessionId, configId: option.id, value: model });
+    const wanted = { model: turn.policy.model, thought_level: turn.policy.effort };
+    for (const [category, value] of Object.entries(wanted)) {
+      const option = (configOptions ?? []).find((one) => one.category === category);
+      if (value !== null && option && option.currentValue !== value && offers(option.options, value))
+        await ask('session/set_config_option', { sessionId, configId: option.id, value });
+    }
   }
 
   async function answered(ask: Ask): Promise<Ending> {

@@ -18,7 +18,7 @@ import {
   OFFLINE,
   opencodeConfig,
 } from '../opencode/settings.ts';
-import { LIST_PRICES } from '../prices.ts';
+import { pricesFor } from '../prices.ts';
 import { type Environment, onPath } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
 
@@ -97,7 +97,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
         mode: (role) => (role === 'coder' ? 'agent-full-access' : 'read-only'),
         async furnish(turn) {
           const home = await folder(turn, 'codex');
-          await writeFile(join(home, 'config.toml'), configFile(operator));
+          await writeFile(join(home, 'config.toml'), configFile(operator, null));
           return {
             OPENAI_API_KEY: key,
             CODEX_HOME: home,
@@ -129,7 +129,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
         // The end of a prompt tells its last call only.
         async recorder(turn, report) {
           const ledger = await toldLedger(turn.sessionDir, turn.turn);
-          const account = opencodeAccount(LIST_PRICES, ledger, report);
+          const account = opencodeAccount(pricesFor(turn.policy), ledger, report);
           return async () => {
             account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
             await ledger.settle(account.told());

@@ -69,6 +69,7 @@ export function talk(
     await server.post(`/session/${session}/prompt_async`, {
       model: modelParts(model),
       parts: [{ type: 'text', text: turn.prompt }],
+      ...(turn.policy.effort !== null && { variant: turn.policy.effort }),
       ...(turn.outputSchema && { format: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
     });
     const ended = await Promise.race([
