@@ -32,14 +32,12 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
   return farewell(end, terminal);
 }
 
+/** What several roles lack alike is said once. */
 export function notReady(failed: { what: string; fix: string | null }[]): UserError {
-  const message = failed.map(({ what }) => what).join('; ');
+  const once = (texts: (string | null)[]): string => [...new Set(texts.filter(Boolean))].join('; ');
   return new UserError(
-    `Not ready to run: ${message}.`,
-    failed
-      .map(({ fix }) => fix)
-      .filter(Boolean)
-      .join('; ') || null,
+    `Not ready to run: ${once(failed.map(({ what }) => what))}.`,
+    once(failed.map(({ fix }) => fix)) || null,
   );
 }
 
