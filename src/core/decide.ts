@@ -29,6 +29,7 @@ import { event, type Hold, type NewEvent } from './event.ts';
 import { hear, isNews, objections } from './feedback.ts';
 import { fence, oneLine } from './fence.ts';
 import { decideFinding } from './finding-decision.ts';
+import { gateDigest, holdsFor } from './gate.ts';
 import { judge, merge } from './judge.ts';
 import type { Policy } from './policy.ts';
 import type { Check } from './remark.ts';
@@ -206,6 +207,8 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy, now: numbe
       return isProtectionMoot(task, facts);
     case 'gate_empty':
       return policy.gate.commands === 'none' || policy.gate.commands.length > 0;
+    case 'trunk_red':
+      return !holdsFor(task.gate, task.head?.tree ?? '', gateDigest(policy.gate, task.contract));
     case 'critic_unusable':
       return approvedAtHead(task);
     case 'needs_approval':

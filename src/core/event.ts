@@ -19,6 +19,7 @@ export type HoldReason =
   | 'provider_limit'
   | 'gate_could_not_run'
   | 'gate_empty'
+  | 'trunk_red'
   | 'critic_unusable'
   | 'needs_approval'
   | 'needs_merge'

@@ -130,6 +130,11 @@ export function isUnchanged(result: CommandResult): boolean {
   return base.signature === signature && !BROKEN.test(result.tail);
 }
 
+/** Nothing is red but what is red on the base commit in the same way. */
+export function isRedAsBefore({ outcome, results }: Evidence): boolean {
+  return outcome === 'fail' && results.every((result) => result.outcome !== 'fail' || isUnchanged(result));
+}
+
 const BROKEN =
   /\b(?:command )?not found\b|No such file or directory|No module named|Cannot find (?:module|package)|permission denied/i;
 

@@ -17,7 +17,7 @@ import type {
   TaskKind,
   TurnStatus,
 } from './event.ts';
-import type { Evidence } from './gate.ts';
+import { type Evidence, isRedAsBefore } from './gate.ts';
 import { isEdge, isTerminal, type Reason, type State } from './machine.ts';
 import type { Role } from './policy.ts';
 import type { RemarkRef } from './remark.ts';
@@ -65,7 +65,8 @@ export interface Task {
   changeRequests: number;
   /**
    * In a row: turns killed with their runner, failed turns, stalled turns, turns without a change, unusable reports.
-   * `landing` counts landings that a checkout blocked; rows from before it was counted lack it.
+   * `landing` counts landings that a checkout blocked, `redBefore` gates that were red only as trunk itself is; rows
+   * from before they were counted lack them.
    */
   streaks: {
     interrupted: number;
@@ -75,6 +76,7 @@ export interface Task {
     critic: number;
     workspace: number;
     landing?: number;
+    redBefore?: number;
   };
   /** The coder's session; null until the first turn and after it was lost. */
   sessionId: string | null;
@@ -331,7 +333,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       if (happened.data.scope === 'trunk')
         return happened.data.evidence.outcome === 'pass' ? { ...task, unverified: null } : task;
       return happened.data.scope === 'work'
-        ? { ...task, gate: happened.data.evidence }
+        ? { ...task, gate: happened.data.evidence, streaks: afterGate(task, happened.data.evidence) }
         : { ...task, candidateGate: happened.data.evidence, candidateEvidence: happened.data.evidence };
     case 'merge_queued':
       return { ...task, queued: happened.data };
@@ -438,6 +440,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         retryAt: task.retryAt === null ? null : 0,
         criticHeldOnce: task.criticHeldOnce || happened.data.reason === 'critic_unusable',
         ...(happened.data.reason === 'prompt_broken' ? { brokenPrompt: null } : {}),
+        ...(happened.data.reason === 'trunk_red' ? { streaks: { ...task.streaks, redBefore: 0 } } : {}),
         gate: task.gate?.outcome === 'could_not_run' ? null : task.gate,
         candidateGate: task.candidateGate?.outcome === 'could_not_run' ? null : task.candidateGate,
       };
@@ -471,6 +474,10 @@ function afterSpecifier(
     last: { code, message, retryAt },
     ...(before.problem === undefined ? {} : { problem: before.problem }),
   };
+}
+
+function afterGate({ streaks }: Task, evidence: Evidence): Task['streaks'] {
+  return { ...streaks, redBefore: isRedAsBefore(evidence) ? (streaks.redBefore ?? 0) + 1 : 0 };
 }
 
 /** A row as an older version wrote it, with what it lacks. */

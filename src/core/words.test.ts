@@ -28,6 +28,7 @@ const HOLDS: Record<HoldReason, true> = {
   provider_limit: true,
   gate_could_not_run: true,
   gate_empty: true,
+  trunk_red: true,
   critic_unusable: true,
   needs_approval: true,
   needs_merge: true,

@@ -268,6 +268,14 @@ export function couldNotRunComment(issue: number, gate: Evidence): string {
   ].join('\n');
 }
 
+export function redBeforeComment(task: Task): string {
+  return [
+    `Waiting for a person: ${redBeforeText(task)}, and still is, in the same way. The coder was told and left it.`,
+    '',
+    `Mend trunk, then \`forge-loop task retry ${task.issue}\`. Or set gate.preexisting: allow_unchanged, if that red is not to stand in the way.`,
+  ].join('\n');
+}
+
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows.map((row) => row.map(cell))]
     .map((row) => `| ${row.join(' | ')} |`)
@@ -373,6 +381,8 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
   provider_limit: 'goes on when the limit resets',
   gate_could_not_run: 'mend the environment, then `forge-loop resume <issue>`',
   gate_empty: 'set gate.commands in WORKFLOW.md, or say `gate: none`',
+  trunk_red:
+    'mend trunk, then `forge-loop task retry <issue>`; or set gate.preexisting: allow_unchanged, and it goes on by itself',
   critic_unusable: 'check roles.critic, then `forge-loop resume <issue>`',
   needs_approval: '`forge-loop task approve <issue>`, since critic.enabled is false',
   needs_merge: 'merge its branch yourself, since merge.enabled is false',

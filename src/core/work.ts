@@ -26,7 +26,7 @@ import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { doubts, propose, specify } from './specify.ts';
 import type { Task } from './task.ts';
-import { addressedText, redBeforeText } from './words.ts';
+import { addressedText, redBeforeText, redBeforeComment } from './words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (task.spec?.status === 'proposed') return propose(task);
@@ -87,9 +87,21 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   if (verified) return verified;
   const gate = task.gate!;
   if (gate.outcome === 'could_not_run') return gateBroken(task, gate);
+  if (gate.outcome === 'fail' && (task.streaks.redBefore ?? 0) >= MAX_RED_BEFORE) return trunkRed(task);
   if (gate.outcome === 'fail') return nextTurn(task, facts, policy, now, gateFailureText(gate));
   return publish(task, task.head);
 }
+
+/** Told once, the coder left trunk's own red as it was. Further turns would only cost: a person is told instead. */
+function trunkRed(task: Task): Decision {
+  const detail = redBeforeText(task)!;
+  const marker = `${task.id}:trunk-red:${task.baseSha}`;
+  const notice: Action[] =
+    task.issue === null ? [] : [{ kind: 'comment', issue: task.issue, marker, body: redBeforeComment(task) }];
+  return { kind: 'act', events: [hold('trunk_red', detail)], actions: notice };
+}
+
+const MAX_RED_BEFORE = 2;
 
 /** Its workspace had to be made anew and is not ready: no turn starts in one that its hook has not set up. */
 function prepareAgain(task: Task, problem: string, facts: Facts, policy: Policy, now: number): Decision {

@@ -15,7 +15,9 @@ describe('red on trunk before the work began', () => {
     world.settings({ agent: { max_turns: 2 }, gate: { commands: [GATE, 'ls done-*.txt'], preexisting } });
   }
 
-  test('block: the coder is told so, and when its turns are used up everybody else is', async ({ world }) => {
+  test('block: the coder is told so, and when it leaves it everybody else is, instead of further turns', async ({
+    world,
+  }) => {
     withOldBug(world, 'block');
     world.script({
       when: { role: 'coder', turn: 2 },
@@ -25,17 +27,19 @@ describe('red on trunk before the work began', () => {
       ],
     });
     const issue = await world.issue({});
-    await world.settle();
-    expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'max_turns_reached' });
+    await world.settle(3);
+    expect(await world.task(issue)).toMatchObject({ state: 'running', turns: 2 });
     const words = 'was red on trunk before the work began';
     expect(world.comments(issue)).toContain(words);
-    expect(world.comments(issue)).toContain('Mend trunk first');
+    expect(world.comments(issue)).toContain('Mend trunk, then');
     const { issues } = await world.json<{ issues: { why: string }[] }>('why', String(issue));
     expect(issues[0]?.why).toContain(words);
-    expect(await world.json('task', 'show', String(issue))).toMatchObject({
-      advice: expect.stringContaining(words),
-    });
+    expect(issues[0]?.why).toContain('held (trunk_red)');
     expect(of(await world.events(), 'gate_base_completed'), 'once for both turns').toHaveLength(1);
+
+    world.settings({ gate: { commands: [GATE, 'ls done-*.txt'], preexisting: 'allow_unchanged' } });
+    await world.settle();
+    await expectMergedOnce(world, issue);
   });
 
   test('block: a coder that mends it merges', async ({ world }) => {
