@@ -479,7 +479,8 @@ describe('what the rules find before the critic is paid', () => {
     const play = tampered();
     expect(critics(play)).toEqual([]);
     expect(play.task).toMatchObject({
-      state: 'revising',
+      state: 'running',
+      pushedSha: null,
       sentBack: true,
       criticRounds: 0,
       changeRequests: 0,
@@ -506,6 +507,19 @@ describe('what the rules find before the critic is paid', () => {
     });
     expect(critics(play)).toEqual([]);
     expect(play.wait(8 * 3_600_000).task.hold).not.toBeNull();
+  });
+
+  test('text shaped like a secret is not even pushed; a person who knows better lets it go on', () => {
+    const play = running();
+    play.world.rules = [{ ...tampering, category: 'secret', message: 'A private key is in a.ts.' }];
+    play.worked('c1').worked('c2');
+    expect(play.task).toMatchObject({ state: 'running', hold: { reason: 'secret_found' }, turns: 2 });
+    expect(play.task.hold?.detail).toBe('A private key is in a.ts. (finding t1.1)');
+    expect(play.actionsOf('push')).toEqual([]);
+    expect(play.wait(8 * 3_600_000).task.hold).not.toBeNull();
+    play.ask('wontfix', 'ann', { finding: 't1.1', why: 'an example' });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', pushedSha: 'c2' });
+    expect(play.run()).toMatchObject({ role: 'critic' });
   });
 
   test('so too when the coder changes nothing', () => {

@@ -20,6 +20,7 @@ import {
   OUT_OF_BUDGET,
   personPushed,
   rest,
+  secretsIn,
   stepAside,
   stop,
   transition,
@@ -205,6 +206,8 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy, now: numbe
   switch (held.reason) {
     case 'protected_paths':
       return isProtectionMoot(task, facts);
+    case 'secret_found':
+      return secretsIn(task, facts).length === 0;
     case 'gate_empty':
       return policy.gate.commands === 'none' || policy.gate.commands.length > 0;
     case 'trunk_red':

@@ -220,5 +220,9 @@ export const graveOf = (task: Task, facts: Facts): Finding[] =>
     ({ id }) => task.inspected?.headSha === task.head?.sha && task.inspected?.grave.includes(id),
   );
 
+/** Text shaped like a secret, at this head, that nobody has decided about. */
+export const secretsIn = (task: Task, facts: Facts): Finding[] =>
+  graveOf(task, facts).filter(({ category }) => category === 'secret');
+
 export const personPushed = (task: Task, facts: Facts): boolean =>
   task.state === 'awaiting_critic' && facts.branch !== null && facts.branch.sha !== task.pushedSha;

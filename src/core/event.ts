@@ -27,6 +27,7 @@ export type HoldReason =
   | 'body_edited'
   | 'operator_pause'
   | 'protected_paths'
+  | 'secret_found'
   | 'merge_refused'
   | 'merge_queued'
   | 'prompt_broken'

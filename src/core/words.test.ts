@@ -29,6 +29,7 @@ const HOLDS: Record<HoldReason, true> = {
   gate_could_not_run: true,
   gate_empty: true,
   trunk_red: true,
+  secret_found: true,
   critic_unusable: true,
   needs_approval: true,
   needs_merge: true,

@@ -390,6 +390,8 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
   body_edited: 'the issue was edited: `forge-loop issue ready <issue>` to accept the new text',
   operator_pause: '`forge-loop resume <issue>`',
   protected_paths: 'read the change, then `forge-loop task approve <issue>` if it is wanted',
+  secret_found:
+    'nothing was pushed: `forge-loop findings wontfix <finding> --why …` if it is no secret, else `forge-loop task abandon <issue>`',
   trunk_rewritten:
     '`forge-loop task abandon <issue>`, then `forge-loop issue ready <issue>` for a new attempt on the trunk of today',
   prompt_broken: 'mend the template in WORKFLOW.md; goes on by itself, or with `forge-loop resume <issue>`',

@@ -13,6 +13,7 @@ import {
   MAX_INTERRUPTED,
   MAX_STALLED,
   MAX_WORKSPACE_FAILURES,
+  secretsIn,
   transition,
   waitedFor,
 } from './decision.ts';
@@ -26,7 +27,7 @@ import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { doubts, propose, specify } from './specify.ts';
 import type { Task } from './task.ts';
-import { addressedText, redBeforeText, redBeforeComment } from './words.ts';
+import { addressedText, redBeforeComment, redBeforeText } from './words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (task.spec?.status === 'proposed') return propose(task);
@@ -89,7 +90,18 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   if (gate.outcome === 'could_not_run') return gateBroken(task, gate);
   if (gate.outcome === 'fail' && (task.streaks.redBefore ?? 0) >= MAX_RED_BEFORE) return trunkRed(task);
   if (gate.outcome === 'fail') return nextTurn(task, facts, policy, now, gateFailureText(gate));
-  return publish(task, task.head);
+  return inspectFirst(task, facts) ?? publish(task, task.head);
+}
+
+/** What is pushed can be read by others for good: the rules look before, and text shaped like a secret stays here. */
+function inspectFirst(task: Task, facts: Facts): Decision | null {
+  const { sha: headSha } = task.head!;
+  if (task.inspected?.headSha !== headSha)
+    return { kind: 'act', events: [], actions: [{ kind: 'inspect', headSha, baseSha: task.baseSha! }] };
+  const secrets = secretsIn(task, facts);
+  if (secrets.length === 0) return null;
+  const detail = secrets.map(({ id, message }) => `${message} (finding ${id})`).join(' ');
+  return { kind: 'act', events: [hold('secret_found', detail)], actions: [] };
 }
 
 /** Told once, the coder left trunk's own red as it was. Further turns would only cost: a person is told instead. */
