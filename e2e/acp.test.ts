@@ -30,8 +30,7 @@ const scripted = async (of: Preset, scenario: Scenario): Promise<void> => {
   preset = of;
   acp = realAcp(llm.now, preset);
 };
-const run = async (prompt: string, change: Partial<TurnRequest> = {}) => {
-  const watching = watched();
+const run = async (prompt: string, change: Partial<TurnRequest> = {}, watching = watched()) => {
   const turn = await stage.turnOf([], { ...change, prompt });
   return { turn, result: await acp.agent.run(turn, watching.hooks), ...watching };
 };
@@ -83,6 +82,20 @@ describe('what it may do', () => {
     expect(existsSync(inWorkspace('pushed'))).toBe(false);
     expect(existsSync(inWorkspace('worked'))).toBe(true);
   });
+
+  test.each(['claude-agent-acp', 'codex-acp'] as const)(
+    '%s: its own tools are answered by the host',
+    async (of) => {
+      const input = { message: 'half way' };
+      await scripted(of, replies({ call: { tool: 'mcp__forge__report_progress', input } }, { say: 'ok' }));
+      const { calls, tools } = stage.toolbox();
+      const { result } = await run('Go.', {}, watched({ tools }));
+      expect(result).toMatchObject({ status: 'finished', text: 'ok' });
+      expect(calls).toEqual([{ name: 'report_progress', input }]);
+      const talked = llm.now.journal.filter(({ request }) => !request.aside);
+      expect(JSON.stringify(talked.at(-1)?.request.body)).toContain('ANSWER-1');
+    },
+  );
 
   test.each(['claude-agent-acp', 'codex-acp'] as const)('%s: a critic writes nothing', async (of) => {
     await scripted(of, replies({ run: 'touch ran' }, { answer: { verdict: 'APPROVE', findings: [] } }));

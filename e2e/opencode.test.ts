@@ -28,8 +28,7 @@ const scripted = async (scenario: Scenario, spoken: Speech = 'chat'): Promise<vo
   speech = spoken;
   opencode = realOpencode(llm.now, speech, { GITHUB_TOKEN: 'ghp_secret', ANTHROPIC_API_KEY: 'sk-other' });
 };
-const run = async (prompt: string, change: Partial<TurnRequest> = {}) => {
-  const watching = watched();
+const run = async (prompt: string, change: Partial<TurnRequest> = {}, watching = watched()) => {
   const turn = await stage.turnOf([], { ...change, prompt });
   return { turn, result: await opencode.agent.run(turn, watching.hooks), ...watching };
 };
@@ -108,6 +107,17 @@ describe('what it may do', () => {
     expect(environment).toContain(`HOME=${turn.home}`);
     expect(llm.now.journal[0]?.headers.authorization).toBe('Bearer sk-test');
     expect(llm.now.others).toEqual([]);
+  });
+
+  test('its own tools are offered, answered by the host, and the answer goes back to the model', async () => {
+    await scripted(
+      replies({ call: { tool: 'forge_report_progress', input: { message: 'half way' } } }, { say: 'ok' }),
+    );
+    const { calls, tools } = stage.toolbox();
+    const { result } = await run('Go.', {}, watched({ tools }));
+    expect(result).toMatchObject({ status: 'finished', text: 'ok' });
+    expect(calls).toEqual([{ name: 'report_progress', input: { message: 'half way' } }]);
+    expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('ANSWER-1');
   });
 
   test('a critic has nothing to write with', async () => {

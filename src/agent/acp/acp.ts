@@ -9,6 +9,7 @@ import type { OpenDialogue } from '../../process/dialogue.ts';
 import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
 import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
+import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { stopTurn } from '../turn-stop.ts';
 import { acpAccount } from './account.ts';
@@ -37,7 +38,13 @@ export function acpAgent({ open, operator, now, load = loadAcp }: AcpParts): Age
           return lost(turn, `${turn.sessionDir} holds no conversation of it`);
         const equipment = await equip(turn.policy, operator, now());
         if (typeof equipment === 'string') return failed('could_not_start', equipment);
-        return await take(turn, hooks, open, await load(), equipment);
+        const sdk = await load();
+        const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
+        try {
+          return await take(turn, hooks, open, sdk, { ...equipment, tools });
+        } finally {
+          await tools?.close();
+        }
       } catch (error) {
         return failed('could_not_start', (error as Error).message);
       }
@@ -61,7 +68,7 @@ async function take(
   hooks: TurnHooks,
   open: OpenDialogue,
   sdk: AcpSdk,
-  equipment: Equipment,
+  equipment: Equipment & { tools: ToolDialogue | null },
 ): Promise<TurnResult> {
   const known = turn.resume ? await readSession(turn.sessionDir) : null;
   const before = equipment.costRestarts ? 0 : (known?.costUsd ?? 0);

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { repairPrompt } from '../../core/prompts.ts';
 import { lastJsonBlock } from '../../core/verdict.ts';
 import type { Dialogue } from '../../process/dialogue.ts';
-import type { TurnHooks, TurnRequest } from '../agent.ts';
+import { TOOL_SERVER, type TurnHooks, type TurnRequest } from '../agent.ts';
+import type { ToolDialogue } from '../tool-dialogue.ts';
 import type { AcpAccount } from './account.ts';
 import { type Failure, failureOf, failureTold } from './failure.ts';
 import { answerPermission } from './permission.ts';
@@ -35,7 +36,7 @@ export function talk(
   turn: TurnRequest,
   hooks: TurnHooks,
   account: AcpAccount,
-  equipment: Equipment,
+  equipment: Equipment & { tools: ToolDialogue | null },
 ): Talk {
   let session: KnownSession | null = null;
   let kept: Promise<unknown> = Promise.resolve();
@@ -102,9 +103,10 @@ export function talk(
       };
     if (equipment.authMethod && authMethods.some(({ id }) => id === equipment.authMethod))
       await ask('authenticate', { methodId: equipment.authMethod });
+    const { tools } = equipment;
     const place = {
       cwd: turn.cwd,
-      mcpServers: [],
+      mcpServers: tools ? [{ name: TOOL_SERVER, command: tools.command, args: tools.args, env: [] }] : [],
       ...(equipment.meta && { _meta: equipment.meta }),
     };
     const opened = turn.resume

@@ -122,7 +122,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
           return {
             ...provider.env,
             ...OFFLINE,
-            OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.role, model, provider)),
+            OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.role, model, provider, null)),
             OPENCODE_DB: databaseOf(turn.sessionDir),
           };
         },

@@ -11,6 +11,7 @@ import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../
 import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
+import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { stopTurn } from '../turn-stop.ts';
 import { opencodeAccount } from './account.ts';
@@ -51,7 +52,12 @@ export function opencodeAgent({ open, operator, now, program }: OpencodeParts): 
         const equipment = await equip(turn.policy.model);
         if (typeof equipment === 'string') return failed('could_not_start', equipment);
         await prepareSession(turn.sessionDir);
-        return await take(turn, hooks, open, equipment, now);
+        const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
+        try {
+          return await take(turn, hooks, open, { ...equipment, tools }, now);
+        } finally {
+          await tools?.close();
+        }
       } catch (error) {
         return failed('could_not_start', (error as Error).message);
       }
@@ -76,7 +82,7 @@ async function take(
   turn: TurnRequest,
   hooks: TurnHooks,
   open: OpenDialogue,
-  { argv, model, provider }: Equipment,
+  { argv, model, provider, tools }: Equipment & { tools: ToolDialogue | null },
   now: () => number,
 ): Promise<TurnResult> {
   const ledger = await toldLedger(turn.sessionDir, turn.turn);
@@ -90,7 +96,7 @@ async function take(
     env: turnEnvironment(turn, {
       ...provider.env,
       ...OFFLINE,
-      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.role, model, provider)),
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.role, model, provider, tools)),
       OPENCODE_DB: databaseOf(turn.sessionDir),
       OPENCODE_SERVER_PASSWORD: password,
     }),

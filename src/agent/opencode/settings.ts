@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Role } from '../../core/policy.ts';
+import { TOOL_SERVER } from '../agent.ts';
 import { type Environment, onPath } from '../program-path.ts';
 import type { Provider } from './provider.ts';
 
@@ -33,7 +34,12 @@ export function modelParts(model: string): { providerID: string; modelID: string
     : { providerID: model.slice(0, at), modelID: model.slice(at + 1) };
 }
 
-export function opencodeConfig(role: Role, model: string, provider: Provider): Record<string, unknown> {
+export function opencodeConfig(
+  role: Role,
+  model: string,
+  provider: Provider,
+  tools: { command: string; args: readonly string[] } | null,
+): Record<string, unknown> {
   return {
     model,
     // Whatever it asks on the side is asked of the model that was chosen, and counted with it.
@@ -41,6 +47,9 @@ export function opencodeConfig(role: Role, model: string, provider: Provider): R
     enabled_providers: [provider.id],
     ...(provider.config && { provider: { [provider.id]: provider.config } }),
     permission: role === 'coder' ? CODER : READER,
+    ...(tools && {
+      mcp: { [TOOL_SERVER]: { type: 'local', command: [tools.command, ...tools.args], enabled: true } },
+    }),
     experimental: { continue_loop_on_deny: true },
     agent: { title: { disable: true } },
     // What was sent is sent again byte for byte, so that the provider's cache reads it.
