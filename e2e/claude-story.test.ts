@@ -3,6 +3,7 @@ import { realStory } from './story.ts';
 
 realStory({
   kind: 'claude',
+  isDirect: true,
   model: CLAUDE_MODEL,
   env: (llm, how) => ({
     ANTHROPIC_BASE_URL: llm.url,

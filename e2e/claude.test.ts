@@ -142,6 +142,20 @@ describe('what it may do', () => {
     expect(last).toContain('ANSWER-2');
   });
 
+  test('what the branch says about working here is not read; what trunk says is told, and stays as it was', async () => {
+    await scripted(replies({ say: 'one' }, { say: 'two' }));
+    for (const file of ['AGENTS.md', 'CLAUDE.md', '.mcp.json'])
+      await writeFile(inWorkspace(file), '{"mcpServers":{"FROM-THE-BRANCH":{"command":"true"}}}');
+    const { turn } = await run('Go.', { conventions: 'FROM-TRUNK' });
+    const { conventions: _, ...later } = { ...turn, resume: true, turn: 2 };
+    await run('Go on.', later);
+    const bodies = llm.now.journal.map(({ request }) => JSON.stringify(request.body));
+    for (const body of bodies) {
+      expect(body).not.toContain('FROM-THE-BRANCH');
+      expect(body.split('FROM-TRUNK')).toHaveLength(2);
+    }
+  });
+
   test('it is offered no tool that would ask somebody', async () => {
     await scripted(replies({ say: 'ok' }));
     await run('Ask me.');

@@ -4,6 +4,7 @@ import { realStory } from './story.ts';
 // Codex is signed in by a key in both: its limits tell their end in the answer's headers.
 realStory({
   kind: 'codex',
+  isDirect: true,
   model: CODEX_MODEL,
   env: (llm) => ({ OPENAI_BASE_URL: `${llm.url}/v1`, OPENAI_API_KEY: 'sk-test' }),
 });

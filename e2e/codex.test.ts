@@ -1,6 +1,6 @@
 /** Real Codex against a scripted model: what is particular to it. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
@@ -114,6 +114,19 @@ describe('what it may do', () => {
     expect(last).toContain('ANSWER-2');
   });
 
+  test('what the branch says about working here is not read; what trunk says is told once', async () => {
+    await scripted(replies({ say: 'one' }, { say: 'two' }));
+    await writeFile(inWorkspace('AGENTS.md'), 'FROM-THE-BRANCH');
+    await writeFile(inWorkspace('CLAUDE.md'), 'FROM-THE-BRANCH');
+    const { turn } = await run('Go.', { conventions: 'FROM-TRUNK' });
+    await run('Go on.', { ...turn, resume: true, turn: 2, conventions: 'CHANGED-SINCE' });
+    const bodies = llm.now.journal.map(({ request }) => JSON.stringify(request.body));
+    for (const body of bodies) {
+      expect(body).not.toContain('FROM-THE-BRANCH');
+      expect(body.split('FROM-TRUNK')).toHaveLength(2);
+    }
+  });
+
   test('a critic writes nothing', async () => {
     await scripted(replies({ run: 'touch ran' }, { answer: { verdict: 'APPROVE', findings: [] } }));
     const { result } = await run('Judge it.', CRITIC);
@@ -164,6 +177,27 @@ describe('a session and its account', () => {
       reasoning: 2,
     });
     expect(totals([...first.reports, ...second.reports])).toEqual(llm.now.told());
+  });
+
+  test('over an abort in the middle of a tool', async () => {
+    await scripted(
+      replies(
+        { run: 'true', usage: USED },
+        { run: 'touch halfway; until [ -e go ]; do sleep 0.02; done', usage: USED },
+      ),
+    );
+    const stop = new AbortController();
+    const watching = watched({ signal: stop.signal });
+    const running = run('Begin.', {}, watching);
+    await appeared('halfway');
+    stop.abort();
+    const { result, turn, reports } = await running;
+    expect(result).toMatchObject({ status: 'cancelled' });
+    // What was told of the message in flight is in the thread's record, and the next turn finds it there.
+    llm.now.play(replies({ say: 'ok', usage: USED }));
+    const next = await run('Go on.', { ...turn, resume: true, turn: 2 });
+    expect(next.result).toMatchObject({ status: 'finished' });
+    expect(totals([...reports, ...next.reports])).toEqual(llm.now.told());
   });
 
   test('over a stream that breaks off and is asked for again', async () => {

@@ -14,6 +14,8 @@ export interface Protagonist {
   env(llm: Llm, how: 'key' | 'subscription'): Record<string, string>;
   /** Whether it tells when a used-up limit ends; it does unless said otherwise. */
   tellsLimits?: boolean;
+  /** Talks to its provider itself: it tells its version and how it is signed in, and why a request was refused. */
+  isDirect?: boolean;
 }
 
 type Replies = Scenario['rules'][number]['replies'];
@@ -109,24 +111,25 @@ export function realStory(hero: Protagonist): void {
       });
     });
 
-    tell('doctor names its version and sign-in, and lets each role answer', 'key', async (world, llm) => {
-      const asked = (reply: Replies[number]) =>
-        llm.play({
-          rules: [{ when: { says: 'test of the connection' }, replies: [{ ...reply, times: 'always' }] }],
-        });
-      asked({ say: 'ready' });
-      const { code, stdout } = await world.cli('doctor', '--agents');
-      expect(stdout).toMatch(new RegExp(`ok +agent +${hero.kind} \\d+\\.\\d+\\.\\d+, signed in by`));
-      for (const role of ['specifier', 'coder', 'critic'])
-        expect(stdout).toMatch(
-          new RegExp(`ok +${role} turn +${hero.kind} with ${hero.model} answered "ready"`),
-        );
-      expect(code).toBe(0);
-      asked({ fail: { status: 401, type: 'authentication_error', message: 'no' } });
-      const refused = await world.cli('doctor', '--agents');
-      expect(refused.stdout).toMatch(/fail +coder turn .* did not answer .*auth/);
-      expect(refused.code).toBe(1);
-    });
+    if (hero.isDirect)
+      tell('doctor names its version and sign-in, and lets each role answer', 'key', async (world, llm) => {
+        const asked = (reply: Replies[number]) =>
+          llm.play({
+            rules: [{ when: { says: 'test of the connection' }, replies: [{ ...reply, times: 'always' }] }],
+          });
+        asked({ say: 'ready' });
+        const { code, stdout } = await world.cli('doctor', '--agents');
+        expect(stdout).toMatch(new RegExp(`ok +agent +${hero.kind} \\d+\\.\\d+\\.\\d+, signed in by`));
+        for (const role of ['specifier', 'coder', 'critic'])
+          expect(stdout).toMatch(
+            new RegExp(`ok +${role} turn +${hero.kind} with ${hero.model} answered "ready"`),
+          );
+        expect(code).toBe(0);
+        asked({ fail: { status: 401, type: 'authentication_error', message: 'no' } });
+        const refused = await world.cli('doctor', '--agents');
+        expect(refused.stdout).toMatch(/fail +coder turn .* did not answer .*auth/);
+        expect(refused.code).toBe(1);
+      });
 
     tell(
       'its runner is killed in the middle of a tool, and another goes on',
@@ -159,6 +162,60 @@ export function realStory(hero: Protagonist): void {
       },
     );
 
+    if (hero.isDirect)
+      tell(
+        'a conversation that the provider refuses is not gone on with: a new session takes over, or the task ends',
+        'key',
+        async (world, llm, play) => {
+          const refused = { status: 400, type: 'invalid_request_error', message: 'no such block' };
+          const breaking: Replies = [
+            { run: 'echo half > answer.txt' },
+            { say: 'done' },
+            { fail: refused, times: 'always' },
+          ];
+          play(breaking, judged(APPROVE));
+          llm.play({
+            rules: [
+              {
+                when: { says: 'You take over issue' },
+                replies: [{ run: 'echo whole > answer.txt' }, { say: 'done' }],
+              },
+            ],
+          });
+          world.settings({
+            agent: { kind: hero.kind, model: hero.model },
+            gate: { commands: ['grep -x whole answer.txt'] },
+            recovery: { on_lost_session: 'fresh_session' },
+          });
+          const issue = await world.issue({ body: BODY });
+          await world.settle();
+          const task = await expectMergedOnce(world, issue);
+          expect(task.sessionIds).toHaveLength(2);
+          expect((await world.turns(issue)).map(({ prompt, status }) => [prompt, status])).toEqual([
+            ['task', 'finished'],
+            ['continuation', 'failed'],
+            ['handover', 'finished'],
+            ['critic', 'finished'],
+          ]);
+          expect(await world.event('session_lost')).toMatchObject({
+            data: { sessionId: task.sessionIds[0] },
+          });
+
+          world.settings({
+            agent: { kind: hero.kind, model: hero.model },
+            gate: { commands: ['grep -x more answer.txt'] },
+          });
+          play(breaking, judged(APPROVE));
+          const other = await world.issue({ title: 'Write more', body: BODY.replace('whole', 'more') });
+          await world.settle();
+          expect(await world.task(other)).toMatchObject({
+            state: 'abandoned',
+            reason: 'crash_recovery_failed',
+            why: expect.stringContaining('no such block'),
+          });
+        },
+      );
+
     if (hero.tellsLimits ?? true)
       tell(
         'a usage limit is waited for, and the same session goes on',
@@ -171,6 +228,7 @@ export function realStory(hero: Protagonist): void {
           const held = await world.event('hold_set');
           expect(held.data).toMatchObject({ reason: 'provider_limit' });
           expect(held.data.until! - held.at).toBeGreaterThan(0);
+          expect((await world.status()).accountLimits).toMatchObject([{ account: hero.kind }]);
           await world.state(issue, 'merged');
           await runner.kill();
           await world.settle();

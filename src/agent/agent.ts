@@ -41,6 +41,11 @@ export interface TurnRequest {
   home: string;
   logPath: string;
   mark: string;
+  /**
+   * What trunk says about working here (AGENTS.md, CLAUDE.md). Agents load no such file, and no settings, from the
+   * workspace: the branch could change them for whoever works on it.
+   */
+  conventions?: string;
   /** The JSON Schema of the answer that is wanted; agents that can't be given one have it in words in the prompt. */
   outputSchema?: Record<string, unknown>;
 }

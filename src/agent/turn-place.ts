@@ -22,6 +22,10 @@ export async function preparePlaces(turn: TurnRequest): Promise<void> {
   if (!turn.resume) await mkdir(turn.sessionDir, { recursive: true });
 }
 
+/** Said once, when the session begins: a session that goes on has what it began with. */
+export const fromTrunk = (conventions: string): string =>
+  `The project's conventions, as trunk has them:\n${conventions}`;
+
 export function turnEnvironment(
   turn: TurnRequest,
   more: Record<string, string> = {},

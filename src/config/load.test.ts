@@ -192,6 +192,7 @@ describe('defaults', () => {
       critic: { enabled: true, maxRounds: 3, parallel: 2, blockOn: ['sev1', 'sev2'] },
       gate: { setup: [], commands: [], timeoutMs: 600_000 },
       session: 'persist',
+      whenFull: 'compact',
       sandbox: 'auto',
       merge: { enabled: true, method: 'squash' },
       budget: { usd: null, tokens: null, wallMs: null },

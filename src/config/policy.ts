@@ -34,6 +34,7 @@ export function toPolicy(workflow: Workflow): Policy {
     spec: { expand: workflow.spec.expand },
     gate: gateOf(workflow.gate),
     session: workflow.session.policy,
+    whenFull: workflow.session.when_full,
     sandbox: workflow.sandbox,
     merge: {
       enabled: merge.enabled,

@@ -426,6 +426,12 @@ export const workflowSchema = z
           .describe(
             '`persist`: one warm session per task. `rotate`: a new one for each pass. `fresh`: a new one for each turn.',
           ),
+        when_full: z
+          .enum(['compact', 'rotate'])
+          .default('compact')
+          .describe(
+            'Agents shorten a conversation that comes near its limit (an event says so). Where it is too long even so: `compact` treats it as a lost session (`recovery.on_lost_session`), `rotate` hands over to a new one.',
+          ),
       })
       .prefault({})
       .describe("The agent's conversation."),

@@ -240,6 +240,13 @@ describe('a turn that broke', () => {
     expect(other.run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
   });
 
+  test('with `when_full: rotate` only a conversation that is too long goes on in a new session', () => {
+    const broken = (code: string) =>
+      running({ whenFull: 'rotate' }).worked('c1', 'fail').turn('failed', { code }).checkpoint('c1');
+    expect(broken('context_overflow').run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
+    expect(ended(broken('invalid_request'))).toEqual(['abandoned', 'crash_recovery_failed']);
+  });
+
   test('a turn stopped before its session had a message begins again with the whole prompt', () => {
     const play = running().turn('interrupted', { sessionEmpty: true }).checkpoint('base', { empty: true });
     expect(play.run()).toMatchObject({ sessionId: 's2', prompt: 'task' });

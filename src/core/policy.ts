@@ -74,6 +74,8 @@ export interface Policy {
     setupCache: boolean;
   };
   session: SessionPolicy;
+  /** When a conversation is too long although its agent shortens it: a lost session, or a new one with a hand-over. */
+  whenFull: 'compact' | 'rotate';
   sandbox: 'auto' | 'none' | 'required';
   merge: {
     enabled: boolean;

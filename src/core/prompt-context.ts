@@ -162,7 +162,7 @@ function ledgerText(ledger: readonly Finding[], status: Finding['status']): stri
   return fence('findings', lines.join('\n'));
 }
 
-function conventionsText(files: PromptInputs['conventions']): string {
+export function conventionsText(files: PromptInputs['conventions']): string {
   return files
     .map(({ path, text }) => {
       const left = text.length - CONVENTION_CHARS;

@@ -222,7 +222,8 @@ export function afterBrokenTurn(
 ): Decision {
   const { streaks } = task;
   if (endsSession(last.code)) {
-    if (policy.recovery.onLostSession === 'fresh_session')
+    const rotates = last.code === 'context_overflow' && policy.whenFull === 'rotate';
+    if (rotates || policy.recovery.onLostSession === 'fresh_session')
       return nextTurn(task, facts, policy, now, stillOpen(task, last));
     const why =
       last.code === 'session_lost' ? 'the session is lost' : `the session can't go on: ${last.message}`;

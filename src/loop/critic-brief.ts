@@ -40,7 +40,7 @@ const DIFF_CHARS = 200_000;
 const CONVENTIONS = ['AGENTS.md', 'CLAUDE.md', 'CONTRIBUTING.md'];
 
 /** From trunk, by git: what the branch or the workspace says about how it wants to be judged does not count. */
-async function conventionsOf({ forge }: Ports): Promise<CriticInputs['conventions']> {
+export async function conventionsOf({ forge }: Ports): Promise<CriticInputs['conventions']> {
   const { sha } = await forge.trunk();
   const files: { path: string; text: string }[] = [];
   for (const path of CONVENTIONS) {

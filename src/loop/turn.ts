@@ -11,7 +11,7 @@ import type { TurnStatus } from '../core/event.ts';
 import { asking } from '../core/models.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Role } from '../core/policy.ts';
-import { type PromptInputs, promptContext } from '../core/prompt-context.ts';
+import { conventionsText, type PromptInputs, promptContext } from '../core/prompt-context.ts';
 import { specReportSchema } from '../core/specification.ts';
 import type { Task } from '../core/task.ts';
 import { criticReportSchema } from '../core/verdict.ts';
@@ -20,7 +20,7 @@ import type { Lease } from '../store/store.ts';
 import { watchActivity } from './activity.ts';
 import { coderTools } from './coder-tools.ts';
 import { processRecorder, whyUnconfined } from './command.ts';
-import { contextsOf, criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
+import { contextsOf, conventionsOf, criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
 import { runHook } from './hook.ts';
 import type { Ports } from './ports.ts';
 import { workspaceSpec } from './spec.ts';
@@ -172,6 +172,7 @@ export async function runTurn(
         logPath: ports.places.log(task.id, `${name}.log`),
         mark: task.id,
         ...answerShape(action.role),
+        ...(await told()),
       },
       {
         signal: supervision.signal,
@@ -198,6 +199,16 @@ export async function runTurn(
     if (resume || outcome.status === 'finished') return outcome;
     const sessionEmpty = (await agent.probeSession(session)) === 'empty';
     return { ...outcome, sessionEmpty };
+  }
+
+  /** Once, when a coder's session begins; the other roles have them in their prompts. An aid: no turn fails for it. */
+  async function told(): Promise<Pick<TurnRequest, 'conventions'>> {
+    if (action.role !== 'coder' || (action.prompt !== 'task' && action.prompt !== 'handover')) return {};
+    const files = await conventionsOf(ports).catch((problem: unknown) => {
+      if (problem instanceof ForgeUnavailable) return [];
+      throw problem;
+    });
+    return { conventions: conventionsText(files) };
   }
 
   function outcomeOf(result: TurnResult): TurnOutcome {

@@ -183,6 +183,7 @@ export function somePolicy(random: Random): Policy {
       setupCache: true,
     },
     session: random.pick(['persist', 'persist', 'rotate', 'fresh']),
+    whenFull: random.pick(['compact', 'rotate']),
     sandbox: 'none',
     merge: {
       enabled: random.chance(0.95),

@@ -36,6 +36,7 @@ const POLICY: Policy = {
     setupCache: true,
   },
   session: 'persist',
+  whenFull: 'compact',
   sandbox: 'auto',
   merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
   budget: {

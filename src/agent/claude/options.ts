@@ -6,7 +6,7 @@ import type { Role } from '../../core/policy.ts';
 import type { Progress, TurnHooks, TurnRequest, TurnTools } from '../agent.ts';
 import { TOOL_SERVER } from '../agent.ts';
 import { refusedCommand, refusedPath } from '../refusal.ts';
-import { turnEnvironment } from '../turn-place.ts';
+import { fromTrunk, turnEnvironment } from '../turn-place.ts';
 import type { Credential } from './credential.ts';
 import {
   type ClaudeOptions,
@@ -37,7 +37,12 @@ export function claudeOptions(
     settingSources: [],
     strictMcpConfig: true,
     // Recorded once and sent again byte for byte, so that a resumed session reads its cache.
-    systemPrompt: { type: 'preset', preset: 'claude_code', snapshot: true },
+    systemPrompt: {
+      type: 'preset',
+      preset: 'claude_code',
+      snapshot: true,
+      ...(turn.conventions && { append: fromTrunk(turn.conventions) }),
+    },
     // Nobody is there to be asked; what is refused is refused by the hook, which this mode does not skip.
     permissionMode: 'bypassPermissions',
     allowDangerouslySkipPermissions: true,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Dialogue } from '../../process/dialogue.ts';
 import type { TurnHooks, TurnRequest } from '../agent.ts';
 import { refusedCommand, refusedPath } from '../refusal.ts';
+import { fromTrunk } from '../turn-place.ts';
 import { type CodexAccount, tokenTotal } from './account.ts';
 import { type AppServer, appServer } from './app-server.ts';
 import { type TurnError, turnError } from './failure.ts';
@@ -170,7 +171,10 @@ async function beginThread(
   const known = turn.resume ? await readThread(turn.sessionDir) : null;
   const { thread, model } = begun.parse(
     known === null
-      ? await server.request('thread/start', how)
+      ? await server.request('thread/start', {
+          ...how,
+          ...(turn.conventions && { developerInstructions: fromTrunk(turn.conventions) }),
+        })
       : await server.request('thread/resume', { ...how, threadId: known, excludeTurns: true }),
   );
   onModel(model);

@@ -54,7 +54,9 @@ export function configFile(
   tools: { command: string; args: readonly string[] } | null,
 ): string {
   const url = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
+  // Project documents are the branch's own; what trunk says is told when the thread begins.
   return `model_provider = "forge"
+project_doc_max_bytes = 0
 [model_providers.forge]
 name = "OpenAI"
 base_url = ${JSON.stringify(url)}
