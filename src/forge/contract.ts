@@ -420,7 +420,8 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         expect(new Set(remarks.map(({ id }) => id)).size).toBe(2);
         expect(remarks.every(({ author, at }) => author !== '' && at > 0)).toBe(true);
         const again = await (await under.reopen()).feedback(pull.number);
-        expect(again).toEqual({ checks: [], remarks });
+        expect(again?.checks).toEqual([]);
+        expect(timeless(again?.remarks ?? [])).toEqual(timeless(remarks));
       });
 
       it('leaves out what the loop said itself, but not what a person said in its words', async () => {
@@ -501,7 +502,7 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         const onIssue = (await people.comments(issue)).filter((text) => text.includes('is answered here.'));
         expect(onIssue).toHaveLength(1);
         expect((await people.conversation(pull.number)).split('is answered here.')).toHaveLength(2);
-        expect((await forge.commands(0)).remarks).toEqual(remarks);
+        expect(timeless((await forge.commands(0)).remarks)).toEqual(timeless(remarks));
         expect((await forge.feedback(pull.number))?.remarks).toHaveLength(1);
       });
     });
@@ -611,3 +612,6 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
     });
   });
 }
+
+/** Two processes may differ in the fraction of a second that they think another clock is ahead. */
+const timeless = (remarks: readonly Remark[]) => remarks.map(({ at: _, ...remark }) => remark);

@@ -1,4 +1,16 @@
+import { test, vi } from 'vitest';
+import { NEEDED, realGitHub } from '../../../test/support/github/real.ts';
 import { githubScratch } from '../../../test/support/github/scratch.ts';
 import { forgeContract } from '../contract.ts';
 
 forgeContract('github', () => githubScratch());
+
+const real = realGitHub(process.env);
+if (real) {
+  vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
+  forgeContract('the real github', real);
+} else {
+  const missing = `the real GitHub is not tried: set ${NEEDED.join(', ')} (a scratch repository) to do so`;
+  console.warn(missing);
+  test.skip(missing, () => {});
+}

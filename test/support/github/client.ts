@@ -34,6 +34,22 @@ export function person(
   type: 'User' | 'Bot' = 'User',
 ): Person {
   const token = addUser(github.world, login, permission, type);
+  return personAt({
+    login,
+    token,
+    // Asked anew each time: a repository may be renamed.
+    repository: () => `${github.apiUrl}/repos/${fullName(github.world)}`,
+    graphql: `${github.url}/api/graphql`,
+  });
+}
+
+export function personAt(at: {
+  login: string;
+  token: string;
+  repository(): string;
+  graphql: string;
+}): Person {
+  const { login, token } = at;
   const ask = async (url: string, method: string, body: unknown, headers: Record<string, string> = {}) => {
     const answer = await fetch(url, {
       method,
@@ -45,7 +61,7 @@ export function person(
     return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : null };
   };
   const request: Person['request'] = (method, path, body, headers) =>
-    ask(`${github.apiUrl}/repos/${fullName(github.world)}${path}`, method, body, headers);
+    ask(`${at.repository()}${path}`, method, body, headers);
   const must = async (method: string, path: string, body?: unknown): Promise<Json> => {
     const answer = await request(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
@@ -60,8 +76,7 @@ export function person(
     patch: (path, body) => must('PATCH', path, body),
     put: (path, body) => must('PUT', path, body),
     delete: (path) => must('DELETE', path),
-    graphql: async (query, variables = {}) =>
-      (await ask(`${github.url}/api/graphql`, 'POST', { query, variables })).body,
+    graphql: async (query, variables = {}) => (await ask(at.graphql, 'POST', { query, variables })).body,
     git: async (cwd, ...args) => {
       const basic = Buffer.from(`x-access-token:${token}`).toString('base64');
       const ran = await promisify(execFile)(
