@@ -12,5 +12,6 @@ if (real) {
 } else {
   const missing = `the real GitHub is not tried: set ${NEEDED.join(', ')} (a scratch repository) to do so`;
   console.warn(missing);
+  // It needs accounts and a repository that only people can give.
   test.skip(missing, () => {});
 }

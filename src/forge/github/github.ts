@@ -163,7 +163,12 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     postReview: openReviews(place, pulls, comments, statuses).postReview,
     closePull: pulls.closePull,
     ...remarks,
-    buildCandidate: landing.buildCandidate,
+    // Whether it may land is decided next, on what is so then and not on what was so a few seconds ago.
+    buildCandidate: (input) => {
+      issues.forget();
+      pulls.forgetAll();
+      return landing.buildCandidate(input);
+    },
     mergeBlocker: async () => null,
     // A merge closes the issues it fixes.
     land: (number, candidate) => landing.land(number, candidate).finally(issues.forget),
