@@ -10,6 +10,7 @@ import { startRunner } from './simulation/runner.ts';
 import { NO_FAULTS, somePolicy } from './simulation/story.ts';
 import { createTimeline } from './simulation/time.ts';
 import { addIssue, createWorld, type World } from './simulation/world.ts';
+import { testPolicy } from './support/policy.ts';
 
 const WILLING = {
   good: 1,
@@ -171,37 +172,43 @@ test('between two turns the issue’s state is read once (dispatch 20)', async (
   }
 });
 
-test('another tree landed than was tested: the loop is held until trunk has passed the gate', async () => {
-  const { events, world } = await play(
-    (ports, world) => ({
-      ...ports,
-      forge: {
-        ...ports.forge,
-        // Long enough for the runner to notice the hold: only this one run may start in spite of it.
-        relabel: async (issue, change) => {
-          await new Promise<void>((done) => world.time.after(10_000, done));
-          return ports.forge.relabel(issue, change);
+test.each([
+  ['with', './after.sh'],
+  ['without', null],
+])(
+  'another tree landed than was tested: the loop is held until trunk has passed the gate, %s a hook after merges',
+  async (_, afterMerge) => {
+    const { events, world } = await play(
+      (ports, world) => ({
+        ...ports,
+        forge: {
+          ...ports.forge,
+          // Long enough for the runner to notice the hold: only this one run may start in spite of it.
+          relabel: async (issue, change) => {
+            await new Promise<void>((done) => world.time.after(10_000, done));
+            return ports.forge.relabel(issue, change);
+          },
+          land: async (pull, candidate) => {
+            const landed = await ports.forge.land(pull, candidate);
+            if (landed.kind !== 'landed') return landed;
+            return { ...landed, untested: { tree: world.repository.get(landed.sha).tree } };
+          },
         },
-        land: async (pull, candidate) => {
-          const landed = await ports.forge.land(pull, candidate);
-          if (landed.kind !== 'landed') return landed;
-          return { ...landed, untested: { tree: world.repository.get(landed.sha).tree } };
-        },
-      },
-    }),
-    {},
-    (seen) => types(seen).includes('loop_resumed'),
-  );
-  const told = events.flatMap((event) => {
-    if (event.type === 'gate_completed')
-      return [`gate on the ${event.data.scope}: ${event.data.evidence.outcome}`];
-    return ['loop_paused', 'loop_resumed', 'trunk_unverified'].includes(event.type) ? [event.type] : [];
-  });
-  expect(told.slice(told.indexOf('trunk_unverified'))).toEqual([
-    'trunk_unverified',
-    'loop_paused',
-    'gate on the trunk: pass',
-    'loop_resumed',
-  ]);
-  expect((await world.store.loop()).pausedBy).toBeNull();
-});
+      }),
+      { hooks: { ...testPolicy().hooks, afterMerge } },
+      (seen) => types(seen).includes('worktree_reaped'),
+    );
+    const told = events.flatMap((event) => {
+      if (event.type === 'gate_completed')
+        return [`gate on the ${event.data.scope}: ${event.data.evidence.outcome}`];
+      return ['loop_paused', 'loop_resumed', 'trunk_unverified'].includes(event.type) ? [event.type] : [];
+    });
+    expect(told.slice(told.indexOf('trunk_unverified'))).toEqual([
+      'trunk_unverified',
+      'loop_paused',
+      'gate on the trunk: pass',
+      'loop_resumed',
+    ]);
+    expect((await world.store.loop()).pausedBy).toBeNull();
+  },
+);

@@ -13,7 +13,7 @@ import type { Ports } from './ports.ts';
 import { putOff } from './put-off.ts';
 
 export interface Outbox {
-  /** The first action that was not performed yet. */
+  /** The first action that was not performed yet. To let the loop go on comes before runs that wait for just that. */
   next(): Promise<PendingAction | null>;
   /** It had nothing to say. */
   performed(action: PendingAction): void;
@@ -38,7 +38,10 @@ export function createOutbox(ports: Ports, id: string): Outbox {
   let performed: number[] = [];
 
   return {
-    next: async () => (await store.pendingActions(id)).find((one) => !performed.includes(one.id)) ?? null,
+    next: async () => {
+      const open = (await store.pendingActions(id)).filter((one) => !performed.includes(one.id));
+      return open.find(({ action }) => action.kind === 'release_loop') ?? open[0] ?? null;
+    },
     performed: (action) => performed.push(action.id),
     decided: (lease, { task, version }, decision, instead) =>
       commit(lease, version, {

@@ -11,7 +11,9 @@ describe('continuation', () => {
   test('a gate that is always red: max_turns turns, then abandoned with its worktree preserved (dispatch 22)', async ({
     world,
   }) => {
-    world.settings({ agent: { max_turns: 3 }, gate: { commands: ['echo still wrong; exit 1'] } });
+    // Green on trunk: what is red there as well is a person's matter.
+    const red = 'if ls tries.* >/dev/null 2>&1; then echo still wrong; exit 1; fi';
+    world.settings({ agent: { max_turns: 3 }, gate: { commands: [red] } });
     world.script({ when: { role: 'coder' }, steps: [{ append: { 'tries.txt': 'again\n' } }] });
     const issue = await world.issue({});
     await world.settle();
