@@ -191,14 +191,17 @@ describe('the budget of the loop', () => {
   }) => {
     world.settings({ agent: { max_concurrent: 1 }, budget: { day: { usd: 1 } } });
     world.script(
-      { when: { role: 'critic' }, steps: [{ usage: { costUsd: 0.25 } }, { answer: { verdict: 'APPROVE' } }] },
+      {
+        when: { role: 'critic' },
+        steps: [{ usage: { input: 100, output: 10, costUsd: 0.25 } }, { answer: { verdict: 'APPROVE' } }],
+      },
       {
         when: { issue: 1, role: 'coder' },
-        steps: [{ write: { 'done-1.txt': 'done\n' } }, { usage: { costUsd: 1 } }],
+        steps: [{ write: { 'done-1.txt': 'done\n' } }, { usage: { input: 900, output: 50, costUsd: 1 } }],
       },
       {
         when: { issue: 2, role: 'coder' },
-        steps: [{ write: { 'done-2.txt': 'done\n' } }, { usage: { costUsd: 0.5 } }],
+        steps: [{ write: { 'done-2.txt': 'done\n' } }, { usage: { input: 400, output: 20, costUsd: 0.5 } }],
       },
     );
     const first = await world.issue({});
@@ -220,7 +223,7 @@ describe('the budget of the loop', () => {
       ['coder', 1.5],
       ['critic', 0.5],
     ]);
-    expect(cost.merged).toEqual({ pulls: 2, costUsd: 2, perPullUsd: 1, allInPerPullUsd: 1 });
+    expect(cost.merged).toEqual({ pulls: 2, costUsd: 2, perPullUsd: 1, allInPerPullUsd: 1, complete: true });
     expect(cost.abandoned).toMatchObject({ tasks: 0, share: 0 });
   });
 
