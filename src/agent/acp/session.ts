@@ -2,7 +2,7 @@
  * The session of an agent that speaks ACP. The agent chooses its id, which we write down before the first token is spent;
  * and how the conversation began, so that a session that is loaded again can be asked to show that it remembers.
  */
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { SessionProbe } from '../agent.ts';
@@ -11,6 +11,8 @@ const sessionFile = z.object({
   session: z.string().min(1),
   /** How its first prompt began; null until the agent took it up. */
   opening: z.string().nullable(),
+  /** How the prompt begins that it was asked first, whether it took it up or not. */
+  asked: z.string().nullable().catch(null),
   /** What the session has cost so far, in US dollars, where the agent tells it. */
   costUsd: z.number().nonnegative().catch(0),
 });
@@ -27,8 +29,12 @@ export async function readSession(sessionDir: string): Promise<KnownSession | nu
   return data ?? null;
 }
 
-export const writeSession = (sessionDir: string, session: KnownSession): Promise<void> =>
-  writeFile(pathOf(sessionDir), JSON.stringify(session));
+/** In one step: a runner that is killed leaves the one before or this one. */
+export async function writeSession(sessionDir: string, session: KnownSession): Promise<void> {
+  const draft = `${pathOf(sessionDir)}.new`;
+  await writeFile(draft, JSON.stringify(session));
+  await rename(draft, pathOf(sessionDir));
+}
 
 export async function probeSession({ sessionDir }: { sessionDir: string }): Promise<SessionProbe> {
   if (!(await stat(sessionDir).catch(() => null))) return 'lost';
