@@ -80,7 +80,7 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     if (posted > specified)
       world.violate(`${task.id} posted ${posted} specifications, and ${specified} were written`);
     for (const { id, verify } of task.contract.criteria)
-      if (verify !== null && id.startsWith('s') && !world.agreedTo.has(task.issue ?? 0))
+      if (verify !== null && id.startsWith('s') && !world.agreedTo.has(task.id))
         world.violate(`${task.id} would run a command of its specifier's: ${verify}`);
     const spend = await store.spend(task.id);
     if (policy.budget.tokens !== null && spend.tokens > policy.budget.tokens + 200)

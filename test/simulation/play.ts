@@ -1,12 +1,15 @@
 /**
  * Plays stories as a plain program, since thousands of them have to fit into a minute:
  *   play.js seeds <first> <count>     each seed once, with faults and people
- *   play.js sweep <part> <parts>      some seeds again and again, with a crash after each of their writes: this part of it
+ *   play.js sweep <part> <parts> <kind>…   some seeds again and again, with a crash after each of their writes: this part of
+ *                                     it; what tells these kinds of events is among them
  * One JSON line per broken story, then one with the tally. Exits 1 when a story was broken.
  */
 import { playStory, type StoryOptions, type StoryResult } from './story.ts';
 
-const [mode, ...numbers] = process.argv.slice(2);
+const [mode, ...rest] = process.argv.slice(2);
+const [first, count] = rest.slice(0, 2).map(Number) as [number, number];
+const wanted = rest.slice(2);
 const outcomes: Record<string, number> = {};
 /** Kinds of events that were told. */
 const told = new Set<string>();
@@ -45,14 +48,22 @@ async function worthSweeping(): Promise<Calm[]> {
   }
   const chosen: Calm[] = [];
   const known = new Set<string>();
-  for (let left = MOST_WRITES; ; ) {
+  let left = MOST_WRITES;
+  const choose = (one: Calm): void => {
+    chosen.push(one);
+    left -= one.writes;
+    for (const kind of one.kinds) known.add(kind);
+  };
+  for (const kind of wanted) {
+    const [shortest] = all.filter(({ kinds }) => kinds.has(kind)).sort((a, b) => a.writes - b.writes);
+    if (shortest && !known.has(kind)) choose(shortest);
+  }
+  for (;;) {
     const worth = ({ kinds, writes }: Calm): number =>
       writes > left ? 0 : [...kinds].filter((kind) => !known.has(kind)).length / (writes + 40);
     const best = all.reduce((one, other) => (worth(other) > worth(one) ? other : one));
     if (worth(best) === 0) return chosen;
-    chosen.push(best);
-    left -= best.writes;
-    for (const kind of best.kinds) known.add(kind);
+    choose(best);
   }
 }
 
@@ -63,7 +74,6 @@ async function kindsOf(world: StoryResult['world']): Promise<Set<string>> {
   return new Set(kinds);
 }
 
-const [first, count] = numbers.map(Number) as [number, number];
 if (mode === 'seeds') {
   for (let seed = first; seed < first + count; seed++) await play({ seed });
 } else {

@@ -27,7 +27,7 @@ export function specify(world: World, turn: TurnRequest, reading: Reading): unkn
   const issue = turn.issue!;
   const say = (word: SpecifierWord, report: unknown): unknown => {
     world.lastWord.set(issue, word);
-    if (word === 'expand') world.agreedTo.delete(issue);
+    if (word === 'expand') world.agreedTo.delete(turn.task);
     return report;
   };
   if (random.chance(reading.babbles))
@@ -52,7 +52,7 @@ export function watchCoder(world: World, turn: TurnRequest): void {
   const wording = world.wordings.get(issue);
   const word = world.lastWord.get(issue);
   if (wording === 'taste') world.violate(`a coder was started on issue ${issue}, a matter of taste`);
-  if (wording !== 'vague' || word === 'ready' || (word === 'expand' && world.agreedTo.has(issue))) return;
+  if (wording !== 'vague' || word === 'ready' || (word === 'expand' && world.agreedTo.has(turn.task))) return;
   world.violate(`a coder was started on the vague issue ${issue} (${word}), and nobody agreed to it`);
 }
 
@@ -61,7 +61,7 @@ export async function answerProposals(world: World): Promise<void> {
   const { store, random, time } = world;
   for (const { task } of await store.tasks({ live: true })) {
     if (task.hold?.reason !== 'spec_proposed' || task.issue === null || !random.chance(0.4)) continue;
-    world.agreedTo.add(task.issue);
+    world.agreedTo.add(task.id);
     await store.request({ task: task.id, kind: 'approve', by: 'person', at: time.now() });
   }
 }

@@ -73,10 +73,10 @@ export interface World {
   hooksRun: { task: string; sha: string }[];
   /** How often a person asked for another try of a deploy. */
   deploysAskedFor: number;
-  /** How each issue was worded, what its specifier said last, and whose proposal a person agreed to. */
+  /** How each issue was worded, what its specifier said last, and the tasks whose proposal a person agreed to. */
   wordings: Map<number, Wording>;
   lastWord: Map<number, SpecifierWord>;
-  agreedTo: Set<number>;
+  agreedTo: Set<string>;
   /** Contents that a forced push took out of trunk. */
   takenBack: Set<string>;
   /** `unseen` blocks a landing although nothing can be seen before. */
