@@ -63,8 +63,7 @@ export function talk(
       if (session) await connection.agent.notify('session/cancel', { sessionId: session.session });
     },
     keep: async (costUsd) => {
-      await kept;
-      if (session) await writeSession(turn.sessionDir, { ...session, costUsd });
+      if (session) await save({ ...session, costUsd });
     },
   };
 
@@ -117,11 +116,18 @@ export function talk(
     return await answered(ask);
   }
 
+  /** One after the other: the agent may be heard while its session is still being written down. */
+  function save(known: KnownSession): Promise<void> {
+    const saved = kept.then(() => writeSession(turn.sessionDir, known));
+    kept = saved.catch(() => {});
+    return saved;
+  }
+
   async function begin(ask: Ask, place: object, hasTitle: boolean): Promise<Opened> {
     const opened = newSession.parse(await ask('session/new', place));
     session = { session: opened.sessionId, opening: null, asked: openingOf(turn.prompt), costUsd: 0 };
     // Before the first token: whoever takes over must find the conversation.
-    await writeSession(turn.sessionDir, session);
+    await save(session);
     // Else it asks a model for one, and does not tell what that used.
     if (hasTitle)
       await ask('session/set_title', { sessionId: opened.sessionId, title: `${turn.role} of ${turn.task}` });
@@ -222,7 +228,7 @@ export function talk(
   function takenUp(): void {
     if (session === null || session.opening !== null) return;
     session = { ...session, opening: openingOf(turn.prompt) };
-    kept = writeSession(turn.sessionDir, session).catch(() => {});
+    void save(session).catch(() => {});
   }
 }
 
