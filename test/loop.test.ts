@@ -64,10 +64,8 @@ async function play(
   void done.then(() => {
     finished = true;
   });
-  let seen = await world.store.events();
   const watch = (): void => {
     void world.store.events().then((events) => {
-      seen = events;
       if (until(events)) runner.drain('seen enough');
     });
     if (!finished) time.after(5000, watch);

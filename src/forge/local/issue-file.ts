@@ -4,7 +4,7 @@ import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { hasLabel } from '../../core/schedule.ts';
 import type { Issue } from '../forge.ts';
-import { BadMarkdown, lineOfKey, readFront } from './markdown.ts';
+import { BadMarkdown, readFront } from './markdown.ts';
 
 /** `readyLabel` is needed because a label added by hand after the last request was taken is a new, unrecorded request. */
 export function parseIssue(name: string, text: string, stat: Stats, readyLabel: string): Issue {
