@@ -74,6 +74,19 @@ export type TurnResult =
   | { status: 'timed_out'; message: string; usageKnown: boolean }
   | { status: 'cancelled'; usageKnown: boolean };
 
+/** Unless somebody told what it used, that is not known. */
+export const failed = (
+  code: FailureCode,
+  message: string,
+  usageKnown = false,
+): Extract<TurnResult, { status: 'failed' }> => ({
+  status: 'failed',
+  code,
+  message,
+  retryAt: null,
+  usageKnown,
+});
+
 export type { Progress };
 
 /** What the agent may ask its host in the middle of a turn; an agent that can't be given tools leaves them out. */

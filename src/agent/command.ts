@@ -7,7 +7,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Processes } from '../process/process.ts';
-import type { Agent, SessionProbe } from './agent.ts';
+import { type Agent, failed, type SessionProbe } from './agent.ts';
 import { runProgram } from './program-turn.ts';
 
 const BEGIN = ': > "$FORGE_SESSION_DIR/begun" && exec /bin/sh -c "$1"';
@@ -17,11 +17,9 @@ export function commandAgent(processes: Processes): Agent {
     kind: 'command',
 
     async run(turn, hooks) {
-      const refused = (code: 'could_not_start' | 'session_lost', message: string) =>
-        ({ status: 'failed', code, message, retryAt: null, usageKnown: false }) as const;
-      if (!turn.policy.command) return refused('could_not_start', NO_COMMAND);
+      if (!turn.policy.command) return failed('could_not_start', NO_COMMAND);
       if (turn.resume && (await probe(turn.sessionDir)) !== 'resumable') {
-        return refused(
+        return failed(
           'session_lost',
           `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds nothing of it`,
         );

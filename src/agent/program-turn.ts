@@ -17,7 +17,7 @@ import { mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import type { LaunchResult, Processes } from '../process/process.ts';
-import type { FailureCode, TurnHooks, TurnRequest, TurnResult } from './agent.ts';
+import { type FailureCode, failed, type TurnHooks, type TurnRequest, type TurnResult } from './agent.ts';
 import { type ResultReading, readResult } from './result-file.ts';
 import { preparePlaces, turnEnvironment } from './turn-place.ts';
 import { type UsageMeter, usageMeter } from './usage-meter.ts';
@@ -110,14 +110,6 @@ function failureOf(ended: LaunchResult, program: Program): [FailureCode, string]
   }
   return ['exit_nonzero', `the agent's program exited with ${ended.code}: ${said}`];
 }
-
-const failed = (code: FailureCode, message: string, usageKnown: boolean): TurnResult => ({
-  status: 'failed',
-  code,
-  message,
-  retryAt: null,
-  usageKnown,
-});
 
 /** A directory of its own beside the session's, so that a program may write aside and rename. */
 async function freshResultPath(turn: TurnRequest): Promise<string> {

@@ -9,7 +9,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Processes } from '../process/process.ts';
-import type { Agent, SessionProbe, TurnRequest } from './agent.ts';
+import { type Agent, failed, type SessionProbe, type TurnRequest } from './agent.ts';
 import { type Program, runProgram } from './program-turn.ts';
 import { readScript } from './script.ts';
 
@@ -24,8 +24,7 @@ export function scriptedAgent(processes: Processes): Agent {
       try {
         return await runProgram(processes, await programOf(turn), turn, hooks);
       } catch (error) {
-        const { message } = error as Error;
-        return { status: 'failed', code: 'could_not_start', message, retryAt: null, usageKnown: false };
+        return failed('could_not_start', (error as Error).message);
       }
     },
 

@@ -6,12 +6,12 @@
  * said where it can't (tokens of a turn that was cut off).
  */
 import type { OpenDialogue } from '../../process/dialogue.ts';
-import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
+import { type HeardOut, hearOut } from '../dialogue-turn.ts';
 import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
-import { stopTurn } from '../turn-stop.ts';
 import { acpAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { type Equipment, equip } from './presets.ts';
@@ -89,56 +89,29 @@ async function take(
     onOutput: () => hooks.onProgress(),
   });
   const talking = talk(sdk, child, turn, hooks, account, equipment);
-  let cut = () => {};
-  const isCut = new Promise<null>((resolve) => {
-    cut = () => resolve(null);
-  });
-  const stop = stopTurn(turn, hooks, { ask: talking.interrupt, cut });
-  const ending = await Promise.race([talking.over, isCut]);
-  stop.disarm();
-  const refused = await child.begun.then(
-    () => null,
-    (error: Error) => error.message,
-  );
-  const stderr = await child.end();
+  const heard = await hearOut(child, talking, turn, hooks);
   await record?.();
   await talking.keep(account.costUsd());
-  if (refused !== null) return failed('could_not_start', refused);
-  const exit = await child.exited;
-  return stop.result(false) ?? resultOf(ending, turn, { ...exit, stderr });
+  return heard.settled ?? resultOf(heard, turn);
 }
 
-function resultOf(
-  ending: Ending | null,
-  turn: TurnRequest,
-  exit: { code: number | null; signal: string | null; stderr: string },
-): TurnResult {
+function resultOf({ ending, crashed }: HeardOut<Ending>, turn: TurnRequest): TurnResult {
   if (ending?.kind === 'lost') return lost(turn, ending.why);
   if (ending?.kind === 'failed') return { status: 'failed', ...ending.failure, usageKnown: false };
   if (ending?.kind === 'answered') return answerOf(ending, turn);
-  const how = exit.signal ? `was killed by ${exit.signal}` : `exited with ${exit.code ?? 'no code'}`;
-  const words = ending?.problem || exit.stderr.trim().slice(-1000) || 'it said nothing';
-  return failed('crashed', `the agent's program ${how} before its turn was over: ${words}`);
+  return crashed("the agent's program", ending?.problem);
 }
 
 function answerOf(ending: Extract<Ending, { kind: 'answered' }>, turn: TurnRequest): TurnResult {
   const { stopReason, text, structured, usageKnown } = ending;
-  if (stopReason === 'refusal') return { ...failed('refusal', 'the model refused to go on'), usageKnown };
+  if (stopReason === 'refusal') return failed('refusal', 'the model refused to go on', usageKnown);
   if (stopReason !== 'end_turn')
-    return { ...failed('invalid_result', `the agent stopped before it was done: ${stopReason}`), usageKnown };
+    return failed('invalid_result', `the agent stopped before it was done: ${stopReason}`, usageKnown);
   if (structured !== null || turn.outputSchema === undefined)
     return { status: 'finished', text, structured, usageKnown };
   const message = `the ${turn.role} ended its turn without the structured answer it was asked for, twice`;
-  return { ...failed('invalid_result', message), usageKnown };
+  return failed('invalid_result', message, usageKnown);
 }
 
 const lost = (turn: TurnRequest, why: string): TurnResult =>
   failed('session_lost', `session ${turn.sessionId} can't be resumed: ${why}`);
-
-const failed = (code: FailureCode, message: string): Extract<TurnResult, { status: 'failed' }> => ({
-  status: 'failed',
-  code,
-  message,
-  retryAt: null,
-  usageKnown: false,
-});

@@ -125,7 +125,7 @@ export function talk(
 
   async function begin(ask: Ask, place: object, hasTitle: boolean): Promise<Opened> {
     const opened = newSession.parse(await ask('session/new', place));
-    session = { session: opened.sessionId, opening: null, asked: openingOf(turn.prompt), costUsd: 0 };
+    session = { session: opened.sessionId, opening: null, costUsd: 0 };
     // Before the first token: whoever takes over must find the conversation.
     await save(session);
     // Else it asks a model for one, and does not tell what that used.
@@ -137,19 +137,17 @@ export function talk(
   /** A session that is loaded is replayed; one that does not show how it began has lost what it was told. */
   async function load(ask: Ask, place: object, canLoad: boolean): Promise<Opened | Ending> {
     const known = await readSession(turn.sessionDir);
-    // A runner killed early did not hear that it was taken up; the agent itself knows.
-    const opening = known?.opening ?? known?.asked ?? null;
-    if (!known || opening === null) return { kind: 'lost', why: 'nothing was written down of it' };
+    if (known?.opening == null) return { kind: 'lost', why: 'nothing was written down of it' };
     if (!canLoad) return { kind: 'lost', why: 'the agent can not load sessions' };
     replayed = '';
     try {
       const opened = openSession.parse(
         (await ask('session/load', { ...place, sessionId: known.session })) ?? {},
       );
-      if (!remembers(replayed, opening))
+      if (!remembers(replayed, known.opening))
         return { kind: 'lost', why: 'the agent loaded it and does not remember how it began' };
       replayed = null;
-      session = { ...known, opening };
+      session = known;
       return opened;
     } catch (error) {
       return { kind: 'lost', why: (error as Error).message };

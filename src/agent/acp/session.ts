@@ -11,8 +11,6 @@ const sessionFile = z.object({
   session: z.string().min(1),
   /** How its first prompt began; null until the agent took it up. */
   opening: z.string().nullable(),
-  /** How the prompt begins that it was asked first, whether it took it up or not. */
-  asked: z.string().nullable().catch(null),
   /** What the session has cost so far, in US dollars, where the agent tells it. */
   costUsd: z.number().nonnegative().catch(0),
 });

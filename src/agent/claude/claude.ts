@@ -8,7 +8,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenDialogue } from '../../process/dialogue.ts';
-import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
 import { pricesFor } from '../prices.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { preparePlaces } from '../turn-place.ts';
@@ -110,16 +110,8 @@ function answerOf(result: ResultMessage, turn: TurnRequest): TurnResult {
   if (structured !== null || turn.outputSchema === undefined)
     return { status: 'finished', text: result.result ?? '', structured, usageKnown: true };
   const message = `the ${turn.role} ended its turn without the structured answer it was asked for`;
-  return { ...failed('invalid_result', message), usageKnown: true };
+  return failed('invalid_result', message, true);
 }
-
-const failed = (code: FailureCode, message: string): Extract<TurnResult, { status: 'failed' }> => ({
-  status: 'failed',
-  code,
-  message,
-  retryAt: null,
-  usageKnown: false,
-});
 
 function tellProgress(message: ClaudeMessage, hooks: TurnHooks): void {
   hooks.onProgress();

@@ -7,12 +7,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenDialogue } from '../../process/dialogue.ts';
-import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
+import { type HeardOut, hearOut } from '../dialogue-turn.ts';
 import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { openToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
-import { stopTurn } from '../turn-stop.ts';
 import { codexAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { failureOf } from './failure.ts';
@@ -94,35 +94,14 @@ async function take(
   const talking = talk(child, turn, hooks, account, (used) => {
     model = used;
   });
-  let cut = () => {};
-  const isCut = new Promise<null>((resolve) => {
-    cut = () => resolve(null);
-  });
-  const stop = stopTurn(turn, hooks, { ask: talking.interrupt, cut });
-  const ending = await Promise.race([talking.over, isCut]);
-  stop.disarm();
-  const refused = await child.begun.then(
-    () => null,
-    (error: Error) => error.message,
-  );
-  const stderr = await child.end();
+  const heard = await hearOut(child, talking, turn, hooks);
   for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
   await account.settle();
-  if (refused !== null) return failed('could_not_start', refused);
-  return stop.result(false) ?? resultOf(ending, turn, stderr, await child.exited);
+  return heard.settled ?? resultOf(heard, turn);
 }
 
-function resultOf(
-  ending: Ending | null,
-  turn: TurnRequest,
-  stderr: string,
-  exit: { code: number | null; signal: string | null },
-): TurnResult {
-  if (ending === null || ending.status === null) {
-    const how = exit.signal ? `was killed by ${exit.signal}` : `exited with ${exit.code ?? 'no code'}`;
-    const words = (ending?.problem || stderr.trim().slice(-1000)) ?? 'it said nothing';
-    return failed('crashed', `Codex's program ${how} before its turn was over: ${words}`);
-  }
+function resultOf({ ending, crashed }: HeardOut<Ending>, turn: TurnRequest): TurnResult {
+  if (ending === null || ending.status === null) return crashed("Codex's program", ending?.problem);
   if (ending.status !== 'completed')
     return {
       status: 'failed',
@@ -134,7 +113,7 @@ function resultOf(
   const structured = structureIn(ending.text);
   if (structured !== null) return { status: 'finished', text: ending.text, structured, usageKnown: true };
   const message = `the ${turn.role} ended its turn without the structured answer it was asked for`;
-  return { ...failed('invalid_result', message), usageKnown: true };
+  return failed('invalid_result', message, true);
 }
 
 function structureIn(text: string): unknown {
@@ -145,11 +124,3 @@ function structureIn(text: string): unknown {
     return null;
   }
 }
-
-const failed = (code: FailureCode, message: string): Extract<TurnResult, { status: 'failed' }> => ({
-  status: 'failed',
-  code,
-  message,
-  retryAt: null,
-  usageKnown: false,
-});

@@ -7,13 +7,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { OpenDialogue } from '../../process/dialogue.ts';
-import type { Agent, FailureCode, TurnHooks, TurnRequest, TurnResult } from '../agent.ts';
+import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
+import { type HeardOut, hearOut } from '../dialogue-turn.ts';
 import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
-import { stopTurn } from '../turn-stop.ts';
 import { opencodeAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { failureOf } from './failure.ts';
@@ -105,37 +105,17 @@ async function take(
     onOutput: () => hooks.onProgress(),
   });
   const talking = talk(child, turn, hooks, account, { password, model, now });
-  let cut = () => {};
-  const isCut = new Promise<null>((resolve) => {
-    cut = () => resolve(null);
-  });
-  const stop = stopTurn(turn, hooks, { ask: talking.interrupt, cut });
-  const ending = await Promise.race([talking.over, isCut]);
-  stop.disarm();
-  const refused = await child.begun.then(
-    () => null,
-    (error: Error) => error.message,
-  );
-  const stderr = await child.end();
+  const heard = await hearOut(child, talking, turn, hooks);
   account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
   await ledger.settle(account.told());
-  if (refused !== null) return failed('could_not_start', refused);
-  const exit = await child.exited;
-  return stop.result(false) ?? resultOf(ending, turn, now(), { ...exit, stderr });
+  return heard.settled ?? resultOf(heard, turn, now());
 }
 
-function resultOf(
-  ending: Ending | null,
-  turn: TurnRequest,
-  now: number,
-  exit: { code: number | null; signal: string | null; stderr: string },
-): TurnResult {
+function resultOf({ ending, crashed }: HeardOut<Ending>, turn: TurnRequest, now: number): TurnResult {
   if (ending?.kind === 'lost') return lost(turn);
   if (ending?.kind === 'failed') return { status: 'failed', ...ending.failure, usageKnown: true };
   if (ending?.kind === 'answered') return answerOf(ending, turn, now);
-  const how = exit.signal ? `was killed by ${exit.signal}` : `exited with ${exit.code ?? 'no code'}`;
-  const words = ending?.problem || exit.stderr.trim().slice(-1000) || 'it said nothing';
-  return failed('crashed', `opencode's server ${how} before its turn was over: ${words}`);
+  return crashed("opencode's server", ending?.problem);
 }
 
 function answerOf(
@@ -144,13 +124,12 @@ function answerOf(
   now: number,
 ): TurnResult {
   if (info.error) return { status: 'failed', ...failureOf(info.error, now), usageKnown: true };
-  if (info.finish === 'content-filter')
-    return { ...failed('refusal', 'the model refused to go on'), usageKnown: true };
+  if (info.finish === 'content-filter') return failed('refusal', 'the model refused to go on', true);
   const structured = info.structured ?? null;
   if (structured !== null || turn.outputSchema === undefined)
     return { status: 'finished', text, structured, usageKnown: true };
   const message = `the ${turn.role} ended its turn without the structured answer it was asked for`;
-  return { ...failed('invalid_result', message), usageKnown: true };
+  return failed('invalid_result', message, true);
 }
 
 const lost = (turn: TurnRequest): TurnResult =>
@@ -158,11 +137,3 @@ const lost = (turn: TurnRequest): TurnResult =>
     'session_lost',
     `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no conversation of it`,
   );
-
-const failed = (code: FailureCode, message: string): Extract<TurnResult, { status: 'failed' }> => ({
-  status: 'failed',
-  code,
-  message,
-  retryAt: null,
-  usageKnown: false,
-});
