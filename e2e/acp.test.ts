@@ -3,45 +3,25 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
-import { criticReportSchema } from '../src/core/verdict.ts';
-import { agentStage } from '../test/support/agent-stage.ts';
 import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
-import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import type { Llm } from '../test/support/llm/server.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { ACP_MODEL, type Preset, realAcp } from './acp.ts';
+import { CRITIC, realStage, replies } from './real-stage.ts';
 
-const llm: { now: Llm } = { now: await startLlm({ rules: [] }) };
-let preset: Preset = 'codex-acp';
-let acp = realAcp(llm.now, preset);
-const stage = agentStage({
-  get agent() {
-    return acp.agent;
-  },
-  performing: async () => ({ preset, model: ACP_MODEL[preset] }),
-});
-const { watched, inWorkspace, appeared } = stage;
+const { llm, real, run, watched, inWorkspace, appeared, ...stage } = await realStage(
+  (model, preset: Preset) => ({
+    real: realAcp(model, preset),
+    policy: { preset, model: ACP_MODEL[preset] },
+  }),
+  ['codex-acp'],
+  'free',
+);
+const scripted = (of: Preset, scenario: Scenario): Promise<void> => stage.scripted(scenario, of);
 
-const scripted = async (of: Preset, scenario: Scenario): Promise<void> => {
-  await llm.now.close();
-  llm.now = await startLlm(scenario, { asides: 'free' });
-  preset = of;
-  acp = realAcp(llm.now, preset);
-};
-const run = async (prompt: string, change: Partial<TurnRequest> = {}, watching = watched()) => {
-  const turn = await stage.turnOf([], { ...change, prompt });
-  return { turn, result: await acp.agent.run(turn, watching.hooks), ...watching };
-};
-const replies = (...given: Scenario['rules'][number]['replies']): Scenario => ({
-  rules: [{ replies: given }],
-});
-
-beforeEach(() => scripted('codex-acp', { rules: [] }));
-afterEach(() => llm.now.close());
-
-const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
 const USED = { input: 11, output: 7, cacheRead: 5 };
 
 describe('what goes wrong is classified from fields', () => {
@@ -58,13 +38,13 @@ describe('what goes wrong is classified from fields', () => {
 
   test('what is not there is named with what to install or set, and nothing is started', async () => {
     const { policy } = await stage.turnOf([]);
-    expect(await acp.agent.unavailable(policy)).toBeNull();
-    expect(await acp.agent.unavailable({ ...policy, preset: null })).toContain('agent.preset is not set');
+    expect(await real().agent.unavailable(policy)).toBeNull();
+    expect(await real().agent.unavailable({ ...policy, preset: null })).toContain('agent.preset is not set');
     const bare = realAcp(llm.now, 'codex-acp', { PATH: '', OPENAI_API_KEY: '' });
     expect(await bare.agent.unavailable(policy)).toContain(
       'npm install @agentclientprotocol/codex-acp@2.6.0',
     );
-    expect(await acp.agent.unavailable({ ...policy, preset: 'gemini' })).toContain('@google/gemini-cli');
+    expect(await real().agent.unavailable({ ...policy, preset: 'gemini' })).toContain('@google/gemini-cli');
   });
 });
 
@@ -166,7 +146,7 @@ describe('a session and its account', () => {
       ),
     );
     const turn = await stage.turnOf([], { prompt: 'Begin.' });
-    const runner = await startRunner({ ...acp.runner, release: true, agent: 'acp', turn });
+    const runner = await startRunner({ ...real().runner, release: true, agent: 'acp', turn });
     await appeared('halfway');
     runner.kill();
     await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);

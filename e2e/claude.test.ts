@@ -1,46 +1,22 @@
 /** Real Claude against a scripted model: what is particular to it. */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
+import { describe, expect, test } from 'vitest';
+import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
-import { criticReportSchema } from '../src/core/verdict.ts';
-import { agentStage } from '../test/support/agent-stage.ts';
-import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
-import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CLAUDE_MODEL, realClaude } from './claude.ts';
+import { CRITIC, realStage, replies } from './real-stage.ts';
 
-const llm: { now: Llm } = { now: await startLlm({ rules: [] }) };
-let claude = realClaude(llm.now);
-const stage = agentStage({
-  get agent() {
-    return claude.agent;
-  },
-  performing: async () => ({ model: CLAUDE_MODEL }),
-});
-const { watched, inWorkspace, appeared } = stage;
+const { llm, real, scripted, run, watched, inWorkspace, appeared, ...stage } = await realStage(
+  (model, operator?: Record<string, string>) => ({
+    real: realClaude(model, operator),
+    policy: { model: CLAUDE_MODEL },
+  }),
+  [],
+);
 
-const scripted = async (scenario: Scenario, operator: Record<string, string> = {}): Promise<void> => {
-  await llm.now.close();
-  llm.now = await startLlm(scenario);
-  claude = realClaude(llm.now, operator);
-};
-const turnOf = (prompt: string, change: Partial<TurnRequest> = {}): Promise<TurnRequest> =>
-  stage.turnOf([], { ...change, prompt });
-const run = async (prompt: string, change: Partial<TurnRequest> = {}, hooks = watched()) => {
-  const turn = await turnOf(prompt, change);
-  const result = await claude.agent.run(turn, hooks.hooks);
-  return { turn, result, ...hooks };
-};
-const replies = (...given: Scenario['rules'][number]['replies']): Scenario => ({
-  rules: [{ replies: given }],
-});
-
-beforeEach(() => scripted({ rules: [] }));
-afterEach(() => llm.now.close());
-
-const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
 const USED = { input: 11, output: 7, cacheRead: 5, cacheWrite: 3 };
 
 describe('what goes wrong is classified from fields', () => {
@@ -95,7 +71,7 @@ describe('what goes wrong is classified from fields', () => {
 
   test('without a credential nothing is started', async () => {
     await scripted({ rules: [] }, { ANTHROPIC_API_KEY: '' });
-    expect(await claude.agent.unavailable((await turnOf('')).policy)).toMatch(/setup-token/);
+    expect(await real().agent.unavailable((await stage.turnOf([])).policy)).toMatch(/setup-token/);
     expect((await run('Go.')).result).toMatchObject({ status: 'failed', code: 'could_not_start' });
   });
 });
@@ -319,8 +295,8 @@ describe('the account equals what the model served, to the token', () => {
     );
     const stop = new AbortController();
     const watching = watched({ signal: stop.signal });
-    const turn = await turnOf('Begin.');
-    const running = claude.agent.run(turn, watching.hooks);
+    const turn = await stage.turnOf([], { prompt: 'Begin.' });
+    const running = real().agent.run(turn, watching.hooks);
     await expect.poll(() => llm.now.journal[0]?.outcome, { timeout: 20_000 }).toBe('hung');
     stop.abort();
     expect(await running).toMatchObject({ status: 'cancelled' });
@@ -336,12 +312,12 @@ describe('the account equals what the model served, to the token', () => {
         { say: 'finished', usage: USED },
       ),
     );
-    const turn = await turnOf('Begin.');
-    const runner = await startRunner({ ...claude.runner, release: true, agent: 'claude', turn });
+    const turn = await stage.turnOf([], { prompt: 'Begin.' });
+    const runner = await startRunner({ ...real().runner, release: true, agent: 'claude', turn });
     await appeared('halfway');
     runner.kill();
     await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
-    expect(await claude.agent.probeSession(turn)).toBe('resumable');
+    expect(await real().agent.probeSession(turn)).toBe('resumable');
     // The dead runner recorded nothing; the turn that takes over has its number.
     const next = await run('You were interrupted.', { ...turn, resume: true });
     expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });

@@ -1,43 +1,22 @@
 /** Real Codex against a scripted model: what is particular to it. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
+import { describe, expect, test } from 'vitest';
+import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
-import { criticReportSchema } from '../src/core/verdict.ts';
-import { agentStage } from '../test/support/agent-stage.ts';
-import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
-import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CODEX_MODEL, realCodex } from './codex.ts';
+import { CRITIC, realStage, replies } from './real-stage.ts';
 
-const llm: { now: Llm } = { now: await startLlm({ rules: [] }) };
-let codex = realCodex(llm.now);
-const stage = agentStage({
-  get agent() {
-    return codex.agent;
-  },
-  performing: async () => ({ model: CODEX_MODEL }),
-});
-const { watched, inWorkspace, appeared } = stage;
+const { llm, real, scripted, run, watched, inWorkspace, appeared, ...stage } = await realStage(
+  (model, operator?: Record<string, string>) => ({
+    real: realCodex(model, operator),
+    policy: { model: CODEX_MODEL },
+  }),
+  [],
+);
 
-const scripted = async (scenario: Scenario, operator: Record<string, string> = {}): Promise<void> => {
-  await llm.now.close();
-  llm.now = await startLlm(scenario);
-  codex = realCodex(llm.now, operator);
-};
-const run = async (prompt: string, change: Partial<TurnRequest> = {}, watching = watched()) => {
-  const turn = await stage.turnOf([], { ...change, prompt });
-  return { turn, result: await codex.agent.run(turn, watching.hooks), ...watching };
-};
-const replies = (...given: Scenario['rules'][number]['replies']): Scenario => ({
-  rules: [{ replies: given }],
-});
-
-beforeEach(() => scripted({ rules: [] }));
-afterEach(() => llm.now.close());
-
-const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
 const USED = { input: 11, output: 7, cacheRead: 5, reasoning: 2 };
 
 describe('what goes wrong is classified from fields', () => {
@@ -218,11 +197,11 @@ describe('a session and its account', () => {
       ),
     );
     const turn = await stage.turnOf([], { prompt: 'Begin.' });
-    const runner = await startRunner({ ...codex.runner, release: true, agent: 'codex', turn });
+    const runner = await startRunner({ ...real().runner, release: true, agent: 'codex', turn });
     await appeared('halfway');
     runner.kill();
     await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
-    expect(await codex.agent.probeSession(turn)).toBe('resumable');
+    expect(await real().agent.probeSession(turn)).toBe('resumable');
     // The dead runner recorded nothing; the turn that takes over has its number.
     const next = await run('You were interrupted.', { ...turn, resume: true });
     expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });

@@ -1,45 +1,22 @@
 /** Real OpenCode against a scripted model: what is particular to it. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { TurnRequest, UsageReport } from '../src/agent/agent.ts';
+import { describe, expect, test } from 'vitest';
+import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
-import { criticReportSchema } from '../src/core/verdict.ts';
-import { agentStage } from '../test/support/agent-stage.ts';
-import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
-import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { opencodeModel, realOpencode, type Speech } from './opencode.ts';
+import { CRITIC, realStage, replies } from './real-stage.ts';
 
-const llm: { now: Llm } = { now: await startLlm({ rules: [] }) };
-let speech: Speech = 'chat';
-let opencode = realOpencode(llm.now, speech);
-const stage = agentStage({
-  get agent() {
-    return opencode.agent;
-  },
-  performing: async () => ({ model: opencodeModel(speech) }),
-});
-const { watched, inWorkspace, appeared } = stage;
+const { llm, real, scripted, run, watched, inWorkspace, appeared, ...stage } = await realStage(
+  (model, speech: Speech = 'chat') => ({
+    real: realOpencode(model, speech, { GITHUB_TOKEN: 'ghp_secret', ANTHROPIC_API_KEY: 'sk-other' }),
+    policy: { model: opencodeModel(speech) },
+  }),
+  [],
+);
 
-const scripted = async (scenario: Scenario, spoken: Speech = 'chat'): Promise<void> => {
-  await llm.now.close();
-  llm.now = await startLlm(scenario);
-  speech = spoken;
-  opencode = realOpencode(llm.now, speech, { GITHUB_TOKEN: 'ghp_secret', ANTHROPIC_API_KEY: 'sk-other' });
-};
-const run = async (prompt: string, change: Partial<TurnRequest> = {}, watching = watched()) => {
-  const turn = await stage.turnOf([], { ...change, prompt });
-  return { turn, result: await opencode.agent.run(turn, watching.hooks), ...watching };
-};
-const replies = (...given: Scenario['rules'][number]['replies']): Scenario => ({
-  rules: [{ replies: given }],
-});
-
-beforeEach(() => scripted({ rules: [] }));
-afterEach(() => llm.now.close());
-
-const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
 const USED = { input: 11, output: 7, cacheRead: 5, reasoning: 2 };
 
 describe('what goes wrong is classified from fields', () => {
@@ -70,9 +47,9 @@ describe('what goes wrong is classified from fields', () => {
 
   test('without a model, or a key for its provider, it says what to set and starts nothing', async () => {
     const { policy } = await stage.turnOf([]);
-    expect(await opencode.agent.unavailable(policy)).toBeNull();
-    expect(await opencode.agent.unavailable({ ...policy, model: null })).toContain('agent.model is not set');
-    expect(await opencode.agent.unavailable({ ...policy, model: 'openai/gpt-5.2' })).toContain(
+    expect(await real().agent.unavailable(policy)).toBeNull();
+    expect(await real().agent.unavailable({ ...policy, model: null })).toContain('agent.model is not set');
+    expect(await real().agent.unavailable({ ...policy, model: 'openai/gpt-5.2' })).toContain(
       'OPENAI_API_KEY',
     );
     const { result } = await run('Go.', { policy: { ...policy, model: 'openai/gpt-5.2' } });
@@ -164,11 +141,11 @@ describe('a session and its account', () => {
       ),
     );
     const turn = await stage.turnOf([], { prompt: 'Begin.' });
-    const runner = await startRunner({ ...opencode.runner, release: true, agent: 'opencode', turn });
+    const runner = await startRunner({ ...real().runner, release: true, agent: 'opencode', turn });
     await appeared('halfway');
     runner.kill();
     await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
-    expect(await opencode.agent.probeSession(turn)).toBe('resumable');
+    expect(await real().agent.probeSession(turn)).toBe('resumable');
     // The dead runner recorded nothing; the turn that takes over has its number.
     const next = await run('You were interrupted.', { ...turn, resume: true });
     expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
