@@ -60,7 +60,7 @@ test('a gate that is not green names the command', () => {
 
 test('the loop itself has no subject, and what only the log needs is not shown', () => {
   expect(line(event('loop_paused', { by: 'Eva' }), null)).toBe('12:30:05  paused by Eva');
-  const declined = { issue: 3, bodyHash: 'x', questions: ['a', 'b'] };
+  const declined = { issue: 3, textHash: 'x', questions: ['a', 'b'] };
   const problem = 'it contradicts itself';
   expect(line(event('issue_declined', { ...declined, problem }), null)).toContain(
     '#3 declined: it contradicts itself; 2 questions',

@@ -85,9 +85,9 @@ describe('a command', () => {
         remove: ['loop:needs-review', 'loop:needs-spec', 'loop:abandon'],
       },
     ]);
-    play.world.issue = { ...play.world.issue!, bodyHash: 'edited' };
+    play.world.issue = { ...play.world.issue!, textHash: 'edited' };
     expect(asked(play, 'retry')).toMatchObject({ accepted: false, request: null, actions: [] });
-    play.world.issue = { ...play.world.issue!, bodyHash: 'body-1', state: 'closed' };
+    play.world.issue = { ...play.world.issue!, textHash: 'body-1', state: 'closed' };
     expect(asked(play, 'retry')).toMatchObject({ accepted: false, request: null, actions: [] });
   });
 

@@ -10,6 +10,7 @@ import type { Policy } from './policy.ts';
 import type { Remark } from './remark.ts';
 import { type RequestKind, refusal } from './request.ts';
 import type { Task } from './task.ts';
+import { agreedHash } from './text-hash.ts';
 
 export const COMMANDS = {
   retry: 'start a new attempt at the issue',
@@ -44,7 +45,7 @@ export interface Heard {
   word: string;
   /** The latest attempt at what it was said about; null when there was none. */
   task: Task | null;
-  issue: { state: 'open' | 'closed'; bodyHash: string } | null;
+  issue: { state: 'open' | 'closed'; textHash: string } | null;
   /** What `explain` says. */
   explanation: string;
 }
@@ -109,7 +110,7 @@ const LIST = Object.entries(COMMANDS)
 /** Whoever asks for the same again agrees to the same text, not to one that was changed meanwhile. */
 function noRetry({ issue }: Heard, { contract }: Task): { why: string; advice: string } | null {
   if (issue?.state !== 'open') return { why: 'The issue is closed.', advice: 'Reopen it, then ask again.' };
-  if (issue.bodyHash !== contract.hash)
+  if (issue.textHash !== agreedHash(contract))
     return {
       why: 'The issue was edited since that attempt.',
       advice: 'Label it as ready instead: that accepts its text as it is then.',

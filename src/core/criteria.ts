@@ -36,11 +36,11 @@ export function extractCriteria(body: string): Criterion[] {
 export function contractOf(issue: {
   title: string;
   body: string;
-  bodyHash: string;
+  textHash: string;
   related?: Related;
 }): Contract {
-  const { title, body, bodyHash, related } = issue;
-  return { title, body, hash: bodyHash, criteria: extractCriteria(body), ...(related ? { related } : {}) };
+  const { title, body, textHash, related } = issue;
+  return { title, body, hash: textHash, criteria: extractCriteria(body), ...(related ? { related } : {}) };
 }
 
 interface Statement {

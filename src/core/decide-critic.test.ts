@@ -326,7 +326,7 @@ describe('criteria of the contract', () => {
 
   test('a new contract has new criteria, and nothing found about the old ones counts', () => {
     const play = judgedBy(BODY).critic({ verdict: 'APPROVE', criteria: [met('c1'), met('c2')] });
-    play.issue({ body: '- [ ] It stays', bodyHash: 'body-2', readyHash: 'body-2' }).candidate();
+    play.issue({ body: '- [ ] It stays', textHash: 'body-2', readyHash: 'body-2' }).candidate();
     expect(play.task).toMatchObject({
       verdict: null,
       contract: { criteria: [{ id: 'c1', text: 'It stays' }] },

@@ -23,7 +23,7 @@ describe('the merge gate', () => {
     const { task, policy } = landing({ protectedPaths: ['ci.yml'] });
     const facts: MergeFacts = {
       issueOpen: true,
-      bodyHash: 'body-1',
+      textHash: 'body-1',
       branchSha: 'c1',
       openFindings: [],
       change: { files: ['a.ts'], secrets: [], guarded: [] },
@@ -82,12 +82,12 @@ describe('the merge gate', () => {
     [
       'the body was edited',
       'the issue is unchanged since it was made ready',
-      ({ facts }) => (facts.bodyHash = 'b2'),
+      ({ facts }) => (facts.textHash = 'b2'),
     ],
     [
       'the body is unknown',
       'the issue is unchanged since it was made ready',
-      ({ facts }) => (facts.bodyHash = null),
+      ({ facts }) => (facts.textHash = null),
     ],
     [
       'the branch moved',
@@ -546,7 +546,7 @@ describe('waiting to merge', () => {
 });
 
 describe('an edited issue', () => {
-  const edited = { body: 'Clicking Revoke asks first.', bodyHash: 'body-2' };
+  const edited = { body: 'Clicking Revoke asks first.', textHash: 'body-2' };
 
   test('is refused until it is made ready again (dispatch 45)', () => {
     const play = awaiting().issue(edited).critic(APPROVE);
@@ -573,7 +573,7 @@ describe('an edited issue', () => {
   test('changed back to what it was, it goes on', () => {
     const play = awaiting().issue(edited).critic(APPROVE);
     const { body, hash } = play.task.contract;
-    expect(play.issue({ body, bodyHash: hash }).task.state).toBe('merging');
+    expect(play.issue({ body, textHash: hash }).task.state).toBe('merging');
   });
 
   test('made ready again before the first turn, it is simply the contract', () => {

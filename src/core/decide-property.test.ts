@@ -66,8 +66,8 @@ function walker(seed: number) {
     if (rarely(0.04)) world.mergeBlocker = world.mergeBlocker ? null : 'a.ts has changes';
     if (rarely(0.02)) world.paused = world.paused ? null : 'paused';
     if (rarely(0.04) && world.branch) world.branch = { sha: fresh(), tree: `tree-h${shas}` };
-    if (rarely(0.03) && issue) world.issue = { ...issue, bodyHash: `b${seed}-${shas}` };
-    if (rarely(0.06) && issue) world.issue = { ...issue, readyHash: issue.bodyHash };
+    if (rarely(0.03) && issue) world.issue = { ...issue, textHash: `b${seed}-${shas}` };
+    if (rarely(0.06) && issue) world.issue = { ...issue, readyHash: issue.textHash };
     if (rarely(0.005) && issue) world.issue = { ...issue, state: 'closed' };
     if (rarely(0.005) && issue)
       world.issue = { ...issue, labels: pick([[], ['loop:abandon', 'loop:running']]) };
@@ -182,7 +182,7 @@ function walker(seed: number) {
       if (play.task.state !== 'abandoned' || !chance(0.3)) return;
       play.world = { ...new Play().world, pull: play.world.pull && { ...play.world.pull, state: 'open' } };
       play.world.branch = play.task.pushedSha ? { sha: play.task.pushedSha, tree: 'x' } : null;
-      play.world.issue!.bodyHash = play.task.contract.hash;
+      play.world.issue!.textHash = play.task.contract.hash;
       play.restart();
     }
     meanwhile();
@@ -227,7 +227,7 @@ function walker(seed: number) {
       if (mayWrite && said !== 'approve')
         expect([...told].some((one) => one.startsWith(`remark:${id}:`))).toBe(true);
     if (verdict?.by === 'critic') expect(play.world.change.files).not.toContain('WORKFLOW.md');
-    expect(play.world.issue).toMatchObject({ state: 'open', bodyHash: contract.hash });
+    expect(play.world.issue).toMatchObject({ state: 'open', textHash: contract.hash });
     expect(new Set(play.task.delivered).size).toBe(play.task.delivered.length);
   }
 

@@ -36,6 +36,7 @@ import type { Policy } from './policy.ts';
 import type { Check } from './remark.ts';
 import { backoffMs, isHeld } from './schedule.ts';
 import { isByPerson, isEnded, needsSlot, type Task } from './task.ts';
+import { agreedHash } from './text-hash.ts';
 import { dispatch, prepare, work } from './work.ts';
 
 export function decide(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -239,7 +240,7 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy, now: numbe
     case 'spec_proposed':
       return hasNewContract(task, facts);
     case 'body_edited':
-      return facts.issue?.bodyHash === task.contract.hash || hasNewContract(task, facts);
+      return facts.issue?.textHash === agreedHash(task.contract) || hasNewContract(task, facts);
     default:
       return false;
   }
@@ -261,7 +262,7 @@ function hasNone(state: Check['state'], task: Task, facts: Facts, policy: Policy
 /** The issue was edited and then made ready again in its new form. */
 function hasNewContract(task: Task, facts: Facts): boolean {
   const { issue } = facts;
-  return issue !== null && issue.bodyHash !== task.contract.hash && issue.readyHash === issue.bodyHash;
+  return issue !== null && issue.textHash !== agreedHash(task.contract) && issue.readyHash === issue.textHash;
 }
 
 function acceptContract(task: Task, facts: Facts): Decision {

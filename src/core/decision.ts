@@ -25,7 +25,7 @@ export interface Facts {
     state: 'open' | 'closed';
     title: string;
     body: string;
-    bodyHash: string;
+    textHash: string;
     labels: readonly string[];
     readyHash: string | null;
     related?: Related;

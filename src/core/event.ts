@@ -235,9 +235,9 @@ interface LoopEvents {
   /** It stood still (SIGSTOP, a closed lid) past its own leases: what it ran was stopped, what it had is anybody's. */
   runner_overslept: { owner: string; sleptMs: number; tasks: string[] };
   /** `problem` is missing in events of an older version. */
-  issue_declined: { issue: number; bodyHash: string; problem?: string; questions: string[] };
+  issue_declined: { issue: number; textHash: string; problem?: string; questions: string[] };
   /** Its text was edited after it was made ready: the label is taken back, and somebody has to put it on again. */
-  readiness_withdrawn: { issue: number; bodyHash: string };
+  readiness_withdrawn: { issue: number; textHash: string };
   loop_paused: { by: string };
   loop_resumed: { by: string };
   loop_stop_requested: { by: string; now: boolean };

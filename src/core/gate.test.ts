@@ -161,7 +161,7 @@ test('flaky is red at first and green when run again', () => {
 
 describe('evidence', () => {
   const { gate } = testPolicy();
-  const contract = contractOf({ title: 't', body: 'b', bodyHash: 'h' });
+  const contract = contractOf({ title: 't', body: 'b', textHash: 'h' });
   const digest = gateDigest(gate, contract);
 
   test.each([
@@ -191,7 +191,7 @@ describe('evidence', () => {
 describe('criteria that name a command', () => {
   const { gate } = testPolicy();
   const body = '## Acceptance\n\n- [ ] It revokes. verify: npm test -- revoke\n- [ ] It is nice.\n';
-  const contract = contractOf({ title: 't', body, bodyHash: 'h' });
+  const contract = contractOf({ title: 't', body, textHash: 'h' });
   const verify = { command: 'npm test -- revoke', criterion: 'c1' };
   const own = { command: 'npm test', criterion: null };
 
@@ -214,7 +214,7 @@ describe('criteria that name a command', () => {
   });
 
   test('evidence without them counts no more once the contract has them', () => {
-    const before = contractOf({ title: 't', body: 'b', bodyHash: 'h' });
+    const before = contractOf({ title: 't', body: 'b', textHash: 'h' });
     expect(gateDigest(gate, contract)).not.toBe(gateDigest(gate, before));
   });
 

@@ -30,6 +30,7 @@ import { fallback } from './models.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { isByPerson, type Task } from './task.ts';
+import { agreedHash } from './text-hash.ts';
 import { editedComment, redBeforeText } from './words.ts';
 import { verify } from './work.ts';
 
@@ -210,7 +211,7 @@ export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: numbe
 export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
   if (!policy.merge.enabled)
     return { kind: 'act', events: [hold('needs_merge', 'merge.enabled is false')], actions: [] };
-  if (facts.issue && facts.issue.bodyHash !== task.contract.hash)
+  if (facts.issue && facts.issue.textHash !== agreedHash(task.contract))
     return holdEdited(task, facts.issue, policy);
   if (facts.mergeBlocker)
     return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
@@ -235,11 +236,11 @@ export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
 /** Somebody has to agree to the new text; they are told once for each text. */
 function holdEdited(
   task: Task,
-  { bodyHash }: NonNullable<Facts['issue']>,
+  { textHash }: NonNullable<Facts['issue']>,
   policy: Policy,
   before: NewEvent[] = [],
 ): Decision {
-  const marker = `${task.id}:edited:${bodyHash.slice(0, 12)}`;
+  const marker = `${task.id}:edited:${textHash.slice(0, 12)}`;
   const body = editedComment(task, policy.labels.ready);
   return {
     kind: 'act',
@@ -251,7 +252,7 @@ function holdEdited(
 export function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   const back = (why: string, ...events: NewEvent[]): Decision => stepAside(task, why, ...events);
   if (facts.branch?.sha !== task.head?.sha) return back('the head moved');
-  if (facts.issue && facts.issue.bodyHash !== task.contract.hash)
+  if (facts.issue && facts.issue.textHash !== agreedHash(task.contract))
     return holdEdited(task, facts.issue, policy, putAside(task, 'the issue was edited'));
   if (facts.mergeBlocker)
     return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
@@ -310,7 +311,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
     task,
     {
       issueOpen: facts.issue?.state === 'open' || task.issue === null,
-      bodyHash: facts.issue?.bodyHash ?? null,
+      textHash: facts.issue?.textHash ?? null,
       branchSha: facts.branch?.sha ?? null,
       openFindings: facts.openFindings,
       change: facts.change,

@@ -13,11 +13,12 @@ import { resultText } from './gate-text.ts';
 import type { Policy } from './policy.ts';
 import type { Remark } from './remark.ts';
 import { isByPerson, type Task } from './task.ts';
+import { agreedHash } from './text-hash.ts';
 import { blocking } from './verdict.ts';
 
 export interface MergeFacts {
   issueOpen: boolean;
-  bodyHash: string | null;
+  textHash: string | null;
   branchSha: string | null;
   openFindings: readonly Finding[];
   change: TouchedChange;
@@ -50,8 +51,8 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     condition('the issue is open', facts.issueOpen, facts.issueOpen ? 'open' : 'closed'),
     condition(
       'the issue is unchanged since it was made ready',
-      facts.bodyHash === task.contract.hash,
-      short(facts.bodyHash),
+      facts.textHash === agreedHash(task.contract),
+      short(facts.textHash),
     ),
     condition(
       'the published branch is at the judged head',

@@ -20,7 +20,7 @@ function issue(number: number, change: Partial<IssueFacts> = {}): IssueFacts {
     number,
     title: `Issue ${number}`,
     body: 'Returns `42`.',
-    bodyHash: 'hash',
+    textHash: 'hash',
     state: 'open',
     labels: ['loop:ready'],
     priority: null,
@@ -152,7 +152,7 @@ describe('after an attempt', () => {
   });
 
   test('an edited body does not cool down', () => {
-    expect(claims([issue(1, { bodyHash: 'new', readyHash: 'new' })], { tasks: [gone({})] })).toEqual([1]);
+    expect(claims([issue(1, { textHash: 'new', readyHash: 'new' })], { tasks: [gone({})] })).toEqual([1]);
   });
 
   test('forced by a person it does not cool down', () => {

@@ -6,12 +6,13 @@ import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { readiness } from './spec.ts';
 import { isEnded, needsSlot, occupiesSlot, type Task } from './task.ts';
+import { agreedHash } from './text-hash.ts';
 
 export interface IssueFacts {
   number: number;
   title: string;
   body: string;
-  bodyHash: string;
+  textHash: string;
   state: 'open' | 'closed';
   labels: readonly string[];
   priority: number | null;
@@ -208,7 +209,7 @@ function standing(issue: IssueFacts, { last, open, policy, now, forced, judge }:
   if (blocker !== undefined)
     return { kind: 'waiting', why: `blocked by the open issue #${blocker}`, until: null };
   if (issue.readyProblem !== undefined) return { kind: 'not_ready', why: issue.readyProblem };
-  if (issue.readyHash !== null && issue.readyHash !== issue.bodyHash) {
+  if (issue.readyHash !== null && issue.readyHash !== issue.textHash) {
     return { kind: 'edited', why: 'edited since it was made ready; make it ready again' };
   }
   if (!forced && last?.endedAt && issue.readyAt !== null && issue.readyAt <= last.endedAt) {
@@ -226,10 +227,10 @@ function standing(issue: IssueFacts, { last, open, policy, now, forced, judge }:
   return decision === 'declined' ? { kind: 'declined', problem, questions } : { kind: 'eligible' };
 }
 
-/** Only after a failure, and only while the body is the one that failed. */
+/** Only after a failure, and only while the text is the one that failed. */
 function coolingUntil(issue: IssueFacts, last: Task | null, policy: Policy): number | null {
   if (last?.state !== 'abandoned' || last.reason === null || last.endedAt === null) return null;
-  if (REASONS[last.reason].outcome !== 'failure' || last.contract.hash !== issue.bodyHash) return null;
+  if (REASONS[last.reason].outcome !== 'failure' || agreedHash(last.contract) !== issue.textHash) return null;
   return last.endedAt + policy.cooldownMs;
 }
 

@@ -35,7 +35,7 @@ describe('who is asked first', () => {
     const play = new Play();
     play.world.slotsFull = true;
     play.claim();
-    play.issue({ ...TASTE, bodyHash: 'new', readyHash: 'new' });
+    play.issue({ ...TASTE, textHash: 'new', readyHash: 'new' });
     play.change({ slotsFull: false });
     expect(play.task).toMatchObject({ state: 'abandoned', reason: 'spec_rejected', workspace: null });
     expect(roles(play)).toEqual([]);
@@ -43,7 +43,7 @@ describe('who is asked first', () => {
 
   test('nobody twice: once a coder has begun, the contract is settled', () => {
     const play = claimed(READY).turn().checkpoint('c1').ask('cancel').restart();
-    play.issue({ ...UNSURE, bodyHash: 'new', readyHash: 'new' });
+    play.issue({ ...UNSURE, textHash: 'new', readyHash: 'new' });
     expect(roles(play).filter((role) => role === 'specifier')).toEqual([]);
   });
 });
@@ -106,7 +106,7 @@ describe('an adopted specification', () => {
   test('survives a restart, and is gone with the text it was about', () => {
     const later = claimed(THIN).specifier(EXPAND).turn().checkpoint('c1').ask('cancel').restart();
     expect(later.task.spec).toMatchObject({ status: 'adopted' });
-    later.issue({ ...READY, bodyHash: 'new', readyHash: 'new' });
+    later.issue({ ...READY, textHash: 'new', readyHash: 'new' });
     later.turn();
     expect(later.task.spec).toBeNull();
     expect(later.task.contract.criteria).toEqual([]);

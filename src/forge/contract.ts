@@ -18,6 +18,7 @@ export interface People {
   }): Promise<number>;
   makeReady(issue: number): Promise<void>;
   editBody(issue: number, body: string): Promise<void>;
+  editTitle(issue: number, title: string): Promise<void>;
   label(issue: number, change: { add?: string[]; remove?: string[] }): Promise<void>;
   closeIssue(issue: number): Promise<void>;
   /** The texts of an issue's comments, in order. */
@@ -161,25 +162,34 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         await forge.relabel(number, { add: ['y'], remove: ['x'] });
         await forge.ensureComment(number, 'm', 'hello');
         await forge.closeIssue(number);
-        expect(await forge.issue(number)).toMatchObject({ body: before.body, bodyHash: before.bodyHash });
+        expect(await forge.issue(number)).toMatchObject({ body: before.body, textHash: before.textHash });
       });
 
-      it('pins the body when an issue is made ready, and a later edit shows (dispatch 45)', async () => {
-        const number = await people.createIssue({ title: 'One', body: 'agreed' });
-        await people.makeReady(number);
-        const ready = (await forge.issue(number))!;
-        expect(ready.labels).toContain(under.readyLabel);
-        expect(ready.readyHash).toBe(ready.bodyHash);
-        expect(ready.readyAt).not.toBeNull();
+      it.each([
+        ['body', (number: number) => people.editBody(number, 'something else')],
+        ['title', (number: number) => people.editTitle(number, 'Something else')],
+      ])(
+        'pins the text when an issue is made ready, and a later edit of the %s shows (dispatch 45)',
+        async (_what, edit) => {
+          const number = await people.createIssue({ title: 'One', body: 'agreed' });
+          await people.makeReady(number);
+          const ready = (await forge.issue(number))!;
+          expect(ready.labels).toContain(under.readyLabel);
+          expect(ready.readyHash).toBe(ready.textHash);
+          expect(ready.readyAt).not.toBeNull();
 
-        await people.editBody(number, 'something else');
-        const edited = (await forge.issue(number))!;
-        expect(edited.bodyHash).not.toBe(ready.bodyHash);
-        expect(edited.readyHash).toBe(ready.readyHash);
+          await edit(number);
+          const edited = (await forge.issue(number))!;
+          expect(edited.textHash).not.toBe(ready.textHash);
+          expect(edited.readyHash).toBe(ready.readyHash);
+          const unseen = (await (await under.reopen()).issue(number))!;
+          expect(unseen.readyHash).not.toBe(unseen.textHash);
+          expect(unseen.readyHash).not.toBeNull();
 
-        await people.makeReady(number);
-        expect((await forge.issue(number))?.readyHash).toBe(edited.bodyHash);
-      });
+          await people.makeReady(number);
+          expect((await forge.issue(number))?.readyHash).toBe(edited.textHash);
+        },
+      );
 
       it('says a comment once per marker, also when asked by another process', async () => {
         const number = await people.createIssue({ title: 'One', body: 'x' });

@@ -12,13 +12,14 @@ export interface Issue {
   number: number;
   title: string;
   body: string;
-  bodyHash: string;
+  /** Of title and body together, as `textHash` of the core makes it. */
+  textHash: string;
   state: 'open' | 'closed';
   labels: string[];
   /** 1 (first) to 4; null when none was given. */
   priority: number | null;
   blockedBy: number[];
-  /** The hash of the body when it was made ready; null when that moment was not recorded. */
+  /** The hash of the text when it was made ready; null when that moment was not recorded. */
   readyHash: string | null;
   /** When it was made ready last; null when unknown. A later time than an attempt's end is a person's new request. */
   readyAt: number | null;

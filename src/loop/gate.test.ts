@@ -61,7 +61,7 @@ async function gate(
   const task: Task = {
     ...running().task,
     workspace: scene.repo,
-    contract: contractOf({ title: 't', body, bodyHash: 'h' }),
+    contract: contractOf({ title: 't', body, textHash: 'h' }),
   };
   const base = scene.run(['rev-parse', 'main']).trim();
   const commit = scene.run(['rev-parse', 'HEAD']).trim();

@@ -166,11 +166,11 @@ async function answer(
   { problem, questions }: Schedule['declines'][number],
 ): Promise<void> {
   const { labels } = ports.settings.policy();
-  const marker = `declined:${issue.bodyHash.slice(0, 12)}`;
+  const marker = `declined:${issue.textHash.slice(0, 12)}`;
   await ports.store.record({
     lease,
     at: ports.clock.now(),
-    events: [event('issue_declined', { issue: issue.number, bodyHash: issue.bodyHash, problem, questions })],
+    events: [event('issue_declined', { issue: issue.number, textHash: issue.textHash, problem, questions })],
     addActions: [
       {
         kind: 'comment',
@@ -191,13 +191,13 @@ async function answeredSoon({ store }: Ports): Promise<Set<number>> {
 }
 
 /** The label says that somebody agreed to the text, which is not so any more. */
-async function withdraw(ports: Ports, lease: Lease, { number: issue, bodyHash }: Issue): Promise<void> {
+async function withdraw(ports: Ports, lease: Lease, { number: issue, textHash }: Issue): Promise<void> {
   const { ready } = ports.settings.policy().labels;
-  const marker = `edited:${bodyHash.slice(0, 12)}`;
+  const marker = `edited:${textHash.slice(0, 12)}`;
   await ports.store.record({
     lease,
     at: ports.clock.now(),
-    events: [event('readiness_withdrawn', { issue, bodyHash })],
+    events: [event('readiness_withdrawn', { issue, textHash })],
     addActions: [
       { kind: 'comment', issue, marker, body: withdrawnComment(ready) },
       { kind: 'label', issue, add: [], remove: [ready] },

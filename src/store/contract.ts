@@ -381,7 +381,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
 
       test('of the loop itself are recorded, performed and finished without a task', async () => {
         const intake = await lease(store, INTAKE_LEASE);
-        const declined = event('issue_declined', { issue: 3, bodyHash: 'h', questions: ['why?'] });
+        const declined = event('issue_declined', { issue: 3, textHash: 'h', questions: ['why?'] });
         await store.record({ lease: intake, events: [declined], at: 5, addActions: [LABEL] });
         expect(await store.events()).toEqual([{ seq: 1, at: 5, task: null, ...declined }]);
         const [action] = await store.pendingActions(null);

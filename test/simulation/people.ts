@@ -2,9 +2,10 @@
 import type { Place } from '../../src/core/remark.ts';
 
 import { isEnded } from '../../src/core/task.ts';
+import { textHash } from '../../src/core/text-hash.ts';
 import { answerProposals } from './readers.ts';
 import type { SimRunner } from './runner.ts';
-import { hashOf, type World } from './world.ts';
+import type { World } from './world.ts';
 
 export function meddle(world: World, runners: readonly SimRunner[]): void {
   const { random, time } = world;
@@ -25,8 +26,9 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       world.closedAt.set(issue.number, time.now());
       return;
     case 1:
-      issue.body = `${issue.body} And \`${random.hex(3)}\`.`;
-      issue.bodyHash = hashOf(issue.body);
+      if (random.chance(0.3)) issue.title = `${issue.title} ${random.hex(3)}`;
+      else issue.body = `${issue.body} And \`${random.hex(3)}\`.`;
+      issue.textHash = textHash(issue);
       if (random.chance(0.5)) time.after(random.int(60_000), () => makeReady(world, issue.number));
       return;
     case 2:
@@ -182,7 +184,7 @@ function command(world: World, where: Place, word: string, mayWrite: boolean): v
 
 function makeReady(world: World, number: number): void {
   const issue = world.issues.get(number)!;
-  issue.readyHash = issue.bodyHash;
+  issue.readyHash = issue.textHash;
   issue.readyAt = world.time.now();
   if (!issue.labels.includes('loop:ready')) issue.labels.push('loop:ready');
 }

@@ -2,8 +2,8 @@
  * The world outside the runners: repository, issues, pull requests, workspaces, sessions, processes. It outlives every
  * crash, and it watches: what must never happen is noticed here, independently of what the loop believes.
  */
-import { createHash } from 'node:crypto';
 import type { Check, Remark } from '../../src/core/remark.ts';
+import { textHash } from '../../src/core/text-hash.ts';
 import type { Issue, Pull } from '../../src/forge/forge.ts';
 import type { Store } from '../../src/store/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -153,24 +153,22 @@ export function createWorld(time: Timeline, random: Random): World {
 const isAgent = (process: SimProcess | Omit<SimProcess, 'pid'>): boolean =>
   process.purpose.startsWith('agent');
 
-export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
-
 /** Criteria are listed only where the wording is sure: they would make any other sure, too. */
 export function addIssue(world: World, number: number, wording: Wording, listed: string[] = []): void {
   const { title, body: said } = TEXTS[wording](number);
   const body = wording === 'sure' ? [said, ...listed].join('\n') : said;
   world.wordings.set(number, wording);
-  const bodyHash = hashOf(body);
+  const pinned = textHash({ title, body });
   world.issues.set(number, {
     number,
     title,
     body,
-    bodyHash,
+    textHash: pinned,
     state: 'open',
     labels: ['loop:ready'],
     priority: number % 3 === 0 ? 1 : null,
     blockedBy: [],
-    readyHash: bodyHash,
+    readyHash: pinned,
     readyAt: world.time.now(),
     createdAt: number,
     updatedAt: number,

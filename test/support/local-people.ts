@@ -111,6 +111,8 @@ function peopleOf(forge: LocalForge, root: string, sh: Scratch['sh']): People {
     makeReady: async (issue) => void (await forge.markReady(issue, 'Ada')),
     editBody: async (issue, body) =>
       edit(fileOf('issues', issue), (text) => `${text.slice(0, text.indexOf('---\n', 4) + 4)}\n${body}\n`),
+    editTitle: async (issue, title) =>
+      edit(fileOf('issues', issue), (text) => text.replace(/^title: .*$/m, `title: ${title}`)),
     label: async (issue, { add = [], remove = [] }) =>
       edit(fileOf('issues', issue), (text) =>
         text.replace(/^labels: \[(.*)\]$/m, (_line, labels: string) => {

@@ -80,7 +80,7 @@ export class Play {
         state: 'open',
         title: 'Add a revoke button',
         body: 'Clicking Revoke POSTs /tokens/1/revoke.',
-        bodyHash: 'body-1',
+        textHash: 'body-1',
         labels: ['loop:ready'],
         readyHash: 'body-1',
       },
@@ -516,7 +516,7 @@ export function evidence(
   tree: string,
   outcome: GateOutcome,
   policy: Policy,
-  contract: Contract = contractOf({ title: '', body: '', bodyHash: '' }),
+  contract: Contract = contractOf({ title: '', body: '', textHash: '' }),
   problem?: string,
 ): Evidence {
   const said = { pass: null, fail: 'exit 1', could_not_run: 'command not found (exit 127)' }[outcome];

@@ -162,8 +162,8 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     else if (does === 'deletes') play.change({ branch: null });
     else if (does === 'labels') play.issue({ labels: [...play.world.issue!.labels, what!] });
     else if (does === 'unlabels') play.issue({ labels: play.world.issue!.labels.filter((label) => label !== what) });
-    else if (does === 'edits') play.issue({ body: what!, bodyHash: `hash of "${what}"` });
-    else if (does === 'readies') play.issue({ readyHash: play.world.issue!.bodyHash });
+    else if (does === 'edits') play.issue({ body: what!, textHash: `hash of "${what}"` });
+    else if (does === 'readies') play.issue({ readyHash: play.world.issue!.textHash });
     else throw new Error('unknown deed');
   },
   ci(play, [name, state, logTail, ...rest]) {

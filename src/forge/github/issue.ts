@@ -1,6 +1,6 @@
 /** One issue as the loop sees it: its text in one form, its priority and its blockers from what people wrote. */
-import { createHash } from 'node:crypto';
 import type { Related } from '../../core/event.ts';
+import { textHash } from '../../core/text-hash.ts';
 import type { Issue } from '../forge.ts';
 import type { Ready } from './readiness.ts';
 import type { IssueRow } from './shapes.ts';
@@ -11,12 +11,12 @@ export function issueFrom(
   blockers: readonly number[],
   related: Related | null = null,
 ): Issue {
-  const body = textOf(row.body ?? '');
+  const { title, body } = textOf(row);
   return {
     number: row.number,
-    title: row.title,
+    title,
     body,
-    bodyHash: hashOf(body),
+    textHash: textHash({ title, body }),
     state: row.state,
     labels: row.labels,
     priority: priorityIn(row.labels) ?? priorityNamed(ready?.priority ?? null),
@@ -30,10 +30,16 @@ export function issueFrom(
   };
 }
 
-/** The editor in the browser writes other line endings than the API. */
-export const textOf = (body: string): string => body.replaceAll('\r\n', '\n');
+export const textOf = ({
+  title,
+  body,
+}: Pick<IssueRow, 'title' | 'body'>): { title: string; body: string } => ({
+  title,
+  body: withPlainLines(body ?? ''),
+});
 
-export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
+/** The editor in the browser writes other line endings than the API. */
+export const withPlainLines = (text: string): string => text.replaceAll('\r\n', '\n');
 
 const WORDS: Record<string, number> = {
   critical: 1,

@@ -6,7 +6,7 @@ import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
 import type { Issue } from '../forge.ts';
 import { Refused } from './client.ts';
-import { issueFrom, textOf } from './issue.ts';
+import { issueFrom, withPlainLines } from './issue.ts';
 import type { Place } from './place.ts';
 import type { Readiness } from './readiness.ts';
 import { type IssueRow, issueShape, labelsShape, nothing, numberShape, relativeShape } from './shapes.ts';
@@ -173,7 +173,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
       remember(number, { state });
     },
     async create({ title, body, labels: wanted }) {
-      const text = textOf(body);
+      const text = withPlainLines(body);
       const created = await client.write(
         'POST /repos/{owner}/{repo}/issues',
         { ...at, title, body: text, labels: wanted },

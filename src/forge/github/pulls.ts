@@ -2,12 +2,12 @@
  * Pull requests. Those the loop asks about are read together in one query; their heads come from git, so that what is
  * said about a branch and about its pull request never disagree.
  */
+import { createHash } from 'node:crypto';
 import { ForgeUnavailable } from '../../errors.ts';
 import { treeIfThere } from '../../git/objects.ts';
 import type { Forge, Pull } from '../forge.ts';
 import { Refused } from './client.ts';
 import type { Comments } from './comments.ts';
-import { hashOf } from './issue.ts';
 import type { Issues } from './issues.ts';
 import { hasMark, marked, remarked } from './marker.ts';
 import type { Place } from './place.ts';
@@ -169,7 +169,7 @@ export function openPulls(
     async closePull(number, comment) {
       const current = await row(number);
       if (current?.state !== 'open') return;
-      if (comment !== '') await comments.ensure(number, `closed:${hashOf(comment).slice(0, 12)}`, comment);
+      if (comment !== '') await comments.ensure(number, `closed:${digestOf(comment)}`, comment);
       await client.write(
         'PATCH /repos/{owner}/{repo}/pulls/{pull_number}',
         { ...at, pull_number: number, state: 'closed' },
@@ -230,6 +230,8 @@ const issueIn = (branch: string): number | null => {
   const number = /^loop\/(\d+)-/.exec(branch)?.[1];
   return number === undefined ? null : Number(number);
 };
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
 /** GitHub takes 256 characters. */
 const oneLine = (title: string): string => [...title.replace(/\s+/g, ' ').trim()].slice(0, 250).join('');

@@ -1,14 +1,15 @@
 /**
  * Who made an issue ready, when, and with which text.
  *
- * GitHub's history of labels names the person; their rights decide whether it counts. The text is pinned as it was at
- * that moment: one that was edited later is not what was agreed. GitHub counts whole seconds, so an edit in the same
- * second as the label counts as later.
+ * GitHub's history of labels names the person; their rights decide whether it counts. The text, title and body, is
+ * pinned as it was at that moment: one that was edited or renamed later is not what was agreed. GitHub counts whole
+ * seconds, so an edit in the same second as the label counts as later.
  */
 import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
+import { textHash } from '../../core/text-hash.ts';
 import type { Issue } from '../forge.ts';
-import { hashOf, textOf } from './issue.ts';
+import { textOf } from './issue.ts';
 import type { Place } from './place.ts';
 import { isAtLeast, type Role, type Roles } from './roles.ts';
 import { type History, historyShape, type IssueRow, repositoryOf } from './shapes.ts';
@@ -59,8 +60,9 @@ export function openReadiness(
       .at(-1);
     if (!last) return null;
     const pinned = pins.get(row.number);
-    const hash = hashOf(textOf(row.body ?? ''));
-    const editedSince = history.lastEditedAt !== null && history.lastEditedAt >= last.createdAt;
+    const hash = textHash(textOf(row));
+    const edits = [history.lastEditedAt, ...history.renames.nodes.map(({ createdAt }) => createdAt)];
+    const editedSince = edits.some((edit) => edit !== null && edit >= last.createdAt);
     if (pinned?.at !== last.createdAt)
       pins.set(row.number, { at: last.createdAt, hash: editedSince ? EDITED_SINCE : hash });
     return {
@@ -109,5 +111,6 @@ function historyQuery(rows: readonly IssueRow[], asksProject: boolean): string {
   const given = `$owner: String!, $name: String!${asksProject ? ', $field: String!' : ''}`;
   return `query(${given}) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }
 fragment history on Issue { number lastEditedAt ${asksProject ? project : ''} timelineItems(last: 100, itemTypes: [LABELED_EVENT]) { nodes {
-  ... on LabeledEvent { createdAt actor { login } label { name } } } } }`;
+  ... on LabeledEvent { createdAt actor { login } label { name } } } }
+  renames: timelineItems(last: 1, itemTypes: [RENAMED_TITLE_EVENT]) { nodes { ... on RenamedTitleEvent { createdAt } } } }`;
 }

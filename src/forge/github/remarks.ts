@@ -6,7 +6,7 @@ import type { Remark } from '../../core/remark.ts';
 import type { Forge } from '../forge.ts';
 import { openChecks } from './checks.ts';
 import type { Comments } from './comments.ts';
-import { textOf } from './issue.ts';
+import { withPlainLines } from './issue.ts';
 import type { Issues } from './issues.ts';
 import { hasMark, isMarked, marked } from './marker.ts';
 import type { Place } from './place.ts';
@@ -56,7 +56,7 @@ export function openRemarks(parts: {
           author: one.author?.login ?? 'ghost',
           mayWrite: one.authorCanPushToRepository,
           verdict,
-          body: textOf(one.body),
+          body: withPlainLines(one.body),
           file: null,
           line: null,
           headSha: one.commit?.oid ?? null,
@@ -98,7 +98,7 @@ export function openRemarks(parts: {
     author: one.author?.login ?? 'ghost',
     mayWrite: one.author !== null && (await roles.mayWrite(one.author.login)),
     verdict: 'comment' as const,
-    body: textOf(one.body),
+    body: withPlainLines(one.body),
     file: null,
     line: null,
     headSha: null,
@@ -142,7 +142,7 @@ export function openRemarks(parts: {
       const remarks: Remark[] = [];
       for (const comment of listed) {
         const isOwn = comment.user?.login === me && isMarked(comment.body);
-        if (!isOwn && /^\/loop\b/m.test(textOf(comment.body))) remarks.push(await placed(comment));
+        if (!isOwn && /^\/loop\b/m.test(withPlainLines(comment.body))) remarks.push(await placed(comment));
       }
       const reviews = await reviewsSince(since, issues.pullsBy(me));
       remarks.push(...reviews.filter(({ body }) => /^\/loop\b/m.test(body)));

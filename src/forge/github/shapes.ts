@@ -123,7 +123,7 @@ export const rulesShape = z.array(
 
 const actor = z.object({ login: z.string() }).nullable();
 
-/** One issue's history of labels, and when its text was edited last. */
+/** One issue's history of labels, and when its body was edited and its title changed last. */
 export const historyShape = z.object({
   number: z.int(),
   lastEditedAt: time.nullable(),
@@ -138,6 +138,7 @@ export const historyShape = z.object({
   timelineItems: z.object({
     nodes: z.array(z.object({ createdAt: time, actor, label: z.object({ name: z.string() }) })),
   }),
+  renames: z.object({ nodes: z.array(z.object({ createdAt: time })) }),
 });
 export type History = z.output<typeof historyShape>;
 

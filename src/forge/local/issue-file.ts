@@ -1,8 +1,8 @@
 /** One issue as a Markdown file: what its front matter may say, and what we make of it. */
-import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { hasLabel } from '../../core/schedule.ts';
+import { bodyOnlyHash, textHash } from '../../core/text-hash.ts';
 import type { Issue } from '../forge.ts';
 import { BadMarkdown, readFront } from './markdown.ts';
 
@@ -18,25 +18,32 @@ export function parseIssue(name: string, text: string, stat: Stats, readyLabel: 
     );
   }
   const byHand = front.ready?.taken !== undefined && hasLabel(front.labels, readyLabel);
+  const title = front.title ?? headingOf(body) ?? name.replace(/^\d+-?|\.md$/g, '').replaceAll('-', ' ');
+  const now = textHash({ title, body });
   return {
     number,
-    title: front.title ?? headingOf(body) ?? name.replace(/^\d+-?|\.md$/g, '').replaceAll('-', ' '),
+    title,
     body,
-    bodyHash: hashOf(body),
+    textHash: now,
     state: front.state,
     labels: front.labels,
     priority: front.priority,
     blockedBy: front.blocked_by,
-    readyHash: byHand ? null : (front.ready?.body_hash ?? null),
+    readyHash: byHand ? null : pinOf(front.ready ?? {}, body, now),
     readyAt: byHand ? stat.mtimeMs : (front.ready?.at ?? null),
     createdAt: front.created ?? (stat.birthtimeMs || stat.mtimeMs),
     updatedAt: stat.mtimeMs,
   };
 }
 
-/** Line endings and blank lines around a body are not part of what was agreed. */
-export function hashOf(body: string): string {
-  return createHash('sha256').update(body).digest('hex');
+/** Files that were made ready before titles were pinned have the hash of the body alone: their title is taken as it is. */
+function pinOf(
+  ready: { text_hash?: string | undefined; body_hash?: string | undefined },
+  body: string,
+  now: string,
+) {
+  if (ready.text_hash !== undefined) return ready.text_hash;
+  return ready.body_hash === bodyOnlyHash(body) ? now : (ready.body_hash ?? null);
 }
 
 export function numberInName(name: string): number | null {
@@ -94,7 +101,13 @@ const frontMatter = z.object({
   created: time.optional(),
   ready: z
     .object(
-      { at: time.optional(), by: text.optional(), body_hash: text.optional(), taken: time.optional() },
+      {
+        at: time.optional(),
+        by: text.optional(),
+        text_hash: text.optional(),
+        body_hash: text.optional(),
+        taken: time.optional(),
+      },
       'is recorded by `forge-loop issue ready`; leave it out and use the label instead',
     )
     .nullish(),

@@ -17,6 +17,9 @@ beforeEach(async () => {
 });
 afterEach(() => s.dispose());
 
+/** SHA-256 of `Do it.` */
+const AGREED = '456e482ab0f50031da0c0e21545bc359f273a93cf155ae5286125f325068493e';
+
 const issueFile = (name: string) => `.forge/issues/${name}`;
 
 describe('an issue file', () => {
@@ -35,12 +38,33 @@ created: 2030-01-02T03:04:05.000Z
 ready:
   at: 2030-01-02T03:04:05.000Z
   by: Ada
-  body_hash: ${(await s.forge.issue(1))?.bodyHash}
+  text_hash: ${(await s.forge.issue(1))?.textHash}
 ---
 
 Do it.
 `,
     );
+  });
+
+  it('made ready before titles were pinned is still ready, while its body is the one that was agreed to', async () => {
+    const file = (body: string) => `---
+number: 1
+title: Say hi
+labels: [loop:ready]
+ready: { at: 2030-01-02T03:04:05.000Z, by: Ada, body_hash: ${AGREED} }
+---
+
+${body}
+`;
+    s.write(issueFile('0001-say-hi.md'), file('Do it.'));
+    const known = (await s.forge.issue(1))!;
+    expect(known.readyHash).toBe(known.textHash);
+    s.write(issueFile('0001-say-hi.md'), file('Do something else.'));
+    const edited = (await s.forge.issue(1))!;
+    expect(edited.readyHash).not.toBe(edited.textHash);
+    await s.forge.markReady(1, 'Ada');
+    expect(s.read(issueFile('0001-say-hi.md'))).not.toContain('body_hash');
+    expect((await s.forge.issue(1))?.readyHash).toBe(edited.textHash);
   });
 
   it('may be written by hand with little in it, with CRLF and without a last newline', async () => {
@@ -91,7 +115,7 @@ Do it.
     await s.forge.newIssue({ title: 'One', body: 'agreed', ready: true, by: 'Ada' });
     await s.forge.relabel(1, { add: ['loop:running'], remove: ['loop:ready'] });
     const taken = (await s.forge.issue(1))!;
-    expect(taken.readyHash).toBe(taken.bodyHash);
+    expect(taken.readyHash).toBe(taken.textHash);
     await s.people.editBody(1, 'other words');
     await s.people.label(1, { add: ['loop:ready'], remove: ['loop:running'] });
     const again = (await s.forge.issue(1))!;
@@ -99,7 +123,7 @@ Do it.
     expect(again.readyAt).not.toBe(taken.readyAt);
 
     await s.forge.markReady(1, 'Ada');
-    expect((await s.forge.issue(1))?.readyHash).toBe(again.bodyHash);
+    expect((await s.forge.issue(1))?.readyHash).toBe(again.textHash);
   });
 
   it('is cleared of what an earlier attempt left when it is made ready, and reopened', async () => {

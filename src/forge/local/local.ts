@@ -15,7 +15,6 @@ import type { Forge, ForgeProblem, Issue, Pull } from '../forge.ts';
 import type { Comment } from './comments.ts';
 import { type NewCheck, type NewRemark, openConversation } from './conversation.ts';
 import { ensureExcluded } from './exclude.ts';
-import { hashOf } from './issue-file.ts';
 import { type NewIssue, noSuchIssue, openIssues } from './issues.ts';
 import { type Landing, openLanding } from './landing.ts';
 import { type Exclusively, withLock } from './lock.ts';
@@ -28,7 +27,7 @@ export interface LocalForge extends Forge {
   /** What is wrong with files that people wrote; each is left alone until it is corrected. */
   problems(): ForgeProblem[];
   newIssue(issue: NewIssue & { ready?: boolean; by?: string }): Promise<Issue>;
-  /** Labels it, pins its body as it is now, and takes away what an earlier attempt left. A closed one is reopened. */
+  /** Labels it, pins its text as it is now, and takes away what an earlier attempt left. A closed one is reopened. */
   markReady(number: number, by: string): Promise<Issue>;
   setState(number: number, state: 'open' | 'closed'): Promise<void>;
   addComment(number: number, by: string, text: string): Promise<void>;
@@ -112,7 +111,8 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
       const ready = mapAt(front, 'ready');
       ready.set('at', new Date(now()).toISOString());
       ready.set('by', by);
-      ready.set('body_hash', hashOf(issue.body));
+      ready.set('text_hash', issue.textHash);
+      ready.delete('body_hash');
       ready.delete('taken');
     });
     if (!found) throw noSuchIssue(number);

@@ -109,16 +109,23 @@ function issueNode(world: World, issue: IssueRow): Node {
       return parent ? issueNode(world, parent) : null;
     },
     timelineItems: ({ itemTypes, last }: { itemTypes?: string[]; last?: number }) => {
-      const events = issue.timeline.filter(
-        (event) => event.event === 'labeled' && (itemTypes ?? ['LABELED_EVENT']).includes('LABELED_EVENT'),
-      );
+      const kinds = { labeled: 'LABELED_EVENT', renamed: 'RENAMED_TITLE_EVENT' };
+      const events = issue.timeline.filter(({ event }) => {
+        const kind = kinds[event as keyof typeof kinds];
+        return kind !== undefined && (itemTypes ?? [kind]).includes(kind);
+      });
       return {
         __typename: 'IssueTimelineItemsConnection',
         nodes: events.slice(-(last ?? 100)).map((event) => ({
-          __typename: 'LabeledEvent',
           createdAt: iso(event.at),
           actor: actorNode(world, event.actor),
-          label: { __typename: 'Label', name: event.label },
+          ...(event.rename
+            ? {
+                __typename: 'RenamedTitleEvent',
+                previousTitle: event.rename.from,
+                currentTitle: event.rename.to,
+              }
+            : { __typename: 'LabeledEvent', label: { __typename: 'Label', name: event.label } }),
         })),
       };
     },

@@ -191,7 +191,10 @@ function commentIn({ world, params, user }: Call) {
 
 function edit(world: World, issue: IssueRow, user: string, body: Record<string, unknown>): void {
   const [title, said, state] = [text(body, 'title'), text(body, 'body'), text(body, 'state')];
-  if (title !== undefined) issue.title = title;
+  if (title !== undefined && title !== issue.title) {
+    note(world, issue, { event: 'renamed', actor: user, rename: { from: issue.title, to: title } });
+    issue.title = title;
+  }
   if (said !== undefined && said !== issue.body) {
     issue.body = withinLimit(said, 'Issue');
     issue.editedAt = world.now();

@@ -46,6 +46,7 @@ export function peopleOf(options: {
       await ada.post(labels(issue), { labels: [LABELS.ready] });
     },
     editBody: (issue, body) => ada.patch(`/issues/${issue}`, { body }),
+    editTitle: (issue, title) => ada.patch(`/issues/${issue}`, { title }),
     label: async (issue, { add = [], remove = [] }) => {
       if (add.length > 0) await ada.post(labels(issue), { labels: add });
       for (const name of remove) await ada.request('DELETE', `${labels(issue)}/${name}`);

@@ -32,6 +32,7 @@ export interface TimelineEvent {
   actor: string;
   at: number;
   label?: string;
+  rename?: { from: string; to: string };
 }
 
 export interface Comment {
