@@ -161,6 +161,7 @@ async function openForge(
       labels: settings.policy.labels,
       trunk: settings.tracker.trunk,
       trusted: () => settings.workflow.trust.ready_by,
+      method: () => settings.policy.merge.method,
       env: process.env,
     });
     return { forge, pulls: null };

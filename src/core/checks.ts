@@ -1,4 +1,4 @@
-/** The checks a merge waits for: those the forge requires, and those that `merge.required_checks` names. */
+/** What a merge waits for: checks that the forge requires or `merge.required_checks` names, and the forge's own rules. */
 import type { Policy } from './policy.ts';
 import type { Check, PullFeedback } from './remark.ts';
 
@@ -24,6 +24,9 @@ export function requiredChecks(
 
 export const isRequired = ({ name, required }: Check, policy: Policy): boolean =>
   required || policy.merge.requiredChecks.includes(name);
+
+/** What the forge's own rules still want of people. */
+export const wantsOf = (said: PullFeedback): readonly string[] => said.wants ?? [];
 
 /** `build, lint`, of those in this state; null when there is none. */
 export function namesOf(checks: readonly RequiredCheck[], state: Check['state']): string | null {

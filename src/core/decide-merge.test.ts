@@ -29,6 +29,7 @@ describe('the merge gate', () => {
       change: { files: ['a.ts'], secrets: [], guarded: [] },
       checks: [{ name: 'build', state: 'green' }],
       objections: [],
+      wants: [],
     };
     return { task, facts, policy };
   };
@@ -67,6 +68,7 @@ describe('the merge gate', () => {
   });
 
   const CHECKS = 'required checks are green';
+  const RULES = "the forge's own rules are met";
   const OBJECTION = 'no person asks for changes at this head';
   const SECRETS = 'no secret is in the change, or a person approved it';
   const PROTECTED = 'no protected path is touched, or a person approved it';
@@ -77,6 +79,8 @@ describe('the merge gate', () => {
     ['a check is pending', CHECKS, ({ facts }) => (facts.checks = [{ name: 'build', state: 'pending' }])],
     ['the checks are unknown', CHECKS, ({ facts }) => (facts.checks = null)],
     ['a person objects', OBJECTION, ({ facts }) => (facts.objections = [remark('no', 'request_changes')])],
+    ['the forge wants more', RULES, ({ facts }) => (facts.wants = ['1 approving review'])],
+    ['what the forge wants is unknown', RULES, ({ facts }) => (facts.wants = null)],
     ['what people say is unknown', OBJECTION, ({ facts }) => (facts.objections = null)],
     ['the issue was closed', 'the issue is open', ({ facts }) => (facts.issueOpen = false)],
     [
@@ -247,7 +251,7 @@ describe('the merge gate', () => {
     });
     expect(of('approved at this head')).toMatchObject({ evidence: 'round 1' });
     expect(of('it changes something')).toMatchObject({ value: '1 file', evidence: 'a.ts' });
-    expect(decided?.conditions).toHaveLength(15);
+    expect(decided?.conditions).toHaveLength(16);
   });
 });
 
@@ -395,6 +399,27 @@ describe('on the way to trunk', () => {
       hold: { reason: 'merge_refused', detail: 'the branch is protected' },
     });
     expect(play.ask('resume').pending[0]?.action.kind).toBe('build_candidate');
+  });
+
+  test('what the forge’s own rules want is waited for before anything is tried, and goes on when they have it', () => {
+    const [checks, remarks] = [[], []];
+    const wants = ['main wants 1 approving review'];
+    const play = awaiting().change({ feedback: { checks, remarks, wants } }).critic(APPROVE);
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'rules_unmet', detail: 'main wants 1 approving review', until: null },
+    });
+    expect(play.actionsOf('build_candidate')).toEqual([]);
+    expect(play.look().task.hold?.reason).toBe('rules_unmet');
+    expect(play.change({ feedback: { checks, remarks } }).task.state).toBe('merging');
+  });
+
+  test('rules that want something new in the middle of merging are waited for, too, and the merge is free', () => {
+    const play = merging().candidate();
+    play.world.feedback = { checks: [], remarks: [], wants: ['main wants 1 approving review'] };
+    play.gate('pass');
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'rules_unmet' } });
+    expect(play.actionsOf('land')).toEqual([]);
   });
 
   test('a finding left open by somebody else refuses, and says which condition', () => {

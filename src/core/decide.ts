@@ -6,7 +6,7 @@
  */
 import { accountOf, limitOf } from './account.ts';
 import type { Action } from './action.ts';
-import { requiredChecks } from './checks.ts';
+import { requiredChecks, wantsOf } from './checks.ts';
 import { contractOf } from './criteria.ts';
 import {
   approvalFor,
@@ -219,6 +219,8 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy, now: numbe
       return approvedAtHead(task) || policy.critic.enabled || approvalFor(task, facts) !== null;
     case 'needs_merge':
       return policy.merge.enabled;
+    case 'rules_unmet':
+      return facts.feedback !== null && wantsOf(facts.feedback).length === 0;
     case 'merge_queued':
       return facts.pull?.state === 'open' && facts.pull.queued === false;
     case 'dirty_checkout':

@@ -29,6 +29,7 @@ export type HoldReason =
   | 'protected_paths'
   | 'secret_found'
   | 'merge_refused'
+  | 'rules_unmet'
   | 'merge_queued'
   | 'prompt_broken'
   | 'sandbox_unavailable'

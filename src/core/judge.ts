@@ -1,5 +1,5 @@
 /** From a published head to trunk: verdict, revision, candidate, merge. */
-import { namesOf, requiredChecks } from './checks.ts';
+import { namesOf, requiredChecks, wantsOf } from './checks.ts';
 import {
   approvalFor,
   approve,
@@ -95,7 +95,7 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
   const refused = refusals(task, facts, policy);
   if (refused) return { kind: 'act', events: [refused], actions: [] };
   if (verdict?.verdict !== 'APPROVE') return seekVerdict(task, facts, policy, now);
-  return awaitChecks(task, facts, policy, now) ?? enterMerge(task, facts, policy);
+  return awaitRules(facts) ?? awaitChecks(task, facts, policy, now) ?? enterMerge(task, facts, policy);
 }
 
 const graveText = (grave: readonly Finding[]): string =>
@@ -114,6 +114,14 @@ function refusals(task: Task, facts: Facts, policy: Policy): NewEvent | null {
     ? hold('changes_requested', `${objection.author} asked for changes at ${task.head!.sha.slice(0, 10)}`)
     : null;
 }
+
+/** The forge would refuse it: whoever can do something about that is told before it is tried. */
+function awaitRules({ feedback }: Facts): Decision | null {
+  const wants = feedback ? wantsOf(feedback) : [];
+  return wants.length > 0 ? { kind: 'act', events: [rulesUnmet(wants)], actions: [] } : null;
+}
+
+const rulesUnmet = (wants: readonly string[]): NewEvent => hold('rules_unmet', wants.join('; '));
 
 /** Checks take their time; only when they take too long is it a person's matter. */
 function awaitChecks(task: Task, facts: Facts, policy: Policy, now: number): Decision | null {
@@ -300,6 +308,9 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   const waiting = checks?.filter(({ state }) => state !== 'green') ?? [];
   if (waiting.length > 0) return back(`not green: ${waiting.map(({ name }) => name).join(', ')}`);
 
+  const wants = facts.feedback ? wantsOf(facts.feedback) : [];
+  if (wants.length > 0) return back('the rules of the branch are not met', rulesUnmet(wants));
+
   // The rules had the coder take it back once; what is there now is a person's matter.
   const delicate = [...touchedBy(facts.change, policy), ...facts.change.secrets];
   if (delicate.length > 0 && !isByPerson(task.verdict)) {
@@ -316,6 +327,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
       openFindings: facts.openFindings,
       change: facts.change,
       checks,
+      wants: facts.feedback && wantsOf(facts.feedback),
       objections: facts.feedback && objections(facts.feedback.remarks, task.head?.sha ?? null),
     },
     policy,

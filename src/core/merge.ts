@@ -25,6 +25,8 @@ export interface MergeFacts {
   /** At this head; null when nobody could be asked. */
   checks: readonly RequiredCheck[] | null;
   objections: readonly Remark[] | null;
+  /** What the forge's own rules want; null when nobody could be asked. */
+  wants: readonly string[] | null;
 }
 
 export interface Condition {
@@ -106,6 +108,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
       facts.checks?.every(({ state }) => state === 'green') ?? false,
       listed(facts.checks?.map(({ name, state }) => `${name} ${state}`)),
     ),
+    condition("the forge's own rules are met", facts.wants?.length === 0, listed(facts.wants)),
     condition(
       'no person asks for changes at this head',
       facts.objections?.length === 0,
@@ -155,6 +158,6 @@ const condition = (name: string, met: boolean, value: string, evidence = ''): Co
   ...(evidence === '' ? {} : { evidence: evidence.slice(0, MAX_EVIDENCE) }),
 });
 const MAX_EVIDENCE = 1000;
-const listed = (names: string[] | undefined): string =>
-  names === undefined ? 'unknown' : names.join(', ') || 'none';
+const listed = (names: readonly string[] | null | undefined): string =>
+  names == null ? 'unknown' : names.join(', ') || 'none';
 const short = (sha: string | null): string => sha?.slice(0, 10) ?? 'none';

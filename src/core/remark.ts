@@ -48,4 +48,6 @@ export interface PullFeedback {
   checks: Check[];
   /** On the pull request, oldest first, without the loop's own. */
   remarks: Remark[];
+  /** What the forge's own rules want of people before it takes a merge, in words; absent where it has none. */
+  wants?: readonly string[];
 }

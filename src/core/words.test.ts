@@ -39,6 +39,7 @@ const HOLDS: Record<HoldReason, true> = {
   body_edited: true,
   operator_pause: true,
   merge_refused: true,
+  rules_unmet: true,
   merge_queued: true,
   protected_paths: true,
   trunk_rewritten: true,

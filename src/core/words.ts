@@ -399,6 +399,7 @@ export const HOLD_ADVICE: Record<HoldReason, string> = {
   spec_proposed:
     'read the specification in its comments, then `forge-loop task approve <issue>`, or edit the issue and make it ready again',
   merge_refused: 'see the detail, then `forge-loop resume <issue>`',
+  rules_unmet: 'do what it says on the pull request; goes on by itself then',
   merge_queued: 'goes on by itself when the forge has merged it, or gives it back',
   checks_pending: 'see why CI does not answer; goes on by itself when the checks are reported',
   checks_red:

@@ -140,6 +140,8 @@ export interface Forge {
   }): Promise<
     | { kind: 'clean'; candidate: Candidate }
     | { kind: 'conflict'; files: string[]; trunk: string }
+    /** It would merge, but the forge takes only heads that contain today's trunk. */
+    | { kind: 'behind'; trunk: string }
     | { kind: 'empty'; trunk: string }
     | { kind: 'rewritten'; trunk: string }
   >;

@@ -124,6 +124,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
         task: task.id,
       });
       if (built.kind === 'clean') return { kind: 'candidate', candidate: built.candidate };
+      if (built.kind === 'behind') return { kind: 'conflict', files: [], trunk: built.trunk };
       return built.kind === 'rewritten' ? { ...built, baseSha: task.baseSha! } : built;
     }
     case 'land': {

@@ -340,6 +340,25 @@ describe('landing', () => {
     expect(told).toEqual(['loop_paused', 'pass', 'loop_resumed']);
   });
 
+  test('where main wants a review, the merge waits for a person, says so, and goes on with their approval', async ({
+    world,
+    on,
+  }) => {
+    const rules = { requiredChecks: [], strict: true, approvals: 1, mergeQueue: false };
+    on.github.world.protections.set('main', { via: 'ruleset', ...rules });
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    const runner = world.run('--until-idle');
+    const { data } = await world.event('hold_set', ({ reason }) => reason === 'rules_unmet');
+    expect(data.detail).toContain('main wants 1 approving review');
+    expect(on.github.requests.filter(({ path }) => path.endsWith('/merge'))).toEqual([]);
+    const [pull] = on.pulls();
+    await on.grace.post(`/pulls/${pull!.number}/reviews`, { event: 'APPROVE' });
+    await world.finished(runner);
+    expect(await world.task(issue)).toMatchObject({ state: 'merged', turns: 1 });
+    expect(on.github.requests.filter(({ path }) => path.endsWith('/merge'))).toMatchObject([{ status: 200 }]);
+  });
+
   test('where the branch has a merge queue, the pull request waits in it and is merged by it', async ({
     world,
     on,

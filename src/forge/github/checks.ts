@@ -4,45 +4,22 @@
  */
 import type { Check } from '../../core/remark.ts';
 import type { Place } from './place.ts';
-import { branchShape, jobShape, type PullFacts, rulesShape } from './shapes.ts';
+import type { Rules } from './rules.ts';
+import { jobShape, type PullFacts } from './shapes.ts';
 
 export interface Checks {
   of(facts: PullFacts): Promise<Check[]>;
 }
 
-const RULES_FRESH_MS = 300_000;
 const TAIL = 4000;
 const OWN = 'forge-loop/';
 
-export function openChecks(place: Place): Checks {
-  const { client, at, now } = place;
+export function openChecks({ client, at }: Place, rules: Rules): Checks {
   /** A run that has ended does not change; a new one has a new id. */
   const ended = new Map<number, Pick<Check, 'job' | 'step' | 'logTail'>>();
-  let rules: { names: string[]; at: number } | null = null;
 
-  const required = async (): Promise<string[]> => {
-    if (rules && now() - rules.at < RULES_FRESH_MS) return rules.names;
-    const branch = await place.trunkBranch();
-    const rulesets = await client.get(
-      '/repos/{owner}/{repo}/rules/branches/{branch}',
-      { ...at, branch },
-      rulesShape,
-    );
-    const classic = await client.get(
-      '/repos/{owner}/{repo}/branches/{branch}',
-      { ...at, branch },
-      branchShape,
-    );
-    const named = (rulesets ?? [])
-      .filter((rule) => rule.type === 'required_status_checks')
-      .flatMap((rule) => (rule.parameters?.required_status_checks ?? []) as { context: string }[]);
-    const names = [
-      ...named.map((one) => one.context),
-      ...(classic?.protection?.required_status_checks?.contexts ?? []),
-    ];
-    rules = { names: [...new Set(names)].filter((name) => !name.startsWith(OWN)), at: now() };
-    return rules.names;
-  };
+  const required = async (): Promise<string[]> =>
+    (await rules.read()).checks.filter((name) => !name.startsWith(OWN));
 
   const whatFailed = async (
     id: number,

@@ -25,6 +25,7 @@ import { openRemote } from './remote.ts';
 import { openReviews } from './reviews.ts';
 import { createLabels, problemsOf } from './rights.ts';
 import { openRoles, type Role } from './roles.ts';
+import { type MergeMethod, openRules } from './rules.ts';
 import { repositoryShape, userShape } from './shapes.ts';
 import { openStatuses } from './statuses.ts';
 
@@ -60,6 +61,8 @@ export interface GitHubOptions {
   labels: Labels;
   trunk: string | null;
   trusted(): Role;
+  /** How merges are made. */
+  method(): MergeMethod;
   /** Open pull requests as drafts until the critic approves. */
   drafts: boolean;
   /** The field of a project that says how urgent an issue is. */
@@ -106,8 +109,9 @@ export function githubForge(options: GitHubOptions): GitHubForge {
   const comments = openComments(place);
   const pulls = openPulls(place, issues, comments, options.drafts);
   const statuses = openStatuses(place);
-  const landing = openLanding(place, pulls, exclusively);
-  const remarks = openRemarks({ place, pulls, issues, comments, roles });
+  const rules = openRules(place);
+  const landing = openLanding({ place, pulls, rules, exclusively });
+  const remarks = openRemarks({ place, pulls, issues, comments, roles, rules, method: options.method });
   const existing = async (number: number): Promise<Issue> => {
     const issue = await issues.find(number);
     if (!issue) throw new UserError(`There is no issue #${number} in ${at.owner}/${at.repo}.`);
@@ -126,7 +130,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
 
   return {
     kind: 'github',
-    check: () => problemsOf(place, labels),
+    check: () => problemsOf(place, labels, rules, options.method()),
     createLabels: () => createLabels(place, labels),
 
     forget: () => {

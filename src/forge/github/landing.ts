@@ -12,11 +12,18 @@ import type { Forge, LandResult } from '../forge.ts';
 import { Refused } from './client.ts';
 import type { Exclusively, Place } from './place.ts';
 import type { Pulls } from './pulls.ts';
+import type { Rules } from './rules.ts';
 import { mergeShape, type PullRow } from './shapes.ts';
 
 export type Landing = Pick<Forge, 'trunk' | 'buildCandidate' | 'land' | 'onTrunk'>;
 
-export function openLanding(place: Place, pulls: Pulls, exclusively: Exclusively): Landing {
+export function openLanding(parts: {
+  place: Place;
+  pulls: Pulls;
+  rules: Rules;
+  exclusively: Exclusively;
+}): Landing {
+  const { place, pulls, rules, exclusively } = parts;
   const { client, at, git, remote } = place;
 
   const tip = async (now: boolean): Promise<{ branch: string; sha: string }> => {
@@ -39,6 +46,7 @@ export function openLanding(place: Place, pulls: Pulls, exclusively: Exclusively
       const refusal = await whyUnfit(candidate);
       if (refusal !== null) return { kind: 'refused', detail: refusal };
       if (before.draft) await pulls.markReady(before.node_id);
+      if ((await rules.read()).resolvedThreads) await pulls.resolveOwn(number);
       // Whatever comes of it, what was known before is not known any more.
       pulls.forget(number);
       try {
@@ -93,7 +101,9 @@ export function openLanding(place: Place, pulls: Pulls, exclusively: Exclusively
     trunk: () => tip(false),
     buildCandidate: async (input) => {
       const { sha } = await tip(true);
-      return buildCandidate(git, { ...input, trunk: sha });
+      const isBehind = (await rules.read()).upToDate && !(await isAncestor(git, sha, input.headSha));
+      const built = await buildCandidate(git, { ...input, trunk: sha });
+      return built.kind === 'clean' && isBehind ? { kind: 'behind', trunk: sha } : built;
     },
     land,
     // Only a no can be out of date.

@@ -6,6 +6,7 @@ import type { Git } from '../../git/git.ts';
 import { addressOf } from './address.ts';
 import { type GitHubForge, githubForge } from './github.ts';
 import type { Role } from './roles.ts';
+import type { MergeMethod } from './rules.ts';
 import { findToken } from './token.ts';
 
 export async function openGitHub(options: {
@@ -15,9 +16,10 @@ export async function openGitHub(options: {
   trunk: string | null;
   provider: Record<string, string>;
   trusted(): Role;
+  method(): MergeMethod;
   env: NodeJS.ProcessEnv;
 }): Promise<GitHubForge> {
-  const { git, root, labels, trunk, trusted, env } = options;
+  const { git, root, labels, trunk, trusted, method, env } = options;
   const given = readProvider(options.provider);
   const remote = await git(['config', '--get', 'remote.origin.url'], { allow: [1] });
   const address = addressOf({
@@ -33,6 +35,7 @@ export async function openGitHub(options: {
     labels,
     trunk,
     trusted,
+    method,
     token: token.read,
     now: () => Date.now(),
     drafts: given.drafts === 'true',

@@ -11,12 +11,15 @@ import type { Comments } from './comments.ts';
 import type { Issues } from './issues.ts';
 import { hasMark, marked, remarked } from './marker.ts';
 import type { Place } from './place.ts';
+import { lastWords } from './rules.ts';
 import { nothing, type PullFacts, type PullRow, pullFactsShape, pullShape, repositoryOf } from './shapes.ts';
 
 export interface Pulls extends Pick<Forge, 'ensurePull' | 'pull' | 'updatePull' | 'closePull'> {
   /** As GitHub has it at this moment; null when there is none. */
   row(number: number): Promise<PullRow | null>;
   markReady(nodeId: string): Promise<void>;
+  /** Resolves the conversations nobody but us took part in. */
+  resolveOwn(number: number): Promise<void>;
   /** Into GitHub's own merge queue, with this head. Asked again, it stays where it is. */
   enqueue(nodeId: string, headSha: string): Promise<void>;
   /** An operator's approval of a head: on GitHub nobody can approve a pull request of their own account. */
@@ -182,6 +185,16 @@ export function openPulls(
         'mutation($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } } }';
       await client.graphql(query, { id: nodeId }, nothing);
     },
+    async resolveOwn(number) {
+      const me = await self();
+      const threads = (await facts(number))?.reviewThreads.nodes ?? [];
+      for (const { id, isResolved, comments } of threads) {
+        if (isResolved || comments.nodes.some(({ author }) => author?.login !== me)) continue;
+        const query =
+          'mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { clientMutationId } }';
+        await client.graphql(query, { id }, nothing);
+      }
+    },
     async enqueue(id, head) {
       const query =
         'mutation($id: ID!, $head: GitObjectID!) { enqueuePullRequest(input: { pullRequestId: $id, expectedHeadOid: $head }) { clientMutationId } }';
@@ -200,26 +213,20 @@ export function openPulls(
 
 const factsOf = (
   number: number,
-): string => `{ number id state isDraft isInMergeQueue headRefName mergeCommit { oid }
+): string => `{ number id state isDraft isInMergeQueue reviewDecision headRefName mergeCommit { oid }
   comments(last: 100) { nodes { databaseId author { login } body createdAt } }
   reviews(last: 100) { nodes { databaseId author { login } authorCanPushToRepository state body commit { oid } submittedAt } }
-  reviewThreads(last: 100) { nodes { path line comments(first: 50) { nodes {
+  reviewThreads(last: 100) { nodes { id isResolved path line comments(first: 50) { nodes {
     databaseId author { login } body createdAt originalCommit { oid } pullRequestReview { databaseId } } } } }
   commits(last: 1) { nodes { commit { oid statusCheckRollup { contexts(first: 100) { nodes { __typename
     ... on CheckRun { databaseId name status conclusion detailsUrl isRequired(pullRequestNumber: ${number}) checkSuite { app { slug } } }
     ... on StatusContext { context state description targetUrl isRequired(pullRequestNumber: ${number}) } } } } } } } }`;
 
-/** Of each person with write access the last word; a review that only comments leaves the one before standing. */
-function approvalsIn({ reviews, comments }: PullFacts, self: string): Pull['approvals'] {
-  const last = new Map<string, { state: string; headSha: string | null }>();
-  for (const { author, authorCanPushToRepository: mayPush, state, commit } of reviews.nodes) {
-    if (author && mayPush && author.login !== self && state !== 'COMMENTED' && state !== 'PENDING')
-      last.set(author.login, { state, headSha: commit?.oid ?? null });
-  }
-  const given = [...last].flatMap(([by, { state, headSha }]) =>
+function approvalsIn(facts: PullFacts, self: string): Pull['approvals'] {
+  const given = lastWords(facts, self).flatMap(({ by, state, headSha }) =>
     state === 'APPROVED' && headSha !== null ? [{ by, headSha }] : [],
   );
-  const own = comments.nodes.flatMap(({ author, body }) => {
+  const own = facts.comments.nodes.flatMap(({ author, body }) => {
     const headSha = /^<!-- forge-loop:approve:([0-9a-f]{40}) -->/.exec(body)?.[1];
     return author?.login === self && headSha !== undefined ? [{ by: self, headSha }] : [];
   });

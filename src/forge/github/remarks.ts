@@ -12,6 +12,7 @@ import { hasMark, isMarked, marked } from './marker.ts';
 import type { Place } from './place.ts';
 import type { Pulls } from './pulls.ts';
 import type { Roles } from './roles.ts';
+import { type MergeMethod, type Rules, wantedOf } from './rules.ts';
 import { nothing, type PlacedComment, type PullFacts, placedCommentShape } from './shapes.ts';
 
 export type Remarks = Pick<Forge, 'feedback' | 'commands' | 'reply'>;
@@ -22,10 +23,12 @@ export function openRemarks(parts: {
   issues: Issues;
   comments: Comments;
   roles: Roles;
+  rules: Rules;
+  method(): MergeMethod;
 }): Remarks {
-  const { place, pulls, issues, comments, roles } = parts;
+  const { place, pulls, issues, comments, roles, rules } = parts;
   const { client, at, self } = place;
-  const checks = openChecks(place);
+  const checks = openChecks(place, rules);
   let last: { changes: unknown; seen: number } | null = null;
 
   const remarksOn = async (facts: PullFacts): Promise<Remark[]> => {
@@ -125,7 +128,11 @@ export function openRemarks(parts: {
     async feedback(number) {
       const facts = await pulls.facts(number);
       if (!facts) return null;
-      return { checks: await checks.of(facts), remarks: await remarksOn(facts) };
+      return {
+        checks: await checks.of(facts),
+        remarks: await remarksOn(facts),
+        wants: wantedOf(await rules.read(), facts, await self(), parts.method()),
+      };
     },
 
     async commands(since) {

@@ -4,9 +4,15 @@ import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { identity } from '../../git/git.ts';
 import type { ForgeProblem } from '../forge.ts';
 import type { Place } from './place.ts';
+import { type BranchRules, contradictionOf, type MergeMethod, type Rules } from './rules.ts';
 import { labelShape, repositoryShape } from './shapes.ts';
 
-export async function problemsOf(place: Place, labels: Labels): Promise<ForgeProblem[]> {
+export async function problemsOf(
+  place: Place,
+  labels: Labels,
+  rules: Rules,
+  method: MergeMethod,
+): Promise<ForgeProblem[]> {
   const { client, at } = place;
   const name = `${at.owner}/${at.repo}`;
   const problems: ForgeProblem[] = [];
@@ -45,6 +51,7 @@ export async function problemsOf(place: Place, labels: Labels): Promise<ForgePro
     if ((await place.remote.head(trunk)) === null)
       block(`The branch ${trunk} is not on GitHub.`, `git push origin ${trunk}, or set tracker.trunk.`);
     if (repository.has_issues) await missingLabels(place, labels, warn);
+    rulesInTheWay(await rules.read(), method, warn);
   } catch (problem) {
     if (problem instanceof UserError) block(problem.message, problem.hint ?? '');
     else if (problem instanceof ForgeUnavailable)
@@ -52,6 +59,22 @@ export async function problemsOf(place: Place, labels: Labels): Promise<ForgePro
     else throw problem;
   }
   return problems;
+}
+
+/** Rules that make every merge wait for a person, or that no merge can meet. */
+function rulesInTheWay(
+  rules: BranchRules,
+  method: MergeMethod,
+  say: (what: string, fix: string) => void,
+): void {
+  const { branch, approvals, byCodeOwner } = rules;
+  const contradiction = contradictionOf(rules, method);
+  if (contradiction) say(`No merge can land: ${contradiction.what}.`, contradiction.fix);
+  if (approvals > 0 || byCodeOwner)
+    say(
+      `${branch} wants ${approvals > 1 ? `${approvals} approving reviews` : 'an approving review'}${byCodeOwner ? ' by owners of the code' : ''}: every merge waits for that.`,
+      'Review each pull request (the loop says when), or let the account of the loop bypass the rule.',
+    );
 }
 
 /** Makes those labels of the loop that the repository does not have; says which. */

@@ -68,9 +68,36 @@ export const jobShape = z.object({
 export const branchShape = z.object({
   protection: z
     .object({
+      enabled: z.boolean().default(false),
       required_status_checks: z.object({ contexts: z.array(z.string()).default([]) }).nullish(),
     })
     .nullish(),
+});
+
+const enabled = z.object({ enabled: z.boolean() }).nullish();
+
+/** Classic protection of a branch, as administrators see it. */
+export const protectionShape = z.object({
+  required_status_checks: z.object({ strict: z.boolean().default(false) }).nullish(),
+  required_pull_request_reviews: z
+    .object({
+      required_approving_review_count: z.int().default(0),
+      require_code_owner_reviews: z.boolean().default(false),
+      require_last_push_approval: z.boolean().default(false),
+    })
+    .nullish(),
+  required_conversation_resolution: enabled,
+  required_linear_history: enabled,
+  required_signatures: enabled,
+});
+
+/** The rule `pull_request` of a ruleset. */
+export const pullRuleShape = z.object({
+  required_approving_review_count: z.int().default(0),
+  require_code_owner_review: z.boolean().default(false),
+  require_last_push_approval: z.boolean().default(false),
+  required_review_thread_resolution: z.boolean().default(false),
+  allowed_merge_methods: z.array(z.string()).optional(),
 });
 
 export const pullShape = z.object({
@@ -151,6 +178,8 @@ export const pullFactsShape = z.object({
   state: z.enum(['OPEN', 'CLOSED', 'MERGED']),
   isDraft: z.boolean(),
   isInMergeQueue: z.boolean(),
+  /** GitHub's own judgement where reviews are required; null where they are not. */
+  reviewDecision: z.string().nullable(),
   headRefName: z.string(),
   mergeCommit: z.object({ oid: z.string() }).nullable(),
   comments: z.object({ nodes: z.array(remark) }),
@@ -170,6 +199,8 @@ export const pullFactsShape = z.object({
   reviewThreads: z.object({
     nodes: z.array(
       z.object({
+        id: z.string(),
+        isResolved: z.boolean(),
         path: z.string(),
         line: z.int().nullable(),
         comments: z.object({

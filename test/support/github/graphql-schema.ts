@@ -1,7 +1,7 @@
 /** The part of GitHub's GraphQL schema that our queries touch. */
 import { latestChecks } from './check-routes.ts';
 import { type Document, execute, GraphqlProblem, type Node, parseDocument } from './graphql-language.ts';
-import { checkState } from './merging.ts';
+import { checkState, reviewsOf } from './merging.ts';
 import { canPush } from './review-routes.ts';
 import { association, checkJson, iso, isoOrNull, nodeId, statusJson } from './shapes.ts';
 import {
@@ -153,6 +153,7 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow): Node {
     mergeCommit: pull.mergeCommit === null ? null : { __typename: 'Commit', oid: pull.mergeCommit },
     mergedBy: pull.mergedBy === null ? null : actorNode(world, pull.mergedBy),
     isInMergeQueue: pull.queued,
+    reviewDecision: reviewsOf(world, pull, world.protections.get(pull.baseRef)).decision,
     reviews: page(
       pull.reviews.map((review) => ({
         __typename: 'PullRequestReview',

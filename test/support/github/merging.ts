@@ -13,6 +13,7 @@ import {
   type Protection,
   type PullRow,
   permissionOf,
+  type Review,
   type World,
 } from './world.ts';
 
@@ -53,16 +54,34 @@ export function unmet(world: World, pull: PullRow, head: string, rules: Protecti
         ? `Required status check "${name}" is failing.`
         : `Required status check "${name}" is expected.`,
     );
-  const last = new Map(
-    pull.reviews.filter((one) => one.state !== 'COMMENTED').map((one) => [one.user, one.state]),
-  );
-  const able = [...last].filter(([user]) => atLeast(permissionOf(world, user), 'write'));
-  const approvals = able.filter(([, state]) => state === 'APPROVED').length;
-  if (rules.approvals > 0 && able.some(([, state]) => state === 'CHANGES_REQUESTED'))
-    problems.push('Changes have been requested.');
-  if (approvals < rules.approvals)
+  const { approving, decision } = reviewsOf(world, pull, rules);
+  if (decision === 'CHANGES_REQUESTED') problems.push('Changes have been requested.');
+  if (approving.length < rules.approvals)
     problems.push(`At least ${rules.approvals} approving review is required by reviewers with write access.`);
+  else if (decision === 'REVIEW_REQUIRED') problems.push('Waiting on code owner review.');
+  if (rules.lastPushApproval && !approving.some((review) => review.commit === head))
+    problems.push('New changes require approval from someone other than the last pusher.');
+  if (rules.resolvedThreads && pull.threads.some((thread) => !thread.resolved))
+    problems.push('A conversation must be resolved before this pull request can be merged.');
   return problems;
+}
+
+/** The reviews that count, and GitHub's judgement of them; null where none are required. */
+export function reviewsOf(
+  world: World,
+  pull: PullRow,
+  rules: Protection | undefined,
+): { approving: Review[]; decision: string | null } {
+  const last = new Map(pull.reviews.filter((one) => one.state !== 'COMMENTED').map((one) => [one.user, one]));
+  const able = [...last.values()].filter((one) => atLeast(permissionOf(world, one.user), 'write'));
+  const approving = able.filter((one) => one.state === 'APPROVED');
+  const owners = rules?.codeOwners ?? [];
+  if (!rules || (rules.approvals === 0 && owners.length === 0)) return { approving, decision: null };
+  if (able.some((one) => one.state === 'CHANGES_REQUESTED'))
+    return { approving, decision: 'CHANGES_REQUESTED' };
+  const isOwned = owners.length === 0 || approving.some((one) => owners.includes(one.user));
+  const isEnough = approving.length >= rules.approvals && isOwned;
+  return { approving, decision: isEnough ? 'APPROVED' : 'REVIEW_REQUIRED' };
 }
 
 export function checkState(
@@ -112,6 +131,12 @@ export async function mergePull(
   if (rules) {
     const problems = unmet(world, pull, head, rules);
     if (problems.length > 0) throw new Refusal(405, problems.join(' '));
+    if (rules.methods?.includes(asked.method) === false)
+      throw new Refusal(405, `${capital(asked.method)} merges are not allowed on this repository.`);
+    if (rules.linear && asked.method === 'merge')
+      throw new Refusal(405, 'This branch must not contain merge commits.');
+    if (rules.signed && asked.method !== 'squash')
+      throw new Refusal(405, 'Commits must have verified signatures.');
     if (rules.strict && !(await isAncestor(world.git, base, head)))
       throw new Refusal(405, 'Head branch is out of date with the base branch.');
   }

@@ -75,6 +75,7 @@ async function underTest(given: {
       labels: LABELS,
       trunk,
       trusted: () => 'write',
+      method: () => 'squash',
       drafts: false,
       priorityField: null,
       requestsPerHour: 5000,

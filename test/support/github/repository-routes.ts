@@ -20,6 +20,25 @@ export const repositoryRoutes: Route[] = [
       user: userJson(world, login),
     });
   }),
+  route('GET', '/branches/:branch/protection', 'admin', 'administration=read', ({ world, params }) => {
+    const rules = world.protections.get(params.branch!);
+    if (rules?.via !== 'protection') throw new Refusal(404, 'Branch not protected');
+    return ok({
+      required_status_checks: { strict: rules.strict, contexts: rules.requiredChecks },
+      ...(rules.approvals > 0 || rules.codeOwners
+        ? {
+            required_pull_request_reviews: {
+              required_approving_review_count: rules.approvals,
+              require_code_owner_reviews: rules.codeOwners !== undefined,
+              require_last_push_approval: rules.lastPushApproval ?? false,
+            },
+          }
+        : {}),
+      required_conversation_resolution: { enabled: rules.resolvedThreads ?? false },
+      required_linear_history: { enabled: rules.linear ?? false },
+      required_signatures: { enabled: rules.signed ?? false },
+    });
+  }),
   route('GET', '/branches/:branch', 'read', 'contents=read', async ({ world, params }) => {
     const sha = await branchTip(world, params.branch!);
     if (sha === null) throw new Refusal(404, 'Branch not found');
@@ -121,9 +140,22 @@ function rulesOf(rules: Protection) {
           },
         ]
       : []),
-    ...(rules.approvals > 0
-      ? [{ type: 'pull_request', parameters: { required_approving_review_count: rules.approvals } }]
+    ...(rules.approvals > 0 || rules.codeOwners || rules.resolvedThreads || rules.methods
+      ? [
+          {
+            type: 'pull_request',
+            parameters: {
+              required_approving_review_count: rules.approvals,
+              require_code_owner_review: rules.codeOwners !== undefined,
+              require_last_push_approval: rules.lastPushApproval ?? false,
+              required_review_thread_resolution: rules.resolvedThreads ?? false,
+              ...(rules.methods ? { allowed_merge_methods: rules.methods } : {}),
+            },
+          },
+        ]
       : []),
+    ...(rules.linear ? [{ type: 'required_linear_history' }] : []),
+    ...(rules.signed ? [{ type: 'required_signatures' }] : []),
     ...(rules.mergeQueue ? [{ type: 'merge_queue', parameters: { merge_method: 'SQUASH' } }] : []),
   ];
 }

@@ -62,6 +62,7 @@ export async function githubScratch(options: Partial<GitHubOptions> = {}): Promi
       labels: LABELS,
       trunk: null,
       trusted: () => 'write',
+      method: () => 'squash',
       drafts: false,
       priorityField: null,
       requestsPerHour: 5000,

@@ -134,6 +134,13 @@ export interface Protection {
   strict: boolean;
   approvals: number;
   mergeQueue: boolean;
+  /** One of these has to approve. */
+  codeOwners?: string[];
+  lastPushApproval?: boolean;
+  resolvedThreads?: boolean;
+  linear?: boolean;
+  signed?: boolean;
+  methods?: string[];
 }
 
 export interface World {
