@@ -13,6 +13,9 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/transcripts/*.test.ts'],
           maxWorkers,
           testTimeout: 30_000,
+          hookTimeout: 30_000,
+          // What is polled for comes at once, unless the machine is busy with something else.
+          expect: { poll: { timeout: 20_000 } },
         },
       },
       {

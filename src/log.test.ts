@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { fileLog } from './log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'forge-log-'));
@@ -15,7 +15,7 @@ test('everything is in the file; an error is told to the person as well, once', 
   log('error', 'the disk is full');
   log('error', 'the disk is full');
   expect(told).toEqual(['error: the disk is full\n']);
-  await vi.waitFor(() => expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(3));
+  await expect.poll(() => readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(3);
   expect(readFileSync(path, 'utf8')).toContain('"task":"t1","msg":"all is well"');
 });
 

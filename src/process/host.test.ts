@@ -175,7 +175,7 @@ describe('a held child', () => {
 describe('a child that must end', () => {
   test('is stopped by its time limit, with its whole group (dispatch 28)', async () => {
     const result = await processes.launch(
-      sh('sleep 1000 & echo $! > pids; echo $$ >> pids; wait', { timeoutMs: 300 }),
+      sh('sleep 1000 & echo $! > pids; echo $$ >> pids; wait', { timeoutMs: 1500 }),
     );
     expect(result).toMatchObject({ timedOut: true, cancelled: false });
     expect(aliveOf(await pidsIn(join(dir, 'pids'), 2))).toEqual([]);

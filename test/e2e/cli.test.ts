@@ -239,7 +239,7 @@ describe('steering tasks', () => {
     });
     expect((await repo.run('why')).stdout).toMatch(/#1 {2}Add one: attempt 1 ended \(cancelled\)/);
 
-    expect(await repo.run('task', 'restart', cancelled!.id.slice(0, 4))).toMatchObject({ code: 0 });
+    expect(await repo.run('task', 'restart', cancelled!.id)).toMatchObject({ code: 0 });
     await run.says(/queued again[\s\S]*turn 1 started/);
     const forced = repo.start('task', 'restart', '1', '--force');
     expect(await forced.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('queued again') });

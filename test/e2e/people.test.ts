@@ -189,6 +189,7 @@ describe('the budget of the loop', () => {
   test('that of the day is waited for, said, and raised while the runner waits; cost adds it all up', async ({
     world,
   }) => {
+    world.env.TZ = whereItIsNoon();
     world.settings({ agent: { max_concurrent: 1 }, budget: { day: { usd: 1 } } });
     world.script(
       {
@@ -249,3 +250,9 @@ describe('the budget of the loop', () => {
     expect(log).toMatch(/the budget of #1 is nearly spent: \$0\.\d+ of \$1\.00 spent/);
   });
 });
+
+/** A zone of whole hours in which no midnight is near: the day must not end while a test waits for it to be spent. */
+function whereItIsNoon(): string {
+  const east = 12 - new Date().getUTCHours();
+  return `Etc/GMT${east > 0 ? '-' : '+'}${Math.abs(east)}`;
+}
