@@ -6,8 +6,8 @@
  */
 
 import type { z } from 'zod';
-import { AGENT_KINDS } from './config/schema.ts';
 import type { Context } from './context.ts';
+import { AGENT_KINDS } from './core/policy.ts';
 import { UserError } from './errors.ts';
 
 export const OPERATIONS = {
@@ -228,7 +228,7 @@ export async function perform<N extends OperationName>(
   name: N,
   input: Record<string, unknown> = {},
 ): Promise<Result<N>> {
-  const { z } = await import('zod');
+  const { z } = await import('./operations/input.ts');
   const operation = OPERATIONS[name] as unknown as Operation<z.ZodType, Result<N>>;
   const parsed = operation.input(z).safeParse(input);
   if (parsed.success) return operation.handle(context, parsed.data);
@@ -236,7 +236,7 @@ export async function perform<N extends OperationName>(
   throw new UserError(`${name}: ${first?.path.join('.') || 'input'}: ${first?.message}`);
 }
 
-type Zod = typeof z;
+type Zod = typeof import('./operations/input.ts').z;
 
 interface Operation<S extends z.ZodType, R> {
   description: string;

@@ -34,10 +34,15 @@ export function schemaAt(path: readonly PropertyKey[]): JsonSchema | null {
   return node;
 }
 
-/** The names known below a path; empty where any name goes or none does. */
-export function namesAt(path: readonly PropertyKey[]): string[] {
-  const node = schemaAt(path);
-  return Object.keys((node && asMap(node)?.properties) ?? {});
+/**
+ * The keys of a map with their own schemas; null where any name goes or none does. Told by the schema itself: its JSON
+ * Schema takes longer to make than a command takes to answer.
+ */
+export function keysOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> | null {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'object') return def.shape;
+  if (def.type === 'union') return def.options.map(keysOf).find((keys) => keys !== null) ?? null;
+  return 'innerType' in def ? keysOf(def.innerType) : null;
 }
 
 /** A type in words: `whole number ≥ 1`, `one of "clone", "worktree"`. */

@@ -13,7 +13,7 @@ import { DEFAULT_PROMPTS } from '../core/prompts.ts';
 import { ConfigError } from '../errors.ts';
 import { type Env, expandEnvironment } from './environment.ts';
 import { type FrontMatter, type Path, readFrontMatter } from './front-matter.ts';
-import { configKeys, namesAt, schemaAt, typeText } from './keys.ts';
+import { configKeys, keysOf, schemaAt, typeText } from './keys.ts';
 import { isMap, valueAt } from './map.ts';
 import { nearest } from './nearest.ts';
 import { toPolicy } from './policy.ts';
@@ -54,7 +54,7 @@ export function loadSettings(path: string, env: Env): Settings {
   };
 
   const given = withoutEmpty(matter.values) as Record<string, unknown>;
-  warnUnknownKeys(given, [], warn);
+  warnUnknownKeys(given, workflowSchema, [], warn);
   dropInvalidLimits(given, warn);
   expandEnvironment(given, { env, home: env.HOME || homedir(), folder: dirname(file), warn });
   const workflow = validate(file, given, matter);
@@ -66,7 +66,10 @@ export function loadSettings(path: string, env: Env): Settings {
     prompts: checkedPrompts(file, workflow, matter),
     workflow,
     warnings,
-    origins: originsOf(given, matter.body),
+    // Only `config` asks for it, and it takes longer than reading the settings.
+    get origins() {
+      return originsOf(given, matter.body);
+    },
   };
 }
 
@@ -101,14 +104,14 @@ function withoutEmpty(value: unknown): unknown {
 
 type Warn = (at: Path, message: string) => void;
 
-function warnUnknownKeys(value: unknown, path: readonly string[], warn: Warn): void {
-  if (!isMap(value)) return;
-  const known = namesAt(path);
-  if (known.length === 0) return;
+function warnUnknownKeys(value: unknown, schema: z.core.$ZodType, path: readonly string[], warn: Warn): void {
+  const known = isMap(value) ? keysOf(schema) : null;
+  if (!isMap(value) || known === null) return;
   for (const [name, below] of Object.entries(value)) {
     const at = [...path, name];
-    if (known.includes(name)) warnUnknownKeys(below, at, warn);
-    else warn(at, `unknown key "${at.join('.')}" is ignored${didYouMean(name, path, known)}`);
+    const schemaBelow = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (schemaBelow) warnUnknownKeys(below, schemaBelow, at, warn);
+    else warn(at, `unknown key "${at.join('.')}" is ignored${didYouMean(name, path, Object.keys(known))}`);
   }
 }
 

@@ -5,9 +5,11 @@
 import { z } from 'zod';
 import type { PromptKind } from '../core/event.ts';
 import { SEVERITIES } from '../core/findings.ts';
-import { type Labels, ROLES } from '../core/policy.ts';
+import { AGENT_KINDS, type Labels, ROLES } from '../core/policy.ts';
 
-export const AGENT_KINDS = ['claude', 'codex', 'opencode', 'acp', 'command', 'scripted'] as const;
+// A process parses its settings once: compiling the schema first takes longer than that.
+z.config({ jitless: true });
+
 export const ACP_PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
 
 /** States with a limit of their own. */

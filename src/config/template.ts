@@ -1,11 +1,12 @@
 /** The WORKFLOW.md that `forge-loop init` writes: the few keys people change first, each with a comment. */
+
+import type { AgentKind } from '../core/policy.ts';
 import { DEFAULT_PROMPTS } from '../core/prompts.ts';
-import type { AGENT_KINDS } from './schema.ts';
 
 export interface TemplateChoices {
   gateCommands: readonly string[];
   gateSetup?: readonly string[];
-  agentKind: (typeof AGENT_KINDS)[number];
+  agentKind: AgentKind;
   agentCommand?: string | null;
   agentScript?: string | null;
   tracker?: 'local' | 'github';

@@ -4,6 +4,9 @@ import type { Severity } from './findings.ts';
 export const ROLES = ['coder', 'critic', 'auditor', 'specifier', 'planner', 'groomer'] as const;
 export type Role = (typeof ROLES)[number];
 
+export const AGENT_KINDS = ['claude', 'codex', 'opencode', 'acp', 'command', 'scripted'] as const;
+export type AgentKind = (typeof AGENT_KINDS)[number];
+
 export type SessionPolicy = 'persist' | 'rotate' | 'fresh';
 
 /** US dollars for a million tokens. */

@@ -483,7 +483,12 @@ function afterGate({ streaks }: Task, evidence: Evidence): Task['streaks'] {
 /** A row as an older version wrote it, with what it lacks. */
 export function revived(row: Task): Task {
   const verdict = row.verdict && { ...row.verdict, criteria: row.verdict.criteria ?? [] };
-  return { ...ADDED, ...row, contract: withCriteria(row.contract), verdict };
+  const lacks = Object.entries(ADDED).filter(([name]) => !(name in row));
+  // A plain copy is many times as quick as two that are laid over each other, and every row is read on every look.
+  return Object.assign({ ...row }, Object.fromEntries(lacks), {
+    contract: withCriteria(row.contract),
+    verdict,
+  });
 }
 
 const NOT_ASKED: Task['specifier'] = { unusable: 0, failed: 0, interrupted: 0, last: null };

@@ -2,14 +2,14 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { detectGate, type GateProposal } from '../config/detect-gate.ts';
-import type { AGENT_KINDS } from '../config/schema.ts';
 import { workflowTemplate } from '../config/template.ts';
 import type { Context } from '../context.ts';
+import type { AgentKind } from '../core/policy.ts';
 import { ForgeUnavailable, UserError } from '../errors.ts';
 import type { ForgeProblem } from '../forge/forge.ts';
 
 export interface InitChoices {
-  agent: (typeof AGENT_KINDS)[number];
+  agent: AgentKind;
   command?: string | undefined;
   script?: string | undefined;
   gate?: string[] | undefined;
