@@ -1,6 +1,7 @@
 /** A runner like any other, but for its leases: they last seconds, so that a test can outlast one in real time. */
-import { createRunner } from '../../../dist/loop/runner.js';
+
 import { openContext, version } from '../../../dist/main.js';
+import { createRunner } from '../../../dist/runner.js';
 
 const leaseTtlMs = Number(process.argv[2]);
 const context = await openContext(process.cwd());

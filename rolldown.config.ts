@@ -1,0 +1,64 @@
+/** What `npm run build` makes of src/: a few files that load quickly. Why: docs/adr/0021-bundle.md. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig, type Plugin } from 'rolldown';
+
+/** What `status` imports one after the other, each with all that it needs. */
+const LOOKING =
+  /src.(view|store.sqlite|config.load|git.(git|worktrees)|process.owner|workspace.paths|operations.input|cli.status)\.ts$/;
+
+export default defineConfig({
+  input: {
+    main: 'src/main.ts',
+    // Started as programs of their own, and found beside the code that starts them.
+    'scripted-program': 'src/agent/scripted-program.js',
+    'tool-dialogue-program': 'src/agent/tool-dialogue-program.js',
+    // For whoever composes a runner with other timings than `main` does.
+    runner: 'src/loop/runner.ts',
+  },
+  // What the package depends on, and what people install themselves.
+  external: /^(libsql|liquidjs|pino|@anthropic-ai\/|@agentclientprotocol\/|@openai\/|opencode-ai)/,
+  platform: 'node',
+  transform: { target: 'node20.19' },
+  output: {
+    dir: 'dist',
+    cleanDir: true,
+    sourcemap: true,
+    // Everything is in one folder: a file that is named relative to `import.meta.url` is there.
+    chunkFileNames: '[name]-[hash].js',
+    // What nearly every command loads is two files: the rest is cut by what is imported when.
+    codeSplitting: {
+      groups: [
+        { name: 'command-line', test: /src.cli.program\.ts$/, priority: 2 },
+        { name: 'looking', test: LOOKING, priority: 1 },
+      ],
+    },
+  },
+  plugins: [licences()],
+});
+
+/** The licences of the packages whose code is in the bundle: they ask to be passed on with it. */
+function licences(): Plugin {
+  return {
+    name: 'licences',
+    generateBundle(_, bundle) {
+      const modules = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+      const packages = new Set(
+        modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id) ?? []),
+      );
+      const texts = [...packages].sort().map((folder) => {
+        const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+        const file = ['LICENSE', 'LICENSE.md', 'license', 'LICENSE.txt'].find((one) =>
+          existsSync(join(folder, one)),
+        );
+        const text = file ? readFileSync(join(folder, file), 'utf8').trim() : `Licence: ${license}`;
+        return `${name} ${version}\n\n${text}\n`;
+      });
+      this.emitFile({
+        type: 'asset',
+        fileName: 'LICENCES.txt',
+        source: texts.join(`\n${'-'.repeat(72)}\n\n`),
+      });
+    },
+  };
+}
