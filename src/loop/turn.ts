@@ -1,8 +1,8 @@
 /**
  * One turn: check the place, say what is to be done, let the agent work, see how it ended.
  *
- * The coder works in its workspace. Every other role works on a throwaway export of the head, and the branch and the
- * workspace are compared afterwards: a critic that changed anything has produced an error, not a verdict.
+ * The coder works in its workspace. Every other role works on a throwaway export of the head, and refs and workspace
+ * are compared afterwards: a critic that changed anything has produced an error, not a verdict.
  */
 import { createHash } from 'node:crypto';
 import type { TurnRequest, TurnResult } from '../agent/agent.ts';
@@ -24,6 +24,7 @@ import { contextsOf, conventionsOf, criticInputs, NOTHING_TO_JUDGE } from './cri
 import { runHook } from './hook.ts';
 import type { Ports } from './ports.ts';
 import { workspaceSpec } from './spec.ts';
+import { changedSince, surroundings } from './untouched.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
 type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
@@ -110,13 +111,10 @@ export async function runTurn(
 
   async function onExport(): Promise<TurnOutcome> {
     const spec = workspaceSpec(task);
-    const look = async (): Promise<{ dirty: boolean; seen: string }> => {
-      const { intact, dirty } = await ports.workspaces.probe(spec);
-      const head = await ports.forge.branchHead(task.branch);
-      return { dirty: intact && dirty, seen: JSON.stringify([head, intact, dirty]) };
-    };
     // The specifier comes before all work: there is no head yet, and it reads what the work will start from.
-    const commit = task.headSha ?? (await ports.forge.trunk()).sha;
+    const trunk = await ports.forge.trunk();
+    const commit = task.headSha ?? trunk.sha;
+    const look = () => surroundings(ports, task, trunk.branch);
     let before = await look();
     // What a gate or an earlier critic left lying about is put away: what is there afterwards, this one wrote.
     if (before.dirty) {
@@ -127,13 +125,13 @@ export async function runTurn(
     try {
       const outcome = await ask(place.path);
       if (outcome.status !== 'finished') return outcome;
-      if ((await look()).seen === before.seen)
-        return { ...outcome, contexts: await contextsOf(ports, task, outcome) };
+      const changed = changedSince(before, await look());
+      if (changed.length === 0) return { ...outcome, contexts: await contextsOf(ports, task, outcome) };
       return {
         ...outcome,
         status: 'failed',
         code: 'critic_wrote',
-        message: `the branch or the workspace changed while the ${action.role} was at work`,
+        message: `${changed.slice(0, 5).join(', ')} changed while the ${action.role} was at work`,
       };
     } finally {
       await place.dispose();

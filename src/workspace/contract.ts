@@ -685,6 +685,20 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       expect(broken.problem).toContain('.git');
     });
 
+    it('tells where refs stand, less those of other tasks and of remotes', async () => {
+      await scene.workspaces.prepare(scene.spec);
+      const sha = scene.spec.baseSha;
+      const others = ['heads/loop/8-other', 'forge/t2/head', 'forge/pulls/3', 'remotes/origin/main'];
+      for (const ref of ['tags/v1', ...others]) run(['update-ref', `refs/${ref}`, sha]);
+      expect([...(await scene.workspaces.refs(scene.spec))].sort()).toEqual([
+        ['refs/forge/t1/base', sha],
+        ['refs/forge/t1/head', sha],
+        ['refs/heads/loop/7-add-thing', sha],
+        ['refs/heads/main', sha],
+        ['refs/tags/v1', sha],
+      ]);
+    });
+
     it('refuses to verify a workspace that a link has taken the place of (dispatch 18)', async () => {
       await expect(scene.workspaces.verify(scene.spec)).rejects.toThrow(/missing/);
       await scene.workspaces.prepare(scene.spec);

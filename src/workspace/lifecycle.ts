@@ -11,7 +11,7 @@ import { notContained } from './history.ts';
 import { mergeTrunk } from './merge-trunk.ts';
 import { findOrphans } from './orphans.ts';
 import { ensureHome, occupancy, realRoot, refuseDetour, transientPath } from './paths.ts';
-import { dropPins, readPins, refuseForeignBranch, updatePins } from './pins.ts';
+import { dropPins, readPins, refsAround, refuseForeignBranch, updatePins } from './pins.ts';
 import { readTips } from './place.ts';
 import { list, removeTree } from './plain-files.ts';
 import { dropSeed } from './seed.ts';
@@ -36,6 +36,7 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
     adopt: async (spec, sha) => own(spec, () => adopt(bench, spec, sha)),
     mergeTrunk: async (spec, trunkSha) => own(spec, () => mergeTrunk(bench, spec, trunkSha)),
     probe: async (spec) => own(spec, () => probe(bench, spec)),
+    refs: async (spec) => own(spec, () => refsAround(git, spec)),
     reap: async (spec) => own(spec, () => reap(bench, spec)),
     export: (commit, purpose) => exportCommit(git, bench, commit, purpose),
     stage: (commit, purpose, setup = []) => stageWithSetup(git, bench, commit, purpose, setup),

@@ -81,6 +81,20 @@ export async function dropPins(git: Git, task: string): Promise<void> {
   await git.moveRefs(refs.map((ref) => ({ ref, to: null })));
 }
 
+/** Every ref but those that other tasks and fetches move. */
+export async function refsAround(git: Git, spec: WorkspaceSpec): Promise<Map<string, string>> {
+  const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)']);
+  const own = [branchRef(spec), `${pinRef(spec.task)}/`];
+  const found = new Map<string, string>();
+  for (const line of stdout.split('\n')) {
+    const [, sha, ref] = /^(\S+) (.+)$/.exec(line) ?? [];
+    if (sha === undefined || ref === undefined) continue;
+    const others = /^refs\/(heads\/loop|forge|remotes)\//.test(ref);
+    if (!others || own.some((start) => ref.startsWith(start))) found.set(ref, sha);
+  }
+  return found;
+}
+
 /** The loop moves branches of its own only, and only ones git itself would accept. */
 export function refuseForeignBranch(branch: string): void {
   const legal =

@@ -74,6 +74,8 @@ export interface Workspaces {
   /** Starts a merge of trunk so that the agent can resolve it; conflict markers are left in the work tree. */
   mergeTrunk(spec: WorkspaceSpec, trunkSha: string): Promise<MergedIn>;
   probe(spec: WorkspaceSpec): Promise<WorkspaceProbe>;
+  /** Where the refs of the repository stand, less those of other tasks and of remotes. */
+  refs(spec: WorkspaceSpec): Promise<ReadonlyMap<string, string>>;
   /** Removes it; pending changes are checkpointed first. Idempotent. */
   reap(spec: WorkspaceSpec): Promise<void>;
   /** A throwaway tree of exactly one commit, without a way back to any repository. */

@@ -157,6 +157,25 @@ describe('a critic that writes is an error, whatever it says (dispatch 35)', () 
     await runner.kill();
   });
 
+  test('onto a branch or tag of the operator’s', async ({ world }) => {
+    world.git('branch', 'mine');
+    const evil = `
+      cd ${quoted(world.root)}
+      git update-ref refs/heads/mine "$(git commit-tree main^{tree} -p mine -m "evil $(date +%N)")"
+      git tag "evil-$(date +%N)" main`;
+    world.script(coder, { when: { role: 'critic' }, steps: [{ shell: evil }, APPROVE] });
+    const issue = await world.issue({});
+    const runner = world.run('--until-idle');
+    const { data } = await world.event('critic_failed');
+    expect(data.problem).toMatch(
+      /refs\/heads\/mine, refs\/tags\/evil-\d+ changed while the critic was at work/,
+    );
+    await world.event('hold_set');
+    expect((await world.task(issue)).verdict).toBeNull();
+    expectNothingLanded(world, issue);
+    await runner.kill();
+  });
+
   test('into its own directory: that is a throwaway, and nothing of it is kept', async ({ world }) => {
     world.script(coder, {
       when: { role: 'critic' },

@@ -82,6 +82,10 @@ export function simWorkspaces(world: World): Workspaces {
       const dirty = treeHash(workspace.files) !== repository.get(workspace.head).tree;
       return { exists: true, intact: true, dirty, problem: null };
     },
+    async refs(spec) {
+      const own = [spec.branch, `forge/${spec.task}`];
+      return new Map([...refs].filter(([name]) => own.includes(name)));
+    },
     async reap(spec) {
       workspaces.delete(path(spec));
     },
