@@ -132,6 +132,10 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       const { action, problem, attempt } = happened.data;
       return paint.yellow(`${action} failed (${attempt}×), tried again later: ${problem}`);
     }
+    case 'approval_outdated':
+      return paint.yellow(
+        `approved by ${happened.data.by} at ${happened.data.head.slice(0, 10)}, which is not its head any more`,
+      );
     case 'request_made':
       // A restart shows as "queued again".
       if (happened.task === null || happened.data.kind === 'restart') return null;

@@ -225,6 +225,15 @@ describe('a disabled critic', () => {
     expect(off().ask('approve', 'cyd').task).toMatchObject({ state: 'merging', verdict: { by: 'cyd' } });
   });
 
+  test('an approval of a head that is no more approves nothing, and says so', () => {
+    const play = off().ask('approve', 'cyd', { head: 'c0' });
+    expect(play.task).toMatchObject({ hold: { reason: 'needs_approval' }, verdict: null });
+    expect(play.events.filter(({ type }) => type === 'approval_outdated')).toMatchObject([
+      { data: { by: 'cyd', head: 'c0' } },
+    ]);
+    expect(play.ask('approve', 'cyd', { head: 'c1' }).task.state).toBe('merging');
+  });
+
   test('goes on by itself once the critic is enabled again', () => {
     expect(
       off()

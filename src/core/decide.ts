@@ -170,8 +170,12 @@ function answerRequests(task: Task, facts: Facts, policy: Policy, now: number): 
       ...(over ? [event('hold_cleared', { reason: 'spec_proposed', by })] : []),
     );
   }
-  if (kind === 'approve' && task.state === 'awaiting_critic' && task.head)
-    return { ...answer(), ...approve(task, task.head.sha, by) };
+  if (kind === 'approve' && task.state === 'awaiting_critic' && task.head) {
+    // A request of an older version names no head.
+    const head = asked.head ?? task.head.sha;
+    if (head !== task.head.sha) return answer(event('approval_outdated', { by, head }));
+    return { ...answer(), ...approve(task, head, by) };
+  }
   if (kind === 'wontfix' || kind === 'reopen') {
     const said = decideFinding(task, facts, policy, asked, now);
     if (said) return { ...answer(...said.events), findings: said.findings };

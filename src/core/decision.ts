@@ -89,6 +89,7 @@ export interface Asked {
   by: string;
   finding?: string | null;
   why?: string | null;
+  head?: string | null;
 }
 /** `interrupted` is for what is no fault of the turn: it is resumed, and does not count. */
 type StopStatus = Extract<TurnStatus, 'cancelled' | 'stalled' | 'timed_out' | 'interrupted'>;

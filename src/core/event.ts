@@ -115,6 +115,8 @@ interface TaskEvents {
   spec_settled: { spec: Extract<Spec, { status: 'taken' | 'declined' }> };
   spec_expanded: { specification: Specification; status: 'adopted' | 'proposed' };
   spec_approved: { by: string };
+  /** Said of a head that was not the task's any more when it was heard: it approves nothing. */
+  approval_outdated: { by: string; head: string };
   specifier_failed: { problem: string };
   workspace_ready: { path: string; baseSha: string };
   workspace_failed: { problem: string };

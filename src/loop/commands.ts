@@ -52,6 +52,7 @@ export function createListener(ports: Ports): (lease: Lease) => Promise<number> 
     const explanation = task && word === 'explain' ? await explanationOf(task) : '';
     const answer = answerCommand({ remark, word, task, issue, explanation }, policy);
     const at = clock.now();
+    const head = answer.request === 'approve' ? (task?.headSha ?? null) : null;
     const { id, author, where } = remark;
     const reply = { kind: 'reply' as const, to: { id, where }, marker: markerOf(remark), body: answer.says };
     await store.record({
@@ -68,7 +69,7 @@ export function createListener(ports: Ports): (lease: Lease) => Promise<number> 
         }),
       ],
       addActions: [...answer.actions, reply],
-      requests: answer.request && task ? [{ task: task.id, kind: answer.request, by: author, at }] : [],
+      requests: answer.request && task ? [{ task: task.id, kind: answer.request, by: author, at, head }] : [],
     });
     ports.log('info', `/loop ${word} by ${author}: ${answer.accepted ? 'done' : 'refused'}`, {
       task: task?.id,

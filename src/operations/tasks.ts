@@ -86,9 +86,10 @@ export interface Asked {
 export async function ask(context: Context, reference: string, kind: RequestKind): Promise<Asked> {
   const { task } = await findTask(await context.reading(), reference);
   refuse(task, kind);
-  if (kind === 'approve' && task.spec?.status !== 'proposed') await approveHead(context, task);
+  const head = kind === 'approve' && task.spec?.status !== 'proposed' ? task.headSha : null;
+  if (head !== null) await approveHead(context, task);
   const store = await context.writing();
-  await store.request({ task: task.id, kind, by: await context.operator(), at: context.now() });
+  await store.request({ task: task.id, kind, by: await context.operator(), at: context.now(), head });
   return { task: task.id, issue: task.issue, asked: kind, runnerAlive: await isRunnerAlive(store, context) };
 }
 

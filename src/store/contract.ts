@@ -601,9 +601,10 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         await claimed(store, 'b', 2);
         await store.request({ task: 'a', kind: 'pause', by: 'eva', at: 1 });
         await store.request({ task: 'a', kind: 'cancel', by: 'eva', at: 2 });
-        await store.request({ task: 'b', kind: 'approve', by: 'eva', at: 3 });
+        await store.request({ task: 'b', kind: 'approve', by: 'eva', at: 3, head: 'c1' });
         const [first, second] = await store.requests('a');
         const [others] = await store.requests('b');
+        expect(others).toMatchObject({ kind: 'approve', head: 'c1' });
         expect(first).toEqual({
           id: expect.any(Number),
           task: 'a',
@@ -612,6 +613,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
           at: 1,
           finding: null,
           why: null,
+          head: null,
         });
         expect(await store.events({ type: 'request_made', task: 'a' })).toMatchObject([
           { at: 1, data: { kind: 'pause', by: 'eva' } },

@@ -58,10 +58,13 @@ export interface Request {
   /** Which finding is decided, and why; null for every other kind. */
   finding: string | null;
   why: string | null;
+  /** Which head is approved; null for every other kind. */
+  head: string | null;
 }
 
-/** Who asks for something about a task as a whole need not say that it is about no finding. */
-export type NewRequest = Omit<Request, 'id' | 'finding' | 'why'> & Partial<Pick<Request, 'finding' | 'why'>>;
+type About = 'finding' | 'why' | 'head';
+/** Who asks for something about a task as a whole need not say that it is about no finding and no head. */
+export type NewRequest = Omit<Request, 'id' | About> & Partial<Pick<Request, About>>;
 
 /** One prompt to one agent, as its start and its end recorded it; `status` is null while it runs. */
 export interface TurnRow {

@@ -136,7 +136,7 @@ export function memoryStore(): Store {
 
   function addRequest(request: NewRequest): void {
     lastRequest += 1;
-    requests.set(lastRequest, { finding: null, why: null, ...copy(request), id: lastRequest });
+    requests.set(lastRequest, { finding: null, why: null, head: null, ...copy(request), id: lastRequest });
     const { kind, by, task, at } = request;
     append(stampNext([event('request_made', { kind, by })], task, at));
   }

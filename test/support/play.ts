@@ -270,7 +270,7 @@ export class Play {
     return this.answer({ kind: 'landed', sha });
   }
 
-  ask(kind: string, by = 'ann', about: { finding?: string; why?: string } = {}): this {
+  ask(kind: string, by = 'ann', about: { finding?: string; why?: string; head?: string } = {}): this {
     this.asked += 1;
     this.world.requests.push({ id: this.asked, kind, by, finding: null, why: null, ...about });
     return this.look();

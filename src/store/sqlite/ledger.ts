@@ -75,8 +75,8 @@ export function readFindings(connection: Connection, taskId: string): Finding[] 
 
 /** Its event goes with it: that is what wakes the runner that owns the task. */
 export function addRequest(connection: Connection, request: NewRequest): void {
-  const { task, kind, by, at, finding = null, why = null } = request;
-  connection.insert('requests', { task, kind, by, at, finding, why });
+  const { task, kind, by, at, finding = null, why = null, head = null } = request;
+  connection.insert('requests', { task, kind, by, at, finding, why, head });
   append(connection, stampNext(connection, [event('request_made', { kind, by })], task, at));
 }
 

@@ -179,4 +179,8 @@ export const migrations: readonly string[] = [
   `
   ALTER TABLE loop ADD COLUMN account_limits TEXT;
   `,
+  // An approval is for one head.
+  `
+  ALTER TABLE requests ADD COLUMN head TEXT;
+  `,
 ];

@@ -107,6 +107,7 @@ export interface RequestsTable {
   at: number;
   finding: string | null;
   why: string | null;
+  head: string | null;
 }
 
 export interface ProcessesTable {
