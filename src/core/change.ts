@@ -6,7 +6,14 @@ export interface Change {
   patch: string;
   blobs: ChangedBlob[];
   /** Those of the head that are not the base's, oldest first. */
-  commits: { sha: string; message: string }[];
+  commits: ChangeCommit[];
+}
+
+export interface ChangeCommit {
+  sha: string;
+  message: string;
+  /** What it does by itself; null for the only one, which is the whole change. */
+  patch: string | null;
 }
 
 /** One changed path at the head; null where it is deleted or no file with content (a submodule). */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { protectedAmong, secretsIn } from './danger.ts';
+import { protectedAmong, secretsOf } from './danger.ts';
 
 describe('protected paths', () => {
   test.each([
@@ -21,6 +21,7 @@ describe('protected paths', () => {
 describe('secrets', () => {
   const patch = (...lines: string[]) =>
     ['diff --git a/k.ts b/k.ts', '--- a/k.ts', '+++ b/k.ts', '@@ -1,1 +1,9 @@', ...lines].join('\n');
+  const secretsIn = (text: string) => secretsOf({ patch: text, commits: [] });
   // Put together here, so that no text of this shape is in the repository.
   const key = ['AKIA', 'ABCDEFGHIJKLMNOP'].join('');
 
@@ -47,5 +48,20 @@ describe('secrets', () => {
 
   test('each is said once per file', () => {
     expect(secretsIn(patch(`+${key}`, `+${key}`))).toHaveLength(1);
+  });
+
+  test('what a later commit took away is in the history; what is still there is said once', () => {
+    const commits = [
+      { sha: 'c1'.repeat(20), message: 'one', patch: patch(`+${key}`) },
+      { sha: 'c2'.repeat(20), message: 'two', patch: patch(`-${key}`) },
+    ];
+    const merge = ['diff --cc k.ts', '--- a/k.ts', '+++ b/k.ts', '@@@ -1,1 -1,1 +1,1 @@@', `++${key}`].join(
+      '\n',
+    );
+    expect(secretsOf({ patch: '', commits })).toEqual([
+      'k.ts: an AWS access key, in the history at c1c1c1c1c1',
+    ]);
+    expect(secretsOf({ patch: patch(`+${key}`), commits })).toEqual(['k.ts: an AWS access key']);
+    expect(secretsOf({ patch: '', commits: [{ sha: 'm', message: '', patch: merge }] })).toHaveLength(1);
   });
 });

@@ -1,4 +1,5 @@
 /** What a change may not contain without a person's word: protected paths, and text shaped like a secret. */
+import type { Change } from './change.ts';
 
 /**
  * `folder/` protects everything below it; anything else is one file. Paths are as git prints them. A link in the place
@@ -22,15 +23,28 @@ const SECRETS: readonly { name: string; shape: RegExp }[] = [
   { name: 'a Google API key', shape: /\bAIza[0-9A-Za-z_-]{35}\b/ },
 ];
 
-/** Added lines of a patch that look like a secret, as `file: what`; the secret itself is never repeated. */
-export function secretsIn(patch: string): string[] {
+/**
+ * What looks like a secret in a change, as `file: what`; the secret itself is never repeated. What a later commit takes
+ * away is in the history all the same, and pushed with it.
+ */
+export function secretsOf({ patch, commits }: Pick<Change, 'patch' | 'commits'>): string[] {
+  const here = secretsIn(patch);
+  const buried = commits.flatMap((commit) =>
+    secretsIn(commit.patch ?? '')
+      .filter((said) => !here.includes(said))
+      .map((said) => `${said}, in the history at ${commit.sha.slice(0, 10)}`),
+  );
+  return [...here, ...buried];
+}
+
+function secretsIn(patch: string): string[] {
   const found = new Set<string>();
   let file = '';
   let inHunk = false;
   for (const line of patch.split('\n')) {
     // Within a hunk "+++ " is an added line that begins with "++ ", not the name of a file.
-    if (line.startsWith('diff --git ')) inHunk = false;
-    else if (line.startsWith('@@ ')) inHunk = true;
+    if (line.startsWith('diff --')) inHunk = false;
+    else if (line.startsWith('@@')) inHunk = true;
     else if (!inHunk && line.startsWith('+++ ')) file = line.slice(4).replace(/^b\//, '');
     else if (line.startsWith('+')) {
       for (const { name, shape } of SECRETS) if (shape.test(line)) found.add(`${file}: ${name}`);

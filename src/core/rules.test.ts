@@ -55,7 +55,7 @@ function found(
       sha: `sha of ${is?.length}`,
       bytes: bytes ?? is?.length ?? null,
     })),
-    commits: (more.messages ?? []).map((message, index) => ({ sha: `c${index}`, message })),
+    commits: (more.messages ?? []).map((message, index) => ({ sha: `c${index}`, message, patch: null })),
   };
   const sectioned =
     more.sectioned ?? edits.map(({ path, was, is }) => ({ path, before: was ?? null, after: is ?? null }));

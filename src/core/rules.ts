@@ -5,7 +5,7 @@
  * The text is the agent's and may be hostile: each line is looked at a fixed number of times, nothing in it is run.
  */
 import type { Change } from './change.ts';
-import { protectedAmong, secretsIn } from './danger.ts';
+import { protectedAmong, secretsOf } from './danger.ts';
 import type { NewFinding, Severity } from './findings.ts';
 import { guardedAmong, type SectionedFile } from './guarded.ts';
 import { type FilePatch, parsePatch } from './patch.ts';
@@ -35,10 +35,10 @@ export function ruleFindings({ change, sectioned, isVerified }: Inspected, polic
       .map(({ path }) =>
         finding('sev1', 'gate_tampering', path, `${path} looks like the report of a critic.`, TAKE_BACK),
       ),
-    ...secretsIn(change.patch).map((said) => {
+    ...secretsOf(change).map((said) => {
       const [path = '', what = ''] = splitLast(said, ': ');
       const fix = 'Take it out of the change and of its history.';
-      return finding('sev1', 'secret', path, `${what} is in ${path}.`, fix);
+      return finding('sev1', 'secret', path, `${path} has ${what}.`, fix);
     }),
     ...testsLost(files),
     ...testsSkipped(files),

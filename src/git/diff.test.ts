@@ -67,5 +67,36 @@ it('is empty for commits with the same tree, and counts from where they parted',
   const { files, blobs, commits } = await diffs(git, ours, commit());
   expect(files).toEqual(['theirs']);
   expect(blobs).toEqual([{ path: 'theirs', sha: sh('rev-parse', 'HEAD:theirs').trim(), bytes: 1 }]);
-  expect(commits).toEqual([{ sha: sh('rev-parse', 'HEAD').trim(), message: 'one' }]);
+  expect(commits).toEqual([{ sha: sh('rev-parse', 'HEAD').trim(), message: 'one', patch: null }]);
+});
+
+it('has each commit’s own patch where there are several, of a merge only what neither side had', async () => {
+  const put = (text: string, file = 'a') => writeFile(join(dir, file), text);
+  await put('1\n');
+  const before = commit();
+  await put('2\n');
+  const first = commit();
+  expect((await diffs(git, before, first)).commits).toEqual([{ sha: first, message: 'one', patch: null }]);
+  sh('checkout', '-q', '-b', 'side', before);
+  await put('from trunk\n', 'b');
+  await put('3\n');
+  const side = commit();
+  sh('checkout', '-q', 'main');
+  expect(() => sh('merge', '-q', 'side')).toThrow();
+  await put('resolved\n');
+  const merge = commit();
+  const { commits } = await diffs(git, before, merge);
+  const added = new Map(
+    commits.map(({ sha, patch }) => [
+      sha,
+      patch?.match(/^\++[^+].*$/gm)?.filter((line) => !/^\+\+\+ /.test(line)),
+    ]),
+  );
+  expect(added).toEqual(
+    new Map([
+      [first, ['+2']],
+      [side, ['+3', '+from trunk']],
+      [merge, ['++resolved']],
+    ]),
+  );
 });

@@ -1,5 +1,5 @@
 /** The change between two commits, from where they parted. */
-import type { Change, ChangedBlob } from '../core/change.ts';
+import type { Change, ChangeCommit, ChangedBlob } from '../core/change.ts';
 import { type Changed, changesBetween } from './changes.ts';
 import { type Git, nulSeparated } from './git.ts';
 import { mergeBase, straightLine, treeOf } from './objects.ts';
@@ -12,7 +12,7 @@ export async function diffs(git: Git, base: string, head: string): Promise<Chang
     files: blobs.map(({ path }) => path),
     patch: await patchBetween(git, from, head),
     blobs,
-    commits: await commitsBetween(git, from, head),
+    commits: await withPatches(git, from, head, await commitsBetween(git, from, head)),
   };
 }
 
@@ -39,8 +39,38 @@ async function blobsOf(git: Git, changed: readonly Changed[]): Promise<ChangedBl
 
 const SUBMODULE = '160000';
 
+/** Of a merge, only what it has from neither side. */
+async function withPatches(
+  git: Git,
+  from: string,
+  head: string,
+  commits: readonly { sha: string; message: string }[],
+): Promise<ChangeCommit[]> {
+  if (commits.length < 2) return commits.map((commit) => ({ ...commit, patch: null }));
+  const shown = ['--patch', '--diff-merges=dense-combined', '--no-renames', '--no-color'];
+  const log = await git([
+    '-c',
+    'core.quotePath=false',
+    'log',
+    ...shown,
+    '--format=commit %H',
+    `${from}..${head}`,
+  ]);
+  const patches = new Map(
+    log.stdout.split(/^commit (?=[0-9a-f]+$)/m).map((part) => {
+      const first = part.indexOf('\n');
+      return [part.slice(0, first), part.slice(first + 1)];
+    }),
+  );
+  return commits.map((commit) => ({ ...commit, patch: patches.get(commit.sha) ?? '' }));
+}
+
 /** Oldest first. */
-async function commitsBetween(git: Git, from: string, head: string): Promise<Change['commits']> {
+async function commitsBetween(
+  git: Git,
+  from: string,
+  head: string,
+): Promise<{ sha: string; message: string }[]> {
   const line = await straightLine(git, head);
   const end = line.indexOf(from);
   if (end >= 0) {

@@ -1,7 +1,6 @@
 /** Reads the facts a decision about one task rests on. Reads only; what can't be read is thrown, never guessed. */
 import type { Run } from '../core/action.ts';
-import type { Change } from '../core/change.ts';
-import { secretsIn } from '../core/danger.ts';
+import { secretsOf } from '../core/danger.ts';
 import type { Facts } from '../core/decision.ts';
 import type { Candidate, Contract } from '../core/event.ts';
 import { grants } from '../core/schedule.ts';
@@ -93,18 +92,5 @@ function aboutToMerge(task: Task): boolean {
 async function changeOf(ports: Ports, contract: Contract, candidate: Candidate): Promise<Facts['change']> {
   const change = await ports.forge.diff(candidate.trunk, candidate.sha);
   const guarded = await guardedIn(ports, contract, candidate.trunk, candidate.sha);
-  const secrets = [...secretsIn(change.patch), ...(await buriedSecrets(ports, candidate, change))];
-  return { files: change.files, secrets, guarded };
-}
-
-/** Where commits land one by one, what a later one takes away lands all the same. */
-async function buriedSecrets({ forge }: Ports, candidate: Candidate, { commits }: Change): Promise<string[]> {
-  const found: string[] = [];
-  let before = candidate.trunk;
-  for (const { sha } of commits.filter((commit) => commit.sha !== candidate.sha)) {
-    const { patch } = await forge.diff(before, sha);
-    found.push(...secretsIn(patch).map((said) => `${said}, in the history at ${sha.slice(0, 10)}`));
-    before = sha;
-  }
-  return found;
+  return { files: change.files, secrets: secretsOf(change), guarded };
 }

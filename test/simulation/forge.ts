@@ -146,11 +146,17 @@ export function simForge(world: World, policy: Policy): Forge {
       const from = repository.get(repository.mergeBase(base, head));
       const to = repository.get(head);
       const files = changedPaths(from.files, to.files);
+      const between = repository.between(from.sha, head);
       return {
         files,
         patch: files.map((path) => filePatch(path, from.files[path], to.files[path])).join(''),
         blobs: files.map((path) => blobAt(path, to.files[path])),
-        commits: repository.between(from.sha, head).map(({ sha, message }) => ({ sha, message })),
+        commits: between.map(({ sha, message, files: after, parents }) => {
+          const before = repository.get(parents[0]!).files;
+          const changed = parents.length > 1 ? [] : changedPaths(before, after);
+          const patch = changed.map((path) => filePatch(path, before[path], after[path])).join('');
+          return { sha, message, patch: between.length === 1 ? null : patch };
+        }),
       };
     },
     fileAt: async (commit, path) => repository.get(commit).files[path] ?? null,
