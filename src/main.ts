@@ -280,7 +280,7 @@ async function composePorts(
   const { childEnvironment } = await import('./process/environment.ts');
   const { TIMING } = await import('./loop/ports.ts');
   const { fileLog } = await import('./log.ts');
-  const settings = settingsSource(watchSettings(configPath, process.env), configPath);
+  const settings = settingsSource(watchSettings(configPath, process.env, dirname(forgeDir)), configPath);
   return {
     ...parts,
     settings,

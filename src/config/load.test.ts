@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ROLES } from '../core/policy.ts';
 import { DEFAULT_PROMPTS } from '../core/prompts.ts';
@@ -35,6 +35,12 @@ function refusal(text: string): ConfigError {
 }
 
 const matter = (...lines: string[]): string => `---\n${lines.join('\n')}\n---\n`;
+
+test('the file is protected where it is in the repository, whatever it is called', () => {
+  writeFileSync(join(folder, 'night.md'), '---\nprotected_paths: []\n---\nDo it.');
+  const { policy } = loadSettings(join(folder, 'night.md'), {}, join(folder, '..'));
+  expect(policy.protectedPaths).toEqual([`${basename(folder)}/night.md`]);
+});
 
 describe('which file', () => {
   test('is WORKFLOW.md in the working directory, or the path given (dispatch 1)', () => {
@@ -274,7 +280,7 @@ describe('defaults', () => {
       coAuthor: 'A B <a@b.example>',
       budget: { usd: 2.5, tokens: 10, wallMs: 20 },
       recovery: { mode: 'manual', onLostSession: 'fresh_session' },
-      protectedPaths: ['secrets/'],
+      protectedPaths: ['secrets/', 'WORKFLOW.md'],
       requiredLabels: ['Backend'],
     });
     expect(prompts.revise).toBe('Fix {{ feedback }}');

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { PromptKind } from '../core/event.ts';
 import type { Policy } from '../core/policy.ts';
@@ -44,7 +44,8 @@ export interface Settings {
 export const workflowPath = (cwd: string, given: string | null): string =>
   resolve(cwd, given ?? 'WORKFLOW.md');
 
-export function loadSettings(path: string, env: Env): Settings {
+/** `root` is the repository's: the file itself is protected there, whatever it is called. */
+export function loadSettings(path: string, env: Env, root = dirname(resolve(path))): Settings {
   const file = resolve(path);
   const matter = readFrontMatter(file, readSource(file));
   const warnings: Warning[] = [];
@@ -58,9 +59,10 @@ export function loadSettings(path: string, env: Env): Settings {
   dropInvalidLimits(given, warn);
   expandEnvironment(given, { env, home: env.HOME || homedir(), folder: dirname(file), warn });
   const workflow = validate(file, given, matter);
+  const policy = toPolicy(workflow);
   return {
     path: file,
-    policy: toPolicy(workflow),
+    policy: { ...policy, protectedPaths: [...new Set([...policy.protectedPaths, relative(root, file)])] },
     tracker: workflow.tracker,
     workspace: workflow.workspace,
     prompts: checkedPrompts(file, workflow, matter),

@@ -15,9 +15,9 @@ export interface SettingsWatch {
 }
 
 /** Throws ConfigError when the first load fails: there is nothing good to keep yet. */
-export function watchSettings(path: string, env: Env): SettingsWatch {
+export function watchSettings(path: string, env: Env, root?: string): SettingsWatch {
   let seen = fingerprint(path);
-  let settings = loadSettings(path, env);
+  let settings = loadSettings(path, env, root);
   let problem: string | null = null;
   return {
     current: () => settings,
@@ -28,7 +28,7 @@ export function watchSettings(path: string, env: Env): SettingsWatch {
       let loaded: Settings | null = null;
       let trouble: string | null = null;
       try {
-        loaded = loadSettings(path, env);
+        loaded = loadSettings(path, env, root);
       } catch (error) {
         trouble = sentence(error as Error & { hint?: string | null });
       }

@@ -538,7 +538,7 @@ export const workflowSchema = z
       .array(text)
       .default(PROTECTED_PATHS)
       .describe(
-        'A change that touches one of these waits for a person. A path that ends in `/` is a whole folder. A list given here replaces the default.',
+        'A change that touches one of these waits for a person. A path that ends in `/` is a whole folder. A list given here replaces the default; the settings file itself is protected either way.',
       ),
     prompts: prompts
       .prefault({})

@@ -79,7 +79,9 @@ describe('other ways to pass without doing it', () => {
     expect(await world.task(issue)).toMatchObject({ hold: { reason: 'protected_paths' }, verdict: null });
   });
 
-  test('a secret that a later commit takes away is neither pushed nor merged with the history', async ({ world }) => {
+  test('a secret that a later commit takes away is neither pushed nor merged with the history', async ({
+    world,
+  }) => {
     // Put together here, so that no text of this shape is in the repository.
     const key = ['AKIA', 'ABCDEFGHIJKLMNOP'].join('');
     world.settings({ merge: { method: 'merge' } });
