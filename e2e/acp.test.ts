@@ -10,6 +10,7 @@ import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
 import type { Llm } from '../test/support/llm/server.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { ACP_MODEL, type Preset, realAcp } from './acp.ts';
+import { MARK, makeHostile, ranIn } from './hostile-branch.ts';
 import { CRITIC, realStage, replies } from './real-stage.ts';
 
 const { llm, real, run, watched, inWorkspace, appeared, ...stage } = await realStage(
@@ -21,6 +22,9 @@ const { llm, real, run, watched, inWorkspace, appeared, ...stage } = await realS
   'free',
 );
 const scripted = (of: Preset, scenario: Scenario): Promise<void> => stage.scripted(scenario, of);
+
+/** What a program would heed of the branch whatever it is told, so that it is not started. */
+const HEEDED: Partial<Record<Preset, string>> = { 'codex-acp': '.codex', opencode: '.opencode/plugin' };
 
 const USED = { input: 11, output: 7, cacheRead: 5 };
 
@@ -76,6 +80,36 @@ describe('what it may do', () => {
       expect(JSON.stringify(talked.at(-1)?.request.body)).toContain('ANSWER-1');
     },
   );
+
+  test.each(['claude-agent-acp', 'codex-acp', 'opencode'] as const)(
+    '%s: of what the branch brings along nothing is said or run; what trunk says is told, once',
+    async (of) => {
+      await scripted(of, replies({ say: 'one' }, { say: 'two' }));
+      await makeHostile(stage.workspace(), HEEDED[of]);
+      const { turn, result } = await run('Go.', { conventions: 'FROM-TRUNK' });
+      expect(result).toMatchObject({ status: 'finished', text: 'one' });
+      const second = await run('Go on.', { ...turn, resume: true, turn: 2, conventions: 'CHANGED-SINCE' });
+      expect(second.result).toMatchObject({ status: 'finished', text: 'two' });
+      for (const { headers, request } of llm.now.journal.filter((one) => !one.request.aside)) {
+        const sent = JSON.stringify([headers, request.body]);
+        expect(sent).not.toContain(MARK);
+        expect(sent.split('FROM-TRUNK')).toHaveLength(2);
+      }
+      expect(ranIn(stage.workspace())).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['codex-acp', '.codex'],
+    ['opencode', '.opencode/plugin/hostile.js'],
+  ] as const)('%s: what of the branch it would heed is named, and it is not started', async (of, what) => {
+    await scripted(of, { rules: [] });
+    await makeHostile(stage.workspace());
+    const { result } = await run('Go.');
+    expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+    expect(result).toHaveProperty('message', expect.stringContaining(what));
+    expect(ranIn(stage.workspace())).toEqual([]);
+  });
 
   test.each(['claude-agent-acp', 'codex-acp'] as const)('%s: a critic writes nothing', async (of) => {
     await scripted(of, replies({ run: 'touch ran' }, { answer: { verdict: 'APPROVE', findings: [] } }));

@@ -7,6 +7,7 @@ import { sumOf } from '../src/agent/contract.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CLAUDE_MODEL, realClaude } from './claude.ts';
+import { MARK, makeHostile, ranIn } from './hostile-branch.ts';
 import { CRITIC, realStage, replies } from './real-stage.ts';
 
 const { llm, real, scripted, run, watched, inWorkspace, appeared, ...stage } = await realStage(
@@ -118,18 +119,19 @@ describe('what it may do', () => {
     expect(last).toContain('ANSWER-2');
   });
 
-  test('what the branch says about working here is not read; what trunk says is told, and stays as it was', async () => {
+  test('of what the branch brings along nothing is said or run; what trunk says is told, once', async () => {
     await scripted(replies({ say: 'one' }, { say: 'two' }));
-    for (const file of ['AGENTS.md', 'CLAUDE.md', '.mcp.json'])
-      await writeFile(inWorkspace(file), '{"mcpServers":{"FROM-THE-BRANCH":{"command":"true"}}}');
-    const { turn } = await run('Go.', { conventions: 'FROM-TRUNK' });
-    const { conventions: _, ...later } = { ...turn, resume: true, turn: 2 };
-    await run('Go on.', later);
-    const bodies = llm.now.journal.map(({ request }) => JSON.stringify(request.body));
-    for (const body of bodies) {
-      expect(body).not.toContain('FROM-THE-BRANCH');
-      expect(body.split('FROM-TRUNK')).toHaveLength(2);
+    await makeHostile(stage.workspace());
+    const { turn, result } = await run('Go.', { conventions: 'FROM-TRUNK' });
+    expect(result).toMatchObject({ status: 'finished', text: 'one' });
+    const second = await run('Go on.', { ...turn, resume: true, turn: 2, conventions: 'CHANGED-SINCE' });
+    expect(second.result).toMatchObject({ status: 'finished', text: 'two' });
+    for (const { headers, request } of llm.now.journal) {
+      const sent = JSON.stringify([headers, request.body]);
+      expect(sent).not.toContain(MARK);
+      expect(sent.split('FROM-TRUNK')).toHaveLength(2);
     }
+    expect(ranIn(stage.workspace())).toEqual([]);
   });
 
   test('it is offered no tool that would ask somebody', async () => {
@@ -172,20 +174,6 @@ describe('what it may do', () => {
     expect(environment).toContain(`HOME=${turn.home}`);
     expect(llm.now.journal[0]?.headers['x-api-key']).toBe('sk-test');
     expect(llm.now.others, 'it calls nobody else').toEqual([]);
-  });
-
-  test('settings that the branch brings along do not count', async () => {
-    await scripted(replies({ say: 'ok' }));
-    await mkdir(inWorkspace('.claude'));
-    const hook = { hooks: [{ type: 'command', command: `touch ${JSON.stringify(inWorkspace('hooked'))}` }] };
-    const settings = { hooks: { UserPromptSubmit: [hook], SessionStart: [hook] } };
-    await writeFile(inWorkspace('.claude/settings.json'), JSON.stringify(settings));
-    await writeFile(
-      inWorkspace('.mcp.json'),
-      JSON.stringify({ mcpServers: { evil: { command: 'touch', args: [inWorkspace('served')] } } }),
-    );
-    expect((await run('Hello.')).result).toMatchObject({ status: 'finished' });
-    for (const file of ['hooked', 'served']) expect(existsSync(inWorkspace(file))).toBe(false);
   });
 });
 

@@ -7,6 +7,7 @@ import { sumOf } from '../src/agent/contract.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CODEX_MODEL, realCodex } from './codex.ts';
+import { MARK, makeHostile, ranIn } from './hostile-branch.ts';
 import { CRITIC, realStage, replies } from './real-stage.ts';
 
 const { llm, real, scripted, run, watched, inWorkspace, appeared, ...stage } = await realStage(
@@ -93,17 +94,19 @@ describe('what it may do', () => {
     expect(last).toContain('ANSWER-2');
   });
 
-  test('what the branch says about working here is not read; what trunk says is told once', async () => {
+  test('of what the branch brings along nothing is said or run; what trunk says is told, once', async () => {
     await scripted(replies({ say: 'one' }, { say: 'two' }));
-    await writeFile(inWorkspace('AGENTS.md'), 'FROM-THE-BRANCH');
-    await writeFile(inWorkspace('CLAUDE.md'), 'FROM-THE-BRANCH');
-    const { turn } = await run('Go.', { conventions: 'FROM-TRUNK' });
-    await run('Go on.', { ...turn, resume: true, turn: 2, conventions: 'CHANGED-SINCE' });
-    const bodies = llm.now.journal.map(({ request }) => JSON.stringify(request.body));
-    for (const body of bodies) {
-      expect(body).not.toContain('FROM-THE-BRANCH');
-      expect(body.split('FROM-TRUNK')).toHaveLength(2);
+    await makeHostile(stage.workspace());
+    const { turn, result } = await run('Go.', { conventions: 'FROM-TRUNK' });
+    expect(result).toMatchObject({ status: 'finished', text: 'one' });
+    const second = await run('Go on.', { ...turn, resume: true, turn: 2, conventions: 'CHANGED-SINCE' });
+    expect(second.result).toMatchObject({ status: 'finished', text: 'two' });
+    for (const { headers, request } of llm.now.journal) {
+      const sent = JSON.stringify([headers, request.body]);
+      expect(sent).not.toContain(MARK);
+      expect(sent.split('FROM-TRUNK')).toHaveLength(2);
     }
+    expect(ranIn(stage.workspace())).toEqual([]);
   });
 
   test('a critic writes nothing', async () => {

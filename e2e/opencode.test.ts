@@ -6,6 +6,7 @@ import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
+import { MARK, makeHostile, ranIn } from './hostile-branch.ts';
 import { opencodeModel, realOpencode, type Speech } from './opencode.ts';
 import { CRITIC, realStage, replies } from './real-stage.ts';
 
@@ -95,6 +96,29 @@ describe('what it may do', () => {
     expect(result).toMatchObject({ status: 'finished', text: 'ok' });
     expect(calls).toEqual([{ name: 'report_progress', input: { message: 'half way' } }]);
     expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('ANSWER-1');
+  });
+
+  test('of what the branch brings along nothing is said or run; what trunk says is told, once', async () => {
+    await scripted(replies({ say: 'one' }, { say: 'two' }));
+    await makeHostile(stage.workspace(), '.opencode/plugin');
+    const { turn, result } = await run('Go.', { conventions: 'FROM-TRUNK' });
+    expect(result).toMatchObject({ status: 'finished', text: 'one' });
+    const second = await run('Go on.', { ...turn, resume: true, turn: 2, conventions: 'CHANGED-SINCE' });
+    expect(second.result).toMatchObject({ status: 'finished', text: 'two' });
+    for (const { headers, request } of llm.now.journal) {
+      const sent = JSON.stringify([headers, request.body]);
+      expect(sent).not.toContain(MARK);
+      expect(sent.split('FROM-TRUNK')).toHaveLength(2);
+    }
+    expect(ranIn(stage.workspace())).toEqual([]);
+  });
+
+  test('plugins of the branch would be run, so it is not started', async () => {
+    await makeHostile(stage.workspace());
+    const { result } = await run('Go.');
+    expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+    expect(result).toHaveProperty('message', expect.stringContaining('.opencode/plugin/hostile.js'));
+    expect(ranIn(stage.workspace())).toEqual([]);
   });
 
   test('a critic has nothing to write with', async () => {

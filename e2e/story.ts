@@ -64,6 +64,9 @@ export function realStory(hero: Protagonist): void {
       }
     });
 
+  const name = hero.preset ? `${hero.kind} ${hero.preset}` : hero.kind;
+  const signedIn = new RegExp(`ok +agent +${name} \\d+\\.\\d+\\.\\d+, signed in by`);
+
   describe(`${hero.kind}, from an issue to trunk`, () => {
     tell('red gate, changes asked for, approved: one session all along', 'key', async (world, llm, play) => {
       play(
@@ -119,7 +122,7 @@ export function realStory(hero: Protagonist): void {
           });
         asked({ say: 'ready' });
         const { code, stdout } = await world.cli('doctor', '--agents');
-        expect(stdout).toMatch(new RegExp(`ok +agent +${hero.kind} \\d+\\.\\d+\\.\\d+, signed in by`));
+        expect(stdout).toMatch(signedIn);
         for (const role of ['specifier', 'coder', 'critic'])
           expect(stdout).toMatch(
             new RegExp(`ok +${role} turn +${hero.kind} with ${hero.model} answered "ready"`),
@@ -129,6 +132,11 @@ export function realStory(hero: Protagonist): void {
         const refused = await world.cli('doctor', '--agents');
         expect(refused.stdout).toMatch(/fail +coder turn .* did not answer .*auth/);
         expect(refused.code).toBe(1);
+      });
+
+    if (!hero.isDirect)
+      tell('doctor names its version and sign-in', 'key', async (world) => {
+        expect((await world.cli('doctor')).stdout).toMatch(signedIn);
       });
 
     tell(

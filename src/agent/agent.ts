@@ -112,12 +112,23 @@ export interface TurnHooks {
 /** `empty`: the session exists but never had a message, so starting over loses nothing. */
 export type SessionProbe = 'resumable' | 'empty' | 'lost';
 
+export interface About {
+  name: string;
+  installed: boolean;
+  /** Null when the program does not tell. */
+  version: string | null;
+  signIn: SignIn;
+}
+
+/** `by` is where the credential is from, never what it is; `unknown` says why it can't be told. */
+export type SignIn = { by: string } | 'none' | { unknown: string };
+
 export interface Agent {
   readonly kind: string;
   run(turn: TurnRequest, hooks: TurnHooks): Promise<TurnResult>;
   probeSession(session: { sessionId: string; sessionDir: string }): Promise<SessionProbe>;
-  /** What is installed and who pays; `version` is null when it is not installed. For agents that have either. */
-  about?(): Promise<{ version: string | null; signedInBy: string | null }>;
+  /** What is installed and who pays, a line for each of its programs. `configured` is what the roles ask of this kind. */
+  about?(configured: readonly AgentPolicy[]): Promise<About[]>;
   /** Null when it can work here; else what to install or configure. */
   unavailable(policy: AgentPolicy): Promise<string | null>;
 }

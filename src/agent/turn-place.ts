@@ -26,6 +26,10 @@ export async function preparePlaces(turn: TurnRequest): Promise<void> {
 export const fromTrunk = (conventions: string): string =>
   `The project's conventions, as trunk has them:\n${conventions}`;
 
+/** What an agent is sent that has no other place for them; a session that goes on replays it. */
+export const withConventions = ({ prompt, conventions, resume }: TurnRequest): string =>
+  conventions && !resume ? `${fromTrunk(conventions)}\n\n${prompt}` : prompt;
+
 export function turnEnvironment(
   turn: TurnRequest,
   more: Record<string, string> = {},

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Agent, TurnResult } from '../agent/agent.ts';
+import type { About, Agent, TurnResult } from '../agent/agent.ts';
 import type { Context } from '../context.ts';
 import type { AgentPolicy, Role } from '../core/policy.ts';
 import type { Check } from './doctor.ts';
@@ -11,18 +11,21 @@ import type { Check } from './doctor.ts';
 /** One line for each agent that tells about itself, whether it is configured or not. */
 export async function installedAgents(context: Context): Promise<Check[]> {
   const { agents } = await context.tools();
-  const checks: Check[] = [];
-  for (const agent of agents()) {
-    const about = await agent.about?.();
-    if (!about) continue;
-    const { version, signedInBy } = about;
-    const what =
-      version === null
-        ? `${agent.kind} is not installed`
-        : `${agent.kind} ${version}, ${signedInBy === null ? 'not signed in' : `signed in by ${signedInBy}`}`;
-    checks.push({ name: 'agent', level: 'ok', what, fix: null });
-  }
-  return checks;
+  const { settings } = await context.settings();
+  const roles = Object.values(settings.policy.agents);
+  const known = await Promise.all(
+    agents().map((agent) => agent.about?.(roles.filter(({ kind }) => kind === agent.kind)) ?? []),
+  );
+  return known.flat().map((about) => ({ name: 'agent', level: 'ok', what: standingOf(about), fix: null }));
+}
+
+function standingOf({ name, installed, version, signIn }: About): string {
+  if (!installed) return `${name} is not installed`;
+  const known = version === null ? `${name}, of a version that it does not tell` : `${name} ${version}`;
+  if (signIn === 'none') return `${known}, not signed in`;
+  return 'by' in signIn
+    ? `${known}, signed in by ${signIn.by}`
+    : `${known}; whether it is signed in can't be told: ${signIn.unknown}`;
 }
 
 /** Costs a few tokens; asked for by `doctor --agents` only. */

@@ -12,6 +12,7 @@ import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
+import { aboutAcp } from './about.ts';
 import { acpAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { type Equipment, equip } from './presets.ts';
@@ -51,6 +52,8 @@ export function acpAgent({ open, operator, now, load = loadAcp }: AcpParts): Age
     },
 
     probeSession,
+
+    about: (configured) => aboutAcp(configured, operator, now()),
 
     async unavailable(policy) {
       const equipment = await equip(policy, operator, now());

@@ -6,6 +6,7 @@ import { lastJsonBlock } from '../../core/verdict.ts';
 import type { Dialogue } from '../../process/dialogue.ts';
 import { TOOL_SERVER, type TurnHooks, type TurnRequest } from '../agent.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
+import { withConventions } from '../turn-place.ts';
 import type { AcpAccount } from './account.ts';
 import { type Failure, failureOf, failureTold } from './failure.ts';
 import { answerPermission } from './permission.ts';
@@ -178,7 +179,7 @@ export function talk(
       usageKnown = account.seeEnd(response) && usageKnown;
       return promptEnd.parse(response).stopReason;
     };
-    let stopReason = await prompt(turn.prompt);
+    let stopReason = await prompt(withConventions(turn));
     if (failure !== null) return { kind: 'failed', failure };
     if (!worked) return { kind: 'failed', failure: failureOf('the agent ended its turn without a word') };
     if (turn.outputSchema === undefined || stopReason !== 'end_turn')
@@ -225,7 +226,7 @@ export function talk(
   /** The agent works on the prompt, so there is something to resume. */
   function takenUp(): void {
     if (session === null || session.opening !== null) return;
-    session = { ...session, opening: openingOf(turn.prompt) };
+    session = { ...session, opening: openingOf(withConventions(turn)) };
     void save(session).catch(() => {});
   }
 }

@@ -1,5 +1,5 @@
 /** Programs that speak ACP and that we know how to start: where they are, what they are signed in with, how they are set. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -8,11 +8,11 @@ import type { TurnRequest, UsageReport } from '../agent.ts';
 import { findCredential, NOT_SIGNED_IN as NO_CLAUDE } from '../claude/credential.ts';
 import { configFile, findKey, NOT_SIGNED_IN as NO_CODEX } from '../codex/settings.ts';
 import { opencodeAccount } from '../opencode/account.ts';
-import { findProvider, notSignedIn } from '../opencode/provider.ts';
+import { refusedWorkspace } from '../opencode/plugins.ts';
+import { findProvider, modelParts, notSignedIn } from '../opencode/provider.ts';
 import { databaseOf, prepareSession, recordOf } from '../opencode/session.ts';
 import {
   findOpencode,
-  modelParts,
   NO_MODEL,
   NOT_INSTALLED as NO_OPENCODE,
   OFFLINE,
@@ -41,8 +41,8 @@ export interface Equipment {
   costRestarts?: boolean;
 }
 
-const PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
-type Preset = (typeof PRESETS)[number];
+export const PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
+export type Preset = (typeof PRESETS)[number];
 
 export async function equip(
   { preset, command, model }: Pick<AgentPolicy, 'preset' | 'command' | 'model'>,
@@ -54,13 +54,13 @@ export async function equip(
   return `agent.preset is not set: the agent \`acp\` needs one of ${PRESETS.join(', ')}, or agent.command with a program that speaks ACP on stdin and stdout`;
 }
 
-const isPreset = (name: string): name is Preset => (PRESETS as readonly string[]).includes(name);
+export const isPreset = (name: string): name is Preset => (PRESETS as readonly string[]).includes(name);
 
 const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: number) => Promise<Equipped>> =
   {
     async 'claude-agent-acp'(operator, model, now) {
-      const argv = await find('@agentclientprotocol/claude-agent-acp', 'claude-agent-acp', operator);
-      if (!argv) return missing('claude-agent-acp', '@agentclientprotocol/claude-agent-acp@0.99.1');
+      const argv = await programOf('claude-agent-acp', operator);
+      if (!argv) return missing('claude-agent-acp');
       const credential = await findCredential(operator, now);
       if (!credential) return NO_CLAUDE;
       return {
@@ -85,19 +85,22 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
     },
 
     async 'codex-acp'(operator, model) {
-      const argv = await find('@agentclientprotocol/codex-acp', 'codex-acp', operator);
-      if (!argv) return missing('codex-acp', '@agentclientprotocol/codex-acp@2.6.0');
+      const argv = await programOf('codex-acp', operator);
+      if (!argv) return missing('codex-acp');
       const key = await findKey(operator);
       if (!key) return NO_CODEX;
       return {
         argv,
-        // Else it ends a turn that failed as if it were done.
-        capabilities: { jetbrains: { air: { version: 1, capabilities: ['sessionFailure'] } } },
         // Its other modes make the workspace's .git unwritable.
         mode: (role) => (role === 'coder' ? 'agent-full-access' : 'read-only'),
         async furnish(turn) {
+          // It declares the workspace trusted, whatever it is told, and its Codex then heeds what is there.
+          if (await lstat(join(turn.cwd, '.codex')).catch(() => null))
+            throw new Error(
+              'the workspace has .codex, which codex-acp would heed, servers and hooks that the branch may have changed included, so it was not started. Use `agent.kind: codex`, which does not',
+            );
           const home = await folder(turn, 'codex');
-          await writeFile(join(home, 'config.toml'), configFile(operator, null));
+          await writeFile(join(home, 'config.toml'), await configFile(operator, turn.cwd, null));
           return {
             OPENAI_API_KEY: key,
             CODEX_HOME: home,
@@ -109,7 +112,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
     },
 
     async opencode(operator, model) {
-      const argv = await findOpencode(operator);
+      const argv = await programOf('opencode', operator);
       if (!argv) return NO_OPENCODE;
       const parts = model === null ? null : modelParts(model);
       if (model === null || !parts) return NO_MODEL;
@@ -118,6 +121,8 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
       return {
         argv: [...argv, 'acp'],
         async furnish(turn) {
+          const refused = await refusedWorkspace(turn.cwd);
+          if (refused !== null) throw new Error(refused);
           await prepareSession(turn.sessionDir);
           return {
             ...provider.env,
@@ -139,8 +144,8 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
     },
 
     async gemini(operator, model) {
-      const argv = await find('@google/gemini-cli', 'gemini', operator);
-      if (!argv) return missing('gemini', '@google/gemini-cli@0.61.0');
+      const argv = await programOf('gemini', operator);
+      if (!argv) return missing('gemini');
       if (!operator.GEMINI_API_KEY)
         return 'Gemini is not signed in: set GEMINI_API_KEY in the environment of forge-loop';
       const key = operator.GEMINI_API_KEY;
@@ -159,21 +164,31 @@ async function folder({ sessionDir }: TurnRequest, name: string): Promise<string
   return path;
 }
 
-const missing = (name: string, what: string): string =>
-  `the preset \`${name}\` needs ${what.replace(/(?<=.)@[^@]*$/, '')}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${what}\` where you installed forge-loop`;
+/** What to install for each, at the version it is tried with. */
+const PACKAGES: Record<Exclude<Preset, 'opencode'>, { name: string; version: string }> = {
+  'claude-agent-acp': { name: '@agentclientprotocol/claude-agent-acp', version: '0.99.1' },
+  'codex-acp': { name: '@agentclientprotocol/codex-acp', version: '2.6.0' },
+  gemini: { name: '@google/gemini-cli', version: '0.61.0' },
+};
+
+function missing(preset: Exclude<Preset, 'opencode'>): string {
+  const { name, version } = PACKAGES[preset];
+  return `the preset \`${preset}\` needs ${name}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${name}@${version}\` where you installed forge-loop`;
+}
 
 const manifest = z.object({ bin: z.union([z.string(), z.record(z.string(), z.string())]) });
 
-/** The program's argv: the package beside us, else the one on the PATH. */
-async function find(packageName: string, name: string, operator: Environment): Promise<string[] | null> {
+/** The program's argv: the package beside us, else the one on the PATH; null when there is neither. */
+export async function programOf(preset: Preset, operator: Environment): Promise<string[] | null> {
+  if (preset === 'opencode') return findOpencode(operator);
   try {
-    const path = createRequire(import.meta.url).resolve(`${packageName}/package.json`);
+    const path = createRequire(import.meta.url).resolve(`${PACKAGES[preset].name}/package.json`);
     const { bin } = manifest.parse(JSON.parse(await readFile(path, 'utf8')));
-    const file = typeof bin === 'string' ? bin : bin[name];
+    const file = typeof bin === 'string' ? bin : bin[preset];
     if (file !== undefined) return [process.execPath, join(dirname(path), file)];
   } catch {
     // Not beside us.
   }
-  const path = await onPath(name, operator);
+  const path = await onPath(preset, operator);
   return path === null ? null : [path];
 }

@@ -14,7 +14,7 @@ import { toldLedger } from '../told-ledger.ts';
 import { preparePlaces } from '../turn-place.ts';
 import { claudeAccount } from './account.ts';
 import { type Conversation, converse } from './conversation.ts';
-import { type Credential, type Environment, findCredential, NOT_SIGNED_IN } from './credential.ts';
+import { type Credential, type Environment, findCredential, NOT_SIGNED_IN, signInOf } from './credential.ts';
 import { failureOf } from './failure.ts';
 import type { ClaudeMessage, ResultMessage } from './message.ts';
 import { claudeOptions } from './options.ts';
@@ -52,10 +52,11 @@ export function claudeAgent({ open, operator, now, load = loadClaude }: ClaudePa
 
     probeSession: probeTranscript,
 
-    about: async () => ({
-      version: await installedVersion(),
-      signedInBy: (await findCredential(operator, now()))?.source ?? null,
-    }),
+    about: async () => {
+      const version = await installedVersion();
+      const signIn = await signInOf(operator, now());
+      return [{ name: 'claude', installed: version !== null, version, signIn }];
+    },
 
     async unavailable() {
       const missing = await load().then(

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { SignIn } from '../agent.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -37,6 +38,11 @@ export async function findCredential(operator: Environment, now: number): Promis
   const { accessToken, expiresAt } = data.claudeAiOauth;
   if (expiresAt !== undefined && expiresAt <= now) return null;
   return { source: file, env: { ...provider, CLAUDE_CODE_OAUTH_TOKEN: accessToken } };
+}
+
+export async function signInOf(operator: Environment, now: number): Promise<SignIn> {
+  const credential = await findCredential(operator, now);
+  return credential ? { by: credential.source } : 'none';
 }
 
 export const NOT_SIGNED_IN =

@@ -10,13 +10,13 @@ import type { OpenDialogue } from '../../process/dialogue.ts';
 import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
 import { pricesFor } from '../prices.ts';
-import type { Environment } from '../program-path.ts';
+import { type Environment, versionOf } from '../program-path.ts';
 import { openToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { codexAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { failureOf } from './failure.ts';
-import { configFile, findCodex, findKey, NOT_INSTALLED, NOT_SIGNED_IN, versionOf } from './settings.ts';
+import { configFile, findCodex, findKey, NOT_INSTALLED, NOT_SIGNED_IN, signInOf } from './settings.ts';
 import { codexHome, probeThread, recordedTotals } from './thread.ts';
 
 export interface CodexParts {
@@ -48,7 +48,8 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
         await mkdir(codexHome(turn.sessionDir), { recursive: true, mode: 0o700 });
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
-          await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), configFile(operator, tools));
+          const config = await configFile(operator, turn.cwd, tools);
+          await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), config);
           return await take(turn, hooks, open, [...argv, 'app-server'], key);
         } finally {
           await tools?.close();
@@ -62,10 +63,14 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
 
     about: async () => {
       const argv = await find();
-      const signedInBy = operator.OPENAI_API_KEY
-        ? 'OPENAI_API_KEY'
-        : (await findKey(operator)) && 'codex login';
-      return { version: argv && (await versionOf(argv)), signedInBy };
+      return [
+        {
+          name: 'codex',
+          installed: argv !== null,
+          version: argv && (await versionOf(argv)),
+          signIn: await signInOf(operator),
+        },
+      ];
     },
 
     unavailable: async () =>

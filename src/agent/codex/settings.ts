@@ -1,11 +1,10 @@
 /** What Codex is told besides the prompt: its provider and credential, and how far it may go. */
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../core/policy.ts';
-import { TOOL_SERVER } from '../agent.ts';
+import { type SignIn, TOOL_SERVER } from '../agent.ts';
 import { type Environment, onPath } from '../program-path.ts';
 
 export const CODEX_PACKAGE = '@openai/codex';
@@ -25,15 +24,6 @@ export async function findCodex(operator: Environment): Promise<string[] | null>
   }
 }
 
-/** What it says of itself; null when it can't be asked. */
-export async function versionOf([program, ...args]: readonly string[]): Promise<string | null> {
-  return new Promise((resolve) => {
-    execFile(program ?? '', [...args, '--version'], { timeout: 10_000 }, (error, stdout) =>
-      resolve(error ? null : (/\d+\.\d+\.\S+/.exec(stdout)?.[0] ?? null)),
-    );
-  });
-}
-
 const login = z.object({ OPENAI_API_KEY: z.string().min(1) });
 
 /** The one credential it gets; null when the operator has none. */
@@ -48,12 +38,23 @@ export async function findKey(operator: Environment): Promise<string | null> {
   return data?.OPENAI_API_KEY ?? null;
 }
 
+export async function signInOf(operator: Environment): Promise<SignIn> {
+  if (operator.OPENAI_API_KEY) return { by: 'OPENAI_API_KEY' };
+  return (await findKey(operator)) ? { by: 'codex login' } : 'none';
+}
+
 /** The provider is spelled out: the built-in one tries websockets for seconds before it asks anything. */
-export function configFile(
+export async function configFile(
   operator: Environment,
+  cwd: string,
   tools: { command: string; args: readonly string[] } | null,
-): string {
+): Promise<string> {
   const url = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
+  // Of a place that it may write to it trusts the settings too, servers and all, unless it is told not to.
+  const places = new Set([cwd, await realpath(cwd)]);
+  const distrust = [...places].map(
+    (place) => `[projects.${JSON.stringify(place)}]\ntrust_level = "untrusted"\n`,
+  );
   // Project documents are the branch's own; what trunk says is told when the thread begins.
   return `model_provider = "forge"
 project_doc_max_bytes = 0
@@ -66,7 +67,12 @@ request_max_retries = 2
 stream_max_retries = 2
 [features]
 plugins = false
-${tools ? toolsTable(tools) : ''}`;
+hooks = false
+apps = false
+memories = false
+[skills]
+include_instructions = false
+${distrust.join('')}${tools ? toolsTable(tools) : ''}`;
 }
 
 /** Its tools are answered by us, so nobody has to approve them. */

@@ -3,12 +3,13 @@ import { z } from 'zod';
 import type { Dialogue } from '../../process/dialogue.ts';
 import type { TurnHooks, TurnRequest } from '../agent.ts';
 import { refusedCommand, refusedPath } from '../refusal.ts';
+import { withConventions } from '../turn-place.ts';
 import type { OpencodeAccount } from './account.ts';
 import { type Failure, failureOfRetry } from './failure.ts';
 import { type MessageInfo, message, messageInfo, messagePart } from './message.ts';
+import { modelParts } from './provider.ts';
 import { addressOf, type OpencodeServer, opencodeServer, type ServerEvent } from './server.ts';
 import { readSession, writeSession } from './session.ts';
-import { modelParts } from './settings.ts';
 
 export interface Talk {
   /** Resolves when the turn is over or the server is; never rejects. */
@@ -68,7 +69,7 @@ export function talk(
     }
     await server.post(`/session/${session}/prompt_async`, {
       model: modelParts(model),
-      parts: [{ type: 'text', text: turn.prompt }],
+      parts: [{ type: 'text', text: withConventions(turn) }],
       ...(turn.policy.effort !== null && { variant: turn.policy.effort }),
       ...(turn.outputSchema && { format: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
     });

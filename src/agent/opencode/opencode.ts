@@ -10,16 +10,17 @@ import type { OpenDialogue } from '../../process/dialogue.ts';
 import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
 import { pricesFor } from '../prices.ts';
-import type { Environment } from '../program-path.ts';
+import { type Environment, versionOf } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { opencodeAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { failureOf } from './failure.ts';
-import { findProvider, notSignedIn, type Provider } from './provider.ts';
+import { refusedWorkspace } from './plugins.ts';
+import { findProvider, modelParts, notSignedIn, type Provider, signInOf } from './provider.ts';
 import { databaseOf, prepareSession, probeSession, recordOf } from './session.ts';
-import { findOpencode, modelParts, NO_MODEL, NOT_INSTALLED, OFFLINE, opencodeConfig } from './settings.ts';
+import { findOpencode, NO_MODEL, NOT_INSTALLED, OFFLINE, opencodeConfig } from './settings.ts';
 
 export interface OpencodeParts {
   open: OpenDialogue;
@@ -51,6 +52,8 @@ export function opencodeAgent({ open, operator, now, program }: OpencodeParts): 
         if (turn.resume && (await probeSession(turn)) !== 'resumable') return lost(turn);
         const equipment = await equip(turn.policy.model);
         if (typeof equipment === 'string') return failed('could_not_start', equipment);
+        const refused = await refusedWorkspace(turn.cwd);
+        if (refused !== null) return failed('could_not_start', refused);
         await prepareSession(turn.sessionDir);
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
@@ -64,6 +67,19 @@ export function opencodeAgent({ open, operator, now, program }: OpencodeParts): 
     },
 
     probeSession,
+
+    async about(configured) {
+      const argv = await find();
+      const models = configured.flatMap(({ model }) => model ?? []);
+      return [
+        {
+          name: 'opencode',
+          installed: argv !== null,
+          version: argv && (await versionOf(argv)),
+          signIn: await signInOf(models, operator),
+        },
+      ];
+    },
 
     async unavailable({ model }) {
       const equipment = await equip(model);

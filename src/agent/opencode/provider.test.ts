@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findProvider, notSignedIn } from './provider.ts';
+import { findProvider, notSignedIn, signInOf } from './provider.ts';
 
 let HOME = '';
 beforeAll(async () => {
@@ -51,10 +51,32 @@ test('a provider of the operator’s own comes with its section, comments and al
     id: 'ours',
     config: { options: { baseURL: 'https://llm.example//v1', apiKey: '{env:OUR_KEY}' } },
     env: {},
+    source: null,
   });
 });
 
 test('a login that renews itself is not handed on', async () => {
   expect(await findProvider('anthropic', { HOME })).toBeNull();
   expect(notSignedIn('anthropic')).toContain('ANTHROPIC_API_KEY');
+});
+
+test.each([
+  [
+    'a key in the environment',
+    ['anthropic/a'],
+    { ANTHROPIC_API_KEY: 'sk-1' },
+    { by: 'ANTHROPIC_API_KEY (anthropic)' },
+  ],
+  ['the key that opencode kept', ['openai/a', 'openai/b'], {}, { by: 'opencode auth login (openai)' }],
+  ['no key', ['mistral/a'], {}, 'none'],
+  ['one of two without a key', ['openai/a', 'mistral/a'], {}, 'none'],
+])('signed in with %s', async (_, models, env, expected) => {
+  expect(await signInOf(models, { HOME, ...env })).toEqual(expected);
+});
+
+test.each([
+  ['without a model', []],
+  ['with a provider of one’s own that names no key', ['ours/a']],
+])('%s it can not be told', async (_, models) => {
+  expect(await signInOf(models, { HOME })).toEqual({ unknown: expect.any(String) });
 });

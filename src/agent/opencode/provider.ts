@@ -5,13 +5,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { SignIn } from '../agent.ts';
 import type { Environment } from '../program-path.ts';
+import { readJsonc } from './jsonc.ts';
 
 export interface Provider {
   id: string;
   /** Its section in the operator's own configuration of opencode. */
   config: Record<string, unknown> | null;
   env: Record<string, string>;
+  /** Where its key is from, to show people; null when none is known here. */
+  source: string | null;
 }
 
 /** Null when the operator has no key for it. */
@@ -24,12 +28,37 @@ export async function findProvider(id: string, operator: Environment): Promise<P
   const env = Object.fromEntries(
     variables.flatMap((name) => (operator[name] ? [[name, operator[name] as string]] : [])),
   );
-  if (Object.keys(env).length > 0) return { id, config, env };
+  if (Object.keys(env).length > 0) return { id, config, env, source: Object.keys(env).join(', ') };
   const key = await keptKey(id, operator);
-  if (key !== null)
-    return { id, config, env: { OPENCODE_AUTH_CONTENT: JSON.stringify({ [id]: { type: 'api', key } }) } };
+  if (key !== null) {
+    const env = { OPENCODE_AUTH_CONTENT: JSON.stringify({ [id]: { type: 'api', key } }) };
+    return { id, config, env, source: 'opencode auth login' };
+  }
   // A provider of the operator's own making may need no key, or has it in its section.
-  return config === null ? null : { id, config, env: {} };
+  return config === null ? null : { id, config, env: {}, source: null };
+}
+
+/** A model is named with its provider: `anthropic/claude-sonnet-5`. */
+export function modelParts(model: string): { providerID: string; modelID: string } | null {
+  const at = model.indexOf('/');
+  return at < 1 || at === model.length - 1
+    ? null
+    : { providerID: model.slice(0, at), modelID: model.slice(at + 1) };
+}
+
+/** Each provider has its own, so it can be told only of the models that are asked for. */
+export async function signInOf(models: readonly string[], operator: Environment): Promise<SignIn> {
+  const ids = new Set(models.flatMap((model) => modelParts(model)?.providerID ?? []));
+  if (ids.size === 0) return { unknown: 'that depends on the provider, and agent.model names none' };
+  const sources: string[] = [];
+  for (const id of ids) {
+    const provider = await findProvider(id, operator);
+    if (!provider) return 'none';
+    if (provider.source === null)
+      return { unknown: `${id} is a provider of your own, and has no key that is known here` };
+    sources.push(`${provider.source} (${id})`);
+  }
+  return { by: sources.join(', ') };
 }
 
 export const notSignedIn = (id: string): string =>
@@ -54,7 +83,7 @@ async function sectionOf(id: string, operator: Environment): Promise<Record<stri
     ...(await Promise.all(files.map((path) => (path ? readFile(path, 'utf8').catch(() => '') : '')))),
   ];
   for (const text of texts) {
-    const section = configFile.safeParse(parsed(withoutComments(text))).data?.provider[id];
+    const section = configFile.safeParse(readJsonc(text)).data?.provider[id];
     if (section) return section;
   }
   return null;
@@ -66,24 +95,7 @@ const kept = z.object({ type: z.literal('api'), key: z.string().min(1) });
 async function keptKey(id: string, operator: Environment): Promise<string | null> {
   const folder = join(operator.XDG_DATA_HOME || join(operator.HOME ?? '', '.local', 'share'), 'opencode');
   const { data } = logins.safeParse(
-    parsed(await readFile(join(folder, 'auth.json'), 'utf8').catch(() => '')),
+    readJsonc(await readFile(join(folder, 'auth.json'), 'utf8').catch(() => '')),
   );
   return kept.safeParse(data?.[id]).data?.key ?? null;
-}
-
-/** opencode's configuration is JSON with comments and trailing commas. */
-const withoutComments = (text: string): string =>
-  text
-    .replace(
-      /("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g,
-      (_, quoted: string | undefined) => quoted ?? '',
-    )
-    .replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, (_, quoted: string | undefined) => quoted ?? '');
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -26,14 +26,6 @@ export async function findOpencode(operator: Environment): Promise<string[] | nu
   }
 }
 
-/** A model is named with its provider: `anthropic/claude-sonnet-5`. */
-export function modelParts(model: string): { providerID: string; modelID: string } | null {
-  const at = model.indexOf('/');
-  return at < 1 || at === model.length - 1
-    ? null
-    : { providerID: model.slice(0, at), modelID: model.slice(at + 1) };
-}
-
 export function opencodeConfig(
   role: Role,
   model: string,
