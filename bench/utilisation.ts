@@ -3,12 +3,13 @@
  * schedule; beside it the same turns in a loop with a barrier, which waits for the slowest of each batch.
  */
 import type { Policy } from '../src/core/policy.ts';
-import { simAgent } from '../test/simulation/agent.ts';
+import { simAgent, WILLING } from '../test/simulation/agent.ts';
 import { seeded } from '../test/simulation/random.ts';
 import { startRunner } from '../test/simulation/runner.ts';
-import { somePolicy } from '../test/simulation/story.ts';
+import { NO_FAULTS, somePolicy } from '../test/simulation/story.ts';
 import { createTimeline } from '../test/simulation/time.ts';
 import { addIssue, createWorld } from '../test/simulation/world.ts';
+import { NO_BUDGET } from '../test/support/policy.ts';
 import type { Measured } from './measure.ts';
 
 const ISSUES = 60;
@@ -56,40 +57,11 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
     maxTurns: 20,
     critic: { ...base.critic, enabled: true, parallel: 10 },
     merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
-    budget: {
-      usd: null,
-      tokens: null,
-      wallMs: null,
-      day: { usd: null, tokens: null },
-      loop: { usd: null, tokens: null },
-    },
+    budget: NO_BUDGET,
     agents: { ...base.agents, coder: agent, critic: agent },
   };
   for (let number = 1; number <= lengths.length; number++) addIssue(world, number, 'sure');
-  const temper = {
-    good: 1,
-    idle: 0,
-    shares: 0,
-    fails: 0,
-    hangs: 0,
-    limits: 0,
-    approves: 1,
-    blocks: 0,
-    garbage: 0,
-    lies: 0,
-    reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
-    tokensPerStep: 1,
-  };
-  const inner = simAgent(world, temper);
-  const faults = {
-    crashAtCall: null,
-    crashChance: 0,
-    failChance: 0,
-    loseAnswerChance: 0,
-    couldNotRun: 0,
-    flaky: 0,
-    deployFails: 0,
-  };
+  const inner = simAgent(world, WILLING);
   const turns: number[] = [];
   let took = 0;
   const timedAgent = {
@@ -104,7 +76,7 @@ async function loopTime(lengths: readonly number[]): Promise<{ took: number; tur
       return result;
     },
   };
-  const { done } = startRunner(world, policy, temper, faults, 'bench', 'until_idle', timedAgent);
+  const { done } = startRunner(world, policy, WILLING, NO_FAULTS, 'bench', 'until_idle', timedAgent);
   let finished = false;
   void done.then(() => {
     finished = true;

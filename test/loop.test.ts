@@ -5,26 +5,13 @@ import type { Policy } from '../src/core/policy.ts';
 import { DEFAULT_PROMPTS } from '../src/core/prompts.ts';
 import { UserError } from '../src/errors.ts';
 import type { Ports } from '../src/loop/ports.ts';
+import { WILLING } from './simulation/agent.ts';
 import { seeded } from './simulation/random.ts';
 import { startRunner } from './simulation/runner.ts';
 import { NO_FAULTS, somePolicy } from './simulation/story.ts';
 import { createTimeline } from './simulation/time.ts';
 import { addIssue, createWorld, type World } from './simulation/world.ts';
-import { testPolicy } from './support/policy.ts';
-
-const WILLING = {
-  good: 1,
-  idle: 0,
-  shares: 0,
-  fails: 0,
-  hangs: 0,
-  limits: 0,
-  approves: 1,
-  blocks: 0,
-  garbage: 0,
-  lies: 0,
-  reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
-};
+import { NO_BUDGET, testPolicy } from './support/policy.ts';
 
 /** Plays one issue until `until` says that enough was seen. */
 async function play(
@@ -40,13 +27,7 @@ async function play(
     ...base,
     critic: { ...base.critic, enabled: true },
     merge: { ...base.merge, enabled: true, requiredChecks: [] },
-    budget: {
-      usd: null,
-      tokens: null,
-      wallMs: null,
-      day: { usd: null, tokens: null },
-      loop: { usd: null, tokens: null },
-    },
+    budget: NO_BUDGET,
     ...change,
   };
   addIssue(world, 1, 'sure');

@@ -5,39 +5,19 @@
  */
 import { expect, test } from 'vitest';
 import type { Policy } from '../../src/core/policy.ts';
-import { simAgent } from '../../test/simulation/agent.ts';
+import { simAgent, WILLING } from '../../test/simulation/agent.ts';
 import { seeded } from '../../test/simulation/random.ts';
 import { startRunner } from '../../test/simulation/runner.ts';
-import { somePolicy } from '../../test/simulation/story.ts';
+import { NO_FAULTS, somePolicy } from '../../test/simulation/story.ts';
 import { createTimeline } from '../../test/simulation/time.ts';
 import { addIssue, createWorld } from '../../test/simulation/world.ts';
 import { TTL_MS } from '../../test/support/llm/prompt-cache.ts';
+import { NO_BUDGET } from '../../test/support/policy.ts';
 
 const ISSUES = 12;
 const SLOTS = 3;
-const NO_LIMIT = { usd: null, tokens: null };
-const NO_FAULTS = {
-  crashAtCall: null,
-  crashChance: 0,
-  failChance: 0,
-  loseAnswerChance: 0,
-  couldNotRun: 0,
-  flaky: 0,
-  deployFails: 0,
-};
-const TEMPER = {
-  good: 1,
-  idle: 0,
-  shares: 0,
-  fails: 0,
-  hangs: 0,
-  limits: 0,
-  approves: 0.5,
-  blocks: 0,
-  garbage: 0,
-  lies: 0,
-  reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
-};
+/** Asks for changes half of the time. */
+const CRITICAL = { ...WILLING, approves: 0.5 };
 
 test('the critic’s answer comes while the cache is warm', async () => {
   const gaps = (await Promise.all([1, 2, 3, 4, 5].map(gapsOf))).flat();
@@ -66,11 +46,11 @@ async function gapsOf(seed: number): Promise<number[]> {
     session: 'persist',
     critic: { ...base.critic, enabled: true, parallel: 2, maxRounds: 10 },
     merge: { ...base.merge, enabled: true, requiredChecks: [] },
-    budget: { ...NO_LIMIT, wallMs: null, day: NO_LIMIT, loop: NO_LIMIT },
+    budget: NO_BUDGET,
     agents: { ...base.agents, coder: agent, critic: agent, specifier: agent },
   };
   for (let number = 1; number <= ISSUES; number += 1) addIssue(world, number, 'sure');
-  const inner = simAgent(world, TEMPER);
+  const inner = simAgent(world, CRITICAL);
   const between = (from: number, to: number) => (from + random() * (to - from)) * 1000;
   const slow = {
     ...inner,
@@ -79,7 +59,7 @@ async function gapsOf(seed: number): Promise<number[]> {
       return inner.run(turn, hooks);
     },
   };
-  const { done } = startRunner(world, policy, TEMPER, NO_FAULTS, 'bench', 'until_idle', slow);
+  const { done } = startRunner(world, policy, CRITICAL, NO_FAULTS, 'bench', 'until_idle', slow);
   let finished = false;
   void done.then(() => {
     finished = true;

@@ -29,6 +29,21 @@ export interface Temper {
   lies: number;
 }
 
+/** Does what it is asked for, and asks for nothing. */
+export const WILLING: Temper = {
+  good: 1,
+  idle: 0,
+  shares: 0,
+  fails: 0,
+  hangs: 0,
+  limits: 0,
+  approves: 1,
+  blocks: 0,
+  garbage: 0,
+  lies: 0,
+  reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
+};
+
 export function simAgent(world: World, temper: Temper): Agent {
   return {
     kind: 'simulated',

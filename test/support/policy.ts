@@ -16,6 +16,14 @@ const AGENT: AgentPolicy = {
   stallTimeoutMs: 300_000,
 };
 
+export const NO_BUDGET: Policy['budget'] = {
+  usd: null,
+  tokens: null,
+  wallMs: null,
+  day: { usd: null, tokens: null },
+  loop: { usd: null, tokens: null },
+};
+
 const POLICY: Policy = {
   requiredLabels: [],
   labels: LABELS,
@@ -39,13 +47,7 @@ const POLICY: Policy = {
   whenFull: 'compact',
   sandbox: 'auto',
   merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
-  budget: {
-    usd: null,
-    tokens: null,
-    wallMs: null,
-    day: { usd: null, tokens: null },
-    loop: { usd: null, tokens: null },
-  },
+  budget: NO_BUDGET,
   recovery: { mode: 'auto', onLostSession: 'abandon' },
   hooks: {
     afterCreate: null,
