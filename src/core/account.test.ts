@@ -4,6 +4,7 @@ import { awaiting, changes, type Play, queued, revising, running } from '../../t
 import { testPolicy } from '../../test/support/policy.ts';
 import { accountOf, afterAccounts, limitOf } from './account.ts';
 import { event } from './event.ts';
+import type { AgentPolicy } from './policy.ts';
 
 const HOUR = 3_600_000;
 const USED_UP = { code: 'usage_limit', message: 'resets at nine', retryAt: HOUR };
@@ -11,13 +12,33 @@ const LIMIT = { account: 'scripted', why: 'resets at nine', until: HOUR };
 const { agents } = testPolicy();
 
 describe('an account', () => {
+  const of = (asked: Partial<AgentPolicy>): string => accountOf({ ...agents.coder, ...asked });
+
   test.each([
-    ['claude', null, 'claude'],
-    ['codex', 'ignored', 'codex'],
-    ['command', './mine.sh', 'command ./mine.sh'],
-    ['acp', 'gemini --acp', 'acp gemini --acp'],
-  ])('of %s %s is %s', (kind, command, account) => {
-    expect(accountOf({ ...agents.coder, kind, command })).toBe(account);
+    [{ kind: 'claude' }, 'claude'],
+    [{ kind: 'codex', command: 'ignored' }, 'codex'],
+    [{ kind: 'command', command: './mine.sh' }, 'command ./mine.sh'],
+    [{ kind: 'acp', command: 'mine --acp' }, 'acp mine --acp'],
+    [{ kind: 'acp', preset: 'gemini', command: 'ignored' }, 'acp gemini'],
+    [{ kind: 'opencode', model: 'anthropic/claude-sonnet-5' }, 'opencode anthropic'],
+    [{ kind: 'opencode', model: null }, 'opencode'],
+  ])('of %j is %s', (asked, account) => {
+    expect(of(asked)).toBe(account);
+  });
+
+  test('is one for two ways to the same credential, and another for another provider', () => {
+    const acp = (preset: string, model = 'openai/m') => of({ kind: 'acp', preset, model });
+    expect(acp('claude-agent-acp')).toBe(of({ kind: 'claude' }));
+    expect(acp('codex-acp')).toBe(of({ kind: 'codex' }));
+    expect(acp('opencode')).toBe(of({ kind: 'opencode', model: 'openai/other' }));
+    const others = [
+      acp('claude-agent-acp'),
+      acp('codex-acp'),
+      acp('opencode'),
+      acp('opencode', 'google/m'),
+      acp('gemini'),
+    ];
+    expect(new Set(others).size).toBe(others.length);
   });
 
   test('has its newest limit, until that is over or a person says so', () => {

@@ -14,9 +14,21 @@ export interface AccountLimit {
   until: number;
 }
 
-/** Who pays for this agent's turns. Programs of the operator's own are accounts of their own. */
-export const accountOf = ({ kind, command }: AgentPolicy): string =>
-  command !== null && (kind === 'command' || kind === 'acp') ? `${kind} ${command}` : kind;
+/**
+ * Who pays for this agent's turns. A program that speaks ACP is signed in as the agent it drives, so both have one account;
+ * opencode has one with each provider; programs of the operator's own are accounts of their own.
+ */
+export function accountOf({ kind, preset, command, model }: AgentPolicy): string {
+  const program = kind === 'acp' && preset !== null ? (DRIVEN[preset] ?? `acp ${preset}`) : kind;
+  if (program === 'opencode') return `opencode ${model?.split('/', 1)[0] ?? ''}`.trimEnd();
+  return command !== null && (program === 'command' || program === 'acp') ? `${program} ${command}` : program;
+}
+
+const DRIVEN: Readonly<Record<string, string>> = {
+  'claude-agent-acp': 'claude',
+  'codex-acp': 'codex',
+  opencode: 'opencode',
+};
 
 export function limitOf(limits: readonly AccountLimit[], account: string, now: number): AccountLimit | null {
   return limits.find((one) => one.account === account && one.until > now) ?? null;
