@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
+import { asking } from '../src/core/models.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CLAUDE_MODEL, realClaude } from './claude.ts';
@@ -192,6 +193,33 @@ describe('a session', () => {
     expect(JSON.stringify(said(after?.request.body))).toContain('Go on.');
     const all = (after?.told.cacheRead ?? 0) + (after?.told.cacheWrite ?? 0) + (after?.told.input ?? 0);
     expect((after?.told.cacheRead ?? 0) / all).toBeGreaterThan(0.95);
+  });
+
+  const OVERLOADED = { status: 529, type: 'overloaded_error', message: 'Overloaded' };
+  const thinking = async () => ({
+    ...(await stage.turnOf([])).policy,
+    // One that knows efforts.
+    model: 'claude-opus-4-6',
+    effort: 'high',
+    fallbackModels: ['claude-sonnet-4-6'],
+  });
+
+  test('effort is asked for, and an overloaded model gives way to the next one in the same session', async () => {
+    await scripted({
+      rules: [
+        { when: { model: 'claude-sonnet-4-6' }, replies: [{ say: 'by the second' }] },
+        { replies: [{ say: 'by the first' }, { fail: OVERLOADED, times: 'always' }] },
+      ],
+    });
+    const { turn } = await run('Begin.', { policy: await thinking() });
+    const later = { ...turn, resume: true };
+    expect((await run('Go on.', { ...later, turn: 2 })).result).toMatchObject({ code: 'overload' });
+    const next = await run('Try again.', { ...later, turn: 3, policy: asking(turn.policy, 1) });
+    expect(next.result).toMatchObject({ status: 'finished', text: 'by the second' });
+    const asked = llm.now.journal.map(({ request }) => request);
+    expect([...new Set(asked.map(({ model }) => model))]).toEqual(['claude-opus-4-6', 'claude-sonnet-4-6']);
+    expect(new Set(asked.map(({ session }) => session)).size).toBe(1);
+    for (const { body } of asked) expect(body).toMatchObject({ output_config: { effort: 'high' } });
   });
 });
 

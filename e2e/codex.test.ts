@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
+import { asking } from '../src/core/models.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CODEX_MODEL, realCodex } from './codex.ts';
@@ -209,5 +210,30 @@ describe('a session and its account', () => {
     const next = await run('You were interrupted.', { ...turn, resume: true });
     expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
     expect(totals(next.reports)).toEqual(llm.now.told());
+  });
+
+  const OVERLOADED = { status: 503, type: 'server_is_overloaded', message: 'Overloaded' };
+  const thinking = async () => ({
+    ...(await stage.turnOf([])).policy,
+    effort: 'high',
+    fallbackModels: ['gpt-5.2'],
+  });
+
+  test('effort is asked for, and an overloaded model gives way to the next one in the same session', async () => {
+    await scripted({
+      rules: [
+        { when: { model: 'gpt-5.2' }, replies: [{ say: 'by the second' }] },
+        { replies: [{ say: 'by the first' }, { fail: OVERLOADED, times: 'always' }] },
+      ],
+    });
+    const { turn } = await run('Begin.', { policy: await thinking() });
+    const later = { ...turn, resume: true };
+    expect((await run('Go on.', { ...later, turn: 2 })).result).toMatchObject({ code: 'overload' });
+    const next = await run('Try again.', { ...later, turn: 3, policy: asking(turn.policy, 1) });
+    expect(next.result).toMatchObject({ status: 'finished', text: 'by the second' });
+    const asked = llm.now.journal.map(({ request }) => request);
+    expect([...new Set(asked.map(({ model }) => model))]).toEqual([CODEX_MODEL, 'gpt-5.2']);
+    expect(new Set(asked.map(({ session }) => session)).size).toBe(1);
+    for (const { body } of asked) expect(body).toMatchObject({ reasoning: { effort: 'high' } });
   });
 });
