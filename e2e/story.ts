@@ -76,6 +76,9 @@ export function realStory(hero: Protagonist): void {
           { run: 'echo whole > answer.txt' },
           { say: 'now it is whole' },
           { run: 'echo me > author.txt' },
+          ...(hero.isDirect
+            ? [{ call: { tool: 'mcp__forge__finish', input: { summary: 'SIGNED-IT. Fixes #99' } } }]
+            : []),
           { say: 'signed' },
         ],
         judged(CHANGES, ADDRESSED),
@@ -92,6 +95,7 @@ export function realStory(hero: Protagonist): void {
         ['critic', 'critic'],
       ]);
       expect(world.git('show', 'main:author.txt')).toBe('me\n');
+      if (hero.isDirect) expect(world.pulls(issue).join('\n')).toContain('\n    SIGNED-IT. Fixes #99\n');
       const coder = llm.journal.filter((entry) => saysCoder(entry));
       const last = JSON.stringify(coder.at(-1)?.request.body);
       expect(new Set(coder.map(({ request }) => request.session)).size, 'the provider saw one session').toBe(

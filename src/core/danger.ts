@@ -47,8 +47,12 @@ function secretsIn(patch: string): string[] {
     else if (line.startsWith('@@')) inHunk = true;
     else if (!inHunk && line.startsWith('+++ ')) file = line.slice(4).replace(/^b\//, '');
     else if (line.startsWith('+')) {
-      for (const { name, shape } of SECRETS) if (shape.test(line)) found.add(`${file}: ${name}`);
+      for (const name of shapedLikeSecrets(line)) found.add(`${file}: ${name}`);
     }
   }
   return [...found];
 }
+
+/** What a text has that is shaped like a secret, by name. */
+export const shapedLikeSecrets = (text: string): string[] =>
+  SECRETS.flatMap(({ name, shape }) => (shape.test(text) ? [name] : []));

@@ -48,6 +48,13 @@ export interface Hold {
   account?: string;
 }
 
+/** What a coder says of its work, in its own words. */
+export interface CoderSummary {
+  summary: string;
+  tests: string;
+  open: string[];
+}
+
 /** How a turn ended. `interrupted` (its runner died or stopped) does not count as a turn. */
 export type TurnStatus = 'finished' | 'failed' | 'interrupted' | 'cancelled' | 'stalled' | 'timed_out';
 
@@ -131,13 +138,15 @@ interface TaskEvents {
     retryAt: number | null;
     durationMs: number;
     usage: 'known' | 'unknown';
+    /** A coder's, of the work that it called finished. */
+    summary?: CoderSummary;
   };
   /** A call the agent was not allowed; `further` says how many more of that turn are not listed. */
   tool_refused: { role: Role; turn: number; tool: string; detail: string; why: string; further?: number };
   /** What the coder said to the loop through its tools, as it said it: nothing rests on it. */
   coder_reported: { turn: number; message: string };
   coder_asked: { turn: number; question: string; answer: string };
-  coder_finished: { turn: number; summary: string; tests: string; open: string[] };
+  coder_finished: { turn: number } & CoderSummary;
   /** The agent shortened its own conversation near the model's limit. */
   context_compacted: { role: Role; turn: number; why: string };
   checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };

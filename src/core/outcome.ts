@@ -1,5 +1,5 @@
 /** What came of an action. `record` turns an outcome into events; nothing else looks at it. */
-import type { Candidate, Checkpoint, PromptKind, TurnStatus } from './event.ts';
+import type { Candidate, Checkpoint, CoderSummary, PromptKind, TurnStatus } from './event.ts';
 import type { NewFinding } from './findings.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 
@@ -40,6 +40,8 @@ export type Outcome =
       usageKnown: boolean;
       /** The session it was to open never had a message: there is nothing to go on with. */
       sessionEmpty?: boolean;
+      /** What its coder said of the work when it called it finished; nothing rests on it. */
+      summary?: CoderSummary;
       /** The code around the places that a critic's findings name, as its head has it. */
       contexts?: { file: string; line: number; text: string }[];
     }

@@ -180,6 +180,7 @@ function recordTurn(
     retryAt,
     durationMs,
     usage,
+    ...(outcome.summary && { summary: outcome.summary }),
   });
   const limited = accountLimited(action, outcome, policy, now);
   if (role === 'coder') {

@@ -9,6 +9,7 @@ import { fitting } from './delivery.ts';
 import type {
   Candidate,
   Checkpoint,
+  CoderSummary,
   Contract,
   Feedback,
   Hold,
@@ -145,6 +146,8 @@ export interface Task {
   criticHeldOnce: boolean;
   /** How the critic's last turn failed; null when it did not. Absent in rows from before it was kept. */
   criticBroke?: string | null;
+  /** What its coder said last of the work as finished. Absent when it said nothing, and in older rows. */
+  summary?: CoderSummary;
 
   workedMs: number;
   createdAt: number;
@@ -280,7 +283,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       };
     }
     case 'turn_completed': {
-      const { role, status, durationMs, message, code, retryAt } = happened.data;
+      const { role, status, durationMs, message, code, retryAt, summary } = happened.data;
       const workedMs = task.workedMs + durationMs;
       if (role === 'specifier')
         return { ...task, turn: null, workedMs, specifier: afterSpecifier(task.specifier, happened.data) };
@@ -293,6 +296,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         turns: status === 'interrupted' ? task.turns - 1 : task.turns,
         feedback: status === 'finished' ? task.feedback.slice(task.turn?.delivers ?? 0) : task.feedback,
         lastTurn: { status, message, code, retryAt },
+        ...(summary && { summary }),
         streaks: {
           ...streaks,
           interrupted: status === 'interrupted' ? streaks.interrupted + (isNobodys(code) ? 0 : 1) : 0,

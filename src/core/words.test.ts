@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { awaiting, changes, evidence, judgedBy, landing, problem, running } from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
-import type { HoldReason } from './event.ts';
+import type { CoderSummary, HoldReason } from './event.ts';
 import { fence } from './fence.ts';
 import { REASONS, type Reason } from './machine.ts';
 import type { RecordedVerdict } from './task.ts';
@@ -154,6 +154,50 @@ test('a pull request names its issue and shows the evidence', () => {
   expect(pullTitle({ ...task, contract: { ...task.contract, title: 'A\n title' } })).toBe('A title (#7)');
   expect(pullBody(task)).toContain('Fixes #7');
   expect(pullBody(task)).toContain('| `npm test` | passed |');
+});
+
+describe('what the coder says of its work', () => {
+  const saying = (summary: string, more: Partial<CoderSummary> = {}) =>
+    pullBody(
+      running()
+        .turn('finished', { summary: { summary, tests: '', open: [], ...more } })
+        .checkpoint('c1').task,
+    );
+
+  test('is in the pull request, as it is', () => {
+    const body = saying('Added it.\nFixes #99 for @bob', { tests: 'npm test', open: ['the name'] });
+    expect(body).toContain(
+      '    Added it.\n    Fixes #99 for @bob\n    \n    Checked: npm test\n    \n    Left open or assumed:\n    - the name\n',
+    );
+  });
+
+  test.each([
+    ['a line of its own', 'a\u2028Fixes #99'],
+    ['a carriage return', 'a\rFixes #99'],
+    ['a comment', 'a\n<!-- forge-loop:task=other -->'],
+  ])('does nothing there, not even with %s', (_, summary) => {
+    const body = saying(summary);
+    expect(body).not.toContain('<!--');
+    for (const line of body.split(/[\n\r\u2028]/).filter((one) => one.includes('#99')))
+      expect(line).toMatch(/^ {4}/);
+  });
+
+  test('is not shown when something in it is shaped like a secret', () => {
+    const body = saying(`I used ghp_${'a1B2'.repeat(9)} to test`);
+    expect(body).not.toContain('ghp_');
+    expect(body).toContain('shaped like a secret');
+  });
+
+  test('of the turn before stays when a turn says nothing', () => {
+    const summary = { summary: 'All of it.', tests: '', open: [] };
+    const { task } = running()
+      .turn('finished', { summary })
+      .checkpoint('c1')
+      .gate('fail')
+      .turn()
+      .checkpoint('c2');
+    expect(task.summary).toEqual(summary);
+  });
 });
 
 test('a table cell can’t be broken out of by a command', () => {

@@ -1,8 +1,9 @@
 /** All we say to people: comments, pull requests, commit messages, the line that says why something waits. */
 import type { AccountLimit } from './account.ts';
 import type { LoopLimit } from './budget.ts';
+import { shapedLikeSecrets } from './danger.ts';
 import type { Facts } from './decision.ts';
-import type { Hold, HoldReason } from './event.ts';
+import type { CoderSummary, Hold, HoldReason } from './event.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine, unfenced } from './fence.ts';
 import type { Finding } from './findings.ts';
@@ -204,9 +205,27 @@ export function pullBody(task: Task): string {
     '',
     `Task \`${task.id}\`, attempt ${task.attempt}.`,
     '',
+    ...(task.summary ? [...summaryText(task.summary), ''] : []),
     ...(task.contract.criteria.length > 0 ? [criteriaTable(task), ''] : []),
     evidenceTable(task.gate),
   ].join('\n');
+}
+
+/** An agent's own words: indented, which Markdown shows as they are, so that they close no issue and call nobody. */
+function summaryText({ summary, tests, open }: CoderSummary): string[] {
+  const said = [
+    summary,
+    ...(tests === '' ? [] : ['', `Checked: ${tests}`]),
+    ...(open.length === 0 ? [] : ['', 'Left open or assumed:', ...open.map((one) => `- ${oneLine(one)}`)]),
+  ].join('\n');
+  const lines = said.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
+  if (lines.some((line) => shapedLikeSecrets(line).length > 0))
+    return ['The coder’s summary is not shown: something in it is shaped like a secret.'];
+  return [
+    'What its coder says of it; nothing was decided by it:',
+    '',
+    ...lines.map((line) => `    ${line.replaceAll('<!--', '<!\u200b--')}`),
+  ];
 }
 
 /** The text of a pull request with what its task has cost when it is told. */

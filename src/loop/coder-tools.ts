@@ -1,6 +1,7 @@
 /** The coder's tools of one turn: answered from what the loop knows, counted, and noted as events. */
 import type { TurnTools } from '../agent/agent.ts';
 import { answerCall, CODER_TOOLS } from '../core/coder-tools.ts';
+import type { CoderSummary } from '../core/event.ts';
 import type { Task } from '../core/task.ts';
 import type { Activity } from './activity.ts';
 import type { Ports } from './ports.ts';
@@ -10,7 +11,8 @@ export function coderTools(
   task: Task,
   turn: number,
   activity: Activity,
-): TurnTools {
+): TurnTools & { summary(): CoderSummary | null } {
+  let summary: CoderSummary | null = null;
   const calls = new Map<string, number>();
   return {
     specs: CODER_TOOLS,
@@ -20,8 +22,14 @@ export function coderTools(
       const { toolCalls: most } = settings.policy().agents.coder;
       const findings = await store.findings(task.id);
       const { answer, events } = answerCall(task, turn, findings, { name, input, calls: before, most });
-      for (const one of events) activity.note(one);
+      for (const one of events) {
+        activity.note(one);
+        if (one.type === 'coder_finished') summary = summaryIn(one.data);
+      }
       return answer;
     },
+    summary: () => summary,
   };
 }
+
+const summaryIn = ({ summary, tests, open }: CoderSummary): CoderSummary => ({ summary, tests, open });

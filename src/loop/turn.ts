@@ -147,6 +147,7 @@ export async function runTurn(
 
     const hold = processRecorder(ports, task.id, lease, `${action.role} turn ${action.turn}`);
     const activity = watchActivity(ports, task.id, action);
+    const tools = action.role === 'coder' ? coderTools(ports, task, action.turn, activity) : null;
     const pending: Promise<void>[] = [];
     const agent = ports.agentFor(action.role);
     const session = {
@@ -179,7 +180,7 @@ export async function runTurn(
           supervision.onProgress();
           if (progress) activity.see(progress);
         },
-        ...(action.role === 'coder' && { tools: coderTools(ports, task, action.turn, activity) }),
+        ...(tools && { tools }),
         onUsage: (report) => {
           const { sessionId, role, turn } = action;
           const delta = { task: task.id, turn, role, sessionId, at: ports.clock.now(), ...report };
@@ -193,7 +194,8 @@ export async function runTurn(
     await Promise.all(pending);
     await activity.over();
     await hold.forget();
-    const outcome = outcomeOf(result);
+    const summary = tools?.summary();
+    const outcome = { ...outcomeOf(result), ...(summary && { summary }) };
     if (resume || outcome.status === 'finished') return outcome;
     const sessionEmpty = (await agent.probeSession(session)) === 'empty';
     return { ...outcome, sessionEmpty };
