@@ -130,9 +130,12 @@ export async function commitIn(
   folder: string,
   parent: string | null,
   files: Record<string, string | null>,
+  author?: { name: string; email: string },
 ): Promise<string> {
   const env = {
     ...process.env,
+    ...(author && { GIT_AUTHOR_NAME: author.name, GIT_AUTHOR_EMAIL: author.email }),
+    ...(author && { GIT_COMMITTER_NAME: author.name, GIT_COMMITTER_EMAIL: author.email }),
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_INDEX_FILE: join(folder, '.git', 'people-index'),

@@ -1,8 +1,17 @@
 /** For tests: a GitHub with a repository, the loop's clone of it, and what people do there by API and git. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ForgeUnderTest } from '../../../src/forge/contract.ts';
 import { addressOf } from '../../../src/forge/github/address.ts';
 import { type GitHubForge, type GitHubOptions, githubForge } from '../../../src/forge/github/github.ts';
@@ -42,15 +51,17 @@ export async function githubScratch(options: Partial<GitHubOptions> = {}): Promi
 
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'forge gïthub-')));
   const [root, hers] = [join(dir, 'the loop’s'), join(dir, 'ada’s')];
+  begun ??= await beginning();
   for (const folder of [root, hers]) {
-    mkdirSync(folder);
-    execFileSync('git', ['init', '-q', '-b', 'main', folder]);
-    await ada.git(folder, 'remote', 'add', 'origin', github.gitUrl);
-    await ada.git(folder, 'config', 'user.name', 'Ada');
-    await ada.git(folder, 'config', 'user.email', 'ada@example.com');
+    lay(begun.files, join(folder, '.git'));
+    appendFileSync(join(folder, '.git', 'config'), cloneOf(github.gitUrl));
   }
-  const start = await commitIn(hers, null, { 'README.md': 'hello\n' });
-  await ada.git(hers, 'push', '-q', 'origin', `${start}:refs/heads/main`);
+  const { gitDir } = github.world.git;
+  lay(
+    begun.files.filter(({ path }) => path.startsWith('objects')),
+    gitDir,
+  );
+  writeFileSync(join(gitDir, 'refs', 'heads', 'main'), `${begun.start}\n`);
 
   const open: GitHubScratch['open'] = async (more = {}) =>
     githubForge({
@@ -111,3 +122,36 @@ export async function githubScratch(options: Partial<GitHubOptions> = {}): Promi
     },
   };
 }
+
+/** What every repository here begins with, as files: git would be started twenty times for it in each test. */
+interface Beginning {
+  start: string;
+  files: { path: string; content: Buffer }[];
+}
+let begun: Beginning | undefined;
+
+async function beginning(): Promise<Beginning> {
+  const folder = mkdtempSync(join(tmpdir(), 'forge-github-beginning-'));
+  execFileSync('git', ['init', '-q', '-b', 'main', '--template=', folder]);
+  const start = await commitIn(folder, null, { 'README.md': 'hello\n' }, ADA);
+  const gitDir = join(folder, '.git');
+  const files = readdirSync(gitDir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'people-index')
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ({ path: path.slice(gitDir.length + 1), content: readFileSync(path) }));
+  rmSync(folder, { recursive: true });
+  return { start, files };
+}
+
+function lay(files: Beginning['files'], gitDir: string): void {
+  for (const folder of ['refs/heads', 'refs/tags', 'objects/info', 'objects/pack'])
+    mkdirSync(join(gitDir, folder), { recursive: true });
+  for (const { path, content } of files) {
+    mkdirSync(dirname(join(gitDir, path)), { recursive: true });
+    writeFileSync(join(gitDir, path), content);
+  }
+}
+
+const ADA = { name: 'Ada', email: 'ada@example.com' };
+const cloneOf = (url: string): string =>
+  `[user]\n\tname = ${ADA.name}\n\temail = ${ADA.email}\n[remote "origin"]\n\turl = ${url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n`;
