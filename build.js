@@ -1,13 +1,13 @@
 /** What `npm run build` makes of src/: a few files that load quickly. Why: docs/adr/0021-bundle.md. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineConfig, type Plugin } from 'rolldown';
+import { build } from 'rolldown';
 
 /** What `status` imports one after the other, each with all that it needs. */
 const LOOKING =
   /src.(view|store.sqlite|config.load|git.(git|worktrees)|process.owner|workspace.paths|operations.input|cli.status)\.ts$/;
 
-export default defineConfig({
+await build({
   input: {
     main: 'src/main.ts',
     // Started as programs of their own, and found beside the code that starts them.
@@ -38,7 +38,7 @@ export default defineConfig({
 });
 
 /** The licences of the packages whose code is in the bundle: they ask to be passed on with it. */
-function licences(): Plugin {
+function licences() {
   return {
     name: 'licences',
     generateBundle(_, bundle) {
