@@ -11,6 +11,7 @@ import {
   remark,
   running,
 } from '../../test/support/play.ts';
+import { accountOf } from './account.ts';
 import type { Finding } from './findings.ts';
 import { type MergeFacts, mergeGate } from './merge.ts';
 import type { Policy } from './policy.ts';
@@ -447,6 +448,33 @@ describe('another tree landed than was tested', () => {
     expect(play.run()).toEqual({ kind: 'gate', scope: 'trunk', tree: 'tree-other', commit: 'm2' });
   });
 
+  test.each([
+    ['the tested tree', 'tree-candidate', []],
+    ['another tree', 'tree-other', ['hold_loop']],
+  ])(
+    'an answer that was lost is no excuse: the forge shows it merged with %s',
+    (_which, mergedTree, holds) => {
+      const play = landing();
+      play.world.pull = { ...play.world.pull!, state: 'merged', mergedSha: 'm2', mergedTree };
+      play.pending = [];
+      play.look();
+      expect(play.task).toMatchObject({ state: 'merged', why: 'its candidate is on trunk' });
+      expect(play.events.find(({ type }) => type === 'merge_observed')?.data).toEqual({
+        sha: 'm2',
+        by: 'loop',
+      });
+      expect(play.actionsOf('hold_loop').map(({ kind }) => kind)).toEqual(holds);
+    },
+  );
+
+  test('what a person merged before anything was tested is theirs', () => {
+    const play = merging().candidate();
+    play.world.pull = { ...play.world.pull!, state: 'merged', mergedSha: 'm2', mergedTree: 'tree-other' };
+    play.look();
+    expect(play.task).toMatchObject({ state: 'merged', why: 'a person merged it' });
+    expect(play.actionsOf('hold_loop')).toEqual([]);
+  });
+
   test('trunk that passes releases it, and what was tested of the candidate stays as it was', () => {
     const play = landed();
     const { candidateGate } = play.task;
@@ -460,6 +488,18 @@ describe('another tree landed than was tested', () => {
     expect(play.actionsOf('release_loop')).toEqual([]);
     expect(play.actionsOf('comment').at(-1)?.body).toContain('The loop is held: m2 landed with another tree');
   });
+});
+
+const PAYER = accountOf(merging().policy.agents.coder);
+
+test.each([
+  ['the loop’s budget', { loopLimit: { scope: 'loop' as const, why: 'all spent', until: null } }],
+  ['the provider’s account', { accountLimits: [{ account: PAYER, why: 'used up', until: 9e15 }] }],
+])('a conflict that %s does not pay for now leaves the merge to others', (_what, spent) => {
+  const play = merging();
+  Object.assign(play.world, spent);
+  play.answer({ kind: 'conflict', files: ['a.ts'], trunk: 't2' });
+  expect(play.task).toMatchObject({ state: 'awaiting_critic', mergeInto: 't2', candidate: null });
 });
 
 describe('a merge queue of the forge’s own', () => {

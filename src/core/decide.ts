@@ -45,6 +45,7 @@ export function decide(task: Task, facts: Facts, policy: Policy, now: number): D
   if (decision.kind !== 'act' || !costs(decision.actions)) return decision;
   if (facts.loopLimit) {
     const { why, until } = facts.loopLimit;
+    if (task.state === 'merging') return stepAside(task, why);
     return { kind: 'rest', why, until, for: 'budget' };
   }
   return paid(task, decision, facts, policy, now);
@@ -67,7 +68,8 @@ function paid(
   const limit = limitOf(facts.accountLimits, account, now);
   if (!limit) return turn ? { ...decision, account } : decision;
   const why = `${account}: ${limit.why}`;
-  if (task.state === 'awaiting_critic' || task.state === 'merging') return rest(why, limit.until);
+  if (task.state === 'merging') return stepAside(task, why);
+  if (task.state === 'awaiting_critic') return rest(why, limit.until);
   const held = event('hold_set', { reason: 'provider_limit', detail: why, until: limit.until, account });
   const back = task.state === 'dispatched' ? [transition(task, 'queued', why)] : [];
   return { kind: 'act', events: [...back, held], actions: [] };

@@ -19,7 +19,8 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
   if (facts.pull?.state === 'merged') {
     const sha = facts.pull.mergedSha ?? '';
     if (task.queued) return { to: 'merged', sha, why: "the forge's merge queue merged it" };
-    return { to: 'merged', sha, why: isOurs(task, sha) ? 'its candidate is on trunk' : 'a person merged it' };
+    const why = isOurs(task, facts.pull) ? 'its candidate is on trunk' : 'a person merged it';
+    return { to: 'merged', sha, why };
   }
   const asked = facts.requests.find((request) => request.kind === 'cancel' || request.kind === 'abandon');
   if (asked) {
@@ -51,14 +52,27 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
 }
 
 /** Landed by us, though the answer was lost, or by the queue we put it into. */
-export const isOurs = (task: Task, sha: string): boolean =>
-  Boolean(task.queued) || (task.candidate !== null && task.candidate.sha === sha);
+const isOurs = (task: Task, { mergedSha, mergedTree }: NonNullable<Facts['pull']>): boolean =>
+  (mergedSha !== null && task.candidate?.sha === mergedSha) ||
+  Boolean(task.queued) ||
+  (Boolean(mergedTree) && treeHandedOver(task) !== null);
 
-/** What the queue landed, where that is not what was tested here. */
-function untestedIn({ queued }: Task, { pull }: Facts): { sha: string; tree: string; why: string } | null {
+/**
+ * The tested tree that the forge has, or was about to be asked, to land. A forge that makes its own commit may have
+ * landed another: somebody pushed in between, and the answer that says so may be lost.
+ */
+function treeHandedOver({ queued, state, candidate, candidateGate: gate }: Task): string | null {
+  if (queued) return queued.tree;
+  const isTested = gate?.outcome === 'pass' && gate.tree === candidate?.tree;
+  return state === 'merging' && isTested ? candidate!.tree : null;
+}
+
+/** What landed, where that is not what was tested here. */
+function untestedIn(task: Task, { pull }: Facts): { sha: string; tree: string; why: string } | null {
   const { mergedSha: sha, mergedTree: tree } = pull ?? {};
-  if (!queued || !sha || !tree || tree === queued.tree) return null;
-  return { sha, tree, why: untestedText(sha, queued.tree) };
+  const tested = treeHandedOver(task);
+  if (tested === null || !sha || !tree || tree === tested) return null;
+  return { sha, tree, why: untestedText(sha, tested) };
 }
 
 export const abandon = (reason: Reason, why: string = REASONS[reason].says): Ending => ({
@@ -69,10 +83,10 @@ export const abandon = (reason: Reason, why: string = REASONS[reason].says): End
 
 export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, now: number): Decision {
   const isNews = end.to === 'merged' && task.mergedSha === null;
-  const by = end.to === 'merged' && isOurs(task, end.sha) ? 'loop' : 'person';
+  const by = facts.pull && isOurs(task, facts.pull) ? 'loop' : 'person';
   const observed = isNews ? [event('merge_observed', { sha: end.sha, by })] : [];
   const reason = end.to === 'abandoned' ? end.reason : null;
-  const untested = end.to === 'merged' ? untestedIn(task, facts) : null;
+  const untested = isNews ? untestedIn(task, facts) : null;
   const ended: Task = {
     ...task,
     unverified: untested ?? task.unverified ?? null,

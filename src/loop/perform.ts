@@ -2,13 +2,14 @@
  * Carries out one effect. Each is idempotent: performed again after a crash it finds what it did before. What can be
  * expected to go wrong is an outcome; what is thrown is repeated with backoff by the caller.
  */
-import type { Effect } from '../core/action.ts';
+import { type Effect, verifiesTrunk } from '../core/action.ts';
 import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { STATUS_MARKER } from '../core/status.ts';
 import type { Task } from '../core/task.ts';
 import {
   checkpointMessage,
+  holderOf,
   mergeMessage,
   pullBody,
   pullTitle,
@@ -140,7 +141,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
         throw new ForgeUnavailable(`${landed.sha} was reported as landed but is not on trunk`);
       if (!landed.untested) return { kind: 'landed', sha: landed.sha };
       const why = untestedText(landed.sha, candidate.tree);
-      ports.log('error', why, { task: task.id });
+      ports.log('warn', why, { task: task.id });
       return { kind: 'landed', sha: landed.sha, untested: { ...landed.untested, why } };
     }
     case 'hold_loop': {
@@ -152,9 +153,11 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
     }
     case 'release_loop': {
       const { pausedBy } = await ports.store.loop();
+      if (pausedBy !== action.by) return DONE;
+      const next = await stillUnverified(ports, task.id);
       const resumed = event('loop_resumed', { by: `forge-loop (${action.why})` });
-      if (pausedBy === action.by)
-        await ports.store.updateLoop({ pausedBy: null }, [resumed], ports.clock.now());
+      const paused = next === null ? [] : [event('loop_paused', { by: next })];
+      await ports.store.updateLoop({ pausedBy: next }, [resumed, ...paused], ports.clock.now());
       return DONE;
     }
     case 'delete_branch':
@@ -216,4 +219,14 @@ async function refusable(attempt: () => Promise<Outcome>): Promise<Outcome> {
     if (problem instanceof WorkspaceRefused) return { kind: 'refused', problem: problem.message };
     throw problem;
   }
+}
+
+/** Who holds the loop next: another merge that landed untested, for which the gate has yet to be run on trunk. */
+async function stillUnverified({ store }: Ports, released: string): Promise<string | null> {
+  for (const { task } of await store.tasks()) {
+    if (!task.unverified || task.id === released) continue;
+    const pending = await store.pendingActions(task.id);
+    if (pending.some(({ action }) => verifiesTrunk(action))) return holderOf(task.unverified);
+  }
+  return null;
 }

@@ -348,7 +348,8 @@ export function createRunner(ports: Ports, version: string): Runner {
   async function isIdle(): Promise<boolean> {
     if (isForgeSilent) return false;
     if (anyBusy() || (await store.pendingActions(null)).length > 0) return false;
-    if (pausedBy) return true;
+    // Read anew: a trunk that was verified a moment ago has let the loop go on.
+    if ((await store.loop()).pausedBy) return true;
     if (await deployer.isDue()) return false;
     if (deployFailed) return true;
     // What the loop's own budget keeps from going on, and what queues behind that, only a person can let go on.

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { ChangedBlob } from '../../src/core/change.ts';
 import type { Policy } from '../../src/core/policy.ts';
-import type { Forge, Pull } from '../../src/forge/forge.ts';
+import type { Forge, LandResult, Pull } from '../../src/forge/forge.ts';
+import { enqueue, mergeHead, sneakIn } from './landing.ts';
 import { redFiles, type Tree } from './repository.ts';
 import type { SimPull, World } from './world.ts';
 
@@ -17,7 +18,8 @@ export function simForge(world: World, policy: Policy): Forge {
   const seen = (pull: SimPull): Pull => {
     const headSha = refs.get(pull.branch) ?? null;
     const merged = pull.mergedSha ?? byHand(headSha, pull);
-    return { ...pull, headSha, state: merged ? 'merged' : pull.state, mergedSha: merged };
+    const told = merged && world.lands !== 'itself' ? { mergedTree: repository.get(merged).tree } : {};
+    return { ...pull, ...told, headSha, state: merged ? 'merged' : pull.state, mergedSha: merged };
   };
   const byHand = (head: string | null, pull: SimPull): string | null =>
     head && head !== pull.baseSha && repository.isAncestor(head, world.trunk()) ? world.trunk() : null;
@@ -95,6 +97,7 @@ export function simForge(world: World, policy: Policy): Forge {
       return structuredClone({
         checks: world.checks.filter((check) => check.headSha === head),
         remarks: world.remarks.filter(({ where }) => where.kind === 'pull' && where.number === number),
+        wants: isReviewed(pull, head) ? [] : ['main wants 1 approving review'],
       });
     },
     async commands(since) {
@@ -121,6 +124,7 @@ export function simForge(world: World, policy: Policy): Forge {
     async land(number, candidate) {
       const pull = world.pulls.find((one) => one.number === number)!;
       if (repository.isAncestor(candidate.sha, world.trunk())) return { kind: 'landed', sha: candidate.sha };
+      if (pull.mergedSha !== null) return landedAs(pull.mergedSha, candidate.tree);
       if (world.dirtyCheckout !== 'no') {
         const times = (world.blockedLandings.get(number) ?? 0) + 1;
         world.blockedLandings.set(number, times);
@@ -130,6 +134,16 @@ export function simForge(world: World, policy: Policy): Forge {
       if (world.trunk() !== candidate.trunk) return { kind: 'trunk_moved' };
       judgeLanding(pull, candidate);
       await judgeFindings(pull, candidate);
+      if (world.lands === 'queue') {
+        enqueue(world, pull, candidate);
+        return { kind: 'queued', detail: 'it waits in the merge queue' };
+      }
+      if (world.lands === 'anew') {
+        if (world.random.chance(0.3)) sneakIn(world);
+        return mergeHead(world, pull, candidate)
+          ? landedAs(pull.mergedSha!, candidate.tree)
+          : { kind: 'trunk_moved' };
+      }
       refs.set('main', candidate.sha);
       pull.mergedSha = candidate.sha;
       pull.state = 'merged';
@@ -138,6 +152,7 @@ export function simForge(world: World, policy: Policy): Forge {
         issue: pull.issue,
         at: world.time.now(),
         candidate: candidate.sha,
+        untested: false,
       });
       return { kind: 'landed', sha: candidate.sha };
     },
@@ -161,6 +176,15 @@ export function simForge(world: World, policy: Policy): Forge {
     },
     fileAt: async (commit, path) => repository.get(commit).files[path] ?? null,
   };
+
+  function landedAs(sha: string, tested: string): LandResult {
+    const { tree } = repository.get(sha);
+    return tree === tested ? { kind: 'landed', sha } : { kind: 'landed', sha, untested: { tree } };
+  }
+
+  function isReviewed(pull: SimPull, head: string | undefined): boolean {
+    return !world.wantsReview || pull.approvals.some(({ headSha }) => headSha === head);
+  }
 
   /** Where the story allows it: tested, and red exactly as trunk is. */
   function isRedAsBefore({ sha, tree }: { sha: string; tree: string }): boolean {
@@ -200,6 +224,8 @@ export function simForge(world: World, policy: Policy): Forge {
     const head = refs.get(pull.branch);
     if (head !== candidate.headSha)
       world.violate(`landed ${candidate.headSha}, but the branch is at ${head}`);
+    if (!isReviewed(pull, candidate.headSha))
+      world.violate(`tried to land ${candidate.headSha} without a review`);
     if (!world.approvedHeads.has(candidate.headSha))
       world.violate(`landed ${candidate.headSha} without an approval of it`);
     if (!world.passedTrees.has(candidate.tree) && !isRedAsBefore(candidate))

@@ -10,9 +10,16 @@ import type { UsageDelta } from '../../src/store/store.ts';
 import { DAY_MS } from './runner.ts';
 import type { World } from './world.ts';
 
-/** Looks at the slots after every commit, from outside. */
+/** Looks at the slots after every commit, and at what lets a held loop go on, from outside. */
 export function watchStore(world: World, policy: Policy): void {
   const { store } = world;
+  const updateLoop = store.updateLoop.bind(store);
+  store.updateLoop = async (row, events, at) => {
+    const isByItself = events.some((one) => one.type === 'loop_resumed' && one.data.by !== 'person');
+    const left = isByItself && row.pausedBy === null ? await unverified(world) : [];
+    if (left.length > 0) world.violate(`the loop went on before trunk was verified for ${left.join(', ')}`);
+    return updateLoop(row, events, at);
+  };
   const commit = store.commit.bind(store);
   store.commit = async (change) => {
     const result = await commit(change);
@@ -23,6 +30,17 @@ export function watchStore(world: World, policy: Policy): void {
     if (merging > 1) world.violate(`${merging} tasks are merging at once`);
     return result;
   };
+}
+
+/** Tasks whose merge landed untested, and whose gate on trunk has yet to be run. */
+async function unverified({ store }: World): Promise<string[]> {
+  const found: string[] = [];
+  for (const { task } of await store.tasks()) {
+    if (!task.unverified) continue;
+    const pending = await store.pendingActions(task.id);
+    if (pending.some(({ action }) => action.kind === 'gate' && action.scope === 'trunk')) found.push(task.id);
+  }
+  return found;
 }
 
 export async function checkInvariants(world: World, policy: Policy): Promise<void> {
@@ -36,6 +54,7 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
   const isBroke = usd !== null && (await store.spendSince(0)).costUsd >= usd;
   await checkBudgets(world, policy);
   checkAccounts(world, policy, events);
+  checkUntested(world, events);
   const tasks = (await store.tasks()).map((stored) => stored.task);
   for (const task of tasks) {
     const folded = fold(task.id, events);
@@ -138,6 +157,26 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
   }
 }
 
+/** Another tree than the tested one holds the loop until trunk has passed the gate, or a person let it go on. */
+function checkUntested(world: World, events: readonly LoopEvent[]): void {
+  for (const { untested, candidate } of world.landings) {
+    const observed = events.find((one) => one.type === 'merge_observed' && one.data.sha === candidate);
+    if (!observed) continue;
+    const mine = events.filter((one) => one.task === observed.task);
+    const noticed = mine.find((one) => one.type === 'trunk_unverified' && one.data.sha === candidate);
+    if (untested !== (noticed !== undefined))
+      world.violate(
+        `${candidate} landed ${untested ? 'un' : ''}tested, and nobody ${noticed ? 'forgot' : 'noticed'}`,
+      );
+    if (!noticed) continue;
+    const gates = mine.filter((one) => one.type === 'gate_completed' && one.data.scope === 'trunk');
+    if (gates.length === 0) world.violate(`the gate was not run on the untested ${candidate}`);
+    const isHeld = events.some((one) => one.type === 'loop_paused' && one.seq > noticed.seq);
+    const wasHeld = events.some((one) => one.type === 'loop_paused' && one.seq < noticed.seq);
+    if (!isHeld && !wasHeld) world.violate(`the untested ${candidate} did not hold the loop`);
+  }
+}
+
 /** Nobody is asked whose account is known to be used up. */
 function checkAccounts(world: World, policy: Policy, events: readonly LoopEvent[]): void {
   let limits: readonly AccountLimit[] = [];
@@ -167,9 +206,11 @@ async function checkDeploys(world: World, policy: Policy): Promise<void> {
   if (!deploy || deploy.considered < newest) world.violate('a merge was never considered for a deploy');
   if (deploy?.last?.status === 'running') world.violate('a deploy is still running');
   const last = deploy?.last?.sha;
-  for (const { candidate } of last === undefined ? [] : world.landings)
+  const known = new Set(merges.map(({ data }) => (data as EventData['merge_observed']).sha));
+  const seen = world.landings.filter(({ candidate }) => known.has(candidate));
+  for (const { candidate } of last === undefined ? [] : seen)
     if (!repository.isAncestor(candidate, last!)) world.violate(`${candidate} landed after the last deploy`);
-  if (last === undefined && world.landings.length > 0) world.violate('nothing was deployed after a merge');
+  if (last === undefined && seen.length > 0) world.violate('nothing was deployed after a merge');
 }
 
 /** Usage is known after a call: when a limit is reached, each turn at work may be in the middle of one, and no more. */

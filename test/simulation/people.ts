@@ -14,6 +14,23 @@ export function meddle(world: World, runners: readonly SimRunner[]): void {
     time.after(random.int(300_000), () => void act(world, runners));
 }
 
+/** A person who looks through the open pull requests now and then, and approves some. */
+export function startReviewing(world: World): void {
+  const { random, time, repository, pulls } = world;
+  let rounds = 0;
+  const look = (): void => {
+    for (const pull of pulls) {
+      const head = repository.refs.get(pull.branch);
+      if (pull.state !== 'open' || head === undefined || !random.chance(0.3)) continue;
+      pull.approvals.push({ headSha: head, by: 'person' });
+      world.approvedHeads.add(head);
+    }
+    rounds += 1;
+    if (rounds < 100) time.after(60_000, look);
+  };
+  time.after(60_000, look);
+}
+
 async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
   const { random, repository, time, store } = world;
   await answerProposals(world);
@@ -156,6 +173,7 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       const head = task && repository.refs.get(task.branch);
       const mayWrite = random.chance(0.8);
       if (word === 'approve' && mayWrite && head) world.approvedHeads.add(head);
+      if (word === 'approve' && mayWrite && task?.spec?.status === 'proposed') world.agreedTo.add(task.id);
       command(world, where, word, mayWrite);
       if (word === 'hold') time.after(random.int(100_000), () => command(world, where, 'resume', true));
       return;

@@ -44,6 +44,8 @@ const MUST_BE_SWEPT = [
   'awaiting_critic → revising',
   'work_updated',
   'merging → merged',
+  'merge_queued',
+  'trunk_unverified',
   'hook_completed',
   'deploy_completed',
   'worktree_preserved',

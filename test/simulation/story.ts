@@ -5,7 +5,8 @@ import { LABELS } from '../support/labels.ts';
 import type { Temper } from './agent.ts';
 import { startCi } from './ci.ts';
 import { checkInvariants, watchStore } from './invariants.ts';
-import { meddle } from './people.ts';
+import { mendTrunk } from './landing.ts';
+import { meddle, startReviewing } from './people.ts';
 import { type Random, seeded } from './random.ts';
 import type { Wording } from './readers.ts';
 import { type Faults, type SimRunner, startRunner } from './runner.ts';
@@ -44,6 +45,8 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   const policy = somePolicy(random);
   const temper = someTemper(random);
   world.allowsRedBefore = policy.gate.preexisting === 'allow_unchanged';
+  world.lands = random.pick(['itself', 'itself', 'itself', 'anew', 'queue']);
+  world.wantsReview = random.chance(0.1);
   watchStore(world, policy);
   startCi(world, {
     fails: random.pick([0, 0, 0.2, 0.5]),
@@ -51,6 +54,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
     silent: random.pick([0, 0, 0.05]),
     required: random.chance(0.5),
   });
+  if (world.wantsReview) startReviewing(world);
   const issues = 1 + random.int(4);
   for (let number = 1; number <= issues; number++)
     addIssue(world, number, someWording(random), someBoxes(random));
@@ -109,6 +113,11 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   track(last);
   await time.play(() => finished.has(last.owner), time.now() + 48 * HOUR);
   if (!finished.has(last.owner)) world.violate('the last runner never became idle');
+  for (let times = 0; times < 5 && (await mendTrunk(world)); times++) {
+    const next = start(NO_FAULTS);
+    track(next);
+    await time.play(() => finished.has(next.owner), time.now() + 48 * HOUR);
+  }
   if (await isHeldByDeploy(world, policy)) {
     await world.store.updateLoop({ deployAgain: 'person' }, [], time.now());
     world.deploysAskedFor += 1;

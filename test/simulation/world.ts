@@ -66,7 +66,12 @@ export interface World {
   setups: Set<string>;
   /** `gate.preexisting` of the story. */
   allowsRedBefore: boolean;
-  landings: { pull: number; issue: number | null; at: number; candidate: string }[];
+  landings: { pull: number; issue: number | null; at: number; candidate: string; untested: boolean }[];
+  /** How candidates land: as they are, as a commit of the forge's own, or by its merge queue; and who is in that. */
+  lands: 'itself' | 'anew' | 'queue';
+  queue: Map<number, { tested: string }>;
+  /** The forge takes nothing that no person has approved. */
+  wantsReview: boolean;
   closedAt: Map<number, number>;
   /** Deploys and hooks that really ran, by what they were told. */
   deploys: { id: string; sha: string }[];
@@ -121,6 +126,9 @@ export function createWorld(time: Timeline, random: Random): World {
     setups: new Set(),
     allowsRedBefore: false,
     landings: [],
+    lands: 'itself',
+    queue: new Map(),
+    wantsReview: false,
     closedAt: new Map(),
     deploys: [],
     hooksRun: [],
