@@ -7,6 +7,18 @@ export interface Change {
   blobs: ChangedBlob[];
   /** Those of the head that are not the base's, oldest first. */
   commits: ChangeCommit[];
+  /** Files that git calls binary and shows nothing of, where they are small. */
+  hidden: HiddenFile[];
+}
+
+/** One of them as text, at the head or as a commit on the way left it. */
+export interface HiddenFile {
+  path: string;
+  /** Null for the head. */
+  commit: string | null;
+  /** As the base has it; null where it is not there, too large, or the file is of a commit on the way. */
+  before: string | null;
+  after: string;
 }
 
 export interface ChangeCommit {

@@ -21,7 +21,7 @@ describe('protected paths', () => {
 describe('secrets', () => {
   const patch = (...lines: string[]) =>
     ['diff --git a/k.ts b/k.ts', '--- a/k.ts', '+++ b/k.ts', '@@ -1,1 +1,9 @@', ...lines].join('\n');
-  const secretsIn = (text: string) => secretsOf({ patch: text, commits: [] });
+  const secretsIn = (text: string) => secretsOf({ patch: text, commits: [], hidden: [] });
   // Put together here, so that no text of this shape is in the repository.
   const key = ['AKIA', 'ABCDEFGHIJKLMNOP'].join('');
 
@@ -58,10 +58,27 @@ describe('secrets', () => {
     const merge = ['diff --cc k.ts', '--- a/k.ts', '+++ b/k.ts', '@@@ -1,1 -1,1 +1,1 @@@', `++${key}`].join(
       '\n',
     );
-    expect(secretsOf({ patch: '', commits })).toEqual([
+    expect(secretsOf({ patch: '', commits, hidden: [] })).toEqual([
       'k.ts: an AWS access key, in the history at c1c1c1c1c1',
     ]);
-    expect(secretsOf({ patch: patch(`+${key}`), commits })).toEqual(['k.ts: an AWS access key']);
-    expect(secretsOf({ patch: '', commits: [{ sha: 'm', message: '', patch: merge }] })).toHaveLength(1);
+    expect(secretsOf({ patch: patch(`+${key}`), commits, hidden: [] })).toEqual(['k.ts: an AWS access key']);
+    expect(
+      secretsOf({ patch: '', commits: [{ sha: 'm', message: '', patch: merge }], hidden: [] }),
+    ).toHaveLength(1);
+  });
+
+  test('a NUL byte hides none, at the head or in the history, and what was there before is not the change’s', () => {
+    const commits = [{ sha: 'c1'.repeat(20), message: 'one', patch: '' }];
+    const file = (path: string, commit: string | null, before: string | null) => ({
+      path,
+      commit,
+      before,
+      after: `\0${key}`,
+    });
+    const hidden = [file('a', null, 'text'), file('b', 'c1'.repeat(20), null), file('c', null, key)];
+    expect(secretsOf({ patch: '', commits, hidden })).toEqual([
+      'a: an AWS access key',
+      'b: an AWS access key, in the history at c1c1c1c1c1',
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 /** What a change may not contain without a person's word: protected paths, and text shaped like a secret. */
-import type { Change } from './change.ts';
+import type { Change, HiddenFile } from './change.ts';
 
 /**
  * `folder/` protects everything below it; anything else is one file. Paths are as git prints them. A link in the place
@@ -27,15 +27,23 @@ const SECRETS: readonly { name: string; shape: RegExp }[] = [
  * What looks like a secret in a change, as `file: what`; the secret itself is never repeated. What a later commit takes
  * away is in the history all the same, and pushed with it.
  */
-export function secretsOf({ patch, commits }: Pick<Change, 'patch' | 'commits'>): string[] {
-  const here = secretsIn(patch);
-  const buried = commits.flatMap((commit) =>
-    secretsIn(commit.patch ?? '')
+export function secretsOf(change: Pick<Change, 'patch' | 'commits' | 'hidden'>): string[] {
+  const hiddenAt = (commit: string | null) =>
+    change.hidden.filter((file) => file.commit === commit).flatMap(secretsOfFile);
+  const here = [...new Set([...secretsIn(change.patch), ...hiddenAt(null)])];
+  const buried = change.commits.flatMap(({ sha, patch }) =>
+    [...secretsIn(patch ?? ''), ...hiddenAt(sha)]
       .filter((said) => !here.includes(said))
-      .map((said) => `${said}, in the history at ${commit.sha.slice(0, 10)}`),
+      .map((said) => `${said}, in the history at ${sha.slice(0, 10)}`),
   );
   return [...here, ...buried];
 }
+
+/** Of a file that shows no lines: what it did not have before. */
+const secretsOfFile = ({ path, before, after }: HiddenFile): string[] =>
+  SECRETS.filter(({ shape }) => shape.test(after) && !shape.test(before ?? '')).map(
+    ({ name }) => `${path}: ${name}`,
+  );
 
 function secretsIn(patch: string): string[] {
   const found = new Set<string>();

@@ -45,7 +45,13 @@ const GATE = [
 /** `sev category file`, in order. */
 function found(
   edits: Edit[],
-  more: { messages?: string[]; sectioned?: SectionedFile[]; none?: boolean; isVerified?: boolean } = {},
+  more: {
+    messages?: string[];
+    hidden?: Change['hidden'];
+    sectioned?: SectionedFile[];
+    none?: boolean;
+    isVerified?: boolean;
+  } = {},
 ) {
   const change: Change = {
     files: [...new Set(edits.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from])))],
@@ -56,6 +62,7 @@ function found(
       bytes: bytes ?? is?.length ?? null,
     })),
     commits: (more.messages ?? []).map((message, index) => ({ sha: `c${index}`, message, patch: null })),
+    hidden: more.hidden ?? [],
   };
   const sectioned =
     more.sectioned ?? edits.map(({ path, was, is }) => ({ path, before: was ?? null, after: is ?? null }));
@@ -333,6 +340,17 @@ test.each<[string, Edit[], string[]]>([
   ['files of hooks', [{ path: '.husky/pre-commit', was: 'a', is: 'b' }], ['sev2 hooks .husky/pre-commit']],
 ])('%s', (_what, edits, expected) => {
   expect(brief(edits)).toEqual(expected);
+});
+
+test.each<[string, string | null, string, string | null, boolean]>([
+  ['text that got a NUL byte', "test('a')", 'x\0', null, true],
+  ['a picture that was one before', 'a\0', 'b\0', null, false],
+  ['text that the project calls binary', 'a', 'b', null, false],
+  ['a new file', null, 'b\0', null, false],
+  ['a commit on the way', 'a', 'b\0', 'c1', false],
+])('became binary: %s', (_what, before, after, commit, isFound) => {
+  const hidden = [{ path: 'a.test.ts', commit, before, after }];
+  expect(brief([], { hidden })).toEqual(isFound ? ['sev2 binary_file a.test.ts'] : []);
 });
 
 test.each([

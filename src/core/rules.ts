@@ -4,7 +4,7 @@
  *
  * The text is the agent's and may be hostile: each line is looked at a fixed number of times, nothing in it is run.
  */
-import type { Change } from './change.ts';
+import type { Change, HiddenFile } from './change.ts';
 import { protectedAmong, secretsOf } from './danger.ts';
 import type { NewFinding, Severity } from './findings.ts';
 import { guardedAmong, type SectionedFile } from './guarded.ts';
@@ -44,6 +44,7 @@ export function ruleFindings({ change, sectioned, isVerified }: Inspected, polic
     ...testsSkipped(files),
     ...files.flatMap(conflictMarkers),
     ...change.blobs.flatMap((blob) => huge(blob, files)),
+    ...change.hidden.flatMap(becameBinary),
     ...lonelyLockfiles(change.files),
     ...bypassedHooks(change),
   ];
@@ -90,6 +91,13 @@ function huge({ path, bytes }: Change['blobs'][number], files: readonly FilePatc
   return file.isBinary
     ? [finding('sev3', 'binary_file', path, `${path} is binary: nobody can read what it does.`)]
     : [];
+}
+
+/** One NUL byte hides a whole file from every reviewer: tests that go, markers that stay, all of it. */
+function becameBinary({ path, commit, before, after }: HiddenFile): NewFinding[] {
+  if (commit !== null || before === null || before.includes('\0') || !after.includes('\0')) return [];
+  const message = `${path} was text and is binary now: nobody can read what changed in it.`;
+  return [finding('sev2', 'binary_file', path, message, 'Write it as text again, without a NUL byte.')];
 }
 
 function lonelyLockfiles(files: readonly string[]): NewFinding[] {

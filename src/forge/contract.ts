@@ -285,7 +285,13 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         expect(blobs.find(({ path }) => path === 'a.txt')?.sha).not.toBe(before?.sha);
         expect(commits.map(({ sha }) => sha)).toEqual([one, two]);
         expect(commits.every(({ message }) => message !== '')).toBe(true);
-        expect(await forge.diff(trunk, trunk)).toEqual({ files: [], patch: '', blobs: [], commits: [] });
+        expect(await forge.diff(trunk, trunk)).toEqual({
+          files: [],
+          patch: '',
+          blobs: [],
+          commits: [],
+          hidden: [],
+        });
       });
 
       it('reads a file as a commit has it', async () => {

@@ -2,17 +2,22 @@
 import type { Change, ChangeCommit, ChangedBlob } from '../core/change.ts';
 import { type Changed, changesBetween } from './changes.ts';
 import { type Git, nulSeparated } from './git.ts';
+import { hiddenIn } from './hidden.ts';
 import { mergeBase, straightLine, treeOf } from './objects.ts';
 import { rememberRecent } from './recent.ts';
 
 export async function diffs(git: Git, base: string, head: string): Promise<Change> {
   const from = (await mergeBase(git, base, head)) ?? base;
-  const blobs = await blobsOf(git, await changesBetween(git, from, head));
+  const changed = await changesBetween(git, from, head);
+  const blobs = await blobsOf(git, changed);
+  const patch = await patchBetween(git, from, head);
+  const commits = await withPatches(git, from, head, await commitsBetween(git, from, head));
   return {
     files: blobs.map(({ path }) => path),
-    patch: await patchBetween(git, from, head),
+    patch,
     blobs,
-    commits: await withPatches(git, from, head, await commitsBetween(git, from, head)),
+    commits,
+    hidden: await hiddenIn(git, changed, patch, commits),
   };
 }
 
@@ -47,7 +52,7 @@ async function withPatches(
   commits: readonly { sha: string; message: string }[],
 ): Promise<ChangeCommit[]> {
   if (commits.length < 2) return commits.map((commit) => ({ ...commit, patch: null }));
-  const shown = ['--patch', '--diff-merges=dense-combined', '--no-renames', '--no-color'];
+  const shown = ['--patch', '--diff-merges=dense-combined', '--no-renames', '--no-color', '--full-index'];
   const log = await git([
     '-c',
     'core.quotePath=false',

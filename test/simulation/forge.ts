@@ -172,6 +172,7 @@ export function simForge(world: World, policy: Policy): Forge {
           const patch = changed.map((path) => filePatch(path, before[path], after[path])).join('');
           return { sha, message, patch: between.length === 1 ? null : patch };
         }),
+        hidden: [],
       };
     },
     fileAt: async (commit, path) => repository.get(commit).files[path] ?? null,
