@@ -27,6 +27,7 @@ describe('the merge gate', () => {
       textHash: 'body-1',
       branchSha: 'c1',
       openFindings: [],
+      left: [],
       change: { files: ['a.ts'], secrets: [], guarded: [] },
       checks: [{ name: 'build', state: 'green' }],
       objections: [],

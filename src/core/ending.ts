@@ -118,7 +118,7 @@ export function endingActions(task: Task, why: string, facts: Facts, policy: Pol
     const marker = `${task.id}:ended:${task.endedAt}`;
     actions.push(
       { kind: 'label', issue: task.issue, add, remove: [labels.running, labels.ready] },
-      { kind: 'comment', issue: task.issue, marker, body: endedComment(task, why, facts.spend) },
+      { kind: 'comment', issue: task.issue, marker, body: endedComment(task, why, facts) },
     );
     if (task.state === 'merged') actions.push({ kind: 'close_issue', issue: task.issue });
   }

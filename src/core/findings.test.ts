@@ -164,6 +164,21 @@ describe('what a person decided to leave', () => {
     expect(leftByPerson([left], [found('one'), found('other')])).toEqual([found('one')]);
   });
 
+  const keepsName = found('`parse` does not handle empty input', { context: 'function parse(text) {' });
+  test.each<[string, NewFinding]>([
+    [
+      'another case of the same function',
+      { ...keepsName, message: '`parse` does not handle negative input' },
+    ],
+    ['the same words at other code', { ...keepsName, context: 'export const parse = (line) => {' }],
+  ])('does not stand for another defect in the file: %s', (_what, other) => {
+    const [known] = rounds([keepsName]);
+    const ledger = [decided(known!, 'wontfix', ANN)];
+    expect(brief(judge(ledger, [other], 2, []))).toEqual(['t1.1 wontfix 1', 't1.2 open 2']);
+    expect(leftByPerson(ledger, [other])).toEqual([]);
+    expect(leftByPerson(ledger, [{ ...keepsName, line: 40 }])).toHaveLength(1);
+  });
+
   test('stays so when nobody speaks of it', () => {
     expect(judge([left], [], 2, [yes('1')])).toEqual([left]);
   });

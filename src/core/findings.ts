@@ -1,5 +1,5 @@
 /** The findings ledger: one defect each, with a status and a history. Nothing deletes a finding. */
-import { likeness } from './same-finding.ts';
+import { isRepeated, likeness } from './same-finding.ts';
 
 export const SEVERITIES = ['sev1', 'sev2', 'sev3'] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -61,7 +61,8 @@ export interface Round {
 
 /**
  * The ledger after a round: what was reported again stays open or re-opens, what was answered for is resolved, what is
- * new is added. What a person decided to leave stays so, unless it comes back worse than they saw it.
+ * new is added. What a person decided to leave stays so, unless it comes back worse than they saw it, or in other words:
+ * whether those mean the same is for them to say.
  */
 export function afterRound(
   ledger: readonly Finding[],
@@ -82,11 +83,14 @@ export function afterRound(
 
 /** Of what was reported, that which a person decided to leave as it is. */
 export function leftByPerson(ledger: readonly Finding[], reported: readonly NewFinding[]): NewFinding[] {
-  const left = ledger.filter(({ status }) => status === 'wontfix');
-  return [...matches(left, reported)]
+  return [...matches(leftAsIs(ledger), reported)]
     .filter(([one, again]) => !isWorse(again, one))
     .map(([, again]) => again);
 }
+
+/** What a person decided to leave as it is. */
+export const leftAsIs = (ledger: readonly Finding[]): Finding[] =>
+  ledger.filter(({ status }) => status === 'wontfix');
 
 /** A person's word on a finding: leave it, or take it up again. */
 export function decided(
@@ -160,11 +164,15 @@ const isWorse = (again: NewFinding, before: Finding): boolean =>
   SEVERITIES.indexOf(again.severity) < SEVERITIES.indexOf(before.severity) ||
   (before.source === 'rule' && again.context !== before.context);
 
+/** What a rule found is known by its content: see `isWorse`. */
+const mayBePaired = (known: Finding, reported: NewFinding): boolean =>
+  known.status !== 'wontfix' || known.source === 'rule' || isRepeated(known, reported);
+
 /** Pairs of what is known and what was reported, the most alike first; each is paired at most once. */
 function matches(known: readonly Finding[], reported: readonly NewFinding[]): Map<Finding, NewFinding> {
   const alike = known
     .flatMap((one) => reported.map((other) => ({ one, other, score: likeness(one, other) })))
-    .filter(({ score }) => score > 0)
+    .filter(({ one, other, score }) => score > 0 && mayBePaired(one, other))
     .sort((a, b) => b.score - a.score);
   const pairs = new Map<Finding, NewFinding>();
   const taken = new Set<NewFinding>();

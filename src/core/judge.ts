@@ -22,7 +22,7 @@ import {
 import { abandon, finish } from './ending.ts';
 import { type Candidate, event, type NewEvent } from './event.ts';
 import { hear, objections } from './feedback.ts';
-import { type Finding, isStuck } from './findings.ts';
+import { type Finding, isStuck, leftAsIs } from './findings.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
 import { gateFailureText } from './gate-text.ts';
 import { mergeGate, touchedBy } from './merge.ts';
@@ -31,7 +31,7 @@ import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { isByPerson, type Task } from './task.ts';
 import { agreedHash } from './text-hash.ts';
-import { editedComment, redBeforeText } from './words.ts';
+import { approvedText, editedComment, redBeforeText } from './words.ts';
 import { verify } from './work.ts';
 
 export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -235,7 +235,7 @@ export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
   if (!facts.mergeFree) return awaitGrant('another task is merging');
   return {
     kind: 'act',
-    events: [transition(task, 'merging', `approved by ${task.verdict?.by}`)],
+    events: [transition(task, 'merging', approvedText(task.verdict!, leftAsIs(facts.ledger)))],
     actions: [{ kind: 'build_candidate', headSha: task.head!.sha }],
     limits: { merging: 1 },
   };
@@ -325,6 +325,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
       textHash: facts.issue?.textHash ?? null,
       branchSha: facts.branch?.sha ?? null,
       openFindings: facts.openFindings,
+      left: leftAsIs(facts.ledger),
       change: facts.change,
       checks,
       wants: facts.feedback && wantsOf(facts.feedback),

@@ -21,6 +21,8 @@ export interface MergeFacts {
   textHash: string | null;
   branchSha: string | null;
   openFindings: readonly Finding[];
+  /** What a person decided to leave as it is. */
+  left: readonly Finding[];
   change: TouchedChange;
   /** At this head; null when nobody could be asked. */
   checks: readonly RequiredCheck[] | null;
@@ -71,8 +73,8 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     condition(
       'no blocking finding is open',
       blockers.length === 0,
-      `${blockers.length} open`,
-      blockers.map(({ id, message }) => `${id}: ${oneLine(message)}`).join('; '),
+      `${blockers.length} open${facts.left.length > 0 ? `, ${facts.left.length} left by a person` : ''}`,
+      [...blockers, ...facts.left].map(({ id, message }) => `${id}: ${oneLine(message)}`).join('; '),
     ),
     condition(
       'the candidate is this head on trunk',

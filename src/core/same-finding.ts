@@ -25,6 +25,16 @@ export function likeness(one: Likened, other: Likened): number {
   return words + (isSameCode ? 0.5 : 0) + nearness(one.line, other.line);
 }
 
+/**
+ * Nearly word for word, and not at other code: so much alike that what a person said about the one holds for the other.
+ * Of two that are only probably one, both are better looked at.
+ */
+export function isRepeated(one: Likened, other: Likened): boolean {
+  const [left, right] = [read(one), read(other)];
+  const isElsewhere = left.code.size > 0 && right.code.size > 0 && shared(left.code, right.code) === 0;
+  return one.file === other.file && !isElsewhere && shared(left.words, right.words) >= 0.75;
+}
+
 interface Reading {
   words: Set<string>;
   names: Set<string>;

@@ -3,6 +3,7 @@ import { awaiting, changes, evidence, judgedBy, landing, problem, running } from
 import { testPolicy } from '../../test/support/policy.ts';
 import type { CoderSummary, HoldReason } from './event.ts';
 import { fence } from './fence.ts';
+import type { Finding } from './findings.ts';
 import { REASONS, type Reason } from './machine.ts';
 import type { RecordedVerdict } from './task.ts';
 import { criticReport, judgementsOf, type Verdict } from './verdict.ts';
@@ -49,17 +50,58 @@ const HOLDS: Record<HoldReason, true> = {
   spec_proposed: true,
 };
 
-const SPENT = { costUsd: 0, tokens: 0 };
+const SPENT = { spend: { costUsd: 0, tokens: 0 }, ledger: [] };
 
 describe('an ended task', () => {
   test('merged: the commit, the effort, who approved', () => {
     const { task } = landing().landed('abcdef0123456789');
-    const text = endedComment(task, '', { costUsd: 0.5, tokens: 1200, complete: true });
+    const text = endedComment(task, '', {
+      spend: { costUsd: 0.5, tokens: 1200, complete: true },
+      ledger: [],
+    });
     expect(text).toMatch(/^Merged as `abcdef012345` after 1 turn and 1 critic round, approved by critic\.\n/);
     expect(text).toContain('Verified on the commit that landed:');
     expect(text).toContain('| `npm test` | passed |');
     expect(text).toContain('| verdict | APPROVE at `c1` by critic |');
     expect(text).toContain('| cost | $0.50, 1200 tokens |');
+  });
+
+  test('merged: what was found and left, by whom and why', () => {
+    const { task } = landing().landed('m2');
+    const left = (id: string, by: string, why: string | null): Finding => ({
+      id,
+      task: 't1',
+      source: 'critic',
+      severity: 'sev2',
+      category: 'naming',
+      file: 'a.ts',
+      line: 3,
+      message: 'The name is too long',
+      scenario: null,
+      suggestion: null,
+      status: 'wontfix',
+      rounds: [1],
+      history: [{ status: 'wontfix', by, at: 1, sha: 'c1', why }],
+    });
+    const told = (...ledger: Finding[]) => endedComment(task, '', { ...SPENT, ledger });
+    expect(told(left('t1.1', 'ann', 'The API keeps it'))).toContain(
+      'approved by critic; 1 finding left as it is by ann.',
+    );
+    expect(told(left('t1.1', 'ann', 'The API keeps it'))).toContain(
+      'Found, and left as it is:\n\n- t1.1 [sev2] a.ts:3 The name is too long\n  Decided by ann: The API keeps it',
+    );
+    expect(told(left('t1.1', 'ann', null), left('t1.2', 'bob', null))).toContain(
+      '2 findings left as they are by ann, bob.',
+    );
+    expect(told({ ...left('t1.1', 'ann', null), status: 'resolved' })).not.toContain('left');
+  });
+
+  test('merged by a person against the critic: nobody is said to have approved', () => {
+    const { task } = landing().landed('m2');
+    const verdict = { ...task.verdict!, verdict: 'REQUEST_CHANGES' as const };
+    const text = endedComment({ ...task, verdict }, '', SPENT);
+    expect(text).not.toContain('approved');
+    expect(text).toContain('| verdict | REQUEST_CHANGES at `c1` by critic |');
   });
 
   test('merged: each criterion with what was found about it and what its command said', () => {
@@ -75,8 +117,8 @@ describe('an ended task', () => {
 
   test('merged: cost that is not known in full says so', () => {
     const { task } = landing().landed('m2');
-    const cost = (spend: typeof SPENT & { complete?: boolean }): string | undefined =>
-      /\| cost \| (.*) \|/.exec(endedComment(task, '', spend))?.[1];
+    const cost = (spend: typeof SPENT.spend & { complete?: boolean }): string | undefined =>
+      /\| cost \| (.*) \|/.exec(endedComment(task, '', { spend, ledger: [] }))?.[1];
     expect(cost({ costUsd: 1, tokens: 10, complete: false })).toBe('at least $1.00, 10 tokens');
     expect(cost({ costUsd: 0, tokens: 0, complete: false })).toBe('unknown');
   });

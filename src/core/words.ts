@@ -6,7 +6,7 @@ import type { Facts } from './decision.ts';
 import type { CoderSummary, Hold, HoldReason } from './event.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine, unfenced } from './fence.ts';
-import type { Finding } from './findings.ts';
+import { type Finding, leftAsIs } from './findings.ts';
 import { type Evidence, wasRedBefore } from './gate.ts';
 import { resultText } from './gate-text.ts';
 import { REASONS } from './machine.ts';
@@ -112,8 +112,12 @@ const MAX_ORIGINAL = 20_000;
 const cut = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max)}\n… (the issue has the rest)`;
 
-export function endedComment(task: Task, why: string, spend: Facts['spend']): string {
-  if (task.state === 'merged') return mergedComment(task, spend);
+export function endedComment(
+  task: Task,
+  why: string,
+  { spend, ledger }: Pick<Facts, 'spend' | 'ledger'>,
+): string {
+  if (task.state === 'merged') return mergedComment(task, spend, leftAsIs(ledger));
   const info = task.reason ? REASONS[task.reason] : null;
   const lines = [`Ended without a merge (\`${task.reason}\`): ${info?.says ?? why}.`];
   if (why && why !== info?.says) lines.push('', unfenced(why));
@@ -129,9 +133,10 @@ export function endedComment(task: Task, why: string, spend: Facts['spend']): st
 }
 
 /** What landed and on what evidence: the gate of the commit that landed, or of the branch where a person merged. */
-function mergedComment(task: Task, spend: Facts['spend']): string {
+function mergedComment(task: Task, spend: Facts['spend'], left: readonly Finding[]): string {
   const { verdict, candidateGate } = task;
-  const by = verdict ? `, approved by ${verdict.by}` : '';
+  // A person may merge whatever the critic said.
+  const by = verdict?.verdict === 'APPROVE' ? `, ${approvedText(verdict, left)}` : '';
   const rows = [
     [
       'verdict',
@@ -151,8 +156,25 @@ function mergedComment(task: Task, spend: Facts['spend']): string {
     evidenceTable(gate),
     '',
     table(['', ''], rows),
+    ...(left.length > 0 ? ['', 'Found, and left as it is:', '', ...left.map(leftText)] : []),
   ].join('\n');
 }
+
+/** Who approved, and whose word stood against what was found. */
+export function approvedText({ by }: Pick<RecordedVerdict, 'by'>, left: readonly Finding[]): string {
+  if (left.length === 0) return `approved by ${by}`;
+  const people = [...new Set(left.map((finding) => inert(lastWord(finding).by)))].join(', ');
+  return `approved by ${by}; ${count(left.length, 'finding')} left as ${left.length === 1 ? 'it is' : 'they are'} by ${people}`;
+}
+
+function leftText(finding: Finding): string {
+  const { by, why } = lastWord(finding);
+  const said = why ? `: ${inert(oneLine(why))}` : '';
+  return `${inert(findingText(finding, finding.id))}\n  Decided by ${inert(by)}${said}`;
+}
+
+const lastWord = ({ history, source }: Finding): { by: string; why: string | null } =>
+  history.at(-1) ?? { by: source, why: null };
 
 function costText({ costUsd, tokens, complete = true }: Facts['spend']): string {
   if (!complete && costUsd === 0 && tokens === 0) return 'unknown';
