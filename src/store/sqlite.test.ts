@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { compiled } from '../../test/support/compiled.ts';
 import { claimed, commit, everything, finding, LABEL, to, used } from '../../test/support/store-steps.ts';
@@ -21,7 +22,7 @@ import { event } from '../core/event.ts';
 import { fold } from '../core/task.ts';
 import { StoreUnavailable, UserError } from '../errors.ts';
 import { storeContract } from './contract.ts';
-import { openConnection } from './sqlite/connection.ts';
+import { openConnection, query } from './sqlite/connection.ts';
 import { migrate, migrations } from './sqlite/migrations.ts';
 import { sqliteStore } from './sqlite/verbs.ts';
 import { openSqliteStore } from './sqlite.ts';
@@ -410,10 +411,11 @@ test('what dies with the machine does not wait for the disk; whatever comes next
   };
   expect(() => connection.unhurried(failing)).toThrow('refused');
   expect(level()).toBe(FULL);
-  expect(connection.one('SELECT paused_by FROM loop')).toEqual({ paused_by: null });
+  expect(connection.one(query.selectFrom('loop').select('paused_by'))).toEqual({ paused_by: null });
   connection.close();
 });
 
-function rows(sql: string): unknown[] {
-  return openConnection(path, { readOnly: true }).all(sql);
+function rows(text: string): unknown[] {
+  const connection = openConnection(path, { readOnly: true });
+  return connection.all({ compile: () => sql.raw(text).compile(query) });
 }

@@ -4,14 +4,15 @@ import type { NewEvent } from '../../core/event.ts';
 import { VersionConflict } from '../../errors.ts';
 import { applyAll, requireKey } from '../rules.ts';
 import { type Lease, taskLease } from '../store.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, query } from './connection.ts';
 import { append, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
-import type { ActionsTable } from './schema.ts';
 import { loadTask, updateTask } from './task-row.ts';
 
 export function pendingActions(connection: Connection, taskId: string | null): PendingAction[] {
-  const rows = connection.all<ActionsTable>('SELECT * FROM actions WHERE task IS ? ORDER BY id', taskId);
+  const rows = connection.all(
+    query.selectFrom('actions').selectAll().where('task', 'is', taskId).orderBy('id'),
+  );
   return rows.map(({ id, task, action, started_at, attempts, not_before }) => ({
     id,
     task,
@@ -28,26 +29,29 @@ export function addActions(
   actions: readonly Action[] = [],
 ): void {
   for (const action of actions) {
-    const text = JSON.stringify(action);
-    connection.insert('actions', { task, action: text, started_at: null, attempts: 0, not_before: 0 });
+    connection.run(
+      query
+        .insertInto('actions')
+        .values({ task, action: JSON.stringify(action), started_at: null, attempts: 0, not_before: 0 }),
+    );
   }
 }
 
 /** Refused when it is not there: its outcome was recorded before, or it was dropped. */
 export function finishAction(connection: Connection, task: string | null, id: number | undefined): void {
   if (id === undefined) return;
-  const gone = connection.run('DELETE FROM actions WHERE id = ? AND task IS ?', id, task);
+  const gone = connection.run(query.deleteFrom('actions').where('id', '=', id).where('task', 'is', task));
   if (gone === 0) throw noSuchAction(id);
 }
 
 export function dropActions(connection: Connection, task: string): void {
-  connection.run('DELETE FROM actions WHERE task = ?', task);
+  connection.run(query.deleteFrom('actions').where('task', '=', task));
 }
 
 export function startAction(connection: Connection, lease: Lease, id: number, at: number): void {
   connection.immediate(() => {
     ownAction(connection, lease, id, at);
-    connection.update('actions', { started_at: at }, 'id = ?', id);
+    connection.run(query.updateTable('actions').set({ started_at: at }).where('id', '=', id));
   });
 }
 
@@ -62,9 +66,10 @@ export function deferAction(
   connection.immediate(() => {
     const task = ownAction(connection, lease, id, at);
     connection.run(
-      'UPDATE actions SET started_at = NULL, not_before = ?, attempts = attempts + 1 WHERE id = ?',
-      notBefore,
-      id,
+      query
+        .updateTable('actions')
+        .set((old) => ({ started_at: null, not_before: notBefore, attempts: old('attempts', '+', 1) }))
+        .where('id', '=', id),
     );
     const stamped = stampNext(connection, events, task, at);
     append(connection, stamped);
@@ -78,7 +83,7 @@ export function deferAction(
 
 /** The task it belongs to, once the lease is proved to cover it. */
 function ownAction(connection: Connection, lease: Lease, id: number, at: number): string | null {
-  const action = connection.one<Pick<ActionsTable, 'task'>>('SELECT task FROM actions WHERE id = ?', id);
+  const action = connection.one(query.selectFrom('actions').select('task').where('id', '=', id));
   if (!action) throw noSuchAction(id);
   if (action.task !== null) requireKey(lease, taskLease(action.task));
   checkLease(connection, lease, at);

@@ -1,34 +1,37 @@
 /**
- * One SQLite file. Statements run synchronously on libsql: nothing of this process can come between those of a
- * transaction, and `BEGIN IMMEDIATE` takes the write lock before the first read, so nothing of another process can
- * either. A text that varies is only ever a bound value, never part of a statement.
+ * One SQLite file. Queries are built and typed with kysely and run synchronously on libsql: nothing of this process
+ * can come between the statements of a transaction, and `BEGIN IMMEDIATE` takes the write lock before the first read,
+ * so nothing of another process can either.
  */
 import { pathToFileURL } from 'node:url';
+import {
+  type Compilable,
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
 import Database from 'libsql';
 import { StoreUnavailable } from '../../errors.ts';
 import type { Schema } from './schema.ts';
 
-export type Value = string | number | null;
-
-/** A row to be written; an `id` that the database gives may be left out. */
-type NewRow<T extends keyof Schema> = Schema[T] extends { id: number }
-  ? Omit<Schema[T], 'id'> & { id?: number }
-  : Schema[T];
+/** Builds queries; it has no connection of its own. */
+export const query = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+});
 
 export interface Connection {
   readonly path: string;
-  all<Row>(sql: string, ...values: readonly Value[]): Row[];
-  one<Row>(sql: string, ...values: readonly Value[]): Row | undefined;
+  all<Row>(select: Compilable<Row>): Row[];
+  one<Row>(select: Compilable<Row>): Row | undefined;
   /** How many rows it changed. */
-  run(sql: string, ...values: readonly Value[]): number;
-  /** `rest` may say what happens on a conflict. */
-  insert<T extends keyof Schema>(table: T, row: NewRow<T>, rest?: string): void;
-  update<T extends keyof Schema>(
-    table: T,
-    change: Partial<Schema[T]>,
-    where: string,
-    ...values: readonly Value[]
-  ): number;
+  run(change: Compilable<unknown>): number;
   /** All of `work` or nothing of it, on the disk when it returns. */
   immediate<T>(work: () => T): T;
   /**
@@ -51,23 +54,23 @@ export function openConnection(path: string, options: { readOnly: boolean }): Co
   );
   const statements = new Map<string, Database.Statement>();
 
-  const prepared = (sql: string, values: readonly Value[]): Database.Statement => {
-    values.forEach(requireBindable);
+  const execute = (compilable: Compilable<unknown>) => {
+    const { sql, parameters } = compilable.compile();
+    parameters.forEach(requireBindable);
     let statement = statements.get(sql);
     if (!statement) {
       statement = db.prepare(sql);
       statements.set(sql, statement);
     }
-    return statement;
+    return { statement, parameters };
   };
 
   // Always to the last row: a statement that was left half-read keeps its snapshot, and later reads see the past.
-  function all<Row>(sql: string, ...values: readonly Value[]): Row[] {
-    return attempt(path, () => prepared(sql, values).all(values) as Row[]);
-  }
-
-  function run(sql: string, ...values: readonly Value[]): number {
-    return attempt(path, () => prepared(sql, values).run(values).changes);
+  function all<Row>(select: Compilable<Row>): Row[] {
+    return attempt(path, () => {
+      const { statement, parameters } = execute(select);
+      return statement.all(parameters) as Row[];
+    });
   }
 
   function exec(sql: string): void {
@@ -93,18 +96,12 @@ export function openConnection(path: string, options: { readOnly: boolean }): Co
   return {
     path,
     all,
-    one: <Row>(sql: string, ...values: readonly Value[]) => all<Row>(sql, ...values)[0],
-    run,
-    insert(table, row, rest = '') {
-      const names = Object.keys(row);
-      const marks = names.map(() => '?').join(', ');
-      run(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks}) ${rest}`, ...Object.values(row));
-    },
-    update(table, change, where, ...values) {
-      const set = Object.keys(change).map((name) => `${name} = ?`);
-      const given = Object.values(change) as Value[];
-      return run(`UPDATE ${table} SET ${set.join(', ')} WHERE ${where}`, ...given, ...values);
-    },
+    one: (select) => all(select)[0],
+    run: (change) =>
+      attempt(path, () => {
+        const { statement, parameters } = execute(change);
+        return statement.run(parameters).changes;
+      }),
     immediate,
     unhurried(work) {
       exec('PRAGMA synchronous = NORMAL');

@@ -4,8 +4,7 @@
  */
 import { grantLease, type LeaseRow, requireLease } from '../rules.ts';
 import type { Lease } from '../store.ts';
-import type { Connection } from './connection.ts';
-import type { LeasesTable } from './schema.ts';
+import { type Connection, query } from './connection.ts';
 
 export function acquireLease(
   connection: Connection,
@@ -16,10 +15,12 @@ export function acquireLease(
     const lease = grantLease(leaseRow(connection, wanted.key), wanted, dead);
     if (lease) {
       const { key, owner, fencing, expiresAt } = lease;
-      connection.insert(
-        'leases',
-        { key, owner, fencing, expires_at: expiresAt },
-        'ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, fencing = excluded.fencing, expires_at = excluded.expires_at',
+      const row = { owner, fencing, expires_at: expiresAt };
+      connection.run(
+        query
+          .insertInto('leases')
+          .values({ key, ...row })
+          .onConflict((conflict) => conflict.column('key').doUpdateSet(row)),
       );
     }
     return lease;
@@ -28,7 +29,12 @@ export function acquireLease(
 
 export function renewLeases(connection: Connection, owner: string, now: number, ttlMs: number): Lease[] {
   return connection.unhurried(() => {
-    connection.update('leases', { expires_at: now + ttlMs }, 'owner = ?', owner);
+    connection.run(
+      query
+        .updateTable('leases')
+        .set({ expires_at: now + ttlMs })
+        .where('owner', '=', owner),
+    );
     return leases(connection).filter((lease) => lease.owner === owner);
   });
 }
@@ -36,19 +42,21 @@ export function renewLeases(connection: Connection, owner: string, now: number, 
 /** Harmless when it was taken over: then it is not ours to give up. */
 export function releaseLease(connection: Connection, lease: Lease): void {
   connection.unhurried(() =>
-    connection.update(
-      'leases',
-      { owner: null, expires_at: 0 },
-      'key = ? AND owner = ? AND fencing = ?',
-      lease.key,
-      lease.owner,
-      lease.fencing,
+    connection.run(
+      query
+        .updateTable('leases')
+        .set({ owner: null, expires_at: 0 })
+        .where('key', '=', lease.key)
+        .where('owner', '=', lease.owner)
+        .where('fencing', '=', lease.fencing),
     ),
   );
 }
 
 export function leases(connection: Connection): Lease[] {
-  const rows = connection.all<LeasesTable>('SELECT * FROM leases WHERE owner IS NOT NULL ORDER BY key');
+  const rows = connection.all(
+    query.selectFrom('leases').selectAll().where('owner', 'is not', null).orderBy('key'),
+  );
   return rows.map(({ key, owner, fencing, expires_at }) => ({
     key,
     owner: owner ?? '',
@@ -62,6 +70,6 @@ export function checkLease(connection: Connection, lease: Lease, at: number | nu
 }
 
 function leaseRow(connection: Connection, key: string): LeaseRow | undefined {
-  const row = connection.one<LeasesTable>('SELECT * FROM leases WHERE key = ?', key);
+  const row = connection.one(query.selectFrom('leases').selectAll().where('key', '=', key));
   return row && { key, owner: row.owner, fencing: row.fencing, expiresAt: row.expires_at };
 }

@@ -1,4 +1,5 @@
-/** The tables as their rows are read and written; migrations.ts makes them. Booleans are 0 and 1. */
+/** The tables as kysely sees them; migrations.ts makes them. Booleans are 0 and 1. */
+import type { Generated } from 'kysely';
 import type { PromptKind, TurnStatus } from '../../core/event.ts';
 import type { Finding, Severity } from '../../core/findings.ts';
 import type { Reason, State } from '../../core/machine.ts';
@@ -48,7 +49,7 @@ export interface EventsTable {
 }
 
 export interface ActionsTable {
-  id: number;
+  id: Generated<number>;
   task: string | null;
   action: string;
   started_at: number | null;
@@ -64,7 +65,7 @@ export interface LeasesTable {
 }
 
 export interface TurnsTable {
-  id: number;
+  id: Generated<number>;
   task: string;
   turn: number;
   role: Role;
@@ -100,7 +101,7 @@ export interface FindingsTable {
 }
 
 export interface RequestsTable {
-  id: number;
+  id: Generated<number>;
   task: string;
   kind: RequestKind;
   by: string;

@@ -2,37 +2,44 @@
 import { isEnded, occupiesSlot, revived, type StoredTask, type Task } from '../../core/task.ts';
 import { isJudging } from '../rules.ts';
 import type { TaskFilter } from '../store.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, query } from './connection.ts';
 import type { TasksTable } from './schema.ts';
 
 export function loadTask(connection: Connection, id: string): StoredTask | null {
-  const row = connection.one<Row>('SELECT id, version, data FROM tasks WHERE id = ?', id);
+  const select = query.selectFrom('tasks').select(['id', 'version', 'data']).where('id', '=', id);
+  const row = connection.one(select);
   return row ? stored(connection, row) : null;
 }
 
 export function listTasks(connection: Connection, filter: TaskFilter): StoredTask[] {
-  const { issue, live } = filter;
-  const where = ['TRUE'];
-  if (issue !== undefined) where.push('issue = ?');
-  if (live) where.push('(ended = 0 OR id IN (SELECT task FROM actions WHERE task IS NOT NULL))');
-  const rows = connection.all<Row>(
-    `SELECT id, version, data FROM tasks WHERE ${where.join(' AND ')} ORDER BY created_at, rowid`,
-    ...(issue === undefined ? [] : [issue]),
-  );
+  let select = query.selectFrom('tasks').select(['id', 'version', 'data']);
+  if (filter.issue !== undefined) select = select.where('issue', '=', filter.issue);
+  if (filter.live) {
+    const acting = query.selectFrom('actions').select('task').where('task', 'is not', null);
+    select = select.where((where) => where.or([where('ended', '=', 0), where('id', 'in', acting)]));
+  }
+  const rows = connection.all(select.orderBy('created_at').orderBy('rowid' as 'id'));
   return rows.map((row) => stored(connection, row));
 }
 
 export function insertTask(connection: Connection, { task, version }: StoredTask): void {
-  connection.insert('tasks', { id: task.id, ...columns(task), version });
+  connection.run(query.insertInto('tasks').values({ id: task.id, ...columns(task), version }));
 }
 
 export function updateTask(connection: Connection, { task, version }: StoredTask): void {
-  connection.update('tasks', { ...columns(task), version }, 'id = ?', task.id);
+  connection.run(
+    query
+      .updateTable('tasks')
+      .set({ ...columns(task), version })
+      .where('id', '=', task.id),
+  );
 }
 
 /** The task that stands in the way of another one for the same issue. */
 export function liveTaskOf(connection: Connection, issue: number): string | undefined {
-  return connection.one<Pick<Row, 'id'>>('SELECT id FROM tasks WHERE issue = ? AND ended = 0', issue)?.id;
+  return connection.one(
+    query.selectFrom('tasks').select('id').where('issue', '=', issue).where('ended', '=', 0),
+  )?.id;
 }
 
 type Row = Pick<TasksTable, 'id' | 'version' | 'data'>;

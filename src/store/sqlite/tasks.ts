@@ -13,7 +13,7 @@ import {
 } from '../rules.ts';
 import { type Claim, type Commit, INTAKE_LEASE, taskLease } from '../store.ts';
 import { addActions, dropActions, finishAction } from './actions.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, query } from './connection.ts';
 import { append, readAccountLimits, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
 import { insertTask, liveTaskOf, loadTask, updateTask } from './task-row.ts';
@@ -63,27 +63,31 @@ export function commitTask(connection: Connection, commit: Commit): StoredTask {
 }
 
 function countOthers(connection: Connection, taskId: string, what: Limited): number {
-  const counted = `SELECT count(*) AS n FROM tasks WHERE id <> ? AND ${IS_LIMITED[what]}`;
-  return connection.one<{ n: number }>(counted, taskId)?.n ?? 0;
+  const others = query
+    .selectFrom('tasks')
+    .select((count) => count.fn.countAll<number>().as('n'))
+    .where('id', '<>', taskId);
+  const counted = {
+    slots: others.where('slot', '=', 1),
+    critics: others.where('judging', '=', 1),
+    merging: others.where('state', '=', 'merging'),
+  };
+  return connection.one(counted[what])?.n ?? 0;
 }
-
-const IS_LIMITED: Record<Limited, string> = {
-  slots: 'slot = 1',
-  critics: 'judging = 1',
-  merging: "state = 'merging'",
-};
 
 function keepFindings(connection: Connection, task: string, findings: readonly Finding[] = []): void {
   for (const finding of findings) {
-    const { id, severity, status } = finding;
-    connection.insert(
-      'findings',
-      { task, id, severity, status, data: JSON.stringify(finding) },
-      'ON CONFLICT (task, id) DO UPDATE SET severity = excluded.severity, status = excluded.status, data = excluded.data',
+    const row = { severity: finding.severity, status: finding.status, data: JSON.stringify(finding) };
+    connection.run(
+      query
+        .insertInto('findings')
+        .values({ task, id: finding.id, ...row })
+        .onConflict((conflict) => conflict.columns(['task', 'id']).doUpdateSet(row)),
     );
   }
 }
 
 function consumeRequests(connection: Connection, task: string, ids: readonly number[] = []): void {
-  for (const id of ids) connection.run('DELETE FROM requests WHERE id = ? AND task = ?', id, task);
+  for (const id of ids)
+    connection.run(query.deleteFrom('requests').where('id', '=', id).where('task', '=', task));
 }
