@@ -362,6 +362,7 @@ describe('asking little', () => {
       'POST /graphql',
       'GET /repos/acme/rocket/rules/branches/main',
       'GET /repos/acme/rocket/branches/main',
+      'GET /repos/acme/rocket',
     ]);
   });
 });
