@@ -19,6 +19,8 @@ await build({
   // What the package depends on, and what people install themselves.
   external: /^(libsql|liquidjs|pino|@anthropic-ai\/|@agentclientprotocol\/|@openai\/|opencode-ai)/,
   platform: 'node',
+  // The same code as modules. What is published for Node is CommonJS: each part of it would be compiled twice at the start.
+  resolve: { alias: { yaml: join(import.meta.dirname, 'node_modules/yaml/browser/dist/index.js') } },
   transform: { target: 'node20.19' },
   output: {
     dir: 'dist',
