@@ -10,6 +10,11 @@ export class UserError extends Error {
   }
 }
 
+/** What was asked for can't be asked like that: nothing was looked at or done. */
+export class UsageError extends UserError {
+  override name = 'UsageError';
+}
+
 /** WORKFLOW.md can't be used as it stands: `line` and `key` say where. */
 export class ConfigError extends UserError {
   override name = 'ConfigError';

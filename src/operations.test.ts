@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from './context.ts';
+import type { Action } from './core/action.ts';
 import { contractOf } from './core/criteria.ts';
 import { event, type NewEvent } from './core/event.ts';
 import { afterRound } from './core/findings.ts';
 import type { Reason, State } from './core/machine.ts';
 import type { StoredTask } from './core/task.ts';
-import { UserError } from './errors.ts';
+import { UsageError, UserError } from './errors.ts';
 import { openContext } from './main.ts';
 import { OPERATIONS, perform } from './operations.ts';
 import { INTAKE_LEASE, type Store, taskLease } from './store/store.ts';
@@ -139,6 +140,23 @@ describe('why', () => {
       ['queued: waiting for a slot (1 of 1 in use)', null],
       [expect.stringMatching(/^attempt 1 ended \(no_progress\): so it was — The agent is stuck/), null],
     ]);
+  });
+
+  test('a run whose runner died is not said to be at work', async () => {
+    await ready('Cut');
+    const stored = await taskOf(1, 'aaaa0001');
+    const store = await context.writing();
+    const at = context.now();
+    const lease = (await store.acquireLease(taskLease('aaaa0001'), 'test', at, MINUTE, () => true))!;
+    const gate: Action = { kind: 'gate', scope: 'work', tree: 't', commit: 'c' };
+    await store.commit({
+      ...{ lease, taskId: 'aaaa0001', expectedVersion: stored.version, at },
+      ...{ events: [moved('queued', 'dispatched'), moved('dispatched', 'running')], addActions: [gate] },
+    });
+    const [pending] = await store.pendingActions('aaaa0001');
+    await store.startAction(lease, pending!.id, at);
+    await store.releaseLease(lease);
+    expect(await lines()).toEqual({ 1: 'running: interrupted in the gate; the next run takes it up' });
   });
 
   test('what holds the whole loop comes first: no runner, a pause, a broken file', async () => {
@@ -315,10 +333,17 @@ test('looking makes no database', async () => {
 });
 
 test('an input that does not fit is refused with the name of the field', async () => {
-  await expect(perform(context, 'issue.new', { title: 'T', priority: 9 })).rejects.toThrow(UserError);
-  await expect(perform(context, 'issue.new', { title: 'T', priority: 9 })).rejects.toThrow(
-    'issue.new: priority:',
-  );
+  await expect(perform(context, 'issue.new', { title: 'T', priority: 9 })).rejects.toThrow(UsageError);
+});
+
+test.each([
+  ['issue.new', { title: 'T', priority: 9 }, 'issue.new: priority must be at most 4.'],
+  ['issue.new', { title: ' ' }, 'issue.new: title is empty.'],
+  ['issue.new', { title: 'T', priority: 0 }, 'issue.new: priority must be at least 1.'],
+  ['cost', { by: 'week' }, 'cost: by must be one of issue, role, model, day.'],
+  ['pull.comment', { pull: 1, body: 'x', file: 'a', line: 0 }, 'pull.comment: line must be more than 0.'],
+] as const)('%s %j: %s', async (name, input, says) => {
+  await expect(perform(context, name, { ...input })).rejects.toThrow(says);
 });
 
 test('every operation says what it does', () => {

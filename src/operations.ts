@@ -8,7 +8,7 @@
 import type { z } from 'zod';
 import type { Context } from './context.ts';
 import { AGENT_KINDS } from './core/policy.ts';
-import { UserError } from './errors.ts';
+import { UsageError } from './errors.ts';
 
 export const OPERATIONS = {
   status: read('Tasks, slots, runners: the loop as it is now.', nothing, async (context) =>
@@ -222,7 +222,7 @@ export const OPERATIONS = {
 export type OperationName = keyof typeof OPERATIONS;
 export type Result<N extends OperationName> = Awaited<ReturnType<(typeof OPERATIONS)[N]['handle']>>;
 
-/** Parses the input, then calls the handler. A mistake in the input is a UserError that names the field. */
+/** Parses the input, then calls the handler. A mistake in the input is a UsageError that names the field. */
 export async function perform<N extends OperationName>(
   context: Context,
   name: N,
@@ -232,8 +232,8 @@ export async function perform<N extends OperationName>(
   const operation = OPERATIONS[name] as unknown as Operation<z.ZodType, Result<N>>;
   const parsed = operation.input(z).safeParse(input);
   if (parsed.success) return operation.handle(context, parsed.data);
-  const [first] = parsed.error.issues;
-  throw new UserError(`${name}: ${first?.path.join('.') || 'input'}: ${first?.message}`);
+  const { problemOf } = await import('./operations/input.ts');
+  throw new UsageError(`${name}: ${problemOf(parsed.error.issues[0]!)}.`);
 }
 
 type Zod = typeof import('./operations/input.ts').z;

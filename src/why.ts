@@ -5,7 +5,7 @@
 import type { Context } from './context.ts';
 import { usedUp } from './core/account.ts';
 import { deployHold } from './core/deploy.ts';
-import { ending, explain, hangsOnChecks } from './core/explain.ts';
+import { doing, ending, explain, hangsOnChecks, turnText } from './core/explain.ts';
 import type { Policy } from './core/policy.ts';
 import { hasLabel, isHeld, type Standing, schedule } from './core/schedule.ts';
 import { readiness } from './core/spec.ts';
@@ -175,10 +175,13 @@ async function taskLine(
     until: iso(until),
   });
   const isHolding = task.hold !== null && isHeld(task, now);
-  if (!isHolding && task.turn && !(await ownedKeys(context, store)).has(taskLease(task.id)))
-    return line(
-      `${task.state}: interrupted in turn ${task.turn.turn} of the ${task.turn.role}; the next run takes it up`,
-    );
+  const cut = task.turn
+    ? turnText(task.turn)
+    : pending && pending.startedAt !== null
+      ? doing(pending.action)
+      : null;
+  if (!isHolding && cut !== null && !(await ownedKeys(context, store)).has(taskLease(task.id)))
+    return line(`${task.state}: interrupted in ${cut}; the next run takes it up`);
   const said = hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
   const { why, until } = explain(
     task,

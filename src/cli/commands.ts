@@ -1,5 +1,5 @@
 /** Every command: its arguments, its options, an example or two, and the operation it stands for. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import type { Git } from '../git/git.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
@@ -108,7 +108,11 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     'run',
     'run --until-idle',
   ])
-    .option('--once', 'one pass: take up what is ready, go as far as it goes, end')
+    .addOption(
+      new Option('--once', 'one pass: take up what is ready, go as far as it goes, end').conflicts(
+        'untilIdle',
+      ),
+    )
     .option('--until-idle', 'end when nothing runs, waits or is due')
     .action(
       session(async (own, _args, options) => {

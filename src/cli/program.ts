@@ -1,6 +1,6 @@
 /** The command line: parse, call one operation, print. */
 import { Command, CommanderError } from 'commander';
-import { UserError } from '../errors.ts';
+import { UsageError, UserError } from '../errors.ts';
 import { addCommands, type Surface } from './commands.ts';
 import { openTerminal } from './terminal.ts';
 
@@ -34,7 +34,7 @@ function exitCodeOf(error: unknown, report: (message: string, hint: string | nul
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof UserError) {
     report(error.message, error.hint);
-    return EXIT.failed;
+    return error instanceof UsageError ? EXIT.usage : EXIT.failed;
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   const isOurs = error instanceof Error && OURS.has(error.name);

@@ -1,6 +1,6 @@
 /** `pull`: what people say about a change, and what CI found. */
 import type { Command } from 'commander';
-import { UserError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { pullNumber, textFrom, wholeNumber } from './arguments.ts';
 import type { CommandParts } from './commands.ts';
 
@@ -47,7 +47,7 @@ export function addPullCommands(program: Command, { describe, operation, says }:
     .action(
       operation('pull.review', ([number], { approve, requestChanges, file, line, ...rest }) => {
         if ((approve === true) === (requestChanges === true))
-          throw new UserError('A review says yes or no.', 'Give --approve or --request-changes.');
+          throw new UsageError('A review says yes or no.', 'Give --approve or --request-changes.');
         const verdict = approve ? 'approve' : 'request_changes';
         return { pull: number, verdict, body: textFrom(rest), file, line };
       }),

@@ -36,7 +36,7 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
 export function notReady(failed: { what: string; fix: string | null }[]): UserError {
   const once = (texts: (string | null)[]): string => [...new Set(texts.filter(Boolean))].join('; ');
   return new UserError(
-    `Not ready to run: ${once(failed.map(({ what }) => what))}.`,
+    `Not ready to run: ${once(failed.map(({ what }) => what.replace(/\.$/, '')))}.`,
     once(failed.map(({ fix }) => fix)) || null,
   );
 }

@@ -20,7 +20,7 @@ export const TEXT: Texts = {
   why({ loop, issues }, { paint }) {
     const lines = issues.map((line) => [
       paint.bold(line.issue === null ? (line.task ?? '') : `#${line.issue}`),
-      `${line.title}${paint.dim(':')} ${line.why}${line.until ? paint.dim(` (until ${clock(line.until)})`) : ''}`,
+      `${line.title ? `${line.title}${paint.dim(':')} ` : ''}${line.why}${line.until ? paint.dim(` (until ${clock(line.until)})`) : ''}`,
     ]);
     return [
       ...loop.map((reason) => `${paint.yellow('loop')}  ${reason}`),

@@ -111,10 +111,10 @@ function restsOn(task: Task, { pending, all, said }: Around, policy: Policy, now
   return 'goes on with the next step of its runner';
 }
 
-function doing(action: Action): string {
+export function doing(action: Action): string {
   switch (action.kind) {
     case 'turn':
-      return `turn ${action.turn} of the ${action.role}`;
+      return turnText(action);
     case 'gate':
       return { work: 'the gate', candidate: 'the gate on the merged tree', trunk: 'the gate on trunk' }[
         action.scope
@@ -125,3 +125,6 @@ function doing(action: Action): string {
       return action.kind.replaceAll('_', ' ');
   }
 }
+
+export const turnText = ({ turn, role }: { turn: number; role: string }): string =>
+  `turn ${turn} of the ${role}`;
