@@ -242,6 +242,23 @@ describe('what the coder says of its work', () => {
   });
 });
 
+test('a pull request says before its results when the change meddles with what judges it', () => {
+  const { task } = awaiting();
+  const inspected = (headSha: string, grave: string[]) => ({ ...task, inspected: { headSha, grave } });
+  const body = pullBody(inspected('c1', ['t1.1']));
+  expect(body).toMatch(
+    /\*\*By rule:\*\* .*\(t1\.1; .*nothing is merged until a person agrees[\s\S]*npm test/,
+  );
+  const verdict = { headSha: 'c1', verdict: 'APPROVE', by: 'ann', round: 0, criteria: [] } as const;
+  const agreed = { ...inspected('c1', ['t1.1']), verdict: { ...verdict, criteria: [] } };
+  expect(pullBody(agreed)).toContain('ann has agreed to it.');
+  expect(pullBody({ ...agreed, verdict: { ...verdict, by: 'critic', criteria: [] } })).toContain(
+    'until a person',
+  );
+  for (const fine of [inspected('c1', []), inspected('c0', ['t1.1'])])
+    expect(pullBody(fine)).not.toContain('By rule');
+});
+
 test('a table cell can’t be broken out of by a command', () => {
   const policy = testPolicy({ gate: { commands: ['a | b'] } });
   expect(evidenceTable(evidence('t', 'fail', policy))).toContain('| `a \\| b` | exit 1 |');

@@ -227,6 +227,7 @@ export function pullBody(task: Task): string {
     '',
     `Task \`${task.id}\`, attempt ${task.attempt}.`,
     '',
+    ...graveWarning(task),
     ...(task.summary ? [...summaryText(task.summary), ''] : []),
     ...(task.contract.criteria.length > 0 ? [criteriaTable(task), ''] : []),
     evidenceTable(task.gate),
@@ -247,6 +248,19 @@ function summaryText({ summary, tests, open }: CoderSummary): string[] {
     'What its coder says of it; nothing was decided by it:',
     '',
     ...lines.map((line) => `    ${line.replaceAll('<!--', '<!\u200b--')}`),
+  ];
+}
+
+/** A pass says little where the change meddles with what judges it: whoever reads the results learns that first. */
+function graveWarning({ id, inspected, head, verdict }: Task): string[] {
+  if (!inspected || inspected.grave.length === 0 || inspected.headSha !== head?.sha) return [];
+  const agreed = verdict && isByPerson(verdict) && verdict.headSha === head.sha;
+  const next = agreed
+    ? `${inert(verdict.by)} has agreed to it`
+    : 'nothing is merged until a person agrees to it';
+  return [
+    `**By rule:** this change touches what verifies it, or what is protected (${inspected.grave.join(', ')}; \`forge-loop findings --task ${id}\`). The results below may rest on that; ${next}.`,
+    '',
   ];
 }
 

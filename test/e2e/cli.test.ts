@@ -420,6 +420,11 @@ describe('usage', () => {
       stderr: expect.stringContaining('Not an issue number'),
     });
     expect(await repo.run('issue', 'new')).toMatchObject({ code: 2 });
+    expect(await repo.run('issue', 'new', '--title', 'T', '--priority', '9')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('priority must be at most 4'),
+    });
+    expect(await repo.run('run', '--once', '--until-idle')).toMatchObject({ code: 2 });
     const failed = await repo.run('issue', 'show', '5', '--json');
     expect(failed.code).toBe(1);
     expect(JSON.parse(failed.stderr)).toEqual({
