@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
 import { asking } from '../src/core/models.ts';
+import { READER } from '../src/core/prompts.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CLAUDE_MODEL, realClaude } from './claude.ts';
@@ -160,6 +161,9 @@ describe('what it may do', () => {
       'Read',
       'StructuredOutput',
     ]);
+    // Its own prompt is some 27 kB about changing code, and would be paid for with every verdict.
+    const { system } = llm.now.journal[0]?.request.body as { system: { text: string }[] };
+    expect(system.at(-1)?.text.trim()).toBe(READER.trim());
     for (const file of ['ran', 'written']) expect(existsSync(inWorkspace(file))).toBe(false);
   });
 
@@ -231,6 +235,10 @@ describe('the account equals what the model served, to the token', () => {
     cacheWrite: sumOf(reports, 'cacheWrite'),
     reasoning: sumOf(reports, 'reasoning'),
   });
+  /** Hundreds of pieces, each of them progress: who has heard a hundred has heard how the answer began, and what it told. */
+  const LONG = 2_000_000;
+  const heard = ({ progress }: ReturnType<typeof watched>) =>
+    expect.poll(progress, { timeout: 60_000 }).toBeGreaterThan(100);
   /** As the store keeps it: a key that was recorded is not recorded again. */
   const recorded = (turn: number, reports: readonly UsageReport[], book: Map<string, UsageReport>) => {
     for (const report of reports) {
@@ -295,25 +303,24 @@ describe('the account equals what the model served, to the token', () => {
 
   test('over a stream that breaks off and is asked for again', async () => {
     await scripted(
-      replies(
-        { say: 'x'.repeat(30_000), drop: 'middle', usage: USED },
-        { say: 'whole', usage: USED, times: 3 },
-      ),
+      replies({ sayBytes: LONG, hang: 'middle', usage: USED }, { say: 'whole', usage: USED, times: 3 }),
     );
-    const { result, reports } = await run('Begin.');
+    const watching = watched();
+    const running = run('Begin.', {}, watching);
+    await heard(watching);
+    llm.now.cut();
+    const { result, reports } = await running;
     expect(result).toMatchObject({ status: 'finished', text: 'whole' });
     expect(totals(reports)).toEqual(llm.now.told());
   });
 
   test('over a turn that is stopped in the middle of an answer, and goes on', async () => {
-    await scripted(
-      replies({ say: 'x'.repeat(30_000), hang: 'middle', usage: USED }, { say: 'and on', usage: USED }),
-    );
+    await scripted(replies({ sayBytes: LONG, hang: 'middle', usage: USED }, { say: 'and on', usage: USED }));
     const stop = new AbortController();
     const watching = watched({ signal: stop.signal });
     const turn = await stage.turnOf([], { prompt: 'Begin.' });
     const running = real().agent.run(turn, watching.hooks);
-    await expect.poll(() => llm.now.journal[0]?.outcome, { timeout: 20_000 }).toBe('hung');
+    await heard(watching);
     stop.abort();
     expect(await running).toMatchObject({ status: 'cancelled' });
     const second = await run('Go on.', { ...turn, resume: true, turn: 2 });

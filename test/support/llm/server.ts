@@ -35,6 +35,8 @@ export interface Llm {
   told(which?: (entry: Entry) => boolean): Usage;
   /** Rules that go before the ones there are. */
   play(scenario: Scenario): void;
+  /** Breaks off the answers that hang. For when they were heard so far: a connection that ends takes what is unread with it. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -56,6 +58,7 @@ export async function startLlm(
   const cache = promptCache(now);
   const journal: Entry[] = [];
   const others: string[] = [];
+  const hanging = new Set<ServerResponse>();
   let ids = 0;
   const newId = (): string => {
     ids += 1;
@@ -80,6 +83,10 @@ export async function startLlm(
     others,
     told: (which = () => true) => journal.filter(which).reduce((sum, { told }) => plus(sum, told), NO_USAGE),
     play: (more) => script.prepend(more),
+    cut() {
+      for (const response of hanging) response.socket?.end();
+      hanging.clear();
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -132,6 +139,7 @@ export async function startLlm(
       return sendJson(response, 200, {}, wire.whole(answer));
     }
     await stream(response, wire.events(answer), reply, entry);
+    if (reply.hang) hanging.add(response);
   }
 
   function answerTo(request: Request, reply: Reply, parts: Part[]): Answer {
