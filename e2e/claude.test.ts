@@ -162,7 +162,7 @@ describe('what it may do', () => {
       'StructuredOutput',
     ]);
     // Its own prompt is some 27 kB about changing code, and would be paid for with every verdict.
-    const { system } = llm.now.journal[0]?.request.body as { system: { text: string }[] };
+    const { system } = llm.now.journal[0]!.request.body as { system: { text: string }[] };
     expect(system.at(-1)?.text.trim()).toBe(READER.trim());
     for (const file of ['ran', 'written']) expect(existsSync(inWorkspace(file))).toBe(false);
   });

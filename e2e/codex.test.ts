@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
 import { asking } from '../src/core/models.ts';
+import { READER } from '../src/core/prompts.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CODEX_MODEL, realCodex } from './codex.ts';
@@ -115,6 +116,11 @@ describe('what it may do', () => {
     const { result } = await run('Judge it.', CRITIC);
     expect(result).toMatchObject({ status: 'finished', structured: { verdict: 'APPROVE' } });
     expect(existsSync(inWorkspace('ran'))).toBe(false);
+    // Its own prompt and its tools for handing work on would be paid for with every verdict.
+    const { tools, body } = llm.now.journal[0]!.request;
+    expect(JSON.stringify(body)).toContain(JSON.stringify(READER.trim()).slice(1, -1));
+    expect(JSON.stringify(body)).not.toContain('You are a coding agent');
+    expect(tools).not.toContain('multi_agent_v1');
   });
 
   test('it gets its own credential and nothing else of the operator’s, and calls nobody else', async () => {

@@ -53,7 +53,7 @@ async function claude(
 async function codex(model: string, cwd: string, env: Record<string, string>, prompt: string): Promise<void> {
   const codexHome = join(env.HOME!, 'codex');
   await mkdir(codexHome);
-  await writeFile(join(codexHome, 'config.toml'), configFile(env, null));
+  await writeFile(join(codexHome, 'config.toml'), await configFile(env, { cwd, role: 'coder' }, null));
   const child = spawn(process.execPath, [installed('@openai/codex/bin/codex.js'), 'app-server'], {
     cwd,
     env: { ...env, CODEX_HOME: codexHome },

@@ -73,6 +73,7 @@ for (const hero of HEROES)
     );
     expect(saved).toBeGreaterThanOrEqual(0.3);
     expect(overall).toBeLessThanOrEqual(0.5);
+    expect(withCritic).toBeLessThanOrEqual(0.5);
   });
 
 async function story(hero: Hero, policy: Mode): Promise<{ coder: Round[]; critic: Round }> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../core/policy.ts';
+import { READER } from '../../core/prompts.ts';
 import type { Progress, TurnHooks, TurnRequest, TurnTools } from '../agent.ts';
 import { TOOL_SERVER } from '../agent.ts';
 import { refusedCommand, refusedPath } from '../refusal.ts';
@@ -37,12 +38,14 @@ export function claudeOptions(
     settingSources: [],
     strictMcpConfig: true,
     // Recorded once and sent again byte for byte, so that a resumed session reads its cache.
-    systemPrompt: {
-      type: 'preset',
-      preset: 'claude_code',
-      snapshot: true,
-      ...(turn.conventions && { append: fromTrunk(turn.conventions) }),
-    },
+    systemPrompt: isReader(turn.role)
+      ? READER
+      : {
+          type: 'preset',
+          preset: 'claude_code',
+          snapshot: true,
+          ...(turn.conventions && { append: fromTrunk(turn.conventions) }),
+        },
     // Nobody is there to be asked; what is refused is refused by the hook, which this mode does not skip.
     permissionMode: 'bypassPermissions',
     allowDangerouslySkipPermissions: true,

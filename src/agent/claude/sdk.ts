@@ -63,7 +63,7 @@ export interface ClaudeOptions {
   /** Where project settings come from instead of `cwd`. */
   projectConfigRoot?: string;
   strictMcpConfig: boolean;
-  systemPrompt: { type: 'preset'; preset: 'claude_code'; snapshot: boolean; append?: string };
+  systemPrompt: string | { type: 'preset'; preset: 'claude_code'; snapshot: boolean; append?: string };
   permissionMode: 'bypassPermissions';
   allowDangerouslySkipPermissions: boolean;
   tools?: string[];

@@ -48,7 +48,7 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
         await mkdir(codexHome(turn.sessionDir), { recursive: true, mode: 0o700 });
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
-          const config = await configFile(operator, turn.cwd, tools);
+          const config = await configFile(operator, turn, tools);
           await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), config);
           return await take(turn, hooks, open, [...argv, 'app-server'], key);
         } finally {

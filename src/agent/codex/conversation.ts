@@ -1,5 +1,6 @@
 /** One turn with `codex app-server`: a thread begun or resumed, the prompt, and everything until the turn is over. */
 import { z } from 'zod';
+import { READER } from '../../core/prompts.ts';
 import type { Dialogue } from '../../process/dialogue.ts';
 import type { TurnHooks, TurnRequest } from '../agent.ts';
 import { refusedCommand, refusedPath } from '../refusal.ts';
@@ -173,6 +174,7 @@ async function beginThread(
     known === null
       ? await server.request('thread/start', {
           ...how,
+          ...(turn.role !== 'coder' && { baseInstructions: READER }),
           ...(turn.conventions && { developerInstructions: fromTrunk(turn.conventions) }),
         })
       : await server.request('thread/resume', { ...how, threadId: known, excludeTurns: true }),

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../core/policy.ts';
-import { type SignIn, TOOL_SERVER } from '../agent.ts';
+import { type SignIn, TOOL_SERVER, type TurnRequest } from '../agent.ts';
 import { type Environment, onPath } from '../program-path.ts';
 
 export const CODEX_PACKAGE = '@openai/codex';
@@ -46,7 +46,7 @@ export async function signInOf(operator: Environment): Promise<SignIn> {
 /** The provider is spelled out: the built-in one tries websockets for seconds before it asks anything. */
 export async function configFile(
   operator: Environment,
-  cwd: string,
+  { cwd, role }: Pick<TurnRequest, 'cwd' | 'role'>,
   tools: { command: string; args: readonly string[] } | null,
 ): Promise<string> {
   const url = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
@@ -70,10 +70,15 @@ plugins = false
 hooks = false
 apps = false
 memories = false
-[skills]
+${role === 'coder' ? '' : ALONE}[skills]
 include_instructions = false
 ${distrust.join('')}${tools ? toolsTable(tools) : ''}`;
 }
+
+/** Who only reads needs nobody to hand work to, and no goals; the tools for it would be sent with every verdict. */
+const ALONE = `multi_agent = false
+goals = false
+`;
 
 /** Its tools are answered by us, so nobody has to approve them. */
 const toolsTable = ({ command, args }: { command: string; args: readonly string[] }): string =>
