@@ -170,24 +170,27 @@ describe('a session and its account', () => {
     },
   );
 
-  test('opencode: over a runner that is killed, from its own record', async () => {
-    await scripted(
-      'opencode',
-      replies(
-        { run: 'true', usage: USED },
-        { run: 'touch halfway; until [ -e go ]; do sleep 0.02; done', usage: {} },
-        { say: 'finished', usage: USED },
-      ),
-    );
-    const turn = await stage.turnOf([], { prompt: 'Begin.' });
-    const runner = await startRunner({ ...real().runner, release: true, agent: 'acp', turn });
-    await appeared('halfway');
-    runner.kill();
-    await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
-    const next = await run('You were interrupted.', { ...turn, resume: true });
-    expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
-    expect(totals(next.reports)).toEqual(served());
-  });
+  test.each(['codex-acp', 'opencode'] as const)(
+    '%s: over a runner that is killed, from its own record',
+    async (of) => {
+      await scripted(
+        of,
+        replies(
+          { run: 'true', usage: USED },
+          { run: 'touch halfway; until [ -e go ]; do sleep 0.02; done', usage: {} },
+          { say: 'finished', usage: USED },
+        ),
+      );
+      const turn = await stage.turnOf([], { prompt: 'Begin.' });
+      const runner = await startRunner({ ...real().runner, release: true, agent: 'acp', turn });
+      await appeared('halfway');
+      runner.kill();
+      await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
+      const next = await run('You were interrupted.', { ...turn, resume: true });
+      expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
+      expect(totals(next.reports)).toEqual(served());
+    },
+  );
 
   test('whose data is gone is lost', async () => {
     await scripted('codex-acp', replies({ say: 'first' }, { say: 'never' }));

@@ -37,7 +37,7 @@ export function realAcp(llm: Llm, preset: Preset, more: Record<string, string> =
     },
     // What the model was sent is all that the agent remembers.
     remembered: async () => llm.journal.at(-1)?.request.texts.join('\n') ?? '',
-    tellsAtEnd: true,
+    tellsAtEnd: preset === 'claude-agent-acp',
     runner: { packagePath, operator },
   };
 }

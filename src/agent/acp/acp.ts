@@ -76,13 +76,15 @@ async function take(
   const known = turn.resume ? await readSession(turn.sessionDir) : null;
   const before = equipment.costRestarts ? 0 : (known?.costUsd ?? 0);
   const model = turn.policy.model ?? 'unknown';
-  const record = await equipment.recorder?.(turn, hooks.onUsage);
+  const recorder = await equipment.recorder?.(turn, hooks.onUsage);
+  const record = recorder && repeatable(recorder);
   // What a turn that died did not get to tell.
   await record?.();
   const account = acpAccount(
     { prices: pricesFor(turn.policy), model, before },
     record ? () => {} : hooks.onUsage,
   );
+  const onUsed = () => void record?.().catch(() => {});
   const child = open({
     argv: equipment.argv,
     cwd: turn.cwd,
@@ -91,11 +93,30 @@ async function take(
     onHeld: hooks.onHeld,
     onOutput: () => hooks.onProgress(),
   });
-  const talking = talk(sdk, child, turn, hooks, account, equipment);
+  const talking = talk(sdk, child, turn, hooks, account, { ...equipment, onUsed });
   const heard = await hearOut(child, talking, turn, hooks);
   await record?.();
   await talking.keep(account.costUsd());
   return heard.settled ?? resultOf(heard, turn);
+}
+
+/** One at a time, and once more for whoever asked meanwhile: a record is read while its program writes it. */
+function repeatable(record: () => Promise<void>): () => Promise<void> {
+  let reading: Promise<void> | null = null;
+  let again = false;
+  return function read() {
+    if (reading) {
+      again = true;
+      return reading;
+    }
+    reading = record().finally(() => {
+      reading = null;
+      if (!again) return;
+      again = false;
+      return read();
+    });
+    return reading;
+  };
 }
 
 function resultOf({ ending, crashed }: HeardOut<Ending>, turn: TurnRequest): TurnResult {

@@ -37,7 +37,7 @@ export function talk(
   turn: TurnRequest,
   hooks: TurnHooks,
   account: AcpAccount,
-  equipment: Equipment & { tools: ToolDialogue | null },
+  equipment: Equipment & { tools: ToolDialogue | null; onUsed(): void },
 ): Talk {
   let session: KnownSession | null = null;
   let kept: Promise<unknown> = Promise.resolve();
@@ -221,6 +221,7 @@ export function talk(
         detail: (update.title ?? '').slice(0, 500),
       });
     } else if (update.sessionUpdate === 'usage_update') account.seeCost(update);
+    if (TELLS_USE.includes(update.sessionUpdate)) equipment.onUsed();
   }
 
   /** The agent works on the prompt, so there is something to resume. */
@@ -230,6 +231,9 @@ export function talk(
     void save(session).catch(() => {});
   }
 }
+
+/** After these the program's own record may have a call of the model more. */
+const TELLS_USE = ['usage_update', 'tool_call'];
 
 type Ask = (method: string, params: object) => Promise<unknown>;
 

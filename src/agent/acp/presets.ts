@@ -6,7 +6,9 @@ import { z } from 'zod';
 import type { AgentPolicy, Role } from '../../core/policy.ts';
 import type { TurnRequest, UsageReport } from '../agent.ts';
 import { findCredential, NOT_SIGNED_IN as NO_CLAUDE } from '../claude/credential.ts';
+import { codexAccount } from '../codex/account.ts';
 import { configFile, findKey, NOT_SIGNED_IN as NO_CODEX } from '../codex/settings.ts';
+import { recordedTotals } from '../codex/thread.ts';
 import { opencodeAccount } from '../opencode/account.ts';
 import { refusedWorkspace } from '../opencode/plugins.ts';
 import { findProvider, modelParts, notSignedIn } from '../opencode/provider.ts';
@@ -35,7 +37,7 @@ export interface Equipment {
   authMethod?: string;
   /** What `session/new` and `session/load` are told besides. */
   meta?: Record<string, unknown>;
-  /** For a program whose answers tell too little of what they used: tells what its own record has, each call once. */
+  /** For a program whose own record tells more of what it used than its answers: what that has, each call once. */
   recorder?(turn: TurnRequest, report: (delta: UsageReport) => void): Promise<() => Promise<void>>;
   /** Its running total of cost begins anew with each process. */
   costRestarts?: boolean;
@@ -108,6 +110,13 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
             ...(model !== null && { CODEX_CONFIG: JSON.stringify({ model }) }),
           };
         },
+        async recorder(turn, report) {
+          const account = await codexAccount(turn, pricesFor(turn.policy), () => model ?? 'unknown', report);
+          return async () => {
+            for (const { thread, total } of await recordedTotals(recordsIn(turn))) account.see(thread, total);
+            await account.settle();
+          };
+        },
       };
     },
 
@@ -157,9 +166,11 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
     },
   };
 
+const recordsIn = ({ sessionDir }: Pick<TurnRequest, 'sessionDir'>): string => join(sessionDir, 'acp');
+
 /** Where the program keeps what it knows of the session; the same when it is resumed. */
 async function folder({ sessionDir }: TurnRequest, name: string): Promise<string> {
-  const path = join(sessionDir, 'acp', name);
+  const path = join(recordsIn({ sessionDir }), name);
   await mkdir(path, { recursive: true, mode: 0o700 });
   return path;
 }
