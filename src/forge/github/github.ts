@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Labels } from '../../core/policy.ts';
-import { UserError } from '../../errors.ts';
+import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { diffs } from '../../git/diff.ts';
 import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
@@ -19,6 +19,7 @@ import { openIssues } from './issues.ts';
 import { openLanding } from './landing.ts';
 import type { Place } from './place.ts';
 import { openPulls } from './pulls.ts';
+import { whyOutOfReach } from './reach.ts';
 import { openReadiness } from './readiness.ts';
 import { openRemarks } from './remarks.ts';
 import { openRemote } from './remote.ts';
@@ -149,7 +150,12 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     trunk: landing.trunk,
     push: async (branch, sha, expected) => {
       if (branch === (await trunkBranch())) throw new Error(`${branch} is trunk: only a merge moves it`);
-      return remote.push(branch, sha, expected);
+      try {
+        return await remote.push(branch, sha, expected);
+      } catch (problem) {
+        const why = await whyOutOfReach(place).catch(() => null);
+        throw why === null ? problem : new ForgeUnavailable(why, null, { cause: problem });
+      }
     },
     showVerified: (sha) =>
       statuses.set(sha, 'forge-loop/gate', { state: 'success', description: 'The gate passed' }),

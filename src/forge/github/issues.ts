@@ -4,10 +4,12 @@
  */
 import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
+import { ForgeUnavailable } from '../../errors.ts';
 import type { Issue } from '../forge.ts';
 import { Refused } from './client.ts';
 import { issueFrom, withPlainLines } from './issue.ts';
 import type { Place } from './place.ts';
+import { whyOutOfReach } from './reach.ts';
 import type { Readiness } from './readiness.ts';
 import { type IssueRow, issueShape, labelsShape, nothing, numberShape, relativeShape } from './shapes.ts';
 
@@ -42,7 +44,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
   let changesSeen = 0;
 
   const open = async (): Promise<Issue[]> => {
-    const listed = await client.list('/repos/{owner}/{repo}/issues', { ...at, ...OPEN }, issueShape);
+    const listed = await listOpen();
     askedAt = now();
     if (listed !== rows) changesSeen += 1;
     if (listed === rows && !isTouched && !readiness.isDue(issues)) return issues;
@@ -50,6 +52,16 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
     isTouched = false;
     issues = await understood(listed.filter((row) => row.pull_request === undefined));
     return issues;
+  };
+
+  const listOpen = async (): Promise<readonly IssueRow[]> => {
+    try {
+      return await client.list('/repos/{owner}/{repo}/issues', { ...at, ...OPEN }, issueShape);
+    } catch (problem) {
+      const isGone = problem instanceof Refused && problem.status === 404;
+      const why = isGone ? await whyOutOfReach(place) : null;
+      throw why === null ? problem : new ForgeUnavailable(why, null, { cause: problem });
+    }
   };
 
   const understood = async (fresh: readonly IssueRow[]): Promise<Issue[]> => {
