@@ -16,6 +16,8 @@ import { type IssueRow, issueShape, labelsShape, nothing, numberShape, relativeS
 export interface Issues {
   /** Every open issue; unchanged ones are the very same objects as before. */
   open(): Promise<Issue[]>;
+  /** The same, without asking twice within one look of the loop: for commands first, then for issues. */
+  lately(): Promise<Issue[]>;
   find(number: number): Promise<Issue | null>;
   relabel(number: number, change: { add: string[]; remove: string[] }): Promise<void>;
   setState(number: number, state: 'open' | 'closed'): Promise<void>;
@@ -30,6 +32,9 @@ export interface Issues {
   /** How many such changes were seen: nothing read before the last of them may be believed beside it. */
   changesSeen(): number;
 }
+
+/** One look of the loop is over by then. */
+const LOOK_MS = 1000;
 
 const OPEN = { state: 'open', sort: 'created', direction: 'asc' };
 
@@ -141,6 +146,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
 
   return {
     open,
+    lately: async () => (now() - askedAt < Math.min(freshMs, LOOK_MS) ? issues : open()),
     find,
     changesSeen: () => changesSeen,
     pullsBy: (login) =>
