@@ -75,10 +75,21 @@ export interface ForgeProblem {
   blocks?: true;
 }
 
+/** Where the forge reports what happens, and how the last report was answered; 0 when it was not. */
+export interface ForgeHook {
+  url: string;
+  active: boolean;
+  events: readonly string[];
+  last: { status: number; message: string } | null;
+}
+
 export interface Forge {
   readonly kind: string;
   /** What would keep it from working, found at start-up. */
   check(): Promise<ForgeProblem[]>;
+
+  /** Where it reports what happens there; null when that may not be seen, absent where it reports nothing. */
+  hooks?(): Promise<readonly ForgeHook[] | null>;
 
   /** Something happened there: whatever was read before is out of date, however short ago that was. */
   forget?(): void;

@@ -8,6 +8,7 @@ import { INTAKE_LEASE, type ProcessRecord, taskLease } from '../store/store.ts';
 import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
 import { installedAgents, smokeTurns } from './doctor-agents.ts';
+import { webhook } from './doctor-webhook.ts';
 
 export interface Check {
   name: string;
@@ -35,6 +36,7 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
     ...(await leftovers(context)),
     ...(await disk(context)),
     ...(await forge(context)),
+    ...(await webhook(context)),
   ]);
 }
 

@@ -15,6 +15,7 @@ import { withLock } from '../local/lock.ts';
 import type { Address } from './address.ts';
 import { openClient } from './client.ts';
 import { openComments } from './comments.ts';
+import { hooksOf } from './hooks.ts';
 import { openIssues } from './issues.ts';
 import { openLanding } from './landing.ts';
 import type { Place } from './place.ts';
@@ -133,13 +134,14 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     kind: 'github',
     check: () => problemsOf(place, labels, rules, options.method()),
     createLabels: () => createLabels(place, labels),
+    hooks: () => hooksOf(place),
 
     forget: () => {
       issues.forget();
       pulls.forgetAll();
       remote.forget();
     },
-    openIssues: issues.open,
+    openIssues: issues.lately,
     issue: issues.find,
     relabel: issues.relabel,
     ensureComment: async (number, marker, body) => {

@@ -142,6 +142,15 @@ export const repositoryShape = z.object({
 
 export const permissionShape = z.object({ permission: z.string(), role_name: z.string().optional() });
 
+export const hookShape = z.object({
+  active: z.boolean(),
+  events: z.array(z.string()),
+  config: z.object({ url: z.string().optional() }),
+  last_response: z
+    .object({ code: z.int().nullable(), status: z.string().nullable(), message: z.string().nullable() })
+    .nullish(),
+});
+
 export const userShape = z.object({ login: z.string() });
 
 export const rulesShape = z.array(

@@ -86,6 +86,25 @@ export const repositoryRoutes: Route[] = [
       labelJson(ensureLabel(world, name, text(body, 'color'), text(body, 'description') ?? null)),
     );
   }),
+  route('GET', '/hooks', 'admin', 'repository_hooks=read', ({ world, url }) =>
+    list(
+      url,
+      world.hooks.map((hook) => ({
+        id: hook.id,
+        active: true,
+        events: hook.events,
+        config: { url: hook.url, content_type: 'json' },
+        last_response:
+          hook.answered === undefined
+            ? { code: null, status: 'unused', message: null }
+            : {
+                code: hook.answered ?? 0,
+                status: hook.answered === 202 || hook.answered === 200 ? 'active' : 'misconfigured',
+                message: hook.answered === null ? 'failed to connect to host' : null,
+              },
+      })),
+    ),
+  ),
   route('POST', '/hooks', 'admin', 'repository_hooks=write', ({ world, body }) => {
     const config = (body.config ?? {}) as Record<string, unknown>;
     const hook = {

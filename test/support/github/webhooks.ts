@@ -7,6 +7,8 @@ export interface Hook {
   url: string;
   secret: string;
   events: string[];
+  /** How the last delivery was answered; null when it could not be reached, absent before the first. */
+  answered?: number | null;
 }
 
 export interface HookEvent {
@@ -52,6 +54,7 @@ export function createWebhooks(hooks: () => readonly Hook[]): Webhooks {
       sent.once('error', () => done(null));
       sent.end(body);
     });
+    hook.answered = delivery.status;
   };
   const enqueue = (delivery: Delivery): Promise<void> => {
     for (const hook of hooks()) {
