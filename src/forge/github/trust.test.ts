@@ -208,7 +208,9 @@ describe('the token', () => {
         s.forge.push('loop/8-b', sha, null),
         s.forge.closePull(1, 'x'),
         s.forge.ensureComment(1, 'm', 'x'),
-      ].map((work) => work.then(String, (error: Error) => `${error.message}\n${error.stack}`)),
+      ].map((work) =>
+        work.then(String, (error: Error) => `${error.message}\n${error.stack}\n${error.cause}`),
+      ),
     );
     expect(failures.join('\n')).toContain('git could not reach');
     expect(failures.join('\n')).not.toContain(s.bot.token);
