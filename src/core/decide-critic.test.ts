@@ -453,6 +453,7 @@ describe('earlier findings', () => {
     const play = revising().worked('c2').critic({ verdict: 'REQUEST_CHANGES', earlier: no });
     play.worked('c3').critic({ verdict: 'APPROVE', earlier: no });
     expect(ended(play)).toEqual(['abandoned', 'max_critic_rounds']);
+    expect(play.task.why).toMatch(/^3 rounds asked for changes\. Open for 3 rounds: /);
     const patient = awaiting({ critic: { maxRounds: 9 } }).critic(changes());
     patient.worked('c2').critic({ verdict: 'REQUEST_CHANGES', earlier: no });
     patient.worked('c3').critic({ verdict: 'APPROVE', earlier: no });

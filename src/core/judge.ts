@@ -22,6 +22,7 @@ import {
 import { abandon, finish } from './ending.ts';
 import { type Candidate, event, type NewEvent } from './event.ts';
 import { hear, objections } from './feedback.ts';
+import { oneLine } from './fence.ts';
 import { type Finding, isStuck, leftAsIs } from './findings.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
 import { gateFailureText } from './gate-text.ts';
@@ -48,24 +49,15 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
   const verdict = task.verdict && task.verdict.headSha === task.head?.sha ? task.verdict : null;
   if (verdict?.verdict === 'BLOCK') return finish(task, abandon('critic_blocked'), facts, policy, now);
   if (verdict?.verdict === 'BLOCK_ON_SPEC') return finish(task, abandon('spec_rejected'), facts, policy, now);
-  if (task.changeRequests >= policy.critic.maxRounds && verdict?.verdict === 'REQUEST_CHANGES') {
-    return finish(
-      task,
-      abandon('max_critic_rounds', `${task.changeRequests} rounds asked for changes`),
-      facts,
-      policy,
-      now,
-    );
-  }
-  const stuck = facts.openFindings.find((finding) => isStuck(finding) && finding.severity !== 'sev3');
-  if (stuck && verdict?.verdict === 'REQUEST_CHANGES') {
-    return finish(
-      task,
-      abandon('finding_stuck', `Open for ${stuck.rounds.length} rounds: ${stuck.message}`),
-      facts,
-      policy,
-      now,
-    );
+  if (verdict?.verdict === 'REQUEST_CHANGES') {
+    const stuck = facts.openFindings.find((finding) => isStuck(finding) && finding.severity !== 'sev3');
+    const open = stuck && `Open for ${stuck.rounds.length} rounds: ${oneLine(stuck.message)}`;
+    const asked = `${task.changeRequests} rounds asked for changes`;
+    if (task.changeRequests >= policy.critic.maxRounds) {
+      const why = open ? `${asked}. ${open}` : asked;
+      return finish(task, abandon('max_critic_rounds', why), facts, policy, now);
+    }
+    if (open) return finish(task, abandon('finding_stuck', open), facts, policy, now);
   }
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
   const heard = hear(task, facts.feedback, policy);
