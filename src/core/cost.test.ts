@@ -147,10 +147,13 @@ describe('what nobody knows', () => {
 
   test('of a whole turn shows, though nothing of it was counted', () => {
     const { lines, merged: m } = report({
-      unknown: [{ task: 'a', role: 'coder', at: 1 }],
+      unknown: [
+        { task: 'a', role: 'coder', turn: 1, sessionId: 's', at: 1 },
+        { task: 'a', role: 'coder', turn: 2, sessionId: 's', at: 2 },
+      ],
       tasks: [merged('a', 7)],
     });
-    expect(lines).toMatchObject([{ key: '#7', turns: 0, costUsd: null, complete: false }]);
+    expect(lines).toMatchObject([{ key: '#7', turns: 2, costUsd: null, complete: false }]);
     expect(m).toMatchObject({ pulls: 1, costUsd: null, perPullUsd: null });
   });
 

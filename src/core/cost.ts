@@ -22,7 +22,7 @@ export interface Usage {
 }
 
 /** A turn whose usage nobody knows, or only in part. */
-export type UnknownTurn = Pick<Usage, 'task' | 'role' | 'at'>;
+export type UnknownTurn = Pick<Usage, 'task' | 'role' | 'turn' | 'sessionId' | 'at'>;
 
 export const COST_GROUPS = ['issue', 'role', 'model', 'day'] as const;
 export type CostGroup = (typeof COST_GROUPS)[number];
@@ -140,7 +140,9 @@ function line(
     cacheWrite: sum((one) => one.cacheWrite),
     reasoning: sum((one) => one.reasoning),
   };
-  const turns = new Set(usage.map((one) => [one.task, one.role, one.turn, one.sessionId].join(' ')));
+  const turns = new Set(
+    [...usage, ...unknown].map((one) => [one.task, one.role, one.turn, one.sessionId].join(' ')),
+  );
   return {
     key,
     title,

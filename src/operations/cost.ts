@@ -1,6 +1,7 @@
 /** What was spent, on what, and what came of it. */
 import type { Context } from '../context.ts';
 import { type CostGroup, type CostReport, costReport, type UnknownTurn } from '../core/cost.ts';
+import type { EventData } from '../core/event.ts';
 import { UserError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { iso } from '../view.ts';
@@ -34,10 +35,12 @@ async function unknownTurns(store: Store): Promise<UnknownTurn[]> {
   const ended = await store.events({ type: 'turn_completed' });
   return ended.flatMap((one) =>
     one.type === 'turn_completed' && one.task !== null && one.data.usage === 'unknown'
-      ? [{ task: one.task, role: one.data.role, at: one.at }]
+      ? [{ task: one.task, ...turnOf(one.data), at: one.at }]
       : [],
   );
 }
+
+const turnOf = ({ role, turn, sessionId }: EventData['turn_completed']) => ({ role, turn, sessionId });
 
 /** `7d`, `12h`, `today`, `2026-11-15`, or a whole ISO time. A date alone begins at midnight here. */
 export function sinceTime(text: string, context: Pick<Context, 'now' | 'day'>): number {
