@@ -424,6 +424,22 @@ describe('on the way to trunk', () => {
     expect(play.actionsOf('land')).toEqual([]);
   });
 
+  test('says what a person left, and what of the rules their approval covers', () => {
+    const { task, policy } = landing();
+    const facts = {
+      ...{ issueOpen: true, textHash: 'body-1', branchSha: 'c1', checks: [], objections: [], wants: [] },
+      change: { files: ['a.ts'], secrets: [], guarded: [] },
+    };
+    const verdict = { ...task.verdict!, by: 'ann' };
+    const open = { ...stray(), status: 'open' as const, source: 'rule' as const };
+    const left = [{ ...stray(), status: 'wontfix' as const }];
+    const { conditions } = mergeGate({ ...task, verdict }, { ...facts, openFindings: [open], left }, policy);
+    expect(conditions.find(({ name }) => name === 'no blocking finding is open')).toMatchObject({
+      met: true,
+      value: '0 open, 1 by rule that ann has approved, 1 left by a person',
+    });
+  });
+
   test('a finding left open by somebody else refuses, and says which condition', () => {
     const play = merging().candidate();
     play.findings = [{ ...stray(), status: 'open' }];

@@ -45,6 +45,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
   const { verdict, candidate, candidateGate: gate, pull } = task;
   const head = task.head?.sha ?? null;
   const blockers = blockersAt(task, facts, policy);
+  const seen = blocking(facts.openFindings, policy.critic.blockOn).filter((one) => !blockers.includes(one));
   const touched = touchedBy(facts.change, policy);
   const conditions: Condition[] = [
     condition(
@@ -73,8 +74,12 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     condition(
       'no blocking finding is open',
       blockers.length === 0,
-      `${blockers.length} open${facts.left.length > 0 ? `, ${facts.left.length} left by a person` : ''}`,
-      [...blockers, ...facts.left].map(({ id, message }) => `${id}: ${oneLine(message)}`).join('; '),
+      [
+        `${blockers.length} open`,
+        ...(seen.length > 0 ? [`${seen.length} by rule that ${verdict?.by} has approved`] : []),
+        ...(facts.left.length > 0 ? [`${facts.left.length} left by a person`] : []),
+      ].join(', '),
+      [...blockers, ...seen, ...facts.left].map(({ id, message }) => `${id}: ${oneLine(message)}`).join('; '),
     ),
     condition(
       'the candidate is this head on trunk',
