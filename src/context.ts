@@ -79,7 +79,7 @@ export interface IssueDesk {
 
 /** What people and CI do with pull requests. */
 export interface PullDesk {
-  listPulls(all: boolean): Promise<(Pull & { title: string })[]>;
+  listPulls(all: boolean): Promise<(Pull & { title: string; body: string })[]>;
   /** Somebody's word on the head as it is now. */
   remark(
     pull: number,

@@ -361,7 +361,13 @@ describe('pull', () => {
     const head = git('commit-tree', 'HEAD^{tree}', '-p', 'HEAD', '-m', 'work');
     const forge = await context.forge();
     await forge.push('loop/1-s', head, null);
-    await forge.ensurePull({ issue: 1, branch: 'loop/1-s', title: 'Add it (#1)', body: '', marker: 't' });
+    await forge.ensurePull({
+      issue: 1,
+      branch: 'loop/1-s',
+      title: 'Add it (#1)',
+      body: 'Fixes #1\n\n### By hand',
+      marker: 't',
+    });
     return { head };
   }
 
@@ -372,6 +378,7 @@ describe('pull', () => {
     await perform(context, 'pull.check', { pull: 1, name: 'build', state: 'red', log: 'boom', step: 'test' });
     expect(await perform(context, 'pull.show', { pull: 1 })).toMatchObject({
       title: 'Add it (#1)',
+      body: 'Fixes #1\n\n### By hand',
       headSha: head,
       checks: [{ name: 'build', state: 'red', logTail: 'boom', step: 'test', headSha: head }],
       remarks: [

@@ -44,6 +44,7 @@ export function pullText(pull: PullDetail, { paint }: Terminal): string {
   return [
     paint.bold(`#${pull.number} ${pull.title}`),
     paint.dim(facts.join(' · ')),
+    ...(pull.body === '' ? [] : ['', pull.body, '']),
     ...(checks.length > 0 ? [table(checks)] : []),
     ...said,
   ].join('\n');

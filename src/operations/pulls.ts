@@ -18,6 +18,8 @@ export interface PullView {
 }
 
 export interface PullDetail extends PullView {
+  /** What the loop says of it: criteria, evidence, cost. */
+  body: string;
   checks: Check[];
   remarks: (Omit<Remark, 'where' | 'at'> & { at: string })[];
 }
@@ -37,6 +39,7 @@ export async function showPull(context: Context, input: { pull: number }): Promi
     );
   return {
     ...pullView(pull),
+    body: pull.body,
     checks: said.checks,
     remarks: said.remarks.map(({ where: _where, at, ...remark }) => ({ ...remark, at: iso(at)! })),
   };

@@ -60,6 +60,12 @@ export function readComments(source: string): Comment[] {
   return comments;
 }
 
+export function openingOf(source: string): string {
+  const lines = source.replaceAll('\r\n', '\n').split('\n');
+  const first = lines.findIndex((line) => HEADING.test(line));
+  return (first < 0 ? lines : lines.slice(0, first)).join('\n').trim();
+}
+
 /** Replaces what stands before the first comment, which nobody else wrote. */
 export function withOpening(source: string, text: string): string {
   const lines = source.replaceAll('\r\n', '\n').split('\n');

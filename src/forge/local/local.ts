@@ -35,7 +35,7 @@ export interface LocalForge extends Forge {
   listIssues(all: boolean): Promise<Issue[]>;
   /** A person's approval of the head as it is now. */
   approvePull(number: number, by: string): Promise<{ headSha: string }>;
-  listPulls(all: boolean): Promise<(Pull & { title: string })[]>;
+  listPulls(all: boolean): Promise<(Pull & { title: string; body: string })[]>;
   remark(pull: number, remark: NewRemark): Promise<{ headSha: string }>;
   reportCheck(pull: number, check: NewCheck): Promise<{ headSha: string }>;
 }
@@ -194,10 +194,10 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     approvePull: (number, by) =>
       conversation.remark(number, { by, verdict: 'approve', body: '', file: null, line: null }),
     listPulls: async (wanted) => {
-      const seen: (Pull & { title: string })[] = [];
-      for (const { number, title } of pulls.all()) {
+      const seen: (Pull & { title: string; body: string })[] = [];
+      for (const { number, title, body } of pulls.all()) {
         const pull = await pulls.pull(number);
-        if (pull && (wanted || pull.state === 'open')) seen.push({ ...pull, title });
+        if (pull && (wanted || pull.state === 'open')) seen.push({ ...pull, title, body });
       }
       return seen;
     },

@@ -1,6 +1,6 @@
 /** One pull request as a Markdown file: a few facts in front, then title, text, reviews and comments for people. */
 import { z } from 'zod';
-import { type Comment, readComments } from './comments.ts';
+import { type Comment, openingOf, readComments } from './comments.ts';
 import { BadMarkdown, lineOfKey, readFront } from './markdown.ts';
 
 export interface PullFile {
@@ -17,6 +17,8 @@ export interface PullFile {
   merged: string | null;
   approvals: { headSha: string; by: string }[];
   title: string;
+  /** What stands below the title. */
+  body: string;
   comments: Comment[];
 }
 
@@ -39,6 +41,7 @@ export function parsePull(name: string, text: string): PullFile {
     number,
     approvals: approvals.map(({ head, by }) => ({ headSha: head, by })),
     title: /^# (.+)$/m.exec(body)?.[1] ?? front.branch,
+    body: openingOf(body).replace(/^# .+\n*/, ''),
     comments: readComments(body),
   };
 }
