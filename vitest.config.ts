@@ -1,11 +1,26 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Vitest leaves one core to itself, which on two means one test file at a time; most of ours wait for git half the time.
 const maxWorkers = Math.max(2, availableParallelism());
 
+/**
+ * Without times of an earlier run vitest begins with the longest file, and the shortest are those that run a whole contract:
+ * the slowest tests would begin last, and end alone.
+ */
+const SLOWEST = /github|forge.local|src.workspace|src.process/;
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => (SLOWEST.test(moduleId) ? 0 : 1);
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         test: {
