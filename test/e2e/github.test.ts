@@ -348,14 +348,15 @@ describe('landing', () => {
     on.github.world.protections.set('main', { via: 'ruleset', ...rules });
     const issue = await on.issue('Write the file');
     await on.ready(issue);
-    const runner = world.run('--until-idle');
+    const runner = world.run();
     const { data } = await world.event('hold_set', ({ reason }) => reason === 'rules_unmet');
     expect(data.detail).toContain('main wants 1 approving review');
     expect(on.github.requests.filter(({ path }) => path.endsWith('/merge'))).toEqual([]);
     const [pull] = on.pulls();
     await on.grace.post(`/pulls/${pull!.number}/reviews`, { event: 'APPROVE' });
+    expect(await world.state(issue, 'merged')).toMatchObject({ turns: 1 });
+    runner.send('SIGTERM');
     await world.finished(runner);
-    expect(await world.task(issue)).toMatchObject({ state: 'merged', turns: 1 });
     expect(on.github.requests.filter(({ path }) => path.endsWith('/merge'))).toMatchObject([{ status: 200 }]);
   });
 
