@@ -1,6 +1,6 @@
 /** The loop itself on virtual time, with one thing about its surroundings changed at a time. */
 import { describe, expect, test } from 'vitest';
-import type { LoopEvent } from '../src/core/event.ts';
+import { event, type LoopEvent } from '../src/core/event.ts';
 import type { Policy } from '../src/core/policy.ts';
 import { DEFAULT_PROMPTS } from '../src/core/prompts.ts';
 import { UserError } from '../src/errors.ts';
@@ -191,3 +191,30 @@ test.each([
     expect((await world.store.loop()).pausedBy).toBeNull();
   },
 );
+
+test('a request to stop reaches the runner it was made to, though another one starts right after it', async () => {
+  let store: Ports['store'] | null = null;
+  let asked = false;
+  const { events } = await play(
+    (ports) => {
+      store = ports.store;
+      return ports;
+    },
+    {},
+    (seen) => {
+      if (!asked && types(seen).includes('worktree_reaped')) {
+        asked = true;
+        const stop = event('loop_stop_requested', { by: 'ann', now: false });
+        const other = event('runner_started', { owner: 'two', pid: 2, version: '0' });
+        void store!
+          .updateLoop({ stop: 'drain' }, [stop], 0)
+          .then(() => store!.updateLoop({ stop: 'no' }, [other], 0));
+      }
+      return false;
+    },
+  );
+  expect(events.at(-1)).toMatchObject({
+    type: 'runner_stopped',
+    data: { owner: 'one', why: 'asked by `forge-loop stop`' },
+  });
+});

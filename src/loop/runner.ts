@@ -11,7 +11,7 @@ import { isHeld } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { DEPLOY_ADVICE, holdText, loopLimitText } from '../core/words.ts';
 import { ForgeUnavailable, LeaseLost, UserError } from '../errors.ts';
-import { INTAKE_LEASE, type Lease } from '../store/store.ts';
+import { INTAKE_LEASE, type Lease, type LoopRow } from '../store/store.ts';
 import { warnOfLoopBudget } from './budget-warning.ts';
 import { createListener } from './commands.ts';
 import { createDeployer } from './deploy.ts';
@@ -254,8 +254,12 @@ export function createRunner(ports: Ports, version: string): Runner {
     deployFailed = deployHold(row.deploy, row.deployAgain !== null, ports.settings.policy().deploy);
     limit = await readLoopLimit(ports);
     accounts = row.accountLimits;
-    if (row.stop === 'now') stopNow('asked by `forge-loop stop --now`');
-    else if (row.stop === 'drain') drainOnce('asked by `forge-loop stop`');
+    obey(row.stop);
+  }
+
+  function obey(asked: LoopRow['stop']): void {
+    if (asked === 'now') stopNow('asked by `forge-loop stop --now`');
+    else if (asked === 'drain') drainOnce('asked by `forge-loop stop`');
   }
 
   /** Notices what other processes wrote: requests, a pause, a freed slot. */
@@ -269,6 +273,8 @@ export function createRunner(ports: Ports, version: string): Runner {
     if (fresh.length === 0) return;
     lastSeq = fresh.at(-1)!.seq;
     if (fresh.some((one) => one.task === null)) await readLoop();
+    // A runner that starts takes the request back for itself, not for those it was made to.
+    for (const one of fresh) if (one.type === 'loop_stop_requested') obey(one.data.now ? 'now' : 'drain');
     for (const one of fresh) if (one.task && one.type === 'request_made') worker(one.task).wake();
     if (fresh.some((one) => one.type === 'webhook_received')) {
       lastDelivery = clock.monotonic();
