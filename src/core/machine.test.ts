@@ -12,8 +12,9 @@ import {
   running,
 } from '../../test/support/play.ts';
 import { event, type LoopEvent } from './event.ts';
+import { apply } from './fold.ts';
 import { EDGES, isEdge, isTerminal, REASONS, type Reason, STATES, type State } from './machine.ts';
-import { apply, type Task } from './task.ts';
+import type { Task } from './task.ts';
 
 /** Each live state, as a play that has come so far. */
 const LIVE: Record<Exclude<State, 'merged' | 'completed' | 'abandoned'>, () => Play> = {

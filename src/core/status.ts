@@ -4,7 +4,8 @@
  */
 import { type Action, isRun } from './action.ts';
 import type { NewEvent } from './event.ts';
-import { apply, type Task } from './task.ts';
+import { apply } from './fold.ts';
+import type { Task } from './task.ts';
 import { statusText } from './words.ts';
 
 /** One for each issue, whatever the attempt. */

@@ -12,7 +12,8 @@ import {
   running,
 } from '../../test/support/play.ts';
 import { event, type LoopEvent, type NewEvent } from './event.ts';
-import { apply, fold, isEnded, occupiesSlot, revived, type Task } from './task.ts';
+import { apply, fold } from './fold.ts';
+import { isEnded, occupiesSlot, revived, type Task } from './task.ts';
 
 describe('the row is the fold of the events', () => {
   const plays: [string, () => Play][] = [

@@ -1,8 +1,9 @@
 /** The coder's prompt for an issue, as it would be rendered now. */
 import type { Context } from '../context.ts';
 import { event } from '../core/event.ts';
+import { fold } from '../core/fold.ts';
 import { promptContext } from '../core/prompt-context.ts';
-import { fold, isEnded, type Task } from '../core/task.ts';
+import { isEnded, type Task } from '../core/task.ts';
 import { UserError } from '../errors.ts';
 import { NOTHING_TO_JUDGE } from '../loop/critic-brief.ts';
 import { nextAttempt } from '../loop/intake.ts';

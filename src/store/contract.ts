@@ -23,7 +23,7 @@ import {
 } from '../../test/support/store-steps.ts';
 import { event } from '../core/event.ts';
 import type { Finding } from '../core/findings.ts';
-import { fold } from '../core/task.ts';
+import { fold } from '../core/fold.ts';
 import { LeaseLost, LimitReached, UserError, VersionConflict } from '../errors.ts';
 import { INTAKE_LEASE, type Store, taskLease } from './store.ts';
 

@@ -4,7 +4,8 @@
  */
 import { type AccountLimit, limitOf } from '../core/account.ts';
 import type { LoopEvent, NewEvent } from '../core/event.ts';
-import { apply, isEnded, occupiesSlot, type Task } from '../core/task.ts';
+import { apply } from '../core/fold.ts';
+import { isEnded, occupiesSlot, type Task } from '../core/task.ts';
 import { LeaseLost, LimitReached, UserError } from '../errors.ts';
 import type { Commit, Lease, Spend, UsageDelta } from './store.ts';
 

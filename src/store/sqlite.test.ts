@@ -19,7 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { compiled } from '../../test/support/compiled.ts';
 import { claimed, commit, everything, finding, LABEL, to, used } from '../../test/support/store-steps.ts';
 import { event } from '../core/event.ts';
-import { fold } from '../core/task.ts';
+import { fold } from '../core/fold.ts';
 import { StoreUnavailable, UserError } from '../errors.ts';
 import { storeContract } from './contract.ts';
 import { openConnection, query } from './sqlite/connection.ts';

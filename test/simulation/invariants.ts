@@ -1,10 +1,11 @@
 /** What must be true whatever happened; checked after every commit and at the end of every story. */
 import { type AccountLimit, accountOf, afterAccounts, limitOf } from '../../src/core/account.ts';
 import type { EventData, LoopEvent } from '../../src/core/event.ts';
+import { fold } from '../../src/core/fold.ts';
 import { REASONS } from '../../src/core/machine.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { STATUS_MARKER } from '../../src/core/status.ts';
-import { fold, isEnded, occupiesSlot } from '../../src/core/task.ts';
+import { isEnded, occupiesSlot } from '../../src/core/task.ts';
 import { statusText } from '../../src/core/words.ts';
 import type { UsageDelta } from '../../src/store/store.ts';
 import { DAY_MS } from './runner.ts';

@@ -14,6 +14,7 @@ import { type Asked, type Decision, type Facts, transition } from '../../src/cor
 import { type Contract, event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
 import { explain } from '../../src/core/explain.ts';
 import type { Finding, NewFinding } from '../../src/core/findings.ts';
+import { apply, fold } from '../../src/core/fold.ts';
 import {
   type CommandResult,
   type Evidence,
@@ -28,7 +29,7 @@ import { record } from '../../src/core/record.ts';
 import { type Probes, recover } from '../../src/core/recover.ts';
 import type { Check, PullFeedback, Remark } from '../../src/core/remark.ts';
 import { grants } from '../../src/core/schedule.ts';
-import { apply, fold, isEnded, type Task } from '../../src/core/task.ts';
+import { isEnded, type Task } from '../../src/core/task.ts';
 import { merged, type PolicyChange, testPolicy } from './policy.ts';
 
 export type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
