@@ -47,6 +47,8 @@ export type Effect =
   | { kind: 'hold_loop'; by: string }
   | { kind: 'release_loop'; by: string; why: string }
   | { kind: 'close_pull'; pull: number; comment: string }
+  /** Takes it out of the forge's merge queue, where it may be merged any moment. */
+  | { kind: 'leave_queue'; pull: number }
   | { kind: 'adopt_head'; sha: string }
   | { kind: 'merge_in'; sha: string }
   | { kind: 'delete_branch' }

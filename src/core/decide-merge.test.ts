@@ -548,6 +548,19 @@ describe('a merge queue of the forge’s own', () => {
     expect(play.run()?.kind).toBe(holds.length > 0 ? 'gate' : undefined);
   });
 
+  test.each([
+    ['abandoned', (play: Play) => play.ask('abandon'), { state: 'abandoned', queued: null }],
+    [
+      'edited',
+      (play: Play) => play.issue({ textHash: 'body-2' }),
+      { hold: { reason: 'body_edited' }, queued: null },
+    ],
+  ])('%s meanwhile, it is taken out again', (_what, happens, after) => {
+    const play = happens(waiting());
+    expect(play.task).toMatchObject(after);
+    expect(play.actionsOf('leave_queue')).toEqual([{ kind: 'leave_queue', pull: play.task.pull }]);
+  });
+
   test('given back unmerged, a person looks; released, it is put in again', () => {
     const play = waiting();
     play.world.pull = { ...play.world.pull!, queued: false };

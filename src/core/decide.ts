@@ -17,6 +17,7 @@ import {
   type Facts,
   graveOf,
   hold,
+  isEdited,
   OUT_OF_BUDGET,
   personPushed,
   rest,
@@ -36,7 +37,6 @@ import type { Policy } from './policy.ts';
 import type { Check } from './remark.ts';
 import { backoffMs, isHeld } from './schedule.ts';
 import { isByPerson, isEnded, needsSlot, type Task } from './task.ts';
-import { agreedHash } from './text-hash.ts';
 import { dispatch, prepare, work } from './work.ts';
 
 export function decide(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -228,7 +228,7 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy, now: numbe
     case 'rules_unmet':
       return facts.feedback !== null && wantsOf(facts.feedback).length === 0;
     case 'merge_queued':
-      return facts.pull?.state === 'open' && facts.pull.queued === false;
+      return facts.pull?.state === 'open' && (facts.pull.queued === false || isEdited(task, facts));
     case 'dirty_checkout':
       return held.until === null && facts.mergeBlocker === null;
     case 'checks_pending':
@@ -248,7 +248,7 @@ function isMoot(task: Task, held: Hold, facts: Facts, policy: Policy, now: numbe
     case 'spec_proposed':
       return hasNewContract(task, facts);
     case 'body_edited':
-      return facts.issue?.textHash === agreedHash(task.contract) || hasNewContract(task, facts);
+      return (facts.issue !== null && !isEdited(task, facts)) || hasNewContract(task, facts);
     default:
       return false;
   }
@@ -269,8 +269,7 @@ function hasNone(state: Check['state'], task: Task, facts: Facts, policy: Policy
 
 /** The issue was edited and then made ready again in its new form. */
 function hasNewContract(task: Task, facts: Facts): boolean {
-  const { issue } = facts;
-  return issue !== null && issue.textHash !== agreedHash(task.contract) && issue.readyHash === issue.textHash;
+  return isEdited(task, facts) && facts.issue?.readyHash === facts.issue?.textHash;
 }
 
 function acceptContract(task: Task, facts: Facts): Decision {

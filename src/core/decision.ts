@@ -17,6 +17,7 @@ import type { Reason, State } from './machine.ts';
 import type { Policy } from './policy.ts';
 import type { PullFeedback } from './remark.ts';
 import type { Task } from './task.ts';
+import { agreedHash } from './text-hash.ts';
 import { couldNotRunComment, couldNotRunText, pullBody, pullTitle } from './words.ts';
 
 export interface Facts {
@@ -220,6 +221,10 @@ export const graveOf = (task: Task, facts: Facts): Finding[] =>
   facts.openFindings.filter(
     ({ id }) => task.inspected?.headSha === task.head?.sha && task.inspected?.grave.includes(id),
   );
+
+/** The text is not the one that was agreed to. */
+export const isEdited = (task: Task, { issue }: Facts): boolean =>
+  issue !== null && issue.textHash !== agreedHash(task.contract);
 
 /** Text shaped like a secret, at this head, that nobody has decided about. */
 export const secretsIn = (task: Task, facts: Facts): Finding[] =>

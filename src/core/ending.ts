@@ -100,6 +100,7 @@ export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, no
     events: [
       ...observed,
       ...(untested ? [event('trunk_unverified', untested)] : []),
+      ...(task.queued && end.to === 'abandoned' ? [event('queue_left', {})] : []),
       transition(task, end.to, end.why, reason),
     ],
     actions: endingActions(ended, end.why, facts, policy),
@@ -111,6 +112,7 @@ export function endingActions(task: Task, why: string, facts: Facts, policy: Pol
   const { labels } = policy;
   const actions: Action[] = [];
   const { unverified } = task;
+  if (task.state === 'abandoned') actions.push(...outOfQueue(task));
   // Nothing more is built on what nobody tested.
   if (unverified) actions.push({ kind: 'hold_loop', by: holderOf(unverified) });
   if (task.issue !== null && facts.issue) {
@@ -130,6 +132,10 @@ export function endingActions(task: Task, why: string, facts: Facts, policy: Pol
   else if (task.workspace) actions.push({ kind: 'preserve_workspace' });
   return actions;
 }
+
+/** What is not to be merged must not wait where it is merged by itself. */
+export const outOfQueue = ({ queued, pull }: Task): Action[] =>
+  queued && pull !== null ? [{ kind: 'leave_queue', pull }] : [];
 
 /** A failure asks for a person; a neutral end or an operator's own decision does not. */
 export function labelsForReason(reason: Reason | null, labels: Policy['labels']): string[] {

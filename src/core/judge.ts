@@ -10,6 +10,7 @@ import {
   gateEmpty,
   graveOf,
   hold,
+  isEdited,
   isGateEmpty,
   MAX_CRITIC_BACKOFFS,
   personPushed,
@@ -19,7 +20,7 @@ import {
   transition,
   waitedFor,
 } from './decision.ts';
-import { abandon, finish } from './ending.ts';
+import { abandon, finish, outOfQueue } from './ending.ts';
 import { type Candidate, event, type NewEvent } from './event.ts';
 import { hear, objections } from './feedback.ts';
 import { oneLine } from './fence.ts';
@@ -31,7 +32,6 @@ import { fallback } from './models.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { isByPerson, type Task } from './task.ts';
-import { agreedHash } from './text-hash.ts';
 import { approvedText, editedComment, redBeforeText } from './words.ts';
 import { verify } from './work.ts';
 
@@ -211,8 +211,7 @@ export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: numbe
 export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
   if (!policy.merge.enabled)
     return { kind: 'act', events: [hold('needs_merge', 'merge.enabled is false')], actions: [] };
-  if (facts.issue && facts.issue.textHash !== agreedHash(task.contract))
-    return holdEdited(task, facts.issue, policy);
+  if (isEdited(task, facts)) return holdEdited(task, facts, policy);
   if (facts.mergeBlocker)
     return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
   if (task.queued)
@@ -234,26 +233,27 @@ export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
 }
 
 /** Somebody has to agree to the new text; they are told once for each text. */
-function holdEdited(
-  task: Task,
-  { textHash }: NonNullable<Facts['issue']>,
-  policy: Policy,
-  before: NewEvent[] = [],
-): Decision {
-  const marker = `${task.id}:edited:${textHash.slice(0, 12)}`;
+function holdEdited(task: Task, { issue }: Facts, policy: Policy, before: NewEvent[] = []): Decision {
+  const marker = `${task.id}:edited:${issue?.textHash.slice(0, 12)}`;
   const body = editedComment(task, policy.labels.ready);
   return {
     kind: 'act',
-    events: [...before, hold('body_edited', 'the issue was edited after it was made ready')],
-    actions: task.issue === null ? [] : [{ kind: 'comment', issue: task.issue, marker, body }],
+    events: [
+      ...before,
+      ...(task.queued ? [event('queue_left', {})] : []),
+      hold('body_edited', 'the issue was edited after it was made ready'),
+    ],
+    actions: [
+      ...outOfQueue(task),
+      ...(task.issue === null ? [] : [{ kind: 'comment' as const, issue: task.issue, marker, body }]),
+    ],
   };
 }
 
 export function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   const back = (why: string, ...events: NewEvent[]): Decision => stepAside(task, why, ...events);
   if (facts.branch?.sha !== task.head?.sha) return back('the head moved');
-  if (facts.issue && facts.issue.textHash !== agreedHash(task.contract))
-    return holdEdited(task, facts.issue, policy, putAside(task, 'the issue was edited'));
+  if (isEdited(task, facts)) return holdEdited(task, facts, policy, putAside(task, 'the issue was edited'));
   if (facts.mergeBlocker)
     return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
   // What blocked it can't be seen from here, so only time tells whether it is gone.

@@ -124,6 +124,8 @@ export interface Forge {
     review: { marker: string; headSha: string; verdict: string; body: string; comments: ReviewComment[] },
   ): Promise<void>;
   closePull(pull: number, comment: string): Promise<void>;
+  /** Where the forge has a merge queue: takes it out again. Nothing to do when it is not in it. */
+  leaveQueue?(pull: number): Promise<void>;
 
   /**
    * What CI says about the pull request's head as it is now, and what people said on it so far. The loop's own words

@@ -42,6 +42,9 @@ export async function performForge(ports: Ports, action: Effect): Promise<Outcom
     case 'close_pull':
       await forge.closePull(action.pull, action.comment);
       return DONE;
+    case 'leave_queue':
+      await forge.leaveQueue?.(action.pull);
+      return DONE;
     case 'post_review': {
       const { pull, marker, headSha, verdict, body, comments } = action;
       await forge.postReview(pull, { marker, headSha, verdict, body, comments });

@@ -377,6 +377,23 @@ describe('landing', () => {
       why: "the forge's merge queue merged it",
     });
   });
+
+  test('an issue closed while its pull request waits in the merge queue: it is taken out again', async ({
+    world,
+    on,
+  }) => {
+    const rules = { requiredChecks: [], strict: false, approvals: 0, mergeQueue: true };
+    on.github.world.protections.set('main', { via: 'ruleset', ...rules });
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    const runner = world.run('--until-idle');
+    await world.event('hold_set', ({ reason }) => reason === 'merge_queued');
+    await on.ada.patch(`/issues/${issue}`, { state: 'closed' });
+    await world.finished(runner);
+    expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'issue_closed' });
+    await runMergeQueue(on.github.world);
+    expect(on.pulls()).toMatchObject([{ merged: false }]);
+  });
 });
 
 test('two runners share a repository: each issue is worked on once', async ({ world, on }) => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ChangedBlob } from '../../src/core/change.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { Forge, LandResult, Pull } from '../../src/forge/forge.ts';
-import { enqueue, mergeHead, sneakIn } from './landing.ts';
+import { enqueue, leaveQueue, mergeHead, sneakIn } from './landing.ts';
 import { redFiles, type Tree } from './repository.ts';
 import type { SimPull, World } from './world.ts';
 
@@ -89,6 +89,10 @@ export function simForge(world: World, policy: Policy): Forge {
     async closePull(number) {
       const found = world.pulls.find((pull) => pull.number === number);
       if (found && seen(found).state === 'open') found.state = 'closed';
+    },
+    async leaveQueue(number) {
+      const found = world.pulls.find((pull) => pull.number === number);
+      if (found) leaveQueue(world, found);
     },
     async feedback(number) {
       const pull = world.pulls.find((one) => one.number === number);

@@ -30,6 +30,11 @@ export function enqueue(world: World, pull: SimPull, candidate: { tree: string; 
   });
 }
 
+export function leaveQueue(world: World, pull: SimPull): void {
+  world.queue.delete(pull.number);
+  pull.queued = false;
+}
+
 /** False when it does not merge. The tree that lands is that of the head on trunk as it is now. */
 export function mergeHead(world: World, pull: SimPull, tested: { tree: string; headSha: string }): boolean {
   const { repository, random, time } = world;

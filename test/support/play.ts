@@ -480,6 +480,7 @@ export class Play {
       case 'post_review':
       case 'update_pull':
       case 'close_pull':
+      case 'leave_queue':
       case 'adopt_head':
       case 'delete_branch':
         return { kind: 'done' };

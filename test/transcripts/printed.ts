@@ -180,7 +180,8 @@ function actionLines(action: Action): string[] {
     case 'update_pull':
       return [`describe !${action.pull} anew`];
     case 'close_pull':
-      return [`close_pull !${action.pull}`];
+    case 'leave_queue':
+      return [`${action.kind} !${action.pull}`];
     case 'close_issue':
       return [`close_issue #${action.issue}`];
     case 'ensure_pull':

@@ -287,6 +287,11 @@ describe('merging', () => {
     expect(await s.forge.land(number, candidate)).toEqual(queued);
     expect(await s.forge.land(number, candidate)).toEqual(queued);
     expect(await s.forge.pull(number)).toMatchObject({ state: 'open', queued: true });
+    for (const again of [1, 2]) {
+      await s.forge.leaveQueue!(number);
+      expect(await s.forge.pull(number), `left ${again}×`).toMatchObject({ state: 'open', queued: false });
+    }
+    expect(await s.forge.land(number, candidate)).toEqual(queued);
     await runMergeQueue(s.github.world);
     expect(await s.forge.land(number, candidate)).toMatchObject({ kind: 'landed' });
     expect(await s.forge.pull(number)).toMatchObject({ state: 'merged', mergedTree: candidate.tree });

@@ -174,6 +174,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     updatePull: pulls.updatePull,
     postReview: openReviews(place, pulls, comments, statuses).postReview,
     closePull: pulls.closePull,
+    leaveQueue: pulls.leaveQueue,
     ...remarks,
     // Whether it may land is decided next, on what is so then and not on what was so a few seconds ago.
     buildCandidate: (input) => {

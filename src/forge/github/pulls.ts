@@ -14,7 +14,9 @@ import type { Place } from './place.ts';
 import { lastWords } from './rules.ts';
 import { nothing, type PullFacts, type PullRow, pullFactsShape, pullShape, repositoryOf } from './shapes.ts';
 
-export interface Pulls extends Pick<Forge, 'ensurePull' | 'pull' | 'updatePull' | 'closePull'> {
+export interface Pulls
+  extends Pick<Forge, 'ensurePull' | 'pull' | 'updatePull' | 'closePull'>,
+    Required<Pick<Forge, 'leaveQueue'>> {
   /** As GitHub has it at this moment; null when there is none. */
   row(number: number): Promise<PullRow | null>;
   markReady(nodeId: string): Promise<void>;
@@ -194,6 +196,14 @@ export function openPulls(
           'mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { clientMutationId } }';
         await client.graphql(query, { id }, nothing);
       }
+    },
+    async leaveQueue(number) {
+      followed.delete(number);
+      const found = await facts(number);
+      if (!found?.isInMergeQueue) return;
+      const query = 'mutation($id: ID!) { dequeuePullRequest(input: { id: $id }) { clientMutationId } }';
+      await client.graphql(query, { id: found.id }, nothing);
+      followed.delete(number);
     },
     async enqueue(id, head) {
       const query =

@@ -265,6 +265,13 @@ function mutation(world: World, user: string): Node {
     },
     enqueuePullRequest: ({ input }: { input: { pullRequestId: string; expectedHeadOid?: string } }) =>
       enqueue(pullOf(input.pullRequestId), input.expectedHeadOid),
+    dequeuePullRequest: ({ input }: { input: { id: string } }) => {
+      const { issue, pull } = pullOf(input.id);
+      if (!pull.queued) throw new GraphqlProblem('Pull request is not in the queue', 'UNPROCESSABLE');
+      pull.queued = false;
+      issue.updatedAt = world.now();
+      return { __typename: 'Payload', clientMutationId: null };
+    },
     resolveReviewThread: ({ input }: { input: { threadId: string } }) => {
       for (const issue of world.issues.values()) {
         const thread = issue.pull?.threads.find((one) => `PRRT_${one.id}` === input.threadId);
