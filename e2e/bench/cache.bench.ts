@@ -44,7 +44,7 @@ const VERDICTS = [
 ];
 
 for (const hero of HEROES)
-  test(`${hero.kind}: one session against one-shot`, async () => {
+  test(`${hero.kind}: one session against one-shot (dispatch 52)`, async () => {
     const persist = await story(hero, 'persist');
     const fresh = await story(hero, 'fresh');
     const [first, ...later] = persist.coder;

@@ -14,7 +14,7 @@ const GOAL = 1.1;
 const DO_IT = [{ run: 'echo whole > answer.txt' }, { say: 'done' }];
 
 for (const hero of HEROES)
-  test(`${hero.kind}: a turn of the loop against a bare one`, async () => {
+  test(`${hero.kind}: a turn of the loop against a bare one (dispatch 26)`, async () => {
     const bare = await bareTurns(hero);
     const ours = await loopTurns(hero);
     bare.push(...(await bareTurns(hero)));

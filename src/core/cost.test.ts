@@ -108,7 +108,7 @@ describe('what was spent', () => {
     expect(total).toEqual({ ...lines[0], key: 'total', title: '' });
   });
 
-  test('for each merged pull request, and on abandoned work', () => {
+  test('for each merged pull request, and on abandoned work (dispatch 53)', () => {
     expect(report({ usage, tasks })).toMatchObject({
       merged: { pulls: 2, costUsd: 9.75, perPullUsd: 4.875, allInPerPullUsd: 6.875, complete: true },
       abandoned: { tasks: 1, costUsd: 4, share: 4 / 13.75, shareOf: 'usd', complete: true },
