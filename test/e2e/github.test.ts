@@ -392,7 +392,9 @@ describe('landing', () => {
     await world.finished(runner);
     expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'issue_closed' });
     await runMergeQueue(on.github.world);
-    expect(on.pulls()).toMatchObject([{ merged: false }]);
+    expect(on.pulls()).toMatchObject([{ pull: { merged: false, queued: false } }]);
+    const types = (await world.events()).map(({ type }) => type);
+    expect(types, 'it was not taken for given back').not.toContain('hold_cleared');
   });
 });
 

@@ -60,6 +60,7 @@ export function openLanding(parts: {
         if (problem.status === 409 || /was modified/i.test(problem.message)) return { kind: 'trunk_moved' };
         if (/merge queue/i.test(problem.message)) {
           await pulls.enqueue(before.node_id, candidate.headSha);
+          pulls.forget(number);
           return { kind: 'queued', detail: `pull request #${number} waits in GitHub's merge queue` };
         }
         return { kind: 'refused', detail: problem.message };

@@ -43,8 +43,16 @@ export function openPulls(
   const followed = new Map<number, { facts: PullFacts | null; at: number; seen: number }>();
   const name = `${at.owner}/${at.repo}`.toLowerCase();
 
+  let changes = 0;
+  /** After something was done to it: what was known, or is just being asked, was so before. */
+  const forget = (number: number): void => {
+    changes += 1;
+    followed.delete(number);
+  };
+
   /** One query for all that are followed and may still change. */
   const refresh = async (wanted: number): Promise<void> => {
+    const before = changes;
     const open = [...followed].filter(([, known]) => known.facts?.state === 'OPEN').map(([number]) => number);
     const numbers = [...new Set([wanted, ...open])];
     const seen = issues.changesSeen();
@@ -54,8 +62,9 @@ export function openPulls(
       { owner: at.owner, name: at.repo },
       repositoryOf(pullFactsShape),
     );
+    const asOf = before === changes ? now() : Number.NEGATIVE_INFINITY;
     for (const number of numbers)
-      followed.set(number, { facts: answer.repository?.[`p${number}`] ?? null, at: now(), seen });
+      followed.set(number, { facts: answer.repository?.[`p${number}`] ?? null, at: asOf, seen });
   };
 
   const facts = async (number: number): Promise<PullFacts | null> => {
@@ -143,7 +152,7 @@ export function openPulls(
     row,
     pull,
     facts,
-    forget: (number) => void followed.delete(number),
+    forget,
     forgetAll: () => {
       for (const known of followed.values()) known.at = Number.NEGATIVE_INFINITY;
     },
@@ -198,12 +207,12 @@ export function openPulls(
       }
     },
     async leaveQueue(number) {
-      followed.delete(number);
+      forget(number);
       const found = await facts(number);
       if (!found?.isInMergeQueue) return;
       const query = 'mutation($id: ID!) { dequeuePullRequest(input: { id: $id }) { clientMutationId } }';
       await client.graphql(query, { id: found.id }, nothing);
-      followed.delete(number);
+      forget(number);
     },
     async enqueue(id, head) {
       const query =
