@@ -1,37 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { scratchRepository } from '../../test/support/scratch-repository.ts';
 import { diffs } from './diff.ts';
-import { type Git, openGit } from './git.ts';
 
-let dir: string;
-let git: Git;
-const sh = (...args: string[]): string =>
-  execFileSync('git', args, {
-    cwd: dir,
-    encoding: 'utf8',
-    env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' },
-  });
-const put = (file: string, text: string) => writeFile(join(dir, file), text);
-const commit = (): string => {
-  sh('add', '-A');
-  sh('commit', '-q', '--allow-empty', '-m', 'one');
-  return sh('rev-parse', 'HEAD').trim();
-};
-
-beforeEach(async () => {
-  dir = await realpath(await mkdtemp(join(tmpdir(), 'forge-hidden-')));
-  sh('init', '-q', '-b', 'main');
-  sh('config', 'user.name', 'Ada');
-  sh('config', 'user.email', 'ada@example.com');
-  git = await openGit(dir);
-});
-afterEach(async () => {
-  await git.close();
-  await rm(dir, { recursive: true, force: true });
-});
+const repo = scratchRepository();
+const { sh, put, commit } = repo;
 
 it('is what git shows nothing of, before and after, also under a new name', async () => {
   await put('plain.txt', 'a\n');
@@ -41,10 +15,10 @@ it('is what git shows nothing of, before and after, also under a new name', asyn
   const before = commit();
   await put('plain.txt', 'b\n');
   await put('größe "x".txt', 'two\0\n');
-  await rename(join(dir, 'moved'), join(dir, 'named anew'));
+  await rename(join(repo.dir, 'moved'), join(repo.dir, 'named anew'));
   await put('named anew', `\0${'long\n'.repeat(51)}`);
-  await rm(join(dir, 'gone'));
-  expect((await diffs(git, before, commit())).hidden).toEqual([
+  await rm(join(repo.dir, 'gone'));
+  expect((await diffs(repo.git, before, commit())).hidden).toEqual([
     { path: 'größe "x".txt', commit: null, before: 'one\n', after: 'two\0\n' },
     {
       path: 'named anew',
@@ -60,7 +34,7 @@ it('is also what a commit on the way had, and of a merge what it has from neithe
   const before = commit();
   await put('a b', 'secret\0');
   const first = commit();
-  await rm(join(dir, 'a b'));
+  await rm(join(repo.dir, 'a b'));
   await put('both', '1\0');
   commit();
   sh('checkout', '-q', '-b', 'side', before);
@@ -71,7 +45,7 @@ it('is also what a commit on the way had, and of a merge what it has from neithe
   await put('both', 'buried\0');
   const merge = commit();
   await put('both', '3\0');
-  const { hidden } = await diffs(git, before, commit());
+  const { hidden } = await diffs(repo.git, before, commit());
   expect(hidden).toContainEqual({ path: 'a b', commit: first, before: null, after: 'secret\0' });
   expect(hidden).toContainEqual({ path: 'both', commit: merge, before: null, after: 'buried\0' });
   expect(hidden.filter(({ commit }) => commit === null)).toEqual([
@@ -82,5 +56,5 @@ it('is also what a commit on the way had, and of a merge what it has from neithe
 it('leaves out what is large', async () => {
   const before = commit();
   await put('large', `\0${'x'.repeat(1_000_000)}`);
-  expect((await diffs(git, before, commit())).hidden).toEqual([]);
+  expect((await diffs(repo.git, before, commit())).hidden).toEqual([]);
 });

@@ -1,6 +1,7 @@
 /** The whole path on GitHub: the real program, real pushes over HTTP, and people who do what people do. */
 import { describe, expect } from 'vitest';
-import { test } from '../support/e2e/on-github.ts';
+import { type OnGitHub, test } from '../support/e2e/on-github.ts';
+import type { World } from '../support/e2e/world.ts';
 import { LIMITS } from '../support/github/faults.ts';
 import { runMergeQueue } from '../support/github/merging.ts';
 
@@ -360,16 +361,21 @@ describe('landing', () => {
     expect(on.github.requests.filter(({ path }) => path.endsWith('/merge'))).toMatchObject([{ status: 200 }]);
   });
 
-  test('where the branch has a merge queue, the pull request waits in it and is merged by it', async ({
-    world,
-    on,
-  }) => {
+  const queued = async (world: World, on: OnGitHub) => {
     const rules = { requiredChecks: [], strict: false, approvals: 0, mergeQueue: true };
     on.github.world.protections.set('main', { via: 'ruleset', ...rules });
     const issue = await on.issue('Write the file');
     await on.ready(issue);
     const runner = world.run('--until-idle');
     await world.event('hold_set', ({ reason }) => reason === 'merge_queued');
+    return { issue, runner };
+  };
+
+  test('where the branch has a merge queue, the pull request waits in it and is merged by it', async ({
+    world,
+    on,
+  }) => {
+    const { issue, runner } = await queued(world, on);
     await runMergeQueue(on.github.world);
     await world.finished(runner);
     expect(await world.task(issue)).toMatchObject({
@@ -382,12 +388,7 @@ describe('landing', () => {
     world,
     on,
   }) => {
-    const rules = { requiredChecks: [], strict: false, approvals: 0, mergeQueue: true };
-    on.github.world.protections.set('main', { via: 'ruleset', ...rules });
-    const issue = await on.issue('Write the file');
-    await on.ready(issue);
-    const runner = world.run('--until-idle');
-    await world.event('hold_set', ({ reason }) => reason === 'merge_queued');
+    const { issue, runner } = await queued(world, on);
     await on.ada.patch(`/issues/${issue}`, { state: 'closed' });
     await world.finished(runner);
     expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'issue_closed' });
