@@ -1,6 +1,6 @@
 /** Real Claude against a scripted model: what is particular to it. */
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
