@@ -218,3 +218,38 @@ test('a request to stop reaches the runner it was made to, though another one st
     data: { owner: 'one', why: 'asked by `forge-loop stop`' },
   });
 });
+
+test.each([
+  ['a pause', { pausedBy: 'ann' }, event('loop_paused', { by: 'ann' })],
+  ['a stop', { stop: 'drain' }, event('loop_stop_requested', { by: 'ann', now: false })],
+] as const)(
+  '%s counts from when it is written, not from when the runner is told of it',
+  async (_, row, said) => {
+    let asked = false;
+    const started: string[] = [];
+    await play(
+      (ports, world) => ({
+        ...ports,
+        store: {
+          ...ports.store,
+          commit: async (commit) => {
+            const stored = await ports.store.commit(commit);
+            if (!asked && commit.events.some(({ type }) => type === 'turn_completed')) {
+              asked = true;
+              await world.store.updateLoop(row, [said], world.time.now());
+            }
+            return stored;
+          },
+          startAction: async (lease, id, at) => {
+            if (asked) started.push(`run ${id}`);
+            return ports.store.startAction(lease, id, at);
+          },
+        },
+      }),
+      {},
+      () => asked,
+    );
+    expect(asked).toBe(true);
+    expect(started).toEqual([]);
+  },
+);

@@ -15,7 +15,7 @@ import type { Ports } from './ports.ts';
 
 export interface Around {
   eligible(): number;
-  paused(): string | null;
+  paused(): Promise<string | null>;
 }
 
 export interface InFlight {
@@ -48,7 +48,7 @@ export function createLook(ports: Ports, around: Around): Look {
 
   async function atRest(task: Task, stuck: string | null): Promise<{ facts: Facts; decision: Decision }> {
     const known = rememberedIssue();
-    const beside = { eligible: around.eligible(), paused: around.paused(), inFlight: null, stuck };
+    const beside = { eligible: around.eligible(), paused: await around.paused(), inFlight: null, stuck };
     let facts = await observe(ports, task, { ...beside, ...known });
     let decision = decide(task, facts, ports.settings.policy(), clock.now());
     if (known.issue && !onlySaves(decision)) {

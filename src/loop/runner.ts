@@ -82,14 +82,15 @@ export function createRunner(ports: Ports, version: string): Runner {
     ports,
     eligible: () =>
       [...(poll?.schedule.standings.values() ?? [])].filter((one) => one.kind === 'eligible').length,
-    paused: (run) =>
-      draining
-        ? `the runner is stopping: ${draining}`
-        : run && verifiesTrunk(run)
-          ? null
-          : pausedBy
-            ? `the loop is paused by ${pausedBy}`
-            : deployFailed,
+    paused: async (run) => {
+      // Read anew: nothing begins once whoever paused or stopped the loop was told so.
+      const row = await store.loop();
+      pausedBy = row.pausedBy;
+      obey(row.stop);
+      if (draining) return `the runner is stopping: ${draining}`;
+      if (run && verifiesTrunk(run)) return null;
+      return pausedBy ? `the loop is paused by ${pausedBy}` : deployFailed;
+    },
     closing: () => closing,
     changed: () => {
       progress += 1;
@@ -198,7 +199,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     // What can't be begun stays with its label, where others may still take it up.
     const coder = accountOf(ports.settings.policy().agents.coder);
     const mayClaim =
-      driver.paused() === null && limit === null && limitOf(accounts, coder, clock.now()) === null;
+      (await driver.paused()) === null && limit === null && limitOf(accounts, coder, clock.now()) === null;
     poll = await takeUp(lease, mayClaim && !(onceOnly && poll));
     const said = poll.declined.length + poll.withdrawn.length;
     progress += poll.claimed.length + said;

@@ -25,7 +25,7 @@ export interface Driver {
   ports: Ports;
   eligible(): number;
   /** Why no new run (or not this one) may start; null when it may. */
-  paused(run?: Run): string | null;
+  paused(run?: Run): Promise<string | null>;
   /** Stop everything at once: children are killed, their turns end interrupted. */
   closing(): boolean;
   /** The task changed in a way that may free a slot, a critic or the merge for others. */
@@ -230,7 +230,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     action: Run,
     fresh: Facts | null,
   ): Promise<Rest | null> {
-    const paused = driver.paused(action);
+    const paused = await driver.paused(action);
     if (paused) return { why: paused, until: null, for: 'fact' };
     const current = createRun(ports, look, stored.task, action, fresh, arm);
     run = current;
