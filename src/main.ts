@@ -188,7 +188,7 @@ async function openTools(
 ): Promise<Tools> {
   const { identity } = await import('./git/git.ts');
   const { defaultRoot, repositoryKey } = await import('./workspace/paths.ts');
-  const { removeTree } = await import('./workspace/plain-files.ts');
+  const { removeTree } = await import('./workspace/remove-tree.ts');
   const { cloneWorkspaces } = await import('./workspace/clone.ts');
   const { worktreeWorkspaces } = await import('./workspace/worktree.ts');
   const { hostProcesses } = await import('./process/host.ts');

@@ -9,7 +9,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { ProcessRecord } from '../store/store.ts';
 import { extinguish } from './extinguish.ts';
@@ -46,7 +46,7 @@ async function launch(request: LaunchRequest): Promise<LaunchResult> {
 
 async function live(request: LaunchRequest): Promise<Partial<LaunchResult>> {
   if (request.signal.aborted) return { cancelled: true };
-  await mustBeDirectory(request.cwd);
+  mustBeDirectory(request.cwd);
   const streams = await openStreams(request.stdin);
   const output = await collectOutput(streams.output, request.logPath, () => request.onOutput?.()).catch(
     (error) => {
@@ -140,9 +140,16 @@ async function firstEnd(held: Held, request: LaunchRequest): Promise<'exited' | 
   }
 }
 
-async function mustBeDirectory(cwd: string): Promise<void> {
-  const found = await stat(cwd).catch(() => null);
-  if (!found?.isDirectory()) throw new Error(`the working directory ${cwd} does not exist`);
+function mustBeDirectory(cwd: string): void {
+  if (!isDirectory(cwd)) throw new Error(`the working directory ${cwd} does not exist`);
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 async function isAlive(record: ProcessRecord): Promise<boolean> {

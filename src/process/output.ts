@@ -5,7 +5,8 @@
  * limit the log says that it was cut; the tail goes on. A log that can't be written (a full disk) costs the log, never
  * the child.
  */
-import { mkdir, open } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,7 +27,7 @@ export async function collectOutput(
   logPath: string,
   onOutput: () => void,
 ): Promise<Output> {
-  await mkdir(dirname(logPath), { recursive: true });
+  mkdirSync(dirname(logPath), { recursive: true });
   const log = await open(logPath, 'a', 0o600);
   let room = LOG_LIMIT_BYTES;
   let broken = false;

@@ -8,7 +8,7 @@
  * The answer ends with a word that was drawn for this request alone, so no output can pass for the end of itself.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Companion, createCompanion } from './companion.ts';
@@ -113,12 +113,12 @@ async function withInput<T>(
   use: (path: string) => Promise<T>,
 ): Promise<T> {
   if (input === undefined || input.length === 0) return use('/dev/null');
-  const dir = await mkdtemp(join(tmpdir(), 'forge-input-'));
+  const dir = mkdtempSync(join(tmpdir(), 'forge-input-'));
   try {
     const path = join(dir, 'input');
-    await writeFile(path, input, { mode: 0o600 });
+    writeFileSync(path, input, { mode: 0o600 });
     return await use(path);
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true });
   }
 }

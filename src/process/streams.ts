@@ -5,13 +5,12 @@
  * `echo > /dev/stderr`, common in agents' and gates' scripts, fail. One pipe for both outputs also keeps them in the
  * order in which they were written.
  */
-import { closeSync, constants, openSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { createStarter } from './starter.ts';
+import { hostStarter } from './host-starter.ts';
 
 export interface Streams {
   stdinFd: number;
@@ -22,10 +21,8 @@ export interface Streams {
   handOver(): void;
 }
 
-const starter = createStarter(() => ({ PATH: process.env.PATH ?? '' }));
-
 export async function openStreams(stdin: string): Promise<Streams> {
-  const dir = await mkdtemp(join(tmpdir(), 'forge-child-'));
+  const dir = mkdtempSync(join(tmpdir(), 'forge-child-'));
   const opened: number[] = [];
   const hold = (fd: number) => {
     opened.push(fd);
@@ -34,7 +31,8 @@ export async function openStreams(stdin: string): Promise<Streams> {
   try {
     const inputPath = join(dir, 'stdin');
     const pipePath = join(dir, 'output');
-    await Promise.all([writeFile(inputPath, stdin, { mode: 0o600 }), makePipe(dir, pipePath)]);
+    writeFileSync(inputPath, stdin, { mode: 0o600 });
+    await makePipe(dir, pipePath);
     const stdinFd = hold(openSync(inputPath, 'r'));
     // The reader first and without waiting: opening either end alone would block until the other is open.
     const readerFd = hold(openSync(pipePath, constants.O_RDONLY | constants.O_NONBLOCK));
@@ -49,13 +47,13 @@ export async function openStreams(stdin: string): Promise<Streams> {
     for (const fd of opened) closeSync(fd);
     throw error;
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true });
   }
 }
 
 async function makePipe(cwd: string, path: string): Promise<void> {
   const program = { argv: ['mkfifo', '-m', '600', path], cwd, env: {}, input: undefined };
-  const { code, stderr } = await starter.run(program);
+  const { code, stderr } = await hostStarter.run(program);
   if (code !== 0)
     throw new Error(`a pipe for a child's output could not be made: ${stderr.toString().trim()}`);
 }

@@ -76,8 +76,7 @@ export async function findWork(bench: Bench, spec: WorkspaceSpec): Promise<Work>
   if (pins.laying !== null && pins.head !== null) await undoHalfLaidMerge(bench, spec, place, pins.head);
   const tips = await readTips(git, place, spec.branch);
   const base = pins.base ?? spec.baseSha;
-  const moved =
-    pins.branch !== null && pins.branch !== pins.head && !(await movedHere(place, tips, pins.branch));
+  const moved = pins.branch !== null && pins.branch !== pins.head && !movedHere(place, tips, pins.branch);
   const own = moved && tips.head === pins.branch ? null : tips.head;
   const head = own ?? pins.head ?? pins.branch ?? base;
   await takeIn(git, place, [head, tips.branch], [base, pins.head, pins.branch, pins.merging]);

@@ -4,7 +4,7 @@
  * It has no remote and shares no ref, hook or configuration with the operator, so nothing done inside moves anything
  * outside. It is written file by file: no template of the operator's ends up in it.
  */
-import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
+import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WorkspaceRefused } from '../errors.ts';
 import { type Git, nulSeparated } from '../git/git.ts';
@@ -12,7 +12,8 @@ import { type Bench, type Layout, seedOf, type WorkspacesOptions } from './bench
 import { workspacesOf } from './lifecycle.ts';
 import { transientPath } from './paths.ts';
 import { type Place, settle } from './place.ts';
-import { lstatOrNull, plainDirectories, readPlain, refuseOddFiles, removeTree } from './plain-files.ts';
+import { lstatOrNull, plainDirectories, readPlain, refuseOddFiles } from './plain-files.ts';
+import { removeTree } from './remove-tree.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
 import type { WorkspaceSpec, Workspaces } from './workspace.ts';
 
@@ -26,26 +27,26 @@ const CLONE: Layout = {
   async make(bench: Bench, spec: WorkspaceSpec, path: string, start: string): Promise<void> {
     const building = transientPath(path, 'making');
     await removeTree(building);
-    await mkdir(building, { mode: 0o700 });
+    mkdirSync(building, { mode: 0o700 });
     await layGitDirectory(bench, join(building, '.git'), start);
     await withIndex(bench.git, building, seedOf(bench, spec.task), async (index) => {
       await fillWorktree(index, start);
       await index.save();
       await settle(placeAt(building), { branch: spec.branch, sha: start, index: index.path, merging: null });
     });
-    await rename(building, path);
+    renameSync(building, path);
   },
 
   async inspect(bench: Bench, path: string): Promise<Place> {
     const place = placeAt(path);
-    const objects = await plainDirectories(path, ['.git', 'objects']);
-    const info = await plainDirectories(path, ['.git', 'objects', 'info']);
+    const objects = plainDirectories(path, ['.git', 'objects']);
+    const info = objects && plainDirectories(objects, ['info']);
     if (objects === null || info === null)
       throw new WorkspaceRefused(`${place.dir} is not the git directory we made.`);
-    if ((await lstatOrNull(join(place.dir, 'commondir'))) !== null) {
+    if (lstatOrNull(join(place.dir, 'commondir')) !== null) {
       throw new WorkspaceRefused(`${place.dir} was redirected to another repository (commondir).`);
     }
-    if ((await readPlain(join(info, 'alternates'), ALTERNATES_LIMIT)) !== alternates(bench)) {
+    if (readPlain(join(info, 'alternates'), ALTERNATES_LIMIT) !== alternates(bench)) {
       throw new WorkspaceRefused(`${join(info, 'alternates')} is not as we wrote it.`);
     }
     await refuseOddFiles(objects);
@@ -62,13 +63,13 @@ function placeAt(path: string): Place {
 
 async function layGitDirectory(bench: Bench, dir: string, start: string): Promise<void> {
   for (const folder of ['hooks', 'info', 'objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {
-    await mkdir(join(dir, folder), { recursive: true });
+    mkdirSync(join(dir, folder), { recursive: true });
   }
-  await writeFile(join(dir, 'config'), await config(bench, start));
-  await writeFile(join(dir, 'info', 'exclude'), '.forge/\n');
-  await writeFile(join(dir, 'objects', 'info', 'alternates'), alternates(bench));
+  writeFileSync(join(dir, 'config'), await config(bench, start));
+  writeFileSync(join(dir, 'info', 'exclude'), '.forge/\n');
+  writeFileSync(join(dir, 'objects', 'info', 'alternates'), alternates(bench));
   const shallow = join(bench.git.gitDir, 'shallow');
-  if (await lstatOrNull(shallow)) await copyFile(shallow, join(dir, 'shallow'));
+  if (lstatOrNull(shallow)) copyFileSync(shallow, join(dir, 'shallow'));
 }
 
 /** Its object format is that of the commit it starts at. */

@@ -4,12 +4,13 @@
  * Its name says which process of which host made it, so that what a killed runner left is known to be nobody's.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Git } from '../git/git.ts';
 import { ensureHome, type Site, safeName } from './paths.ts';
-import { list, removeTree } from './plain-files.ts';
+import { list } from './plain-files.ts';
+import { removeTree } from './remove-tree.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
 import type { Stage } from './workspace.ts';
 
@@ -27,17 +28,17 @@ export async function exportCommit(
 export async function stageCommit(git: Git, site: Site, commit: string, purpose: string): Promise<Stage> {
   const folder = await newFolder(site, commit, purpose);
   const stage = { path: join(folder, 'tree'), home: join(folder, 'home') };
-  for (const path of [stage.path, stage.home]) await mkdir(path, { mode: 0o700 });
+  for (const path of [stage.path, stage.home]) mkdirSync(path, { mode: 0o700 });
   const place = await filled(git, commit, folder, stage);
   const keep = async () => 'there is no lockfile to tell by, or what is kept for it is in use';
   return { ...place, key: null, ready: false, keep };
 }
 
 async function newFolder(site: Site, commit: string, purpose: string): Promise<string> {
-  const folder = join(await ensureHome(site), EXPORTS);
-  await mkdir(folder, { recursive: true });
+  const folder = join(ensureHome(site), EXPORTS);
+  mkdirSync(folder, { recursive: true });
   await removeAbandoned(folder);
-  return mkdtemp(join(folder, `${safeName(purpose)}.${commit.slice(0, 12)}.${host()}.${process.pid}.`));
+  return mkdtempSync(join(folder, `${safeName(purpose)}.${commit.slice(0, 12)}.${host()}.${process.pid}.`));
 }
 
 async function filled<T extends { path: string }>(
@@ -49,7 +50,7 @@ async function filled<T extends { path: string }>(
   try {
     await withIndex(git, place.path, null, (index) => fillWorktree(index, commit));
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await removeTree(folder);
     throw error;
   }
   return { ...place, dispose: () => removeTree(folder) };

@@ -1,6 +1,6 @@
 /** A workspace's life, the same for every kind: made, verified, saved, moved, looked at, removed. */
 
-import { rename } from 'node:fs/promises';
+import { renameSync } from 'node:fs';
 import { WorkspaceRefused } from '../errors.ts';
 import { mergeBase } from '../git/objects.ts';
 import { adopt } from './adopt.ts';
@@ -13,7 +13,8 @@ import { findOrphans } from './orphans.ts';
 import { ensureHome, occupancy, realRoot, refuseDetour, transientPath } from './paths.ts';
 import { dropPins, readPins, refsAround, refuseForeignBranch, updatePins } from './pins.ts';
 import { readTips } from './place.ts';
-import { list, removeTree } from './plain-files.ts';
+import { list } from './plain-files.ts';
+import { removeTree } from './remove-tree.ts';
 import { dropSeed } from './seed.ts';
 import { stageWithSetup } from './setup-cache.ts';
 import { setupKey } from './setup-inputs.ts';
@@ -48,10 +49,10 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
 async function prepare(bench: Bench, spec: WorkspaceSpec): Promise<PreparedWorkspace> {
   const { git, layout } = bench;
   const path = pathOf(bench, spec);
-  await ensureHome(bench);
-  const there = (await occupancy(path)) === 'directory' && (await list(path)).length > 0;
+  ensureHome(bench);
+  const there = occupancy(path) === 'directory' && (await list(path)).length > 0;
   if (there) {
-    await refuseDetour(bench, path);
+    refuseDetour(bench, path);
     await layout.inspect(bench, path);
   }
 
@@ -76,8 +77,8 @@ async function prepare(bench: Bench, spec: WorkspaceSpec): Promise<PreparedWorks
 
 async function verify(bench: Bench, spec: WorkspaceSpec): Promise<void> {
   const path = pathOf(bench, spec);
-  if ((await occupancy(path)) === 'free') throw new WorkspaceRefused(`${path} is missing.`);
-  await refuseDetour(bench, path);
+  if (occupancy(path) === 'free') throw new WorkspaceRefused(`${path} is missing.`);
+  refuseDetour(bench, path);
   const place = await bench.layout.inspect(bench, path);
   const tips = await readTips(bench.git, place, spec.branch);
   if (!tips.onBranch || tips.head === null) {
@@ -89,9 +90,9 @@ async function probe(bench: Bench, spec: WorkspaceSpec): Promise<WorkspaceProbe>
   const { git } = bench;
   const path = pathOf(bench, spec);
   try {
-    if ((await occupancy(path)) === 'free')
+    if (occupancy(path) === 'free')
       return { exists: false, intact: false, dirty: false, problem: `${path} is missing.` };
-    await refuseDetour(bench, path);
+    refuseDetour(bench, path);
     const place = await bench.layout.inspect(bench, path);
     const { head } = await readTips(git, place, spec.branch);
     return { exists: true, intact: true, dirty: await isUnsaved(bench, spec, path, head), problem: null };
@@ -119,15 +120,15 @@ async function isUnsaved(
 async function reap(bench: Bench, spec: WorkspaceSpec): Promise<void> {
   const path = pathOf(bench, spec);
   const removing = transientPath(path, 'removing');
-  if ((await occupancy(path)) === 'directory') {
-    await refuseDetour(bench, path);
+  if (occupancy(path) === 'directory') {
+    refuseDetour(bench, path);
     const found = await probe(bench, spec);
     if (!found.intact)
       throw new WorkspaceRefused(`${path} is kept, because what is in it can't be saved: ${found.problem}`);
     if (found.dirty) await checkpoint(bench, spec, 'Save the work before its workspace goes\n');
     // Moved aside first: half of a workspace must never be taken for one whose files the agent deleted.
     await removeTree(removing);
-    await rename(path, removing);
+    renameSync(path, removing);
   }
   await removeTree(removing);
   await bench.layout.forget(bench, path);

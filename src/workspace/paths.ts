@@ -5,8 +5,7 @@
  * to be safe carries a hash of what it was.
  */
 import { createHash } from 'node:crypto';
-import { realpathSync } from 'node:fs';
-import { lstat, mkdir, realpath } from 'node:fs/promises';
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { UserError, WorkspaceRefused } from '../errors.ts';
@@ -31,7 +30,7 @@ export function defaultRoot(env: NodeJS.ProcessEnv = process.env): string {
 
 /** Readable, and different for two checkouts of the same name. */
 export async function repositoryKey(topLevel: string): Promise<string> {
-  const real = await realpath(topLevel);
+  const real = realpathSync.native(topLevel);
   const name = real.endsWith('.git') ? basename(real, '.git') || basename(dirname(real)) : basename(real);
   return `${plain(name)}-${shortHash(real)}`;
 }
@@ -43,10 +42,10 @@ export function safeName(text: string): string {
 }
 
 /** The folder of this repository's workspaces, made when missing; never a link that leads out of the root. */
-export async function ensureHome(site: Site): Promise<string> {
+export function ensureHome(site: Site): string {
   const home = join(site.root, site.repositoryKey);
   try {
-    await mkdir(home, { recursive: true, mode: 0o700 });
+    mkdirSync(home, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new UserError(
       `The workspace folder ${home} can't be made: ${(error as Error).message}`,
@@ -54,13 +53,13 @@ export async function ensureHome(site: Site): Promise<string> {
       { cause: error },
     );
   }
-  await refuseDetour(site, home);
+  refuseDetour(site, home);
   return home;
 }
 
 /** Resolves every link and insists that a path is what it says, inside the root. */
-export async function refuseDetour(site: Site, path: string): Promise<void> {
-  const actual = await realpath(path);
+export function refuseDetour(site: Site, path: string): void {
+  const actual = realpathSync.native(path);
   if (actual !== path) {
     throw new WorkspaceRefused(
       `${path} leads to ${actual} through a link; a workspace stays inside ${site.root}.`,
@@ -90,12 +89,9 @@ export function isTransient(name: string): boolean {
 }
 
 /** What is in the way of making a workspace. A file or link is somebody's: it is named, never removed. */
-export async function occupancy(path: string): Promise<'free' | 'directory'> {
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
-  if (found === null) return 'free';
+export function occupancy(path: string): 'free' | 'directory' {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return 'free';
   if (found.isDirectory()) return 'directory';
   throw new WorkspaceRefused(
     `${path} should be the task's workspace but is ${found.isSymbolicLink() ? 'a link' : 'a file'}. Move it away and try again.`,

@@ -7,7 +7,8 @@
 import { join } from 'node:path';
 import { WorkspaceRefused } from '../errors.ts';
 import type { Git } from '../git/git.ts';
-import { plainDirectories, readPlain, removeTree, replaceIndex, replacePlain } from './plain-files.ts';
+import { plainDirectories, readPlain, replaceIndex, replacePlain } from './plain-files.ts';
+import { removeTree } from './remove-tree.ts';
 
 export interface Place {
   worktree: string;
@@ -32,10 +33,10 @@ export interface Tips {
 export async function readTips(git: Git, place: Place, branch: string): Promise<Tips> {
   const ours = `refs/heads/${branch}`;
   const refAt = (name: string) => (place.ownRefs ? readRef(place.dir, name) : repositoryRef(git, name));
-  const head = (await readPlain(join(place.dir, 'HEAD'), SMALL))?.trim();
+  const head = readPlain(join(place.dir, 'HEAD'), SMALL)?.trim();
   if (head === undefined) throw new WorkspaceRefused(`${place.dir} has no HEAD.`);
 
-  const merging = asSha((await readPlain(join(place.dir, 'MERGE_HEAD'), SMALL))?.trim());
+  const merging = asSha(readPlain(join(place.dir, 'MERGE_HEAD'), SMALL)?.trim());
   const branchTip = await refAt(ours);
   const detached = asSha(head);
   if (detached !== null) return { head: detached, onBranch: false, branch: branchTip, merging };
@@ -43,16 +44,17 @@ export async function readTips(git: Git, place: Place, branch: string): Promise<
   const target = symbolic(head);
   if (target === null)
     throw new WorkspaceRefused(`HEAD in ${place.dir} names neither a commit nor a branch.`);
-  return { head: await refAt(target), onBranch: target === ours, branch: branchTip, merging };
+  const onBranch = target === ours;
+  return { head: onBranch ? branchTip : await refAt(target), onBranch, branch: branchTip, merging };
 }
 
 /**
  * Whether the branch got to `sha` by the workspace's own git. Where refs are shared, somebody else can move the branch
  * under a workspace, and its files would then look like a revert of what they did; only its log tells.
  */
-export async function movedHere(place: Place, tips: Tips, sha: string): Promise<boolean> {
+export function movedHere(place: Place, tips: Tips, sha: string): boolean {
   if (place.ownRefs) return tips.head === sha || tips.branch === sha;
-  const log = await readPlain(join(place.dir, 'logs', 'HEAD'), PACKED);
+  const log = readPlain(join(place.dir, 'logs', 'HEAD'), PACKED);
   return log?.split('\n').some((line) => line.split(' ')[1] === sha) ?? false;
 }
 
@@ -63,15 +65,15 @@ export async function settle(
 ): Promise<void> {
   if (place.ownRefs) {
     const parts = ['refs', 'heads', ...at.branch.split('/')];
-    const folder = await plainDirectories(place.dir, parts.slice(0, -1), 'make');
-    await replacePlain(join(folder!, parts.at(-1)!), `${at.sha}\n`);
+    const folder = plainDirectories(place.dir, parts.slice(0, -1), 'make');
+    replacePlain(join(folder!, parts.at(-1)!), `${at.sha}\n`);
   }
   for (const leftover of LEFTOVERS) await removeTree(join(place.dir, leftover));
-  await replacePlain(join(place.dir, 'HEAD'), `ref: refs/heads/${at.branch}\n`);
-  await replaceIndex(join(place.dir, 'index'), at.index);
+  replacePlain(join(place.dir, 'HEAD'), `ref: refs/heads/${at.branch}\n`);
+  replaceIndex(join(place.dir, 'index'), at.index);
   if (at.merging !== null) {
-    await replacePlain(join(place.dir, 'MERGE_MSG'), `Merge ${at.merging.slice(0, 12)} into ${at.branch}\n`);
-    await replacePlain(join(place.dir, 'MERGE_HEAD'), `${at.merging}\n`);
+    replacePlain(join(place.dir, 'MERGE_MSG'), `Merge ${at.merging.slice(0, 12)} into ${at.branch}\n`);
+    replacePlain(join(place.dir, 'MERGE_HEAD'), `${at.merging}\n`);
   }
 }
 
@@ -94,22 +96,22 @@ const LEFTOVERS = [
 const SMALL = 4096;
 const PACKED = 16 * 1024 * 1024;
 
-async function readRef(dir: string, name: string): Promise<string | null> {
+function readRef(dir: string, name: string): string | null {
   if (!isPlainRefName(name))
     throw new WorkspaceRefused(`${dir} uses the ref name ${JSON.stringify(name)}, which is not a plain one.`);
   const parts = name.split('/');
-  const loose = await readLoose(dir, parts);
+  const loose = readLoose(dir, parts);
   if (loose !== null) return loose;
-  for (const line of ((await readPlain(join(dir, 'packed-refs'), PACKED)) ?? '').split('\n')) {
+  for (const line of (readPlain(join(dir, 'packed-refs'), PACKED) ?? '').split('\n')) {
     if (line.slice(line.indexOf(' ') + 1) === name) return asSha(line.slice(0, line.indexOf(' ')));
   }
   return null;
 }
 
-async function readLoose(dir: string, parts: readonly string[]): Promise<string | null> {
-  const folder = await plainDirectories(dir, parts.slice(0, -1));
+function readLoose(dir: string, parts: readonly string[]): string | null {
+  const folder = plainDirectories(dir, parts.slice(0, -1));
   if (folder === null) return null;
-  return asSha((await readPlain(join(folder, parts.at(-1)!), SMALL))?.trim());
+  return asSha(readPlain(join(folder, parts.at(-1)!), SMALL)?.trim());
 }
 
 async function repositoryRef(git: Git, name: string): Promise<string | null> {

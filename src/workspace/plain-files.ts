@@ -3,43 +3,56 @@
  *
  * Nothing here follows a link, waits on a pipe, reads without a limit, or writes through what it finds: new content is
  * put beside the old and renamed over it.
+ *
+ * The answers are small and at hand, so they are not waited for: a thread for each would cost ten times as much.
  */
 import { randomBytes } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
 import {
-  chmod,
-  copyFile,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  rename,
-  rm,
-  stat,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+  closeSync,
+  constants,
+  copyFileSync,
+  type Dirent,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  type Stats,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as others } from 'node:timers/promises';
 import { WorkspaceRefused } from '../errors.ts';
 
 /** The content of a regular file, or null when there is none. */
-export async function readPlain(path: string, limitBytes: number): Promise<string | null> {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw new WorkspaceRefused(`${path} can't be read as a plain file (${error.code}).`, { cause: error });
-  });
+export function readPlain(path: string, limitBytes: number): string | null {
+  const file = openPlain(path);
   if (file === null) return null;
   try {
-    const found = await file.stat();
+    const found = fstatSync(file);
     if (!found.isFile()) throw new WorkspaceRefused(`${path} is not a plain file.`);
     if (found.size > limitBytes)
       throw new WorkspaceRefused(`${path} is ${found.size} bytes long; ${limitBytes} is the most it can be.`);
     const content = Buffer.alloc(found.size);
-    const { bytesRead } = await file.read(content, 0, content.length, 0);
-    return content.toString('utf8', 0, bytesRead);
+    const length = readSync(file, content, 0, content.length, 0);
+    return content.toString('utf8', 0, length);
   } finally {
-    await file.close();
+    closeSync(file);
+  }
+}
+
+function openPlain(path: string): number | null {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    return openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    throw new WorkspaceRefused(`${path} can't be read as a plain file (${code}).`, { cause: error });
   }
 }
 
@@ -47,42 +60,42 @@ export async function readPlain(path: string, limitBytes: number): Promise<strin
  * The innermost of these directories, one inside the other, each a real one and no link. Null when one is missing,
  * unless it is to be made.
  */
-export async function plainDirectories(
+export function plainDirectories(
   start: string,
   parts: readonly string[],
   missing: 'make' | 'null' = 'null',
-): Promise<string | null> {
+): string | null {
   let path = start;
   for (const part of parts) {
     path = join(path, part);
-    if ((await lstatOrNull(path)) === null) {
+    let found = lstatOrNull(path);
+    if (found === null) {
       if (missing === 'null') return null;
-      await mkdir(path);
+      mkdirSync(path);
+      found = lstatOrNull(path);
     }
-    if (!(await lstatOrNull(path))?.isDirectory()) {
-      throw new WorkspaceRefused(`${path} is not a directory of its own.`);
-    }
+    if (!found?.isDirectory()) throw new WorkspaceRefused(`${path} is not a directory of its own.`);
   }
   return path;
 }
 
 /** Puts new content in place of whatever has that name, in one step. */
-export async function replacePlain(path: string, content: string): Promise<void> {
+export function replacePlain(path: string, content: string): void {
   const beside = besides(path);
-  await writeFile(beside, content, { flag: 'wx' });
-  await rename(beside, path);
+  writeFileSync(beside, content, { flag: 'wx' });
+  renameSync(beside, path);
 }
 
 /**
  * Puts a copy of an index in place. It is dated no later than the original: git re-reads a file that is as young as
  * its index, and a younger copy would make it trust entries it should doubt.
  */
-export async function replaceIndex(path: string, from: string): Promise<void> {
+export function replaceIndex(path: string, from: string): void {
   const beside = besides(path);
-  await copyFile(from, beside, constants.COPYFILE_EXCL);
-  const seconds = Math.floor((await stat(from)).mtimeMs) / 1000;
-  await utimes(beside, seconds, seconds);
-  await rename(beside, path);
+  copyFileSync(from, beside, constants.COPYFILE_EXCL);
+  const seconds = Math.floor(statSync(from).mtimeMs) / 1000;
+  utimesSync(beside, seconds, seconds);
+  renameSync(beside, path);
 }
 
 /** Every entry below must be a plain file or directory: a pipe would hang the git that opens it, a link leads away. */
@@ -94,35 +107,28 @@ export async function refuseOddFiles(directory: string): Promise<void> {
   }
 }
 
-export async function list(directory: string) {
-  return readdir(directory, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    throw new WorkspaceRefused(`${directory} can't be listed (${error.code}).`, { cause: error });
-  });
-}
-
-export async function lstatOrNull(path: string): Promise<Stats | null> {
-  return lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
-    throw new WorkspaceRefused(`${path} can't be looked at (${error.code}).`, { cause: error });
-  });
-}
-
-/** Removes a tree without following links, also when directories in it were made read-only. */
-export async function removeTree(path: string): Promise<void> {
+/** A walk through a large tree lets the others go on now and then. */
+export async function list(directory: string): Promise<Dirent[]> {
+  if (++listed % BETWEEN_RESTS === 0) await others();
   try {
-    await rm(path, { recursive: true, force: true });
+    return readdirSync(directory, { withFileTypes: true });
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code !== 'EACCES' && code !== 'EPERM') throw error;
-    await openUp(path);
-    await rm(path, { recursive: true, force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    throw new WorkspaceRefused(`${directory} can't be listed (${code}).`, { cause: error });
   }
 }
 
-async function openUp(path: string): Promise<void> {
-  if (!(await lstatOrNull(path))?.isDirectory()) return;
-  await chmod(path, 0o700);
-  for (const entry of await list(path)) if (entry.isDirectory()) await openUp(join(path, entry.name));
+const BETWEEN_RESTS = 100;
+let listed = 0;
+
+export function lstatOrNull(path: string): Stats | null {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTDIR') return null;
+    throw new WorkspaceRefused(`${path} can't be looked at (${code}).`, { cause: error });
+  }
 }
 
 function besides(path: string): string {

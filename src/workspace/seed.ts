@@ -3,9 +3,10 @@
  *
  * Its name says of which tree it is the index. Only its age is of value: it may go at any time.
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { list, lstatOrNull, removeTree, replaceIndex } from './plain-files.ts';
+import { list, lstatOrNull, replaceIndex } from './plain-files.ts';
+import { removeTree } from './remove-tree.ts';
 
 export interface Seed {
   folder: string;
@@ -19,9 +20,9 @@ export async function findSeed(seed: Seed): Promise<{ path: string; tree: string
 }
 
 export async function keepSeed(seed: Seed, index: string, tree: string): Promise<void> {
-  await mkdir(seed.folder, { recursive: true });
+  mkdirSync(seed.folder, { recursive: true });
   const kept = join(seed.folder, `${seed.name}.${tree}.index`);
-  await replaceIndex(kept, index);
+  replaceIndex(kept, index);
   for (const { path } of await seedsOf(seed)) if (path !== kept) await removeTree(path);
 }
 
@@ -30,7 +31,7 @@ export async function dropSeed(seed: Seed): Promise<void> {
 }
 
 async function seedsOf({ folder, name }: Seed): Promise<{ path: string; tree: string }[]> {
-  if ((await lstatOrNull(folder)) === null) return [];
+  if (lstatOrNull(folder) === null) return [];
   return (await list(folder)).flatMap((entry) => {
     const [before, tree, ending] = entry.name.split('.');
     const isOurs = entry.isFile() && before === name && ending === 'index' && /^[0-9a-f]{40,64}$/.test(tree!);

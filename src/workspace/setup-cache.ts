@@ -13,7 +13,8 @@ import { type Git, nulSeparated } from '../git/git.ts';
 import { copyTree } from './copy-tree.ts';
 import { stageCommit } from './export.ts';
 import type { Site } from './paths.ts';
-import { list, lstatOrNull, plainDirectories, removeTree } from './plain-files.ts';
+import { list, lstatOrNull, plainDirectories } from './plain-files.ts';
+import { removeTree } from './remove-tree.ts';
 import { setupKey } from './setup-inputs.ts';
 import { sweepSlots, takeSlot } from './setup-slot.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
@@ -129,7 +130,7 @@ async function stampOf(kept: string): Promise<string> {
     const entries = (await lstat(path)).isDirectory() ? await list(path) : [];
     for (const name of entries.map((entry) => entry.name).sort()) await walk(join(path, name));
   };
-  for (const part of ['tree', 'home']) if (await lstatOrNull(join(kept, part))) await walk(join(kept, part));
+  for (const part of ['tree', 'home']) if (lstatOrNull(join(kept, part))) await walk(join(kept, part));
   return hash.digest('hex');
 }
 
@@ -179,7 +180,7 @@ async function putInto(root: string, path: string, from: string): Promise<void> 
   const parts = dirname(path)
     .split('/')
     .filter((part) => part !== '.');
-  await plainDirectories(root, parts, 'make');
-  if (await lstatOrNull(join(root, path))) throw new Error(`${path} is in the way`);
+  plainDirectories(root, parts, 'make');
+  if (lstatOrNull(join(root, path))) throw new Error(`${path} is in the way`);
   await copyTree(from, join(root, path));
 }

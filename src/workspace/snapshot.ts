@@ -5,7 +5,7 @@
  * index and exclude file have no say; .gitignore has. Paths are collected first and then named one by one: commands
  * that look around by themselves (`add -A`, `status`) start another git inside submodules.
  */
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
@@ -41,11 +41,11 @@ export async function withIndex<T>(
   seed: Seed | null,
   use: (index: PrivateIndex) => Promise<T>,
 ): Promise<T> {
-  const dir = await mkdtemp(join(tmpdir(), 'forge-index-'));
+  const dir = mkdtempSync(join(tmpdir(), 'forge-index-'));
   const path = join(dir, 'index');
   try {
     const kept = seed && (await findSeed(seed));
-    if (kept) await replaceIndex(path, kept.path);
+    if (kept) replaceIndex(path, kept.path);
     const index: PrivateIndex = {
       path,
       git,
@@ -61,7 +61,7 @@ export async function withIndex<T>(
     };
     return await use(index);
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true });
   }
 }
 
@@ -133,14 +133,14 @@ export async function fillWorktree(index: PrivateIndex, treeish: string): Promis
 /** A copy of the index in which these paths are in conflict, for the agent's own git to show. */
 export async function indexWithConflicts(index: PrivateIndex, stages: readonly string[]): Promise<string> {
   const kept = `${index.path}-merged`;
-  await copyFile(index.path, kept);
+  copyFileSync(index.path, kept);
   const paths = new Set(stages.map((line) => line.slice(line.indexOf('\t') + 1)));
   const gone = [...paths].map((path) => `0 ${'0'.repeat(40)}\t${path}\0`);
   const input = [...gone, ...stages.map((line) => `${line}\0`)].join('');
   await index.run(['update-index', '-z', '--index-info'], { input });
   const conflicted = `${index.path}-conflicted`;
-  await replaceIndex(conflicted, index.path);
-  await replaceIndex(index.path, kept);
+  replaceIndex(conflicted, index.path);
+  replaceIndex(index.path, kept);
   return conflicted;
 }
 

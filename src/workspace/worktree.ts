@@ -4,7 +4,7 @@
  * The same care is taken as for a clone (the host's git never runs with the workspace's git directory, and its links
  * back and forth are checked), but an agent here can move any ref or write a hook the operator's own git will run.
  */
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdirSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { WorkspaceRefused } from '../errors.ts';
 import { worktreesOf } from '../git/worktrees.ts';
@@ -12,7 +12,8 @@ import { type Bench, type Layout, seedOf, type WorkspacesOptions } from './bench
 import { workspacesOf } from './lifecycle.ts';
 import { transientPath } from './paths.ts';
 import { type Place, settle } from './place.ts';
-import { plainDirectories, readPlain, removeTree, replacePlain } from './plain-files.ts';
+import { plainDirectories, readPlain, replacePlain } from './plain-files.ts';
+import { removeTree } from './remove-tree.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
 import type { WorkspaceSpec, Workspaces } from './workspace.ts';
 
@@ -28,7 +29,7 @@ const WORKTREE: Layout = {
     const building = transientPath(path, 'making');
     for (const stale of [building, path]) await unregister(bench, stale);
     await removeTree(building);
-    await mkdir(building, { mode: 0o700 });
+    mkdirSync(building, { mode: 0o700 });
     // Forced, because a person may look at the branch in a worktree of theirs at the same time.
     await git(['worktree', 'add', '--force', '--no-checkout', building, spec.branch]);
     const place = await linkedPlace(bench, building);
@@ -37,16 +38,16 @@ const WORKTREE: Layout = {
       await index.save();
       await settle(place, { branch: spec.branch, sha: start, index: index.path, merging: null });
     });
-    await rename(building, path);
-    await replacePlain(join(place.dir, 'gitdir'), `${join(path, '.git')}\n`);
+    renameSync(building, path);
+    replacePlain(join(place.dir, 'gitdir'), `${join(path, '.git')}\n`);
   },
 
   async inspect(bench: Bench, path: string): Promise<Place> {
     const place = await linkedPlace(bench, path);
-    const back = (await readPlain(join(place.dir, 'gitdir'), LINK_LIMIT))?.trimEnd();
+    const back = readPlain(join(place.dir, 'gitdir'), LINK_LIMIT)?.trimEnd();
     if (back === join(transientPath(path, 'making'), '.git')) {
       // The runner died after moving the finished worktree to its place.
-      await replacePlain(join(place.dir, 'gitdir'), `${join(path, '.git')}\n`);
+      replacePlain(join(place.dir, 'gitdir'), `${join(path, '.git')}\n`);
     } else if (back !== join(path, '.git')) {
       throw new WorkspaceRefused(`${join(path, '.git')} points at ${place.dir}, which belongs to ${back}.`);
     }
@@ -57,17 +58,17 @@ const WORKTREE: Layout = {
 };
 
 async function linkedPlace(bench: Bench, path: string): Promise<Place> {
-  const link = await readPlain(join(path, '.git'), LINK_LIMIT);
+  const link = readPlain(join(path, '.git'), LINK_LIMIT);
   const registry = join(bench.git.gitDir, 'worktrees');
   const dir = /^gitdir: (.+)\n?$/.exec(link ?? '')?.[1];
   if (
     dir === undefined ||
     dirname(dir) !== registry ||
-    (await plainDirectories(registry, [basename(dir)])) === null
+    plainDirectories(registry, [basename(dir)]) === null
   ) {
     throw new WorkspaceRefused(`${join(path, '.git')} is not the link to ${registry} that we made.`);
   }
-  if ((await readPlain(join(dir, 'commondir'), LINK_LIMIT))?.trim() !== '../..') {
+  if (readPlain(join(dir, 'commondir'), LINK_LIMIT)?.trim() !== '../..') {
     throw new WorkspaceRefused(`${dir} was redirected to another repository (commondir).`);
   }
   return { worktree: path, dir, objects: null, ownRefs: false };
