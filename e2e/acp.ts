@@ -8,12 +8,13 @@ import type { Llm } from '../test/support/llm/server.ts';
 import { CODEX_MODEL } from './codex.ts';
 import { opencodeModel, opencodeOperator } from './opencode.ts';
 
-export type Preset = 'claude-agent-acp' | 'codex-acp' | 'opencode';
+export type Preset = 'claude-agent-acp' | 'codex-acp' | 'opencode' | 'gemini';
 
 export const ACP_MODEL: Record<Preset, string> = {
   'claude-agent-acp': 'claude-sonnet-5',
   'codex-acp': CODEX_MODEL,
   opencode: opencodeModel('messages'),
+  gemini: 'gemini-2.5-pro',
 };
 
 const installed = (path: string): string => fileURLToPath(new URL(`./node_modules/${path}`, import.meta.url));
@@ -25,6 +26,7 @@ export const acpOperator = (llm: Llm, preset: Preset): Record<string, string> =>
   ...(preset === 'claude-agent-acp' && { ANTHROPIC_API_KEY: 'sk-test', ANTHROPIC_BASE_URL: llm.url }),
   ...(preset === 'codex-acp' && { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `${llm.url}/v1` }),
   ...(preset === 'opencode' && opencodeOperator(llm)),
+  ...(preset === 'gemini' && { GEMINI_API_KEY: 'test-key', GOOGLE_GEMINI_BASE_URL: llm.url }),
 });
 
 export function realAcp(llm: Llm, preset: Preset, more: Record<string, string> = {}): AgentUnderTest {
@@ -38,6 +40,7 @@ export function realAcp(llm: Llm, preset: Preset, more: Record<string, string> =
     // What the model was sent is all that the agent remembers.
     remembered: async () => llm.journal.at(-1)?.request.texts.join('\n') ?? '',
     tellsAtEnd: preset === 'claude-agent-acp',
+    writesFree: preset === 'gemini',
     runner: { packagePath, operator },
   };
 }

@@ -74,7 +74,17 @@ args = ["-c", ${JSON.stringify(leave('codex-mcp'))}]
     '.opencode/plugin/hostile.js': plugin('opencode-plugin'),
     '.opencode/tool/hostile.js': plugin('opencode-tool'),
     '.gemini/GEMINI.md': MARK,
-    '.gemini/settings.json': { mcpServers: { hostile: server('gemini') }, hooks: {} },
+    '.gemini/settings.json': {
+      mcpServers: { hostile: server('gemini') },
+      hooks: { SessionStart: hook('gemini'), BeforeAgent: hook('gemini') },
+      tools: { discoveryCommand: leave('gemini-tools') },
+    },
+    '.gemini/.env': `GEMINI_CLI_CUSTOM_HEADERS=x-hostile: ${MARK}\n`,
+    '.gemini/system.md': MARK,
+    '.gemini/agents/hostile.md': `---\nname: hostile\ndescription: ${MARK}\n---\n${MARK}\n`,
+    '.gemini/commands/hostile.toml': `description = "${MARK}"\nprompt = "${MARK}"\n`,
+    '.gemini/skills/hostile/SKILL.md': skill,
+    '.env': `GEMINI_CLI_CUSTOM_HEADERS=x-hostile: ${MARK}\n`,
   };
   for (const [path, content] of Object.entries(files)) {
     if (without !== undefined && path.startsWith(without)) continue;

@@ -117,10 +117,16 @@ describe('a model on loopback', () => {
       messages: [{ role: 'user', content: text }],
       ...more,
     });
+  const google = (text: string, more: object = {}) =>
+    ask('/v1beta/models/gemini-x:streamGenerateContent', {
+      tools: [{ functionDeclarations: [{ name: 'run_shell_command' }] }],
+      contents: [{ role: 'user', parts: [{ text }] }],
+      ...more,
+    });
   const events = (text: string): Record<string, never>[] =>
     [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json as string));
 
-  test('the same scenario runs a command over all three protocols, with its usage in the words of each', async () => {
+  test('the same scenario runs a command over all protocols, with its usage in the words of each', async () => {
     const usage = { input: 10, output: 7, cacheRead: 3, cacheWrite: 2, reasoning: 1 };
     llm = await startLlm({ rules: [{ replies: [{ say: 'I run it.', run: 'ls', usage, times: 'always' }] }] });
     const anthropic = events((await messages('go')).text);
@@ -153,8 +159,20 @@ describe('a model on loopback', () => {
       choices: [{ finish_reason: 'tool_calls' }],
       usage: { prompt_tokens: 15, completion_tokens: 8 },
     });
-    expect(llm.told()).toEqual({ input: 30, output: 21, cacheRead: 9, cacheWrite: 6, reasoning: 3 });
-    expect(llm.journal.map(({ outcome }) => outcome)).toEqual(['answered', 'answered', 'answered']);
+    const gemini = events((await google('go')).text);
+    expect(JSON.stringify(gemini)).toContain('"name":"run_shell_command","args":{"command":"ls"');
+    expect(gemini.at(-1)).toMatchObject({
+      candidates: [{ finishReason: 'STOP' }],
+      usageMetadata: {
+        promptTokenCount: 15,
+        candidatesTokenCount: 7,
+        cachedContentTokenCount: 3,
+        thoughtsTokenCount: 1,
+        totalTokenCount: 23,
+      },
+    });
+    expect(llm.told()).toEqual({ input: 40, output: 28, cacheRead: 12, cacheWrite: 8, reasoning: 4 });
+    expect(llm.journal.map(({ outcome }) => outcome)).toEqual(Array(4).fill('answered'));
   });
 
   test('without given usage it counts, and a conversation that goes on reads its own beginning', async () => {
@@ -190,7 +208,7 @@ describe('a model on loopback', () => {
     ['MEET-400', 400, 'invalid_request_error'],
   ])('%s is %i %s in every protocol, and costs nothing', async (word, status, type) => {
     llm = await startLlm(scenarioFile('failures'));
-    for (const send of [messages, responses, chat]) {
+    for (const send of [messages, responses, chat, google]) {
       const answer = await send(word);
       expect(answer.status).toBe(status);
       expect(JSON.parse(answer.text)).toMatchObject({ error: { type } });

@@ -40,6 +40,16 @@ test('an adapter that tells by model is believed before the protocol', () => {
   ]);
 });
 
+test('Gemini tells by model in words of its own', () => {
+  const { account, reports } = kept();
+  const token_count = { input_tokens: 9, output_tokens: 4 };
+  expect(
+    account.seeEnd({ _meta: { quota: { token_count, model_usage: [{ model: 'g', token_count }] } } }),
+  ).toBe(true);
+  expect(reports).toMatchObject([{ input: 9, output: 4, cacheRead: 0, reasoning: 0 }]);
+  expect(account.seeEnd({ _meta: { quota: { token_count, model_usage: [] } } })).toBe(false);
+});
+
 test('an end that tells nothing is not known', () => {
   const { account, reports } = kept();
   expect(account.seeEnd({ stopReason: 'end_turn', usage: null })).toBe(false);

@@ -72,6 +72,21 @@ const prompted = z.object({
   }),
 });
 
+const tokenCount = z.object({
+  inputTokens: z.number().nonnegative(),
+  outputTokens: z.number().nonnegative(),
+  cachedInputTokens: count,
+  cachedWriteTokens: count,
+  cacheWriteInputTokens: count,
+  reasoningOutputTokens: count,
+});
+/** Gemini's words, which lack what was read from the cache; that is in its own record. */
+const geminiCount = z
+  .object({ input_tokens: z.number().nonnegative(), output_tokens: z.number().nonnegative() })
+  .transform((given) =>
+    tokenCount.parse({ inputTokens: given.input_tokens, outputTokens: given.output_tokens }),
+  );
+
 const byModel = z.object({
   _meta: z.object({
     quota: z.object({
@@ -79,14 +94,7 @@ const byModel = z.object({
         .array(
           z.object({
             model: z.string(),
-            token_count: z.object({
-              inputTokens: z.number().nonnegative(),
-              outputTokens: z.number().nonnegative(),
-              cachedInputTokens: count,
-              cachedWriteTokens: count,
-              cacheWriteInputTokens: count,
-              reasoningOutputTokens: count,
-            }),
+            token_count: z.union([tokenCount, geminiCount]),
           }),
         )
         .min(1),

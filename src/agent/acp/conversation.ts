@@ -48,6 +48,8 @@ export function talk(
   /** It said or did something. */
   let worked = false;
   let replayed: string | null = null;
+  let updates = 0;
+  let prompted = false;
   const connection = connect();
   const closed = connection.closed.then(
     (): Ending => ({ kind: 'broken', problem: '' }),
@@ -78,7 +80,8 @@ export function talk(
       .client({ name: 'forge-loop' })
       .onNotification('session/update', asItIs, ({ params }) => heard(params))
       .onRequest('session/request_permission', asItIs, ({ params }) => {
-        const { tool, detail, why, answer } = answerPermission(params, turn);
+        const { tool, detail, why, answer } = answerPermission(params, turn, equipment.commandIsTitle);
+        calling();
         hooks.onProgress(
           why === null ? { kind: 'tool', tool, detail } : { kind: 'refused', tool, detail, why },
         );
@@ -89,7 +92,7 @@ export function talk(
 
   async function converse(): Promise<Ending> {
     const ask = (method: string, params: object) => connection.agent.request(method, params);
-    const { protocolVersion, agentCapabilities, authMethods } = initialized.parse(
+    const { protocolVersion, agentCapabilities } = initialized.parse(
       await ask('initialize', {
         protocolVersion: PROTOCOL_VERSION,
         clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
@@ -101,8 +104,6 @@ export function talk(
         kind: 'broken',
         problem: `it speaks version ${protocolVersion} of ACP, not ${PROTOCOL_VERSION}`,
       };
-    if (equipment.authMethod && authMethods.some(({ id }) => id === equipment.authMethod))
-      await ask('authenticate', { methodId: equipment.authMethod });
     const { tools } = equipment;
     const place = {
       cwd: turn.cwd,
@@ -145,6 +146,7 @@ export function talk(
       const opened = openSession.parse(
         (await ask('session/load', { ...place, sessionId: known.session })) ?? {},
       );
+      if (equipment.replaysLate) await replayedAll(ask, known.session);
       if (!remembers(replayed, known.opening))
         return { kind: 'lost', why: 'the agent loaded it and does not remember how it began' };
       replayed = null;
@@ -153,6 +155,15 @@ export function talk(
     } catch (error) {
       return { kind: 'lost', why: (error as Error).message };
     }
+  }
+
+  /** Its answers and what it replays come one after the other, so an answer before which nothing came is behind all of it. */
+  async function replayedAll(ask: Ask, sessionId: string): Promise<void> {
+    let before: number;
+    do {
+      before = updates;
+      await ask('session/set_mode', { sessionId, modeId: equipment.mode?.(turn.role) });
+    } while (updates > before);
   }
 
   async function settle(ask: Ask, { modes, configOptions }: Opened): Promise<void> {
@@ -172,6 +183,7 @@ export function talk(
     let usageKnown = true;
     const prompt = async (words: string): Promise<string> => {
       text = '';
+      prompted = true;
       const response = await ask('session/prompt', {
         sessionId: session?.session,
         prompt: [{ type: 'text', text: words }],
@@ -197,12 +209,13 @@ export function talk(
     const { data } = notification.safeParse(params);
     if (!data) return;
     const { update } = data;
+    updates += 1;
     const said = update.content?.type === 'text' ? (update.content.text ?? '') : '';
     if (replayed !== null) {
       if (update.sessionUpdate === 'user_message_chunk') replayed += said;
       return;
     }
-    takenUp();
+    if (update.sessionUpdate !== 'available_commands_update') takenUp();
     failure = failureTold(update._meta) ?? failure;
     if (update.sessionUpdate === 'agent_message_chunk') {
       // What the program itself has to say, such as a warning, is a message of its own.
@@ -212,28 +225,35 @@ export function talk(
       worked = true;
     }
     if (update.sessionUpdate === 'tool_call') {
-      if (text) hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
-      text = '';
-      worked = true;
+      calling();
       hooks.onProgress({
         kind: 'tool',
         tool: update.kind ?? 'other',
         detail: (update.title ?? '').slice(0, 500),
       });
-    } else if (update.sessionUpdate === 'usage_update') account.seeCost(update);
-    if (TELLS_USE.includes(update.sessionUpdate)) equipment.onUsed();
+    } else if (update.sessionUpdate === 'usage_update') {
+      account.seeCost(update);
+      equipment.onUsed();
+    }
+  }
+
+  /** A call of a tool is asked for or told, by some agents only one of both; what was said before is a message of its own. */
+  function calling(): void {
+    if (text) hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
+    text = '';
+    worked = true;
+    takenUp();
+    // The program's own record may have a message of the model more.
+    equipment.onUsed();
   }
 
   /** The agent works on the prompt, so there is something to resume. */
   function takenUp(): void {
-    if (session === null || session.opening !== null) return;
+    if (!prompted || session === null || session.opening !== null) return;
     session = { ...session, opening: openingOf(withConventions(turn)) };
     void save(session).catch(() => {});
   }
 }
-
-/** After these the program's own record may have a call of the model more. */
-const TELLS_USE = ['usage_update', 'tool_call'];
 
 type Ask = (method: string, params: object) => Promise<unknown>;
 
@@ -247,10 +267,6 @@ const initialized = z.object({
       sessionCapabilities: z.object({ title: z.unknown().optional() }).catch({}).default({}),
     })
     .prefault({}),
-  authMethods: z
-    .array(z.object({ id: z.string() }))
-    .catch([])
-    .default([]),
 });
 const openSession = z.object({
   modes: z.object({ currentModeId: z.string() }).nullish().catch(null),

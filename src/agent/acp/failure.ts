@@ -1,6 +1,7 @@
 /** How a turn over ACP failed, from the fields of the agent's error; never from words that it may have read in a file. */
 import { z } from 'zod';
 import type { FailureCode } from '../agent.ts';
+import { codeOfStatus } from '../http-status.ts';
 
 export interface Failure {
   code: FailureCode;
@@ -22,8 +23,13 @@ export function failureOf(error: unknown): Failure {
   const message = String((error as Error)?.message ?? error).slice(0, 2000);
   const { data } = requestError.safeParse(error);
   const named = NAMED[data?.data?.errorKind ?? ''];
-  const code = named ?? (data?.code === AUTH_REQUIRED ? 'auth' : 'crashed');
-  return { code, message, retryAt: null };
+  return { code: named ?? codeOf(data?.code), message, retryAt: null };
+}
+
+/** Errors of the protocol are below 0; Gemini hands on its provider's HTTP status. */
+function codeOf(code: number | undefined): FailureCode {
+  if (code === AUTH_REQUIRED) return 'auth';
+  return code !== undefined && code >= 400 && code < 600 ? codeOfStatus(code) : 'crashed';
 }
 
 const told = z.object({

@@ -32,6 +32,19 @@ test.each([
   expect(why === null).toBe(allowed);
 });
 
+test.each([
+  ['npm test', true],
+  ['git push origin main', false],
+  ['', false],
+])('an agent that names a command in the title alone asks for `%s`: %s', (title, allowed) => {
+  const { why, detail } = answerPermission(
+    { sessionId: 's', toolCall: { kind: 'execute', title }, options: OPTIONS },
+    { role: 'coder', cwd: '/srv/space', home: '/srv/home' },
+    true,
+  );
+  expect([why === null, detail]).toEqual([allowed, title]);
+});
+
 test('what offers no refusal is cancelled, and so is what can not be read', () => {
   const push = { kind: 'execute', rawInput: { command: 'git push' } };
   expect(asked('coder', push, [OPTIONS[0] as object]).answer).toEqual({ outcome: { outcome: 'cancelled' } });

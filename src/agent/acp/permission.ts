@@ -30,6 +30,7 @@ type ToolCall = z.output<typeof request>['toolCall'];
 export function answerPermission(
   given: unknown,
   { role, cwd, home }: { role: Role; cwd: string; home: string },
+  commandIsTitle = false,
 ): Asked {
   const { data } = request.safeParse(given);
   if (!data)
@@ -39,7 +40,8 @@ export function answerPermission(
       why: 'the request could not be read',
       answer: { outcome: { outcome: 'cancelled' } },
     };
-  const { toolCall, options } = data;
+  const { options } = data;
+  const toolCall = commandIsTitle ? withCommand(data.toolCall) : data.toolCall;
   const why = role === 'coder' ? refusedToCoder(toolCall, cwd, [cwd, home]) : refusedToReader(toolCall);
   const choose = (...kinds: string[]) => {
     const option = kinds.map((kind) => options.find((one) => one.kind === kind)).find(Boolean);
@@ -73,6 +75,10 @@ function refusedToCoder(call: ToolCall, cwd: string, roots: readonly string[]): 
   }
   return call.kind === 'switch_mode' ? 'nobody is there to agree: go on as you are' : null;
 }
+
+/** Of a program that names what it wants to run in the title and nowhere else. */
+const withCommand = (call: ToolCall): ToolCall =>
+  call.kind === 'execute' ? { ...call, rawInput: { command: call.title } } : call;
 
 const shell = z.object({ command: z.union([z.string().min(1), z.array(z.string()).min(1)]) });
 

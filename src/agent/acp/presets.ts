@@ -23,6 +23,7 @@ import {
 import { pricesFor } from '../prices.ts';
 import { type Environment, onPath } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
+import { furnishGemini, geminiRecorder, NOT_SIGNED_IN as NO_GEMINI } from './gemini.ts';
 
 /** A program that is there and signed in, or what is missing. */
 export type Equipped = Equipment | string;
@@ -33,14 +34,16 @@ export interface Equipment {
   furnish(turn: TurnRequest): Promise<Record<string, string>>;
   /** The mode that fits a role, where the program has modes. */
   mode?(role: Role): string;
-  /** How to sign in, where the program has to be told. */
-  authMethod?: string;
   /** What `session/new` and `session/load` are told besides. */
   meta?: Record<string, unknown>;
   /** For a program whose own record tells more of what it used than its answers: what that has, each call once. */
   recorder?(turn: TurnRequest, report: (delta: UsageReport) => void): Promise<() => Promise<void>>;
   /** Its running total of cost begins anew with each process. */
   costRestarts?: boolean;
+  /** A command that it wants to run is the title of the call. */
+  commandIsTitle?: boolean;
+  /** It answers that a session is loaded before it has replayed all of it. */
+  replaysLate?: boolean;
 }
 
 export const PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
@@ -155,13 +158,14 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
     async gemini(operator, model) {
       const argv = await programOf('gemini', operator);
       if (!argv) return missing('gemini');
-      if (!operator.GEMINI_API_KEY)
-        return 'Gemini is not signed in: set GEMINI_API_KEY in the environment of forge-loop';
-      const key = operator.GEMINI_API_KEY;
+      if (!operator.GEMINI_API_KEY) return NO_GEMINI;
       return {
         argv: [...argv, '--acp', ...(model === null ? [] : ['--model', model])],
-        authMethod: 'gemini-api-key',
-        furnish: async () => ({ GEMINI_API_KEY: key }),
+        mode: () => 'default',
+        commandIsTitle: true,
+        replaysLate: true,
+        furnish: async (turn) => furnishGemini(turn, await folder(turn, 'gemini'), operator),
+        recorder: async (turn, report) => geminiRecorder(turn, await folder(turn, 'gemini'), report),
       };
     },
   };

@@ -1,5 +1,5 @@
 /**
- * A model on loopback that follows a script, in the words of three protocols. Real agents are pointed at it.
+ * A model on loopback that follows a script, in the words of several protocols. Real agents are pointed at it.
  *
  * It keeps a journal of every request with the usage it told, so a test can compare an account with what was served,
  * to the token; and it refuses what the script did not foresee, so no test passes by accident.
@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Usage } from '../../../src/agent/agent.ts';
 import { chatWire } from './chat.ts';
+import { generateContentPath, generateContentWire } from './generate-content.ts';
 import { messagesWire } from './messages.ts';
 import { promptCache, tokensIn } from './prompt-cache.ts';
 import { responsesWire } from './responses.ts';
@@ -44,6 +45,7 @@ const WIRES: readonly { path: RegExp; wire: Wire }[] = [
   { path: /\/v1\/messages$/, wire: messagesWire },
   { path: /\/responses$/, wire: responsesWire },
   { path: /\/chat\/completions$/, wire: chatWire },
+  { path: generateContentPath, wire: generateContentWire },
 ];
 
 export async function startLlm(
@@ -103,7 +105,7 @@ export async function startLlm(
       others.push(`${incoming.method} ${path}`);
       return answerOther(path, given, response);
     }
-    const request = wire.read(given, headers);
+    const request = wire.read(given, headers, path);
     const entry: Entry = { at: now(), request, headers, outcome: 'answered', status: 200, told: NO_USAGE };
     journal.push(entry);
     const free = request.aside && asides === 'free';

@@ -1,9 +1,9 @@
-/** What the three protocols have in common: a request read, an answer written as a stream of events. */
+/** What the protocols have in common: a request read, an answer written as a stream of events. */
 import type { Usage } from '../../../src/agent/agent.ts';
 import type { Segment } from './prompt-cache.ts';
 import type { Asked, Failure, Reply } from './scenario.ts';
 
-export type Protocol = 'messages' | 'responses' | 'chat';
+export type Protocol = 'messages' | 'responses' | 'chat' | 'generateContent';
 
 export interface Request extends Asked {
   protocol: Protocol;
@@ -48,7 +48,7 @@ export interface HttpFailure {
 
 export interface Wire {
   protocol: Protocol;
-  read(body: unknown, headers: Record<string, string>): Request;
+  read(body: unknown, headers: Record<string, string>, path: string): Request;
   /** The parts of a reply, with the tools as this agent names them. */
   parts(reply: Reply, request: Request, newId: () => string): Part[];
   events(answer: Answer): ServerEvent[];

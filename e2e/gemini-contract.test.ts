@@ -1,0 +1,9 @@
+import { afterAll } from 'vitest';
+import { agentContract } from '../src/agent/contract.ts';
+import { startLlm } from '../test/support/llm/server.ts';
+import { realAcp } from './acp.ts';
+
+const llm = await startLlm({ rules: [] });
+afterAll(() => llm.close());
+
+agentContract('acp, gemini', realAcp(llm, 'gemini'));

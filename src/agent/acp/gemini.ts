@@ -1,0 +1,123 @@
+/**
+ * Gemini CLI over ACP: how it is set, and its own record of a conversation.
+ *
+ * Its answers tell tokens without what was read from the cache; the record has every message, written before its tools
+ * are run. Loading a session within the minute it began in overwrites that record, because both are named by the
+ * minute: so the record is put aside under a name of its own first, where it is found all the same.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Role } from '../../core/policy.ts';
+import type { TurnRequest, UsageReport } from '../agent.ts';
+import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
+import { costOf, pricesFor } from '../prices.ts';
+import type { Environment } from '../program-path.ts';
+import { toldLedger } from '../told-ledger.ts';
+
+export const NOT_SIGNED_IN = 'Gemini is not signed in: set GEMINI_API_KEY in the environment of forge-loop';
+
+/** `home` is where it keeps everything, in a folder `.gemini`. */
+export async function furnishGemini(
+  turn: TurnRequest,
+  home: string,
+  operator: Environment,
+): Promise<Record<string, string>> {
+  if (turn.resume) await putRecordsAside(home);
+  await mkdir(join(home, '.gemini'), { recursive: true, mode: 0o700 });
+  await writeFile(join(home, '.gemini', 'settings.json'), JSON.stringify(settingsFor(turn.role)));
+  const { GEMINI_API_KEY = '', GOOGLE_GEMINI_BASE_URL } = operator;
+  return {
+    GEMINI_API_KEY,
+    ...(GOOGLE_GEMINI_BASE_URL && { GOOGLE_GEMINI_BASE_URL }),
+    GEMINI_CLI_HOME: home,
+    // Nothing that the branch brings along configures the agent that works on it.
+    GEMINI_CLI_TRUST_WORKSPACE: 'false',
+    // Else it is a process that only waits for another one.
+    GEMINI_CLI_NO_RELAUNCH: '1',
+  };
+}
+
+export async function geminiRecorder(
+  turn: TurnRequest,
+  home: string,
+  report: (delta: UsageReport) => void,
+): Promise<() => Promise<void>> {
+  const ledger = await toldLedger(turn.sessionDir, turn.turn);
+  const prices = pricesFor(turn.policy);
+  const told = new Set<string>();
+  return async () => {
+    for (const path of await recordsBelow(recordsIn(home))) {
+      for await (const line of linesOf(path)) {
+        const { data } = message.safeParse(parsedLine(line));
+        if (!data || told.has(data.id) || ledger.isSettled(data.id)) continue;
+        told.add(data.id);
+        const usage = usageOf(data.tokens);
+        report({ key: data.id, model: data.model, ...usage, costUsd: costOf(prices, data.model, usage) });
+      }
+    }
+    await ledger.settle([...told]);
+  };
+}
+
+const recordsIn = (home: string): string => join(home, '.gemini', 'tmp');
+
+const count = z.number().nonnegative().catch(0);
+const message = z.object({
+  id: z.string(),
+  type: z.literal('gemini'),
+  model: z.string().catch('unknown'),
+  tokens: z.object({ input: count, output: count, cached: count, thoughts: count, tool: count }),
+});
+
+/** What was read from the cache is part of its input; what its own tools sent, and thoughts, are beside the rest. */
+const usageOf = ({ input, output, cached, thoughts, tool }: z.output<typeof message>['tokens']) => ({
+  input: Math.max(0, input - cached) + tool,
+  output,
+  cacheRead: cached,
+  cacheWrite: 0,
+  reasoning: thoughts,
+});
+
+const NAMED_BY_MINUTE = /^session-\d{4}-.*\.jsonl$/;
+
+async function putRecordsAside(home: string): Promise<void> {
+  for (const entry of await readdir(recordsIn(home), { recursive: true, withFileTypes: true }).catch(
+    () => [],
+  ))
+    if (entry.isFile() && NAMED_BY_MINUTE.test(entry.name))
+      await rename(
+        join(entry.parentPath, entry.name),
+        join(entry.parentPath, `session-kept-${randomUUID()}.jsonl`),
+      );
+}
+
+const settingsFor = (role: Role): object => ({
+  security: { folderTrust: { enabled: true }, auth: { selectedType: 'gemini-api-key' } },
+  advanced: { ignoreLocalEnv: true },
+  general: {
+    enableAutoUpdate: false,
+    enableAutoUpdateNotification: false,
+    maxAttempts: 2,
+    sessionRetention: { enabled: false },
+    topicUpdateNarration: false,
+  },
+  privacy: { usageStatisticsEnabled: false },
+  // A list of files would be another one when the session is resumed, and all that follows would be paid for anew.
+  context: { includeDirectoryTree: false },
+  skills: { enabled: false },
+  hooksConfig: { enabled: false },
+  // What a subagent wants to do is asked of nobody, and waits for ever.
+  experimental: { enableAgents: false },
+  // It asks a model on the side, and does not tell what that used.
+  model: { disableLoopDetection: true },
+  tools: {
+    shell: { enableInteractiveShell: false, inactivityTimeout: LONGEST_SILENCE_SECONDS },
+    ...(role !== 'coder' && { core: READING }),
+  },
+});
+
+/** A build may be silent for long; a turn has a limit of its own. */
+const LONGEST_SILENCE_SECONDS = 86_400;
+const READING = ['list_directory', 'read_file', 'read_many_files', 'grep_search', 'glob'];
