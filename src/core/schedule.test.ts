@@ -4,10 +4,12 @@ import { type PolicyChange, testPolicy } from '../../test/support/policy.ts';
 import { REASONS, type Reason } from './machine.ts';
 import {
   backoffMs,
+  givesWay,
   grants,
   hasLabel,
   type IssueFacts,
   isHeld,
+  makesRoom,
   type ScheduleInput,
   schedule,
 } from './schedule.ts';
@@ -331,4 +333,29 @@ test('labels are compared without case and outer or doubled spaces', () => {
   expect(hasLabel([' Loop:Ready', 'team  a'], 'loop:ready')).toBe(true);
   expect(hasLabel(['team  a'], 'Team A')).toBe(true);
   expect(hasLabel(['loop:ready-ish'], 'loop:ready')).toBe(false);
+});
+
+describe('what one task’s change means for others', () => {
+  const { task } = running();
+  const held: Task = { ...task, hold: { reason: 'operator_pause', detail: '', until: null } };
+  const judged: Task = { ...awaiting().task, turn: null };
+  const judging: Task = {
+    ...judged,
+    turn: { turn: 1, role: 'critic', sessionId: 's', startedAt: 0, delivers: 0 },
+  };
+  const ended: Task = { ...judged, state: 'abandoned', reason: 'operator_abandon' };
+
+  test.each([
+    ['it only went on', task, { ...task, turns: task.turns + 1 }, false, false],
+    ['it was put on hold', task, held, true, true],
+    ['its hold ended', held, task, false, false],
+    ['it got a slot', queued().task, task, true, false],
+    ['it waits for its critic now', task, judged, true, true],
+    ['its critic began', judged, judging, false, false],
+    ['its critic has answered', judging, judged, true, false],
+    ['it goes to its merge', judged, merging().task, true, false],
+    ['it ended, though it had no slot', judged, ended, true, true],
+  ])('%s', (_, before, after, way, room) => {
+    expect({ way: givesWay(before, after), room: makesRoom(before, after) }).toEqual({ way, room });
+  });
 });

@@ -144,6 +144,21 @@ function wantsCritic(task: Task, now: number): boolean {
   return verified && !(verdict?.verdict === 'APPROVE' && verdict.headSha === head.sha);
 }
 
+/** Another task that waits for a slot, a critic or the merge may get it now. */
+export function givesWay(before: Task, after: Task): boolean {
+  const stepsAside = before.hold === null && after.hold !== null;
+  const hasJudged = before.turn?.role === 'critic' && after.turn?.role !== 'critic';
+  return before.state !== after.state || stepsAside || hasJudged;
+}
+
+/** Another issue may be taken up now. */
+export function makesRoom(before: Task, after: Task): boolean {
+  return (takesRoom(before) && !takesRoom(after)) || (!isEnded(before) && isEnded(after));
+}
+
+const takesRoom = (task: Task): boolean =>
+  task.state === 'queued' ? task.hold === null : occupiesSlot(task);
+
 /** A hold whose time has come no longer counts, though its row still names it. */
 export function isHeld(task: Task, now: number): boolean {
   return task.hold !== null && (task.hold.until === null || task.hold.until > now);

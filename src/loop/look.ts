@@ -8,6 +8,7 @@ import { decide } from '../core/decide.ts';
 import type { Decision, Facts } from '../core/decision.ts';
 import type { Task } from '../core/task.ts';
 import type { Issue } from '../forge/forge.ts';
+import type { LoopRow } from '../store/store.ts';
 import { warnOfTaskBudget } from './budget-warning.ts';
 import { readLoopLimit } from './loop-limit.ts';
 import { observe } from './observe.ts';
@@ -15,7 +16,7 @@ import type { Ports } from './ports.ts';
 
 export interface Around {
   eligible(): number;
-  paused(): Promise<string | null>;
+  paused(loop: LoopRow): string | null;
 }
 
 export interface InFlight {
@@ -48,7 +49,8 @@ export function createLook(ports: Ports, around: Around): Look {
 
   async function atRest(task: Task, stuck: string | null): Promise<{ facts: Facts; decision: Decision }> {
     const known = rememberedIssue();
-    const beside = { eligible: around.eligible(), paused: await around.paused(), inFlight: null, stuck };
+    const loop = await store.loop();
+    const beside = { eligible: around.eligible(), paused: around.paused(loop), loop, inFlight: null, stuck };
     let facts = await observe(ports, task, { ...beside, ...known });
     let decision = decide(task, facts, ports.settings.policy(), clock.now());
     if (known.issue && !onlySaves(decision)) {
@@ -65,7 +67,7 @@ export function createLook(ports: Ports, around: Around): Look {
     inFlight: InFlight,
     known: Facts | null,
   ): Promise<{ facts: Facts; decision: Decision }> {
-    const beside = { eligible: around.eligible(), paused: null, inFlight, stuck: null };
+    const eligible = around.eligible();
     const facts = known
       ? {
           ...known,
@@ -74,7 +76,13 @@ export function createLook(ports: Ports, around: Around): Look {
           loopLimit: await readLoopLimit(ports),
           requests: await store.requests(task.id),
         }
-      : await observe(ports, task, beside);
+      : await observe(ports, task, {
+          eligible,
+          paused: null,
+          loop: await store.loop(),
+          inFlight,
+          stuck: null,
+        });
     if (!known) remember(facts);
     const inFlightMs = inFlight.action.kind === 'turn' ? clock.now() - inFlight.startedAt : 0;
     await warnOfTaskBudget(ports, task, spent(task, facts.spend, inFlightMs), warned);

@@ -6,6 +6,7 @@ import type { Candidate, Contract } from '../core/event.ts';
 import { grants } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Issue } from '../forge/forge.ts';
+import type { LoopRow } from '../store/store.ts';
 import { whyUnconfined } from './command.ts';
 import { guardedIn } from './inspect.ts';
 import { readLoopLimit } from './loop-limit.ts';
@@ -16,6 +17,7 @@ export interface Surroundings {
   /** Eligible issues at the last poll. */
   eligible: number;
   paused: string | null;
+  loop: LoopRow;
   inFlight: { action: Run; startedAt: number; lastProgressAt: number } | null;
   stuck: string | null;
   /** The issue as it was read a moment ago; absent when it has to be read. */
@@ -54,7 +56,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     unconfined: whyUnconfined(ports),
     promptChanged: isMended(ports, task),
     loopLimit: await readLoopLimit(ports),
-    accountLimits: (await store.loop()).accountLimits,
+    accountLimits: around.loop.accountLimits,
     paused: around.paused,
     stuck: around.stuck,
     inFlight: around.inFlight,

@@ -22,8 +22,8 @@ export interface Outbox {
     stored: StoredTask,
     decision: Extract<Decision, { kind: 'act' }>,
     instead: 'all' | null,
-  ): Promise<void>;
-  ended(lease: Lease, stored: StoredTask, action: PendingAction, outcome: Outcome): Promise<void>;
+  ): Promise<StoredTask>;
+  ended(lease: Lease, stored: StoredTask, action: PendingAction, outcome: Outcome): Promise<StoredTask>;
   /** Nothing that is pending makes sense any more. */
   drop(lease: Lease, stored: StoredTask): Promise<void>;
   putOff(lease: Lease, action: PendingAction, problem: unknown): Promise<void>;
@@ -54,7 +54,9 @@ export function createOutbox(ports: Ports, id: string): Outbox {
         ...(decision.findings ? { findings: decision.findings } : {}),
       }),
     ended,
-    drop: (lease, { version }) => commit(lease, version, { events: [], dropActions: 'all' }),
+    drop: async (lease, { version }) => {
+      await commit(lease, version, { events: [], dropActions: 'all' });
+    },
     putOff: (lease, action, problem) => putOff(ports, lease, action, problem),
     settle,
     forget: () => {
@@ -67,7 +69,7 @@ export function createOutbox(ports: Ports, id: string): Outbox {
     { task, version }: StoredTask,
     { id: action, action: what }: PendingAction,
     outcome: Outcome,
-  ): Promise<void> {
+  ): Promise<StoredTask> {
     const judges = outcome.kind === 'turn' || outcome.kind === 'inspected';
     const ledger = judges ? await store.findings(id) : [];
     const { events, actions, findings } = record(
@@ -79,7 +81,7 @@ export function createOutbox(ports: Ports, id: string): Outbox {
       clock.now(),
     );
     const addActions = withStatus(task, events, actions, clock.now());
-    await commit(lease, version, { events, addActions, findings }, [action]);
+    return commit(lease, version, { events, addActions, findings }, [action]);
   }
 
   async function settle(lease: Lease): Promise<void> {
@@ -92,9 +94,11 @@ export function createOutbox(ports: Ports, id: string): Outbox {
     expectedVersion: number,
     what: Pick<Commit, 'events'> & Partial<Commit>,
     finished: readonly number[] = [],
-  ): Promise<void> {
+  ): Promise<StoredTask> {
     const finishActions = [...performed, ...finished];
-    await store.commit({ lease, taskId: id, expectedVersion, at: clock.now(), finishActions, ...what });
+    const at = clock.now();
+    const after = await store.commit({ lease, taskId: id, expectedVersion, at, finishActions, ...what });
     performed = [];
+    return after;
   }
 }

@@ -7,7 +7,7 @@ import { isRun, verifiesTrunk } from '../core/action.ts';
 import { hasLoopLimit, type LoopLimit } from '../core/budget.ts';
 import { deployHold } from '../core/deploy.ts';
 import { event } from '../core/event.ts';
-import { isHeld } from '../core/schedule.ts';
+import { givesWay, isHeld, makesRoom } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { DEPLOY_ADVICE, holdText, loopLimitText } from '../core/words.ts';
 import { ForgeUnavailable, LeaseLost, UserError } from '../errors.ts';
@@ -82,9 +82,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     ports,
     eligible: () =>
       [...(poll?.schedule.standings.values() ?? [])].filter((one) => one.kind === 'eligible').length,
-    paused: async (run) => {
-      // Read anew: nothing begins once whoever paused or stopped the loop was told so.
-      const row = await store.loop();
+    paused: (row, run) => {
       pausedBy = row.pausedBy;
       obey(row.stop);
       if (draining) return `the runner is stopping: ${draining}`;
@@ -92,10 +90,10 @@ export function createRunner(ports: Ports, version: string): Runner {
       return pausedBy ? `the loop is paused by ${pausedBy}` : deployFailed;
     },
     closing: () => closing,
-    changed: () => {
+    changed: (before, after) => {
       progress += 1;
-      for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
-      if (driver.eligible() > 0) alarm.ring();
+      if (givesWay(before, after)) wakeWaiting();
+      if (makesRoom(before, after) && driver.eligible() > 0) alarm.ring();
     },
     spent: (task) => {
       hasSpent = true;
@@ -199,7 +197,9 @@ export function createRunner(ports: Ports, version: string): Runner {
     // What can't be begun stays with its label, where others may still take it up.
     const coder = accountOf(ports.settings.policy().agents.coder);
     const mayClaim =
-      (await driver.paused()) === null && limit === null && limitOf(accounts, coder, clock.now()) === null;
+      driver.paused(await store.loop()) === null &&
+      limit === null &&
+      limitOf(accounts, coder, clock.now()) === null;
     poll = await takeUp(lease, mayClaim && !(onceOnly && poll));
     const said = poll.declined.length + poll.withdrawn.length;
     progress += poll.claimed.length + said;
@@ -282,9 +282,11 @@ export function createRunner(ports: Ports, version: string): Runner {
       ports.forge.forget?.();
     }
     if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
-    if (fresh.some((one) => one.type === 'worker_state_transition')) {
-      for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
-    }
+    if (fresh.some((one) => one.type === 'worker_state_transition')) wakeWaiting();
+  }
+
+  function wakeWaiting(): void {
+    for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
   }
 
   /** Past our own expiry nothing of ours may run: children die first, then we look what is still ours. */

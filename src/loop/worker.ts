@@ -9,9 +9,9 @@ import type { Facts } from '../core/decision.ts';
 import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { backoffMs } from '../core/schedule.ts';
-import { isEnded, type StoredTask } from '../core/task.ts';
+import { isEnded, type StoredTask, type Task } from '../core/task.ts';
 import { ForgeUnavailable, LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
-import { type Lease, taskLease } from '../store/store.ts';
+import { type Lease, type LoopRow, taskLease } from '../store/store.ts';
 import { createLook } from './look.ts';
 import { createOutbox } from './outbox.ts';
 import { perform } from './perform.ts';
@@ -24,12 +24,15 @@ import { composePrompt } from './turn.ts';
 export interface Driver {
   ports: Ports;
   eligible(): number;
-  /** Why no new run (or not this one) may start; null when it may. */
-  paused(run?: Run): Promise<string | null>;
+  /**
+   * Why no new run (or not this one) may start; null when it may. The loop's row is read for each question: nothing
+   * begins once whoever paused or stopped the loop was told so.
+   */
+  paused(loop: LoopRow, run?: Run): string | null;
   /** Stop everything at once: children are killed, their turns end interrupted. */
   closing(): boolean;
-  /** The task changed in a way that may free a slot, a critic or the merge for others. */
-  changed(task: string): void;
+  /** Others may have been waiting for just that. */
+  changed(before: Task, after: Task): void;
   /** The task has spent something: a limit of the loop concerns every other turn at work. */
   spent(task: string): void;
   /** May this runner take over by itself what a dead runner had started? */
@@ -72,6 +75,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   const outbox = createOutbox(ports, id);
   /** The facts behind what is pending now, when this very step decided it. */
   let decidedWith: Facts | null = null;
+  /** The row as this very step wrote it; whoever else has changed it since makes the next commit fail. */
+  let written: StoredTask | null = null;
 
   const worker: Worker = {
     id,
@@ -100,6 +105,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     again = false;
     look.forgetIssue();
     resting = null;
+    written = null;
     disarm();
     step = advance()
       .catch(afterFailure)
@@ -146,7 +152,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
 
   /** One action or one decision; null when there may be more to do at once. */
   async function once(held: Lease): Promise<Rest | null> {
-    const stored = await store.task(id);
+    const stored = written ?? (await store.task(id));
+    written = null;
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
     const pending = await outbox.next();
     const fresh = decidedWith;
@@ -177,7 +184,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       const outcome = await perform(ports, stored.task, pending.action, held);
       if (CHANGES_ISSUE.has(pending.action.kind)) look.forgetIssue();
       if (outcome.kind === 'done') outbox.performed(pending);
-      else await outbox.ended(held, stored, pending, outcome);
+      written = outcome.kind === 'done' ? stored : await outbox.ended(held, stored, pending, outcome);
     } catch (problem) {
       if (isOurs(problem)) throw problem;
       await outbox.putOff(held, pending, problem);
@@ -194,13 +201,13 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     if (decision.kind === 'rest') return decision;
     if (decision.kind === 'stop') throw new Error('decided to stop a run although none is in flight');
     try {
-      await outbox.decided(held, stored, decision, stuck ? 'all' : null);
+      written = await outbox.decided(held, stored, decision, stuck ? 'all' : null);
     } catch (problem) {
       if (problem instanceof LimitReached) return { why: problem.message, until: null, for: 'grant' };
       throw problem;
     }
     decidedWith = facts;
-    driver.changed(id);
+    driver.changed(stored.task, written.task);
     return null;
   }
 
@@ -230,14 +237,14 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     action: Run,
     fresh: Facts | null,
   ): Promise<Rest | null> {
-    const paused = await driver.paused(action);
+    const paused = driver.paused(await store.loop(), action);
     if (paused) return { why: paused, until: null, for: 'fact' };
     const current = createRun(ports, look, stored.task, action, fresh, arm);
     run = current;
     try {
       const outcome = await carryOut(held, stored, pending, action, current);
-      await outbox.ended(held, stored, pending, outcome);
-      driver.changed(id);
+      written = await outbox.ended(held, stored, pending, outcome);
+      driver.changed(stored.task, written.task);
       return null;
     } finally {
       current.over();

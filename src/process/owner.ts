@@ -9,10 +9,12 @@ import { bootId, processAt } from './table.ts';
 
 /** `pid@host/boot/start/nonce`; a new one on every call. */
 export function ownerIdentity(): string {
-  const startTime = processAt(process.pid)?.startTime ?? '';
-  const parts = [hostname(), bootId(), startTime, randomBytes(4).toString('hex')];
-  return `${process.pid}@${parts.map(encodeURIComponent).join('/')}`;
+  ourselves ??= `${process.pid}@${[hostname(), bootId(), startOf(process.pid)].map(encodeURIComponent).join('/')}`;
+  return `${ourselves}/${randomBytes(4).toString('hex')}`;
 }
+
+let ourselves: string | null = null;
+const startOf = (pid: number): string => processAt(pid)?.startTime ?? '';
 
 export function isOwnerDead(owner: string): boolean {
   const [, pid, host, boot, startTime] = /^(\d+)@([^/]+)\/([^/]+)\/([^/]+)\/[^/]+$/.exec(owner) ?? [];

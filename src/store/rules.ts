@@ -7,7 +7,7 @@ import type { LoopEvent, NewEvent } from '../core/event.ts';
 import { apply } from '../core/fold.ts';
 import { isEnded, occupiesSlot, type Task } from '../core/task.ts';
 import { LeaseLost, LimitReached, UserError } from '../errors.ts';
-import type { Commit, Lease, Spend, UsageDelta } from './store.ts';
+import type { Commit, Lease } from './store.ts';
 
 /** A lease as kept. It outlives its release (`owner` null), because its fencing number must never start again. */
 export interface LeaseRow extends Omit<Lease, 'owner'> {
@@ -118,13 +118,4 @@ export function requireOnlyTask(
     `issue #${after.issue} already has the task ${other}, which has not ended`,
     `Cancel ${other} first, or let it finish.`,
   );
-}
-
-/** Null costs add nothing and make the sums lower bounds; so does a turn whose usage nobody knows. */
-export function sumSpend(usage: readonly UsageDelta[], unknownTurn: boolean): Spend {
-  return {
-    tokens: usage.reduce((sum, u) => sum + u.input + u.output + u.cacheRead + u.cacheWrite + u.reasoning, 0),
-    costUsd: usage.reduce((sum, u) => sum + (u.costUsd ?? 0), 0),
-    complete: !unknownTurn && usage.every((u) => u.costUsd !== null),
-  };
 }

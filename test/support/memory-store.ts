@@ -25,7 +25,6 @@ import {
   requireRoom,
   requireUnchanged,
   stamp,
-  sumSpend,
 } from '../../src/store/rules.ts';
 import {
   INTAKE_LEASE,
@@ -34,6 +33,7 @@ import {
   type NewRequest,
   type ProcessRecord,
   type Request,
+  type Spend,
   type Store,
   type TurnRow,
   taskLease,
@@ -345,4 +345,13 @@ function held(rows: Map<string, LeaseRow>): Lease[] {
 
 function nameOf(process: ProcessRecord): string {
   return JSON.stringify([process.bootId, process.pid, process.startTime]);
+}
+
+/** Null costs add nothing and make the sums lower bounds; so does a turn whose usage nobody knows. */
+function sumSpend(usage: readonly UsageDelta[], unknownTurn: boolean): Spend {
+  return {
+    tokens: usage.reduce((sum, u) => sum + u.input + u.output + u.cacheRead + u.cacheWrite + u.reasoning, 0),
+    costUsd: usage.reduce((sum, u) => sum + (u.costUsd ?? 0), 0),
+    complete: !unknownTurn && usage.every((u) => u.costUsd !== null),
+  };
 }

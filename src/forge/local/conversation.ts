@@ -85,6 +85,7 @@ export function openConversation(options: {
           .map(({ number, comments }) => ({ where: { kind: 'issue' as const, number }, comments })),
       ];
       const remarks = all
+        .filter(({ comments }) => newest(comments, 0) >= since)
         .flatMap(({ where, comments }) => remarksOf(where, comments))
         .filter(({ at, body }) => at >= since && hasCommand(body))
         .sort((a, b) => a.at - b.at);

@@ -7,13 +7,15 @@ import { dirname, join } from 'node:path';
 export function replaceFile(path: string, content: string, before?: string): boolean {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   const fresh = besides(path);
+  let isInPlace = false;
   try {
     writeFileSync(fresh, content, { flush: true, ...(mode === undefined ? {} : { mode }) });
     if (before !== undefined && readIfThere(path) !== before) return false;
     renameSync(fresh, path);
+    isInPlace = true;
     return true;
   } finally {
-    rmSync(fresh, { force: true });
+    if (!isInPlace) rmSync(fresh, { force: true });
   }
 }
 

@@ -24,8 +24,8 @@ export interface Folder<T> {
   readonly path: string;
   /** The same object as before when nothing changed. */
   look(): Look<T>;
-  /** Is this file still what the last look found? */
-  isCurrent(name: string): boolean;
+  /** What the last look found in this file, while that is still so; null when it takes another look. */
+  unchanged(name: string): T | null;
 }
 
 /** `parse` throws BadMarkdown for a file it can't make sense of; the others are not affected. */
@@ -34,20 +34,39 @@ export function openFolder<T>(
   accepts: (name: string) => boolean,
   parse: (name: string, text: string, stat: Stats) => T,
 ): Folder<T> {
-  type Seen = { stat: Stats; settled: boolean; value: T | null; bad: BadFile | null };
+  type Seen = {
+    stat: Stats;
+    settled: boolean;
+    /** Kept as long as it may have to be compared. */
+    text: string | null;
+    value: T | null;
+    bad: BadFile | null;
+  };
   let seen = new Map<string, Seen>();
   let last: Look<T> | null = null;
 
-  const read = (name: string, stat: Stats): Seen => {
+  const read = (name: string, stat: Stats, before: Seen | undefined): Seen => {
     const settled = Date.now() - stat.ctimeMs > GRAIN_MS;
     try {
-      const text = decode(readFileSync(join(path, name)));
-      return { stat, settled, value: parse(name, text, stat), bad: null };
+      const found = decode(readFileSync(join(path, name)));
+      const text = settled ? null : found;
+      if (before?.text === found && isSame(before.stat, stat))
+        return Object.assign(before, { settled, text });
+      return { stat, settled, text, value: parse(name, found, stat), bad: null };
     } catch (error) {
       // A file that can't be read at all (permissions, gone this instant) is as bad as one that makes no sense.
       const line = error instanceof BadMarkdown ? error.line : 1;
-      return { stat, settled, value: null, bad: { name, line, problem: (error as Error).message } };
+      const bad = { name, line, problem: (error as Error).message };
+      return { stat, settled, text: null, value: null, bad };
     }
+  };
+
+  /** What is known of the file, read again where it may have changed. */
+  const current = (name: string): Seen | null => {
+    const stat = statSync(join(path, name), { throwIfNoEntry: false });
+    if (!stat?.isFile()) return null;
+    const before = seen.get(name);
+    return before?.settled && isSame(before.stat, stat) ? before : read(name, stat, before);
   };
 
   const look = (): Look<T> => {
@@ -55,12 +74,10 @@ export function openFolder<T>(
     let changed = last === null;
     for (const name of names(path)) {
       if (!accepts(name)) continue;
-      const stat = statSync(join(path, name), { throwIfNoEntry: false });
-      if (!stat?.isFile()) continue;
-      const before = seen.get(name);
-      const same = before?.settled && isSame(before.stat, stat);
-      changed ||= !same;
-      now.set(name, same ? before : read(name, stat));
+      const one = current(name);
+      if (!one) continue;
+      changed ||= one !== seen.get(name);
+      now.set(name, one);
     }
     changed ||= now.size !== seen.size;
     seen = now;
@@ -76,12 +93,11 @@ export function openFolder<T>(
     return last;
   };
 
-  const isCurrent = (name: string): boolean => {
+  const unchanged = (name: string): T | null => {
     const before = seen.get(name);
-    const stat = statSync(join(path, name), { throwIfNoEntry: false });
-    return before !== undefined && stat !== undefined && before.settled && isSame(before.stat, stat);
+    return before && current(name) === before ? before.value : null;
   };
-  return { path, look, isCurrent };
+  return { path, look, unchanged };
 }
 
 const GRAIN_MS = 100;

@@ -70,7 +70,7 @@ export function openIssues(options: {
 
   const located = (number: number): { name: string; issue: Issue } | null => {
     const known = indexed?.index.files.get(number);
-    if (known && folder.isCurrent(known.name)) return known;
+    if (known && folder.unchanged(known.name) === known.issue) return known;
     const { files, unreadable } = index();
     const found = files.get(number);
     const problem = unreadable.get(number);

@@ -1,17 +1,16 @@
 /**
  * One writer at a time, among all processes on a folder.
  *
- * The lock is a file made by `link`, so it never exists without its owner's name in it. A living owner is waited for; a
- * dead one's lock is removed by whoever holds the lock *on that lock*, and only after reading it again: two processes
- * that both saw the dead owner can't remove each other's fresh lock.
+ * The lock is a symbolic link to nowhere that says its owner's name: it is made in one step, so it never exists without
+ * the name. A living owner is waited for; a dead one's lock is removed by whoever holds the lock *on that lock*, and only
+ * after reading it again: two processes that both saw the dead owner can't remove each other's fresh lock.
  */
 import { randomInt } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ForgeUnavailable } from '../../errors.ts';
 import { isOwnerDead, ownerIdentity } from '../../process/owner.ts';
-import { createFile, readIfThere } from './file.ts';
 
 /** Runs a section while holding the lock of this name. */
 export type Exclusively = <T>(name: string, section: () => T | Promise<T>) => Promise<T>;
@@ -23,16 +22,15 @@ export async function withLock<T>(path: string, section: () => T | Promise<T>): 
   try {
     return await section();
   } finally {
-    rmSync(path, { force: true });
+    letGo(path);
   }
 }
 
 async function acquire(path: string): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true });
   const mine = ownerIdentity();
   const deadline = performance.now() + PATIENCE_MS;
-  while (!createFile(path, mine)) {
-    const holder = readIfThere(path);
+  while (!take(path, mine)) {
+    const holder = holderOf(path);
     if (holder !== null && isOwnerDead(holder)) {
       await removeDead(path, holder);
       continue;
@@ -49,6 +47,40 @@ async function acquire(path: string): Promise<void> {
 async function removeDead(path: string, dead: string): Promise<void> {
   const nonce = dead.slice(dead.lastIndexOf('/') + 1);
   await withLock(`${path}.${nonce}`, () => {
-    if (readIfThere(path) === dead) rmSync(path, { force: true });
+    if (holderOf(path) === dead) letGo(path);
   });
+}
+
+function take(path: string, owner: string): boolean {
+  try {
+    symlinkSync(owner, path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    if (code !== 'ENOENT') throw error;
+    mkdirSync(dirname(path), { recursive: true });
+    return take(path, owner);
+  }
+}
+
+function letGo(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** Null when it was let go of meanwhile. */
+function holderOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Earlier versions made it a file.
+    if (code === 'EINVAL') return readFileSync(path, 'utf8');
+    if (code === 'ENOENT') return null;
+    throw error;
+  }
 }

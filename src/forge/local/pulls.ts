@@ -52,6 +52,8 @@ export function openPulls(options: {
   const all = (): PullFile[] => [...folder.look().files.values()];
 
   const find = (number: number): PullFile | null => {
+    const known = folder.unchanged(pullFileName(number));
+    if (known) return known;
     const { files, bad } = folder.look();
     const broken = bad.find((file) => file.name === pullFileName(number));
     if (broken) {

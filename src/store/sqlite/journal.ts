@@ -56,8 +56,13 @@ export function append(connection: Connection, events: readonly LoopEvent[]): vo
 }
 
 export function readAccountLimits(connection: Connection): readonly AccountLimit[] {
-  const row = connection.one(query.selectFrom('loop').select('account_limits'));
-  return row?.account_limits ? (JSON.parse(row.account_limits) as AccountLimit[]) : [];
+  return accountLimitsIn(connection.one(query.selectFrom('loop').select('account_limits')));
+}
+
+export function accountLimitsIn(
+  loop: { account_limits: string | null } | undefined,
+): readonly AccountLimit[] {
+  return loop?.account_limits ? (JSON.parse(loop.account_limits) as AccountLimit[]) : [];
 }
 
 function keepAccountLimits(connection: Connection, events: readonly LoopEvent[]): void {
@@ -94,16 +99,12 @@ export function readTurns(connection: Connection, taskId: string): TurnRow[] {
   }));
 }
 
-export function hasUnknownUsage(
-  connection: Connection,
-  { task, since }: { task?: string; since?: number },
-): boolean {
-  let unknown = query
+/** The turns of which nobody knows what they cost. */
+export function unknownUsage(of: { task: string } | { since: number }) {
+  const unknown = query
     .selectFrom('events')
     .select('seq')
     .where('type', '=', 'turn_completed')
     .where(sql`json_extract(data, '$.usage')`, '=', 'unknown');
-  if (task !== undefined) unknown = unknown.where('task', '=', task);
-  if (since !== undefined) unknown = unknown.where('at', '>=', since);
-  return connection.one(unknown.limit(1)) !== undefined;
+  return 'task' in of ? unknown.where('task', '=', of.task) : unknown.where('at', '>=', of.since);
 }

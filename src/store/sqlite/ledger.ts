@@ -4,10 +4,9 @@ import { sql } from 'kysely';
 import type { DeployState } from '../../core/deploy.ts';
 import { event, type NewEvent } from '../../core/event.ts';
 import { type Finding, revivedFinding } from '../../core/findings.ts';
-import { sumSpend } from '../rules.ts';
 import type { Lease, LoopRow, NewRequest, ProcessRecord, Request, Spend, UsageDelta } from '../store.ts';
 import { type Connection, query } from './connection.ts';
-import { append, hasUnknownUsage, readAccountLimits, stampNext } from './journal.ts';
+import { accountLimitsIn, append, stampNext, unknownUsage } from './journal.ts';
 import { checkLease } from './leases.ts';
 
 export function addUsage(connection: Connection, deltas: readonly UsageDelta[]): void {
@@ -42,24 +41,20 @@ export function readUsage(connection: Connection, taskId: string | undefined): U
   }));
 }
 
-export function spend(connection: Connection, taskId: string): Spend {
-  return sumSpend(readUsage(connection, taskId), hasUnknownUsage(connection, { task: taskId }));
-}
-
-/** Summed by the database: it is asked again and again while turns stream. */
-export function spendSince(connection: Connection, at: number): Spend {
-  const sums = connection.one(
-    query
-      .selectFrom('usage')
-      .select([
-        sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
-        sql<number>`coalesce(sum(input + output + cache_read + cache_write + reasoning), 0)`.as('tokens'),
-        sql<number>`count(*) - count(cost_usd)`.as('unpriced'),
-      ])
-      .where('at', '>=', at),
+/** Of one task, or of all since then. Summed by the database: it is asked again and again while turns stream. */
+export function spend(connection: Connection, of: { task: string } | { since: number }): Spend {
+  const usage = query
+    .selectFrom('usage')
+    .select([
+      sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
+      sql<number>`coalesce(sum(input + output + cache_read + cache_write + reasoning), 0)`.as('tokens'),
+      sql<number>`count(*) - count(cost_usd)`.as('unpriced'),
+      sql<number>`exists ${unknownUsage(of)}`.as('unknown'),
+    ]);
+  const row = connection.one(
+    'task' in of ? usage.where('task', '=', of.task) : usage.where('at', '>=', of.since),
   )!;
-  const unknown = hasUnknownUsage(connection, { since: at });
-  return { tokens: sums.tokens, costUsd: sums.cost, complete: sums.unpriced === 0 && !unknown };
+  return { tokens: row.tokens, costUsd: row.cost, complete: row.unpriced === 0 && row.unknown === 0 };
 }
 
 export function readFindings(connection: Connection, taskId: string): Finding[] {
@@ -131,7 +126,7 @@ export function readLoop(connection: Connection): LoopRow {
     commandsSince: row.commands_since,
     deploy: row.deploy === null ? null : (JSON.parse(row.deploy) as DeployState),
     deployAgain: row.deploy_again,
-    accountLimits: readAccountLimits(connection),
+    accountLimits: accountLimitsIn(row),
   };
 }
 

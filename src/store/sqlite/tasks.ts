@@ -48,7 +48,7 @@ export function commitTask(connection: Connection, commit: Commit): StoredTask {
     const events = stampNext(connection, commit.events, taskId, at);
     const after = { task: applyAll(before.task, events), version: before.version + 1 };
     requireRoom(before.task, after.task, commit.limits, (what) => countOthers(connection, taskId, what));
-    requireAccount(readAccountLimits(connection), commit.account, at);
+    if (commit.account !== undefined) requireAccount(readAccountLimits(connection), commit.account, at);
     requireOnlyTask(before.task, after.task, (issue) => liveTaskOf(connection, issue));
 
     append(connection, events);

@@ -52,8 +52,8 @@ export function sqliteStore(connection: Connection): Store {
     turns: async (taskId) => readTurns(connection, taskId),
     addUsage: async (deltas) => ledger.addUsage(connection, deltas),
     usage: async (taskId) => ledger.readUsage(connection, taskId),
-    spend: async (taskId) => ledger.spend(connection, taskId),
-    spendSince: async (at) => ledger.spendSince(connection, at),
+    spend: async (taskId) => ledger.spend(connection, { task: taskId }),
+    spendSince: async (at) => ledger.spend(connection, { since: at }),
     findings: async (taskId) => ledger.readFindings(connection, taskId),
 
     request: async (request) => connection.immediate(() => ledger.addRequest(connection, request)),
