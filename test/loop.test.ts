@@ -7,7 +7,7 @@ import { UserError } from '../src/errors.ts';
 import type { Ports } from '../src/loop/ports.ts';
 import { WILLING } from './simulation/agent.ts';
 import { seeded } from './simulation/random.ts';
-import { startRunner } from './simulation/runner.ts';
+import { startRunner, WRITES } from './simulation/runner.ts';
 import { NO_FAULTS, somePolicy } from './simulation/story.ts';
 import { createTimeline } from './simulation/time.ts';
 import { addIssue, createWorld, type World } from './simulation/world.ts';
@@ -253,3 +253,41 @@ test.each([
     expect(started).toEqual([]);
   },
 );
+
+test('nothing is done outside while what came before is not on the disk', async () => {
+  let isLost = false;
+  let lost = 0;
+  const hasty: string[] = [];
+  const watched = <T extends object>(port: T): T =>
+    new Proxy(port, {
+      get: (target, verb) => {
+        const value = Reflect.get(target, verb);
+        if (typeof value !== 'function' || !WRITES.has(String(verb))) return value;
+        return (...args: unknown[]) => {
+          if (isLost) hasty.push(String(verb));
+          return value.apply(target, args);
+        };
+      },
+    });
+  const { events } = await play((ports) => ({
+    ...ports,
+    forge: watched(ports.forge),
+    workspaces: watched(ports.workspaces),
+    processes: watched(ports.processes),
+    store: {
+      ...ports.store,
+      commit: async (commit) => {
+        isLost = commit.mayBeLost === true;
+        if (isLost) lost += 1;
+        return ports.store.commit(commit);
+      },
+      startAction: async (lease, id, at) => {
+        isLost = false;
+        return ports.store.startAction(lease, id, at);
+      },
+    },
+  }));
+  expect(types(events)).toContain('merge_observed');
+  expect(lost).toBeGreaterThan(4);
+  expect(hasty).toEqual([]);
+});

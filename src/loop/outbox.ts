@@ -1,8 +1,10 @@
 /**
  * What one task writes down: decisions with the actions that follow, and what came of an action. An effect that had
- * nothing to say is finished with the next commit; until then a crash only has it performed again.
+ * nothing to say is finished with the next commit; until then a crash only has it performed again. For the same reason
+ * what came of the last effect does not wait for the disk: the decision that follows brings both there, before anything
+ * else is done.
  */
-import type { PendingAction } from '../core/action.ts';
+import { isRun, type PendingAction } from '../core/action.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { record } from '../core/record.ts';
@@ -36,10 +38,13 @@ export interface Outbox {
 export function createOutbox(ports: Ports, id: string): Outbox {
   const { store, clock } = ports;
   let performed: number[] = [];
+  /** How many actions the last look found. */
+  let left = 0;
 
   return {
     next: async () => {
       const open = (await store.pendingActions(id)).filter((one) => !performed.includes(one.id));
+      left = open.length;
       return open.find(({ action }) => action.kind === 'release_loop') ?? open[0] ?? null;
     },
     performed: (action) => performed.push(action.id),
@@ -81,7 +86,8 @@ export function createOutbox(ports: Ports, id: string): Outbox {
       clock.now(),
     );
     const addActions = withStatus(task, events, actions, clock.now());
-    return commit(lease, version, { events, addActions, findings }, [action]);
+    const mayBeLost = !isRun(what) && left === 1 && addActions.length === 0;
+    return commit(lease, version, { events, addActions, findings, mayBeLost }, [action]);
   }
 
   async function settle(lease: Lease): Promise<void> {

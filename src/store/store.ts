@@ -112,6 +112,8 @@ export interface Commit {
   limits?: { slots?: number; critics?: number; merging?: number };
   /** Refuse when this account is used up at `at`. */
   account?: string;
+  /** It need not be on the disk before the next commit is: lost with the machine's power, it is found out again. */
+  mayBeLost?: boolean;
 }
 
 export interface Claim {

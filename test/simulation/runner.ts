@@ -175,7 +175,7 @@ export const DAY_MS = 1_200_000;
 const SYNCHRONOUS = new Set(['path']);
 
 /** The calls that change something: a crash after a mere look is a crash after the change before it. */
-const WRITES = new Set([
+export const WRITES = new Set([
   ...[
     'claim',
     'commit',

@@ -36,7 +36,8 @@ export function claimTask(connection: Connection, claim: Claim): StoredTask | nu
 
 export function commitTask(connection: Connection, commit: Commit): StoredTask {
   const { lease, taskId, at } = commit;
-  return connection.immediate(() => {
+  const transaction = commit.mayBeLost ? connection.unhurried : connection.immediate;
+  return transaction(() => {
     requireKey(lease, taskLease(taskId));
     checkLease(connection, lease, at);
     const before = loadTask(connection, taskId);
