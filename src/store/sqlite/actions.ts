@@ -7,12 +7,25 @@ import { type Lease, taskLease } from '../store.ts';
 import { type Connection, query } from './connection.ts';
 import { append, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
+import { prepared } from './prepared.ts';
 import { loadTask, updateTask } from './task-row.ts';
 
+type Owner = { task: string | null };
+
+const PENDING = prepared(({ task }: Owner) =>
+  query.selectFrom('actions').selectAll().where('task', 'is', task).orderBy('id'),
+);
+
+const INSERT = prepared((row: Owner & { action: string }) =>
+  query.insertInto('actions').values({ ...row, started_at: null, attempts: 0, not_before: 0 }),
+);
+
+const FINISH = prepared(({ id, task }: Owner & { id: number }) =>
+  query.deleteFrom('actions').where('id', '=', id).where('task', 'is', task),
+);
+
 export function pendingActions(connection: Connection, taskId: string | null): PendingAction[] {
-  const rows = connection.all(
-    query.selectFrom('actions').selectAll().where('task', 'is', taskId).orderBy('id'),
-  );
+  const rows = connection.all(PENDING({ task: taskId }));
   return rows.map(({ id, task, action, started_at, attempts, not_before }) => ({
     id,
     task,
@@ -29,18 +42,14 @@ export function addActions(
   actions: readonly Action[] = [],
 ): void {
   for (const action of actions) {
-    connection.run(
-      query
-        .insertInto('actions')
-        .values({ task, action: JSON.stringify(action), started_at: null, attempts: 0, not_before: 0 }),
-    );
+    connection.run(INSERT({ task, action: JSON.stringify(action) }));
   }
 }
 
 /** Refused when it is not there: its outcome was recorded before, or it was dropped. */
 export function finishAction(connection: Connection, task: string | null, id: number | undefined): void {
   if (id === undefined) return;
-  const gone = connection.run(query.deleteFrom('actions').where('id', '=', id).where('task', 'is', task));
+  const gone = connection.run(FINISH({ id, task }));
   if (gone === 0) throw noSuchAction(id);
 }
 

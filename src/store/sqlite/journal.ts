@@ -5,6 +5,11 @@ import type { LoopEvent, NewEvent } from '../../core/event.ts';
 import { stamp } from '../rules.ts';
 import type { TurnRow } from '../store.ts';
 import { type Connection, query } from './connection.ts';
+import { prepared } from './prepared.ts';
+import type { EventsTable } from './schema.ts';
+
+const NEWEST = prepared(() => query.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1));
+const INSERT = prepared((row: EventsTable) => query.insertInto('events').values(row));
 
 export function stampNext(
   connection: Connection,
@@ -13,7 +18,7 @@ export function stampNext(
   at: number,
 ): LoopEvent[] {
   if (events.length === 0) return [];
-  const newest = connection.one(query.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1));
+  const newest = connection.one(NEWEST({}));
   return stamp(events, (newest?.seq ?? 0) + 1, task, at);
 }
 
@@ -22,7 +27,7 @@ export function append(connection: Connection, events: readonly LoopEvent[]): vo
   keepAccountLimits(connection, events);
   for (const event of events) {
     const { seq, at, task, type, data } = event;
-    connection.run(query.insertInto('events').values({ seq, at, task, type, data: JSON.stringify(data) }));
+    connection.run(INSERT({ seq, at, task, type, data: JSON.stringify(data) }));
     if (task === null) continue;
     if (event.type === 'turn_started') {
       const { turn, role, sessionId, prompt } = event.data;

@@ -5,6 +5,11 @@
 import { grantLease, type LeaseRow, requireLease } from '../rules.ts';
 import type { Lease } from '../store.ts';
 import { type Connection, query } from './connection.ts';
+import { prepared } from './prepared.ts';
+
+const LEASE = prepared(({ key }: { key: string }) =>
+  query.selectFrom('leases').selectAll().where('key', '=', key),
+);
 
 export function acquireLease(
   connection: Connection,
@@ -70,6 +75,6 @@ export function checkLease(connection: Connection, lease: Lease, at: number | nu
 }
 
 function leaseRow(connection: Connection, key: string): LeaseRow | undefined {
-  const row = connection.one(query.selectFrom('leases').selectAll().where('key', '=', key));
+  const row = connection.one(LEASE({ key }));
   return row && { key, owner: row.owner, fencing: row.fencing, expiresAt: row.expires_at };
 }

@@ -8,6 +8,39 @@ import type { Lease, LoopRow, NewRequest, ProcessRecord, Request, Spend, UsageDe
 import { type Connection, query } from './connection.ts';
 import { accountLimitsIn, append, stampNext, unknownUsage } from './journal.ts';
 import { checkLease } from './leases.ts';
+import { prepared } from './prepared.ts';
+
+const LOOP = prepared(() => query.selectFrom('loop').selectAll());
+
+type OfTask = { task: string };
+
+const FINDINGS = prepared(({ task }: OfTask) =>
+  query
+    .selectFrom('findings')
+    .select('data')
+    .where('task', '=', task)
+    .orderBy('rowid' as 'id'),
+);
+
+const REQUESTS = prepared(({ task }: OfTask) =>
+  query.selectFrom('requests').selectAll().where('task', '=', task).orderBy('id'),
+);
+
+const SPENT = {
+  byTask: prepared((of: OfTask) => summed(of).where('task', '=', of.task)),
+  since: prepared((of: { since: number }) => summed(of).where('at', '>=', of.since)),
+};
+
+function summed(of: OfTask | { since: number }) {
+  return query
+    .selectFrom('usage')
+    .select([
+      sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
+      sql<number>`coalesce(sum(input + output + cache_read + cache_write + reasoning), 0)`.as('tokens'),
+      sql<number>`count(*) - count(cost_usd)`.as('unpriced'),
+      sql<number>`exists ${unknownUsage(of)}`.as('unknown'),
+    ]);
+}
 
 export function addUsage(connection: Connection, deltas: readonly UsageDelta[]): void {
   connection.immediate(() => {
@@ -43,24 +76,13 @@ export function readUsage(connection: Connection, taskId: string | undefined): U
 
 /** Of one task, or of all since then. Summed by the database: it is asked again and again while turns stream. */
 export function spend(connection: Connection, of: { task: string } | { since: number }): Spend {
-  const usage = query
-    .selectFrom('usage')
-    .select([
-      sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
-      sql<number>`coalesce(sum(input + output + cache_read + cache_write + reasoning), 0)`.as('tokens'),
-      sql<number>`count(*) - count(cost_usd)`.as('unpriced'),
-      sql<number>`exists ${unknownUsage(of)}`.as('unknown'),
-    ]);
-  const row = connection.one(
-    'task' in of ? usage.where('task', '=', of.task) : usage.where('at', '>=', of.since),
-  )!;
+  const row = connection.one('task' in of ? SPENT.byTask(of) : SPENT.since(of))!;
   return { tokens: row.tokens, costUsd: row.cost, complete: row.unpriced === 0 && row.unknown === 0 };
 }
 
 export function readFindings(connection: Connection, taskId: string): Finding[] {
-  const select = query.selectFrom('findings').select('data').where('task', '=', taskId);
   return connection
-    .all(select.orderBy('rowid' as 'id'))
+    .all(FINDINGS({ task: taskId }))
     .map((row) => revivedFinding(JSON.parse(row.data) as Finding));
 }
 
@@ -72,7 +94,7 @@ export function addRequest(connection: Connection, request: NewRequest): void {
 }
 
 export function readRequests(connection: Connection, taskId: string): Request[] {
-  return connection.all(query.selectFrom('requests').selectAll().where('task', '=', taskId).orderBy('id'));
+  return connection.all(REQUESTS({ task: taskId }));
 }
 
 /** Records of processes matter as long as this machine runs: a crash of ours does not lose them, a reboot ends them all. */
@@ -117,7 +139,7 @@ export function readProcesses(connection: Connection, taskId: string | undefined
 }
 
 export function readLoop(connection: Connection): LoopRow {
-  const row = connection.one(query.selectFrom('loop').selectAll());
+  const row = connection.one(LOOP({}));
   if (!row) throw new Error(`${connection.path} has lost the row of its loop`);
   return {
     pausedBy: row.paused_by,

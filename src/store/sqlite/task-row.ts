@@ -3,11 +3,19 @@ import { isEnded, occupiesSlot, revived, type StoredTask, type Task } from '../.
 import { isJudging } from '../rules.ts';
 import type { TaskFilter } from '../store.ts';
 import { type Connection, query } from './connection.ts';
+import { prepared } from './prepared.ts';
 import type { TasksTable } from './schema.ts';
 
+const TASK = prepared(({ id }: { id: string }) =>
+  query.selectFrom('tasks').select(['id', 'version', 'data']).where('id', '=', id),
+);
+
+const UPDATE = prepared(({ id, ...row }: TasksTable) =>
+  query.updateTable('tasks').set(row).where('id', '=', id),
+);
+
 export function loadTask(connection: Connection, id: string): StoredTask | null {
-  const select = query.selectFrom('tasks').select(['id', 'version', 'data']).where('id', '=', id);
-  const row = connection.one(select);
+  const row = connection.one(TASK({ id }));
   return row ? stored(connection, row) : null;
 }
 
@@ -27,12 +35,7 @@ export function insertTask(connection: Connection, { task, version }: StoredTask
 }
 
 export function updateTask(connection: Connection, { task, version }: StoredTask): void {
-  connection.run(
-    query
-      .updateTable('tasks')
-      .set({ ...columns(task), version })
-      .where('id', '=', task.id),
-  );
+  connection.run(UPDATE({ id: task.id, ...columns(task), version }));
 }
 
 /** The task that stands in the way of another one for the same issue. */
