@@ -331,6 +331,46 @@ describe('facts of one look', () => {
   });
 });
 
+describe('told of a change in the middle of asking', () => {
+  /** What is asked, the request it takes, and what changes once that was answered. */
+  const QUESTIONS: [
+    what: string,
+    request: Pick<Fault, 'method' | 'path'>,
+    ask: (forge: Forge, pull: number) => Promise<unknown>,
+    change: (pull: number) => Promise<unknown>,
+  ][] = [
+    [
+      'issues',
+      { method: 'GET', path: /\/issues\?/ },
+      async (forge) => (await forge.openIssues()).length,
+      () => s.ada.post('/issues', { title: 'T', body: 'B' }),
+    ],
+    [
+      'a pull request',
+      { method: 'POST', path: /graphql/ },
+      async (forge, pull) => (await forge.pull(pull))?.state,
+      (pull) => s.people.closePull(pull),
+    ],
+    [
+      'a branch',
+      { method: 'POST', path: /upload-pack/ },
+      async (forge) => (await forge.branchHead('loop/7-a'))?.sha,
+      () => s.people.pushCommit('loop/7-a', { 'b.txt': 'b\n' }),
+    ],
+  ];
+  test.each(QUESTIONS)('%s: the answer is not believed the next time', async (_, request, ask, change) => {
+    const forge = await s.open({ freshMs: 5000 });
+    const { number } = await openPull(forge);
+    s.clock.at += 10_000;
+    const act = async () => forge.forget!();
+    s.github.faults.add({ ...request, how: { kind: 'meanwhile', act } });
+    const before = await ask(forge, number);
+    expect(s.github.faults.pending()).toBe(0);
+    await change(number);
+    expect(await ask(forge, number)).not.toEqual(before);
+  });
+});
+
 describe('asking little', () => {
   it('an idle hour with fifty open issues stays under a hundred requests', async () => {
     const forge = await s.open({ freshMs: 5000 });

@@ -47,10 +47,13 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
   let issues: Issue[] = [];
   let askedAt = Number.NEGATIVE_INFINITY;
   let changesSeen = 0;
+  let timesForgotten = 0;
 
   const open = async (): Promise<Issue[]> => {
+    const before = timesForgotten;
     const listed = await listOpen();
-    askedAt = now();
+    // What made us forget may have come after the answer: the next question is asked again.
+    askedAt = before === timesForgotten ? now() : Number.NEGATIVE_INFINITY;
     if (listed !== rows) changesSeen += 1;
     if (listed === rows && !isTouched && !readiness.isDue(issues)) return issues;
     rows = listed;
@@ -154,6 +157,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
         .filter((row) => row.pull_request !== undefined && row.user?.login === login)
         .map(({ number }) => number),
     forget: () => {
+      timesForgotten += 1;
       askedAt = Number.NEGATIVE_INFINITY;
     },
     async changes() {

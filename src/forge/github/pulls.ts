@@ -44,7 +44,7 @@ export function openPulls(
   const name = `${at.owner}/${at.repo}`.toLowerCase();
 
   let changes = 0;
-  /** After something was done to it: what was known, or is just being asked, was so before. */
+  /** After something happened to it: what was known, or is just being asked, was so before. */
   const forget = (number: number): void => {
     changes += 1;
     followed.delete(number);
@@ -154,6 +154,7 @@ export function openPulls(
     facts,
     forget,
     forgetAll: () => {
+      changes += 1;
       for (const known of followed.values()) known.at = Number.NEGATIVE_INFINITY;
     },
     async ensurePull({ branch, title, body, marker }) {

@@ -34,6 +34,7 @@ export function openRemote(options: {
 }): Remote {
   const { git, url, now } = options;
   let fetchedAt = Number.NEGATIVE_INFINITY;
+  let timesForgotten = 0;
   let fetching: Promise<void> | null = null;
 
   const authorized = async (args: readonly string[], allow: readonly number[] = []): Promise<GitResult> => {
@@ -53,6 +54,7 @@ export function openRemote(options: {
   };
 
   const fetch = async (): Promise<void> => {
+    const before = timesForgotten;
     const trunk = await options.trunk();
     const specs = [trunk, OURS].map((name) => `+refs/heads/${name}:${tracked(name)}`);
     const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--prune'];
@@ -61,7 +63,7 @@ export function openRemote(options: {
       if (!fetched.stderr.includes("couldn't find remote ref")) throw unreachable(fetched.stderr);
       await git(['update-ref', '-d', tracked(trunk)]);
     }
-    fetchedAt = now();
+    fetchedAt = before === timesForgotten ? now() : Number.NEGATIVE_INFINITY;
   };
   /** Whoever asks while a fetch is under way may have asked after it looked; the next one is theirs. */
   const refresh = async (): Promise<void> => {
@@ -83,6 +85,7 @@ export function openRemote(options: {
   return {
     headNow,
     forget: () => {
+      timesForgotten += 1;
       fetchedAt = Number.NEGATIVE_INFINITY;
     },
     async head(branch) {
