@@ -104,7 +104,7 @@ describe('a command that can’t run', () => {
     '%s: neither pass nor fail, and not run again',
     async (what, command, arrange, problem) => {
       arrange();
-      const timeoutMs = what === 'a timeout' ? 1500 : 30_000;
+      const timeoutMs = what === 'a timeout' ? 4000 : 30_000;
       const { first, outcome, bases } = await gate([`${count('runs')}; ${command}`], { timeoutMs });
       expect(outcome).toBe('could_not_run');
       expect(first.problem).toMatch(problem);

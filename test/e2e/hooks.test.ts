@@ -82,11 +82,11 @@ test('a hook that hangs is killed with its whole group, and fails the attempt (d
   world,
 }) => {
   const halt = world.halt('hook');
-  world.settings({ hooks: { after_create: `{ ${halt.shell}; } & ${halt.shell}`, timeout_ms: 2000 } });
+  world.settings({ hooks: { after_create: `{ ${halt.shell}; } & ${halt.shell}`, timeout_ms: 5000 } });
   const issue = await world.issue({});
   const runner = world.run();
   const failed = await world.event('workspace_failed');
-  expect(failed.data.problem).toContain('timed out after 2000 ms');
+  expect(failed.data.problem).toContain('timed out after 5000 ms');
   expect((await halt.arrived(2)).filter(isLiving)).toEqual([]);
   expect(await world.task(issue)).toMatchObject({ turns: 0, pull: null });
   halt.lift();

@@ -5,7 +5,7 @@ import { describe, expect } from 'vitest';
 import { quoted } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
 import { isLiving, processesWith } from '../support/e2e/proc.ts';
-import { test, type World } from '../support/e2e/world.ts';
+import { type Json, test, type World } from '../support/e2e/world.ts';
 
 describe('continuation', () => {
   test('a gate that is always red: max_turns turns, then abandoned with its worktree preserved (dispatch 22)', async ({
@@ -160,17 +160,43 @@ describe('a turn in flight is stopped', () => {
     expect(processesWith(`FORGE_MARK=${task.id}`)).toEqual([]);
   });
 
+  /**
+   * One turn has ended, and the gate after it waits: the session has begun, and whatever cuts the next turns short can't
+   * be too early for it. The settings given count from then on.
+   */
+  const afterOneTurn = async (world: World, agent: Json) => {
+    const turn = world.halt('turn');
+    const gate = world.halt('gate');
+    const commands = [`${gate.shell}; ls done-*.txt`];
+    world.settings({ gate: { commands } });
+    world.script(
+      { when: { role: 'coder', turn: 1 }, steps: [{ write: { 'half.txt': 'half\n' } }] },
+      { when: { role: 'coder' }, steps: [{ shell: turn.shell }] },
+    );
+    const issue = await world.issue({});
+    const runner = world.run('--until-idle');
+    await gate.arrived();
+    world.settings({ agent, gate: { commands } });
+    const { seq } = await world.event('config_reloaded');
+    gate.lift();
+    const mend = async () => {
+      world.settings({ gate: { commands } });
+      await world.event('config_reloaded', () => true, seq);
+      turn.lift();
+    };
+    return { issue, runner, mend };
+  };
+
   test('by its own time limit, three times in a row: error_max_retries on one session (dispatch 28)', async ({
     world,
   }) => {
-    world.settings({ agent: { turn_timeout_ms: 1500 } });
-    stuck(world);
-    const issue = await world.issue({});
-    await world.settle();
+    const { issue, runner } = await afterOneTurn(world, { turn_timeout_ms: 500 });
+    await world.finished(runner);
     const task = await world.task(issue);
-    expect(task).toMatchObject({ state: 'abandoned', reason: 'error_max_retries', turns: 3 });
+    expect(task).toMatchObject({ state: 'abandoned', reason: 'error_max_retries', turns: 4 });
     expect(task.sessionIds).toHaveLength(1);
     expect((await world.turns(issue)).map((turn) => turn.status)).toEqual([
+      'finished',
       'timed_out',
       'timed_out',
       'timed_out',
@@ -181,27 +207,22 @@ describe('a turn in flight is stopped', () => {
   test('by silence: it waits out a backoff, not a slot, and `resume` cuts that short (dispatch 41)', async ({
     world,
   }) => {
-    world.settings({ agent: { stall_timeout_ms: 1500 } });
-    const halt = stuck(world);
-    const issue = await world.issue({});
-    const runner = world.run('--until-idle');
+    const { issue, runner, mend } = await afterOneTurn(world, { stall_timeout_ms: 500 });
     const held = await world.event('hold_set');
-    expect(held.data).toMatchObject({ reason: 'retry_backoff', detail: expect.stringContaining('1500 ms') });
+    expect(held.data).toMatchObject({ reason: 'retry_backoff', detail: expect.stringContaining('500 ms') });
     expect(held.data.until! - held.at).toBeGreaterThanOrEqual(10_000);
     expect(held.data.until! - held.at).toBeLessThanOrEqual(12_500);
     expect(await world.status()).toMatchObject({
       slots: { used: 0 },
       tasks: [{ state: 'running', turn: null }],
     });
-    halt.lift();
-    // A program may need longer than that to say its first word when the machine is busy.
-    world.settings({ agent: { stall_timeout_ms: 60_000 } });
-    await world.event('config_reloaded');
+    await mend();
     await world.json('resume', String(issue));
     await world.finished(runner);
     const turns = (await world.turns(issue)).filter((turn) => turn.role === 'coder');
-    expect(turns.slice(0, 2).map((turn) => [turn.status, turn.prompt])).toEqual([
-      ['stalled', 'task'],
+    expect(turns.slice(0, 3).map((turn) => [turn.status, turn.prompt])).toEqual([
+      ['finished', 'task'],
+      ['stalled', 'continuation'],
       ['finished', 'continuation'],
     ]);
   });

@@ -1,10 +1,12 @@
 /** Two runners on one repository share the work; what one drops the other picks up, and a stale one can do no harm. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import Database from 'libsql';
 import { describe, expect } from 'vitest';
 import { type Halt, quoted } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
-import { isLiving, processesWith } from '../support/e2e/proc.ts';
+import { isLiving, isStopped, processesWith } from '../support/e2e/proc.ts';
+import type { Program } from '../support/e2e/program.ts';
 import { test, type World } from '../support/e2e/world.ts';
 
 const SHORT_LEASE = fileURLToPath(new URL('../support/e2e/short-lease.js', import.meta.url));
@@ -94,13 +96,31 @@ describe('a runner that stands still past its lease can do no harm when it wakes
   });
 });
 
+/** Between two writes: a process that stands still inside a transaction keeps every other from writing, too. */
+async function standStill(world: World, runner: Program): Promise<void> {
+  const database = new Database(join(world.root, '.forge', 'forge.db'));
+  database.exec('PRAGMA busy_timeout = 0');
+  for (;;) {
+    runner.send('SIGSTOP');
+    await world.until('it to stand still', () => isStopped(runner.pid));
+    try {
+      database.exec('BEGIN IMMEDIATE');
+      break;
+    } catch {
+      runner.send('SIGCONT');
+    }
+  }
+  database.exec('ROLLBACK');
+  database.close();
+}
+
 /** The first is stopped where it halts; the second takes over when the lease has lapsed; the first wakes beside it. */
 async function overtaken(world: World, halt: Halt, state: string): Promise<{ issue: number; id: string }> {
   const issue = await world.issue({});
   const stale = world.start(SHORT_LEASE, `${LEASE_MS}`);
   const [pid] = await halt.arrived();
   const { id } = await world.state(issue, state);
-  stale.send('SIGSTOP');
+  await standStill(world, stale);
   const lease = (await (await world.store()).leases()).find(({ key }) => key === `task:${id}`)!;
 
   const fresh = world.run('--until-idle');

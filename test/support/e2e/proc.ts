@@ -12,9 +12,11 @@ export function processesAbout(text: string): number[] {
 }
 
 export function isLiving(pid: number): boolean {
-  const state = /\) (\S)/.exec(read(`/proc/${pid}/stat`))?.[1];
+  const state = stateOf(pid);
   return state !== undefined && state !== 'Z' && state !== 'X';
 }
+
+export const isStopped = (pid: number): boolean => stateOf(pid) === 'T';
 
 function living(): number[] {
   return readdirSync('/proc')
@@ -22,6 +24,8 @@ function living(): number[] {
     .map(Number)
     .filter((pid) => pid !== process.pid && isLiving(pid));
 }
+
+const stateOf = (pid: number): string | undefined => /\) (\S)/.exec(read(`/proc/${pid}/stat`))?.[1];
 
 const environmentOf = (pid: number): string[] => read(`/proc/${pid}/environ`).split('\0');
 
