@@ -272,6 +272,15 @@ describe('restart', () => {
     ]);
   });
 
+  test('waits for a runner that still tells people of the end', async () => {
+    await ready('One');
+    await commit(await taskOf(1, 'abcd0001'), moved('queued', 'abandoned', 'cancelled'));
+    const store = await context.writing();
+    await store.acquireLease(taskLease('abcd0001'), 'a runner', context.now(), 1000, () => true);
+    expect(await restart('1')).toMatchObject({ task: 'abcd0001', from: 'cancelled' });
+    expect(await store.task('abcd0001')).toMatchObject({ task: { state: 'queued' } });
+  });
+
   test('is refused beside another live task of the issue, and for a closed issue', async () => {
     await ready('One');
     await commit(await taskOf(1, 'abcd0001'), moved('queued', 'abandoned', 'cancelled'));

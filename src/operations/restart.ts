@@ -102,32 +102,31 @@ async function isOwnedByOther(context: Context, store: Store, task: Task): Promi
 
 async function cancelAndWait(context: Context, store: Store, task: Task): Promise<void> {
   await store.request({ task: task.id, kind: 'cancel', by: await context.operator(), at: context.now() });
-  const giveUpAt = context.now() + CANCEL_WAIT_MS;
+  const giveUpAt = context.now() + LET_GO_MS;
   while (await isOwnedByOther(context, store, task)) {
-    if (context.now() > giveUpAt) {
-      throw new UserError(
-        `The runner did not let go of task ${task.id} within ${CANCEL_WAIT_MS / 1000} s; it was asked to cancel it.`,
-        'See `forge-loop status`, then restart it.',
-      );
-    }
+    if (context.now() > giveUpAt) throw keepsIt(task, 'it was asked to cancel it');
     await wait(100);
   }
 }
 
-const CANCEL_WAIT_MS = 60_000;
-
+/** A runner has a task for a moment after its end, too: it tells people, and looks at what it was asked meanwhile. */
 async function ownLease(ports: Ports, task: Task): Promise<Lease> {
   const { store, owner, clock, timing } = ports;
-  const lease = await store.acquireLease(
-    taskLease(task.id),
-    owner,
-    clock.now(),
-    timing.leaseTtlMs,
-    ports.isOwnerDead,
-  );
-  if (lease) return lease;
-  throw new UserError(`Another runner owns task ${task.id} now.`, 'See `forge-loop status`.');
+  const key = taskLease(task.id);
+  for (const giveUpAt = clock.now() + LET_GO_MS; ; await wait(100)) {
+    const lease = await store.acquireLease(key, owner, clock.now(), timing.leaseTtlMs, ports.isOwnerDead);
+    if (lease) return lease;
+    if (clock.now() > giveUpAt) throw keepsIt(task, 'it may still have something to tell');
+  }
 }
+
+const LET_GO_MS = 60_000;
+
+const keepsIt = ({ id }: Task, why: string): UserError =>
+  new UserError(
+    `The runner did not let go of task ${id} within ${LET_GO_MS / 1000} s; ${why}.`,
+    'See `forge-loop status`, then restart it.',
+  );
 
 /** The request event wakes a runner that is already at work. */
 async function requeue(ports: Ports, lease: Lease, stored: StoredTask, by: string): Promise<void> {
