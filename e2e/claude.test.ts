@@ -238,7 +238,7 @@ describe('the account equals what the model served, to the token', () => {
   /** Hundreds of pieces, each of them progress: who has heard a hundred has heard how the answer began, and what it told. */
   const LONG = 2_000_000;
   const heard = ({ progress }: ReturnType<typeof watched>) =>
-    expect.poll(progress, { timeout: 60_000 }).toBeGreaterThan(100);
+    expect.poll(progress, { timeout: 200_000 }).toBeGreaterThan(100);
   /** As the store keeps it: a key that was recorded is not recorded again. */
   const recorded = (turn: number, reports: readonly UsageReport[], book: Map<string, UsageReport>) => {
     for (const report of reports) {

@@ -10,7 +10,7 @@ export default defineConfig({
     globalSetup: ['e2e/setup.ts'],
     // Each test starts programs of some hundred megabytes; more at once would only wait for each other.
     maxWorkers: 2,
-    testTimeout: 240_000,
-    hookTimeout: 60_000,
+    testTimeout: 600_000,
+    hookTimeout: 120_000,
   },
 });

@@ -100,7 +100,7 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       const runner = await startRunner({ ...parts, release: false, agent: agent.kind, turn });
       expect(isRunning(runner.child.pid)).toBe(true);
       runner.kill();
-      await expect.poll(() => isRunning(runner.child.pid), { timeout: 60_000 }).toBe(false);
+      await expect.poll(() => isRunning(runner.child.pid), { timeout: 200_000 }).toBe(false);
       expect(existsSync(inWorkspace('ran'))).toBe(false);
       expect(await agent.probeSession(turn)).toBe('empty');
     });
@@ -195,7 +195,7 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
         const { hooks, reports } = watched();
         const turn = await turnOf(acts);
         const running = agent.run(turn, hooks);
-        await expect.poll(() => reports.length, { timeout: 60_000 }).toBeGreaterThan(0);
+        await expect.poll(() => reports.length, { timeout: 200_000 }).toBeGreaterThan(0);
         expect(reports[0]).toMatchObject({ input: 100, output: 10, cacheRead: 0, model: turn.policy.model });
         await writeFile(inWorkspace('go'), '');
         expect(await running).toMatchObject({ status: 'finished', usageKnown: true });

@@ -42,7 +42,7 @@ async function packagedVersion(file: string): Promise<string | null> {
 
 async function toldVersion([program, ...args]: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile(program ?? '', [...args, '--version'], { timeout: 10_000 }, (error, stdout) =>
+    execFile(program ?? '', [...args, '--version'], { timeout: 30_000 }, (error, stdout) =>
       resolve(error ? null : (/\d+\.\d+\.\S+/.exec(stdout)?.[0] ?? null)),
     );
   });

@@ -21,8 +21,8 @@ export const IDLE_POLICY: AgentPolicy = {
   effort: null,
   prices: {},
   toolCalls: 20,
-  turnTimeoutMs: 60_000,
-  stallTimeoutMs: 60_000,
+  turnTimeoutMs: 300_000,
+  stallTimeoutMs: 300_000,
 };
 
 /** Registers its own setup and cleaning with the suite it is called in. */
@@ -53,7 +53,7 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
     task: () => task,
     inWorkspace,
     appeared: (file: string) =>
-      expect.poll(() => existsSync(inWorkspace(file)), { timeout: 60_000 }).toBe(true),
+      expect.poll(() => existsSync(inWorkspace(file)), { timeout: 200_000 }).toBe(true),
     pidIn: async (file: string) => Number(await readFile(inWorkspace(file), 'utf8')),
 
     async turnOf(acts: readonly Act[], change: Partial<TurnRequest> = {}): Promise<TurnRequest> {
