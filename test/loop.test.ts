@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { event, type LoopEvent } from '../src/core/event.ts';
 import type { Policy } from '../src/core/policy.ts';
 import { DEFAULT_PROMPTS } from '../src/core/prompts.ts';
+import { textHash } from '../src/core/text-hash.ts';
 import { UserError } from '../src/errors.ts';
 import type { Ports } from '../src/loop/ports.ts';
 import { WILLING } from './simulation/agent.ts';
@@ -290,4 +291,36 @@ test('nothing is done outside while what came before is not on the disk', async 
   expect(types(events)).toContain('merge_observed');
   expect(lost).toBeGreaterThan(4);
   expect(hasty).toEqual([]);
+});
+
+test('a merge rests on what the forge says then, not on what it said a moment ago', async () => {
+  const remembering = (ports: Ports, world: World): Ports => {
+    const { forge } = ports;
+    let known: ReturnType<typeof forge.issue> | null = null;
+    return {
+      ...ports,
+      forge: {
+        ...forge,
+        issue: (number) => {
+          known ??= forge.issue(number);
+          return known;
+        },
+        forget: () => {
+          known = null;
+        },
+        buildCandidate: async (wanted) => {
+          const issue = world.issues.get(1)!;
+          issue.body += ' And more.';
+          issue.textHash = textHash(issue);
+          return forge.buildCandidate(wanted);
+        },
+      },
+    };
+  };
+  const enough = (seen: LoopEvent[]) =>
+    types(seen).includes('hold_set') || types(seen).includes('worktree_reaped');
+  const { events, world } = await play(remembering, { pollIntervalMs: 600_000 }, enough);
+  expect(types(events)).toContain('candidate_built');
+  expect(events.find((event) => event.type === 'hold_set')?.data).toMatchObject({ reason: 'body_edited' });
+  expect(world.landings).toEqual([]);
 });

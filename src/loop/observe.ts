@@ -27,6 +27,8 @@ export interface Surroundings {
 export async function observe(ports: Ports, task: Task, around: Surroundings): Promise<Facts> {
   const { store, forge } = ports;
   const policy = ports.settings.policy();
+  // A merge rests on what is so now, not on what was so a moment ago.
+  if (task.state === 'merging' && task.candidateGate) forge.forget?.();
   const issue = around.issue ?? (task.issue === null ? null : await forge.issue(task.issue));
   const pull = task.pull === null ? null : await forge.pull(task.pull);
   const branch = task.pull === null ? null : await forge.branchHead(task.branch);
