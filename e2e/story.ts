@@ -233,7 +233,7 @@ export function realStory(hero: Protagonist): void {
         'a usage limit is waited for, and the same session goes on',
         'subscription',
         async (world, llm, play) => {
-          const limit = { status: 429, type: 'usage_limit_reached', message: 'used up', resetsInSeconds: 5 };
+          const limit = { status: 429, type: 'usage_limit_reached', message: 'used up', resetsInSeconds: 15 };
           play([{ fail: limit }, { run: 'echo whole > answer.txt' }, { say: 'done' }], judged(APPROVE));
           const issue = await world.issue({ body: BODY });
           const runner = world.run();

@@ -87,7 +87,7 @@ export function project(settings = ''): Project {
       );
       return made.number;
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   };
 
   git('init', '-q', '-b', 'main');
