@@ -5,8 +5,7 @@
  * limit the log says that it was cut; the tail goes on. A log that can't be written (a full disk) costs the log, never
  * the child.
  */
-import { mkdirSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,13 +20,14 @@ export interface Output {
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 const TAIL_BYTES = 16 * 1024;
 const DRAIN_MS = 2_000;
+const LAST_LOOK_MS = 100;
 
 export async function collectOutput(
   stream: Readable,
   logPath: string,
   onOutput: () => void,
 ): Promise<Output> {
-  mkdirSync(dirname(logPath), { recursive: true });
+  await mkdir(dirname(logPath), { recursive: true });
   const log = await open(logPath, 'a', 0o600);
   let room = LOG_LIMIT_BYTES;
   let broken = false;
@@ -68,9 +68,12 @@ export async function collectOutput(
       await write(ours(text));
     },
     async finish() {
-      const patience = new AbortController();
-      await Promise.race([drained, delay(DRAIN_MS, null, patience).catch(() => {})]);
-      patience.abort();
+      // After a standstill of our own the time is up before anything was read: what is there then is still taken.
+      for (const patienceMs of [DRAIN_MS, LAST_LOOK_MS]) {
+        const patience = new AbortController();
+        await Promise.race([drained, delay(patienceMs, null, patience).catch(() => {})]);
+        patience.abort();
+      }
       stream.destroy();
       await drained;
       await log.close();
