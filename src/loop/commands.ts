@@ -27,7 +27,7 @@ export function createListener(ports: Ports): (lease: Lease) => Promise<number> 
       known.add(remark.id);
       heard += 1;
     }
-    if (seen > from) await store.updateLoop({ commandsSince: seen }, [], clock.now());
+    if (seen - from >= STEP_MS) await store.updateLoop({ commandsSince: seen }, [], clock.now());
     return heard;
   };
 
@@ -101,4 +101,6 @@ export function createListener(ports: Ports): (lease: Lease) => Promise<number> 
 const LAST_EVENTS = 8;
 /** Remarks may become visible in another order than they were made in. */
 const OVERLAP_MS = 300_000;
+/** How far the mark moves at least: writing it for each comment would cost more than a second look at the last ones. */
+const STEP_MS = 60_000;
 const time = (at: number): string => new Date(at).toISOString().slice(0, 19).replace('T', ' ');
