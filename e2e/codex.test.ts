@@ -85,7 +85,7 @@ describe('what it may do', () => {
       ),
     );
     const { calls, tools } = stage.toolbox();
-    const { result } = await run('Go.', {}, watched({ tools }));
+    const { result, turn } = await run('Go.', {}, watched({ tools }));
     expect(result).toMatchObject({ status: 'finished', text: 'ok' });
     expect(calls).toMatchObject([
       { name: 'report_progress', input: { message: 'half way' } },
@@ -94,6 +94,21 @@ describe('what it may do', () => {
     const last = JSON.stringify(llm.now.journal.at(-1)?.request.body);
     expect(last).toContain('ANSWER-1');
     expect(last).toContain('ANSWER-2');
+    // A session that goes on has the tools it began with.
+    llm.now.play(replies({ call: { tool: 'mcp__forge__list_findings', input: {} } }, { say: 'none' }));
+    await run('Go on.', { ...turn, resume: true, turn: 2 }, watched({ tools }));
+    expect(calls.at(-1)).toMatchObject({ name: 'list_findings' });
+    const [first, ...later] = llm.now.journal.map(
+      ({ request }) => (request.body as { tools: unknown }).tools,
+    );
+    for (const offered of later) expect(offered).toEqual(first);
+  });
+
+  test('a tool that can’t answer costs the call, not the turn', async () => {
+    await scripted(replies({ call: { tool: 'mcp__forge__list_findings', input: {} } }, { say: 'ok' }));
+    const tools = { ...stage.toolbox().tools, call: () => Promise.reject(new Error('the disk is full')) };
+    const { result } = await run('Go.', {}, watched({ tools }));
+    expect(result).toMatchObject({ status: 'finished', text: 'ok' });
   });
 
   test('of what the branch brings along nothing is said or run; what trunk says is told, once', async () => {

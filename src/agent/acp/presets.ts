@@ -105,7 +105,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
               'the workspace has .codex, which codex-acp would heed, servers and hooks that the branch may have changed included, so it was not started. Use `agent.kind: codex`, which does not',
             );
           const home = await folder(turn, 'codex');
-          await writeFile(join(home, 'config.toml'), await configFile(operator, turn, null));
+          await writeFile(join(home, 'config.toml'), await configFile(operator, turn));
           return {
             OPENAI_API_KEY: key,
             CODEX_HOME: home,

@@ -17,7 +17,7 @@ export interface AppServer {
 
 export interface Listener {
   onNotification(method: string, params: unknown): void;
-  /** The result to answer with; undefined for a question we do not know. */
+  /** The result to answer with, or a promise of it; undefined for a question we do not know. */
   onRequest(method: string, params: unknown): unknown;
 }
 
@@ -71,18 +71,22 @@ export function appServer(stdin: Writable, stdout: Readable, listener: Listener)
     }
   }
 
+  async function reply(id: number | string, method: string, params: unknown): Promise<void> {
+    try {
+      const result = await listener.onRequest(method, params);
+      if (result === undefined) send({ id, error: { code: -32601, message: `${method} is not for us` } });
+      else send({ id, result });
+    } catch (error) {
+      send({ id, error: { code: -32603, message: (error as Error).message } });
+    }
+  }
+
   function take(line: string): void {
     const { data } = message.safeParse(parsed(line));
     if (!data) return;
     const { id, method, params, result, error } = data;
-    if (method !== undefined && id !== undefined) {
-      const answer = listener.onRequest(method, params);
-      send(
-        answer === undefined
-          ? { id, error: { code: -32601, message: `${method} is not for us` } }
-          : { id, result: answer },
-      );
-    } else if (method !== undefined) listener.onNotification(method, params);
+    if (method !== undefined && id !== undefined) void reply(id, method, params);
+    else if (method !== undefined) listener.onNotification(method, params);
     else if (typeof id === 'number') {
       const waiter = waiting.get(id);
       waiting.delete(id);

@@ -11,12 +11,12 @@ import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult }
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
 import { pricesFor } from '../prices.ts';
 import { type Environment, versionOf } from '../program-path.ts';
-import { openToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { codexAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { failureOf } from './failure.ts';
-import { configFile, findCodex, findKey, NOT_INSTALLED, NOT_SIGNED_IN, signInOf } from './settings.ts';
+import { findCodex, NOT_INSTALLED, withoutWrapper } from './program.ts';
+import { configFile, findKey, NOT_SIGNED_IN, signInOf } from './settings.ts';
 import { codexHome, probeThread, recordedTotals } from './thread.ts';
 
 export interface CodexParts {
@@ -46,14 +46,9 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
         const key = await findKey(operator);
         if (!key) return failed('could_not_start', NOT_SIGNED_IN);
         await mkdir(codexHome(turn.sessionDir), { recursive: true, mode: 0o700 });
-        const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
-        try {
-          const config = await configFile(operator, turn, tools);
-          await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), config);
-          return await take(turn, hooks, open, [...argv, 'app-server'], key);
-        } finally {
-          await tools?.close();
-        }
+        const config = await configFile(operator, turn);
+        await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), config);
+        return await take(turn, hooks, open, [...(await withoutWrapper(argv)), 'app-server'], key);
       } catch (error) {
         return failed('could_not_start', (error as Error).message);
       }

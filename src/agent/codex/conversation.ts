@@ -10,6 +10,7 @@ import { type AppServer, appServer } from './app-server.ts';
 import { type TurnError, turnError } from './failure.ts';
 import { permissions } from './settings.ts';
 import { readThread, writeThread } from './thread.ts';
+import { answerCall, CALL, offeredTools } from './tools.ts';
 
 export interface Talk {
   /** Resolves when the turn is over or the server is; never rejects. */
@@ -63,9 +64,11 @@ export function talk(
   async function converse(): Promise<Ending> {
     await server.request('initialize', {
       clientInfo: { name: 'forge-loop', title: 'forge-loop', version: '1' },
+      // Tools of the client's own are called experimental.
+      capabilities: { experimentalApi: true, requestAttestation: false },
     });
     server.notify('initialized');
-    thread = await beginThread(server, turn, onModel);
+    thread = await beginThread(server, turn, hooks, onModel);
     const started = startedTurn.parse(
       await server.request('turn/start', {
         threadId: thread,
@@ -147,6 +150,8 @@ export function talk(
           paths ? (why ?? null) : 'the change could not be read',
         );
       }
+      case CALL:
+        return answerCall(hooks.tools, params);
       case 'item/tool/requestUserInput':
         hooks.onProgress({ kind: 'refused', tool: 'question', detail: '', why: 'nobody is there to answer' });
         return { answers: {} };
@@ -162,6 +167,7 @@ export function talk(
 async function beginThread(
   server: AppServer,
   turn: TurnRequest,
+  { tools }: Pick<TurnHooks, 'tools'>,
   onModel: (model: string) => void,
 ): Promise<string> {
   const how = {
@@ -174,6 +180,7 @@ async function beginThread(
     known === null
       ? await server.request('thread/start', {
           ...how,
+          ...(tools && offeredTools(tools)),
           ...(turn.role !== 'coder' && { baseInstructions: READER }),
           ...(turn.conventions && { developerInstructions: fromTrunk(turn.conventions) }),
         })

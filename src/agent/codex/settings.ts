@@ -1,28 +1,13 @@
 /** What Codex is told besides the prompt: its provider and credential, and how far it may go. */
 import { readFile, realpath } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../core/policy.ts';
-import { type SignIn, TOOL_SERVER, type TurnRequest } from '../agent.ts';
-import { type Environment, onPath } from '../program-path.ts';
+import type { SignIn, TurnRequest } from '../agent.ts';
+import type { Environment } from '../program-path.ts';
 
-export const CODEX_PACKAGE = '@openai/codex';
-export const CODEX_VERSION = '0.163.0';
-
-export const NOT_INSTALLED = `the agent \`codex\` needs ${CODEX_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${CODEX_PACKAGE}@${CODEX_VERSION}\` where you installed forge-loop (about 400 MB)`;
 export const NOT_SIGNED_IN =
   'Codex is not signed in: set OPENAI_API_KEY in the environment of forge-loop, or run `codex login --with-api-key`';
-
-/** The program's argv: the package beside us, else the one on the PATH; null when there is neither. */
-export async function findCodex(operator: Environment): Promise<string[] | null> {
-  try {
-    return [process.execPath, createRequire(import.meta.url).resolve(`${CODEX_PACKAGE}/bin/codex.js`)];
-  } catch {
-    const path = await onPath('codex', operator);
-    return path === null ? null : [path];
-  }
-}
 
 const login = z.object({ OPENAI_API_KEY: z.string().min(1) });
 
@@ -47,7 +32,6 @@ export async function signInOf(operator: Environment): Promise<SignIn> {
 export async function configFile(
   operator: Environment,
   { cwd, role }: Pick<TurnRequest, 'cwd' | 'role'>,
-  tools: { command: string; args: readonly string[] } | null,
 ): Promise<string> {
   const url = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
   // Of a place that it may write to it trusts the settings too, servers and all, unless it is told not to.
@@ -72,20 +56,12 @@ apps = false
 memories = false
 ${role === 'coder' ? '' : ALONE}[skills]
 include_instructions = false
-${distrust.join('')}${tools ? toolsTable(tools) : ''}`;
+${distrust.join('')}`;
 }
 
 /** Who only reads needs nobody to hand work to, and no goals; the tools for it would be sent with every verdict. */
 const ALONE = `multi_agent = false
 goals = false
-`;
-
-/** Its tools are answered by us, so nobody has to approve them. */
-const toolsTable = ({ command, args }: { command: string; args: readonly string[] }): string =>
-  `[mcp_servers.${TOOL_SERVER}]
-command = ${JSON.stringify(command)}
-args = ${JSON.stringify(args)}
-default_tools_approval_mode = "approve"
 `;
 
 /**

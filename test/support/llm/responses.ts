@@ -150,7 +150,7 @@ function toolsOf(reply: Reply, request: Request, newId: () => string): Part[] {
       : [
           shell(`mkdir -p "$(dirname ${quoted(path)})" && printf %s ${quoted(write.text)} > ${quoted(path)}`),
         ]),
-    ...(call === undefined ? [] : [tool(call.tool, call.input)]),
+    ...(call === undefined ? [] : [tool(offered(call.tool, request), call.input)]),
     ...(answer === undefined ? [] : [{ kind: 'text' as const, text: JSON.stringify(answer) }]),
   ];
 }
@@ -162,9 +162,15 @@ function textOf(item: Record<string, unknown>): string {
   return inner.map((one: { text?: unknown }) => (typeof one.text === 'string' ? one.text : '')).join('\n');
 }
 
-/** Tools of an MCP server are called by the server's namespace and their own name. */
+/** A tool that scenarios call by its MCP server may be one of the client's own, which has the same name and no server. */
+function offered(tool: string, { tools }: Request): string {
+  const own = tool.replace(/^mcp__/, '');
+  return tools.includes(callee(own).namespace ?? '') ? own : tool;
+}
+
+/** Tools of a namespace, such as an MCP server's, are called by it and their own name. */
 function callee(tool: string): { name: string; namespace?: string } {
-  const [, namespace, name] = /^(mcp__[a-z0-9]+)__(.+)$/.exec(tool) ?? [];
+  const [, namespace, name] = /^((?:mcp__)?[a-z0-9]+)__(.+)$/.exec(tool) ?? [];
   return namespace && name ? { namespace, name } : { name: tool };
 }
 
