@@ -61,6 +61,7 @@ export function openDialogue(request: DialogueRequest): Dialogue {
     child.once('error', () => resolve({ code: null, signal: null }));
   });
   let output: Output | null = null;
+  let since: string | undefined;
   const begun = letGo();
   // Whoever awaits it hears of its failure; until then nobody listens, which must not count as unhandled.
   begun.catch(() => {});
@@ -84,6 +85,7 @@ export function openDialogue(request: DialogueRequest): Dialogue {
       introduction.catch(() => {});
       output = await collectOutput(child.stderr, request.logPath, () => request.onOutput?.());
       const held = await introduction;
+      since = held.startTime;
       try {
         await request.onHeld(held);
       } catch (error) {
@@ -100,7 +102,12 @@ export function openDialogue(request: DialogueRequest): Dialogue {
     await begun.catch(() => {});
     gate.destroy();
     const groups = child.pid === undefined ? [] : [child.pid];
-    const { survivors } = await extinguish({ groups, mark: `${LAUNCH}=${launch}` });
+    const { survivors } = await extinguish({
+      groups,
+      mark: `${LAUNCH}=${launch}`,
+      ...(since !== undefined && { since }),
+      told: exited,
+    });
     if (survivors.length > 0) await output?.note(`still running after SIGKILL: ${survivors.join(', ')}`);
     await exited;
     return (await output?.finish()) ?? '';

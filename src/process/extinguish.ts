@@ -13,6 +13,8 @@ export interface Lineage {
   mark: string;
   /** When the first of them began; what is older can't be theirs, and its environment is not read. */
   since?: string;
+  /** When one of them has ended that we are told of; then it is looked at once, and not at the end of a pause. */
+  told?: Promise<unknown>;
 }
 
 export interface Extinguished {
@@ -27,6 +29,7 @@ const GIVE_UP_MS = 30_000;
 export async function extinguish(lineage: Lineage): Promise<Extinguished> {
   const begun = performance.now();
   const asked = new Set<number>();
+  let news = lineage.told?.then(() => true) ?? null;
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 100)) {
     const found = membersOf(lineage);
     const survivors = found.map((live) => live.pid);
@@ -37,7 +40,8 @@ export async function extinguish(lineage: Lineage): Promise<Extinguished> {
     if (elapsedMs >= GRACE_MS) kill(found, lineage.groups);
     else for (const pid of survivors) if (!asked.has(pid)) send(pid, 'SIGTERM');
     for (const pid of survivors) asked.add(pid);
-    await delay(pauseMs);
+    const came = await Promise.race([delay(pauseMs, false), ...(news ? [news] : [])]);
+    if (came) news = null;
   }
 }
 
