@@ -1,5 +1,6 @@
 /** The same turn without us: the provider's own SDK or program, called as its documentation says, and nothing else. */
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,21 +12,47 @@ import type { Hero } from './heroes.ts';
 const installed = (path: string): string =>
   fileURLToPath(new URL(`../node_modules/${path}`, import.meta.url));
 
-/** How long it took, in milliseconds. */
-export async function bareTurn(hero: Hero, env: Record<string, string>, prompt: string): Promise<number> {
-  const home = await mkdtemp(join(tmpdir(), 'forge-bare-'));
-  const cwd = join(home, 'work');
-  await mkdir(cwd);
-  const whole = { PATH: process.env.PATH ?? '', HOME: home, ...env };
-  const startedAt = performance.now();
-  try {
-    await (hero.kind === 'claude'
-      ? claude(hero.model, cwd, whole, prompt)
-      : codex(hero.model, cwd, whole, prompt));
-    return performance.now() - startedAt;
-  } finally {
-    await rm(home, { recursive: true, force: true, maxRetries: 5 });
-  }
+export interface Bare {
+  how: string;
+  /** How long it took, in milliseconds. */
+  take(env: Record<string, string>, prompt: string): Promise<number>;
+}
+
+/** Codex's program as npm installs it is a node process around the native one, which its own SDK starts directly. */
+export function bareTurns({ kind, model }: Hero): Bare[] {
+  if (kind === 'claude') return [timed('its SDK', (...turn) => claude(model, ...turn))];
+  return [
+    timed('its program', (...turn) => codex([process.execPath, CODEX], model, ...turn)),
+    timed('its program without the wrapper', (...turn) => codex([nativeCodex()], model, ...turn)),
+  ];
+}
+
+const CODEX = installed('@openai/codex/bin/codex.js');
+
+function nativeCodex(): string {
+  const vendor = installed(`@openai/codex-${process.platform}-${process.arch}/vendor/`);
+  return join(vendor, readdirSync(vendor)[0]!, 'bin/codex');
+}
+
+function timed(
+  how: string,
+  turn: (cwd: string, env: Record<string, string>, prompt: string) => Promise<void>,
+): Bare {
+  return {
+    how,
+    async take(env, prompt) {
+      const home = await mkdtemp(join(tmpdir(), 'forge-bare-'));
+      const cwd = join(home, 'work');
+      await mkdir(cwd);
+      const startedAt = performance.now();
+      try {
+        await turn(cwd, { PATH: process.env.PATH ?? '', HOME: home, ...env }, prompt);
+        return performance.now() - startedAt;
+      } finally {
+        await rm(home, { recursive: true, force: true, maxRetries: 5 });
+      }
+    },
+  };
 }
 
 async function claude(
@@ -50,11 +77,17 @@ async function claude(
   if (isError) throw new Error('the bare turn of Claude failed');
 }
 
-async function codex(model: string, cwd: string, env: Record<string, string>, prompt: string): Promise<void> {
+async function codex(
+  argv: readonly string[],
+  model: string,
+  cwd: string,
+  env: Record<string, string>,
+  prompt: string,
+): Promise<void> {
   const codexHome = join(env.HOME!, 'codex');
   await mkdir(codexHome);
-  await writeFile(join(codexHome, 'config.toml'), await configFile(env, { cwd, role: 'coder' }, null));
-  const child = spawn(process.execPath, [installed('@openai/codex/bin/codex.js'), 'app-server'], {
+  await writeFile(join(codexHome, 'config.toml'), await configFile(env, { cwd, role: 'coder' }));
+  const child = spawn(argv[0]!, [...argv.slice(1), 'app-server'], {
     cwd,
     env: { ...env, CODEX_HOME: codexHome },
     stdio: ['pipe', 'pipe', 'ignore'],
