@@ -8,6 +8,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { extinguish } from './extinguish.ts';
 import { HELD, type Introduction, introduced } from './held.ts';
 import { collectOutput, type Output } from './output.ts';
@@ -44,6 +45,8 @@ export interface Dialogue {
 }
 
 export type OpenDialogue = (request: DialogueRequest) => Dialogue;
+
+const PATIENCE_MS = 250;
 
 export function openDialogue(request: DialogueRequest): Dialogue {
   const launch = randomUUID();
@@ -98,15 +101,31 @@ export function openDialogue(request: DialogueRequest): Dialogue {
     }
   }
 
+  /**
+   * Most programs end when they are asked to, sooner than everybody of theirs can be looked for. Until it was seen to exit,
+   * its number can't be another's.
+   */
+  async function ask(): Promise<void> {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    try {
+      process.kill(-child.pid, 'SIGTERM');
+    } catch {
+      return;
+    }
+    const patience = new AbortController();
+    await Promise.race([exited, delay(PATIENCE_MS, null, patience).catch(() => {})]);
+    patience.abort();
+  }
+
   async function end(): Promise<string> {
     await begun.catch(() => {});
     gate.destroy();
+    await ask();
     const groups = child.pid === undefined ? [] : [child.pid];
     const { survivors } = await extinguish({
       groups,
       mark: `${LAUNCH}=${launch}`,
       ...(since !== undefined && { since }),
-      told: exited,
     });
     if (survivors.length > 0) await output?.note(`still running after SIGKILL: ${survivors.join(', ')}`);
     await exited;

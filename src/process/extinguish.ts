@@ -13,8 +13,6 @@ export interface Lineage {
   mark: string;
   /** When the first of them began; what is older can't be theirs, and its environment is not read. */
   since?: string;
-  /** When one of them has ended that we are told of; then it is looked at once, and not at the end of a pause. */
-  told?: Promise<unknown>;
 }
 
 export interface Extinguished {
@@ -29,7 +27,6 @@ const GIVE_UP_MS = 30_000;
 export async function extinguish(lineage: Lineage): Promise<Extinguished> {
   const begun = performance.now();
   const asked = new Set<number>();
-  let news = lineage.told?.then(() => true) ?? null;
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 100)) {
     const found = membersOf(lineage);
     const survivors = found.map((live) => live.pid);
@@ -40,8 +37,7 @@ export async function extinguish(lineage: Lineage): Promise<Extinguished> {
     if (elapsedMs >= GRACE_MS) kill(found, lineage.groups);
     else for (const pid of survivors) if (!asked.has(pid)) send(pid, 'SIGTERM');
     for (const pid of survivors) asked.add(pid);
-    const came = await Promise.race([delay(pauseMs, false), ...(news ? [news] : [])]);
-    if (came) news = null;
+    await delay(pauseMs);
   }
 }
 
