@@ -1,5 +1,5 @@
 /** The same turn without us: the provider's own SDK or program, called as its documentation says, and nothing else. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,6 +44,7 @@ function timed(
       const home = await mkdtemp(join(tmpdir(), 'forge-bare-'));
       const cwd = join(home, 'work');
       await mkdir(cwd);
+      await fill(cwd);
       const startedAt = performance.now();
       try {
         await turn(cwd, { PATH: process.env.PATH ?? '', HOME: home, ...env }, prompt);
@@ -53,6 +54,18 @@ function timed(
       }
     },
   };
+}
+
+/** A repository, as every workspace is: agents look at it before they begin. */
+async function fill(cwd: string): Promise<void> {
+  await writeFile(join(cwd, 'README.md'), '# A project\n');
+  const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com'];
+  for (const args of [
+    ['init', '--quiet'],
+    ['add', '--all'],
+    [...who, 'commit', '--quiet', '--message=Begin'],
+  ])
+    execFileSync('git', args, { cwd });
 }
 
 async function claude(
