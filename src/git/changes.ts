@@ -10,7 +10,7 @@ export interface Changed {
 }
 
 export async function changesBetween(git: Git, from: string, to: string): Promise<readonly Changed[]> {
-  const trees = [await git.resolve(`${from}^{tree}`), await git.resolve(`${to}^{tree}`)];
+  const trees = await git.resolveAll([`${from}^{tree}`, `${to}^{tree}`]);
   if (trees[0] === trees[1]) return [];
   const [before, after] = [trees[0] ?? from, trees[1] ?? to];
   return recently(git, `${before} ${after}`, async () => {

@@ -82,7 +82,7 @@ export async function openGit(cwd: string): Promise<Git> {
   };
 
   const starter = createStarter(() => base);
-  const reader = createReader(companion(['cat-file', '--batch-command']));
+  const reader = createReader(companion(['cat-file', '--batch-command']), found.commonDir);
   const refs = createRefWriter(companion(REF_WRITER));
   const git = (args: readonly string[], options?: GitOptions) => run(invocation(args, options), starter);
   const pipe = (from: GitCommand, to: GitCommand) =>

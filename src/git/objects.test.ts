@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -90,6 +90,63 @@ describe('history', () => {
     expect(await git.commit('2'.repeat(40))).toBeNull();
     expect(await git.commit(tree)).toBeNull();
     expect(await isAncestor(git, parent, child)).toBe(true);
+  });
+});
+
+describe('names', () => {
+  const asked = ['refs/heads/loop/n', 'refs/tags/n', 'refs/heads/alias', 'refs/remotes/o/n'].flatMap(
+    (ref) => [ref, `${ref}^{commit}`, `${ref}^{tree}`],
+  );
+  const byGit = (): (string | null)[] => {
+    const said = execFileSync('git', ['cat-file', '--batch-check=%(objectname)'], {
+      cwd: dir,
+      encoding: 'utf8',
+      input: asked.map((name) => `${name}\n`).join(''),
+    });
+    return said
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => (line.endsWith(' missing') ? null : line));
+  };
+
+  it('stand for what git says, after every move that somebody else makes', async () => {
+    const [one, two, three] = [commit('n1'), commit('n2'), commit('n3')];
+    const moves: string[][] = [
+      ['update-ref', 'refs/heads/loop/n', one],
+      ['update-ref', 'refs/heads/loop/n', two],
+      ['symbolic-ref', 'refs/heads/alias', 'refs/heads/loop/n'],
+      ['tag', '-a', '-m', 'a tag', 'n', one],
+      ['update-ref', 'refs/heads/loop/n', one],
+      ['pack-refs', '--all'],
+      ['update-ref', 'refs/heads/loop/n', three],
+      ['update-ref', 'refs/remotes/o/n', three],
+      ['symbolic-ref', 'refs/heads/alias', 'refs/remotes/o/n'],
+      ['update-ref', '-d', 'refs/heads/loop/n'],
+      ['tag', '-d', 'n'],
+      ['update-ref', 'refs/heads/loop/n', two],
+    ];
+    for (const move of moves) {
+      sh(...move);
+      const expected = byGit();
+      // The second answer may come from what the first one taught.
+      for (const time of ['first', 'second'])
+        expect(await git.resolveAll(asked), `${move.join(' ')}, ${time}`).toEqual(expected);
+    }
+  });
+
+  it('stand for nothing when they name an object that is not there', async () => {
+    const gone = 'd'.repeat(40);
+    await mkdir(join(dir, '.git/refs/heads/loop'), { recursive: true });
+    await writeFile(join(dir, '.git/refs/heads/loop/broken'), `${gone}\n`);
+    for (const name of ['refs/heads/loop/broken', gone])
+      expect(await git.resolveAll([name, `${name}^{commit}`])).toEqual([null, null]);
+  });
+
+  it('tell when an object goes that only its id names', async () => {
+    const brief = commit('brief');
+    expect(await git.resolve(brief)).toBe(brief);
+    await rm(join(dir, '.git/objects', brief.slice(0, 2), brief.slice(2)));
+    expect(await git.resolve(brief)).toBeNull();
   });
 });
 

@@ -1,8 +1,10 @@
 /**
- * Answers "what object does this name stand for?" and "what is in this commit?" from one git that stays open. It reads
- * refs afresh each time, so it sees what any other process has moved.
+ * Answers "what object does this name stand for?" and "what is in this commit?" from one git that stays open. Refs are
+ * read afresh each time, so that what any other process has moved is seen; what a commit's id leads to never changes
+ * and is asked once.
  */
 import { type Companion, type CompanionProgram, createCompanion } from '../process/companion.ts';
+import { looseRef } from './loose-ref.ts';
 
 export interface CommitObject {
   tree: string;
@@ -22,9 +24,25 @@ export interface Reader {
   close(): Promise<void>;
 }
 
-/** `program` is `git cat-file --batch-command`. */
-export function createReader(program: () => CompanionProgram): Reader {
+/** `program` is `git cat-file --batch-command`, `gitDir` the directory of the repository it reads. */
+export function createReader(program: () => CompanionProgram, gitDir: string): Reader {
   const git: Companion = createCompanion(program);
+  /** By id, or id and `^{…}`: only what was found. */
+  const led = new Map<string, string>();
+
+  const recall = (name: string): string | null => {
+    const { start, peel } = parted(name);
+    // Whether an object is there at all can change, and is what such a question is for.
+    if (isId(start)) return peel === '' ? null : (led.get(name) ?? null);
+    const id = looseRef(gitDir, start);
+    return id === null ? null : (led.get(`${id}${peel}`) ?? null);
+  };
+  const remember = (name: string, found: string): void => {
+    const { start, peel } = parted(name);
+    if (led.size >= MOST) led.clear();
+    if (isId(start)) led.set(name, found);
+    else if (peel !== '^{tree}') for (const known of [found, `${found}${peel}`]) led.set(known, found);
+  };
 
   /** What each of these names stands for; null for one that stands for nothing. */
   const headers = async (names: readonly string[]): Promise<(Header | null)[]> => {
@@ -52,13 +70,22 @@ export function createReader(program: () => CompanionProgram): Reader {
     return found;
   };
 
-  return {
-    resolve: async (name) => (isName(name) ? ((await headers([name]))[0]?.sha ?? null) : null),
+  const resolveAll = async (names: readonly string[]): Promise<(string | null)[]> => {
+    const found = names.map((name) => (isName(name) ? recall(name) : null));
+    const asked = names.flatMap((name, at) => (found[at] === null && isName(name) ? [at] : []));
+    const answers = await headers(asked.map((at) => names[at]!));
+    for (const [nth, at] of asked.entries()) {
+      const sha = answers[nth]?.sha ?? null;
+      if (sha !== null) remember(names[at]!, sha);
+      found[at] = sha;
+    }
+    return found;
+  };
 
-    async resolveAll(names) {
-      const found = await headers(names.filter(isName));
-      return names.map((name) => (isName(name) ? (found.shift()?.sha ?? null) : null));
-    },
+  return {
+    resolve: async (name) => (await resolveAll([name]))[0]!,
+
+    resolveAll,
 
     commit: async (sha) => {
       const found = /^[0-9a-f]{40,64}$/.test(sha) ? await contents(sha) : null;
@@ -75,6 +102,15 @@ export function createReader(program: () => CompanionProgram): Reader {
     close: git.close,
   };
 }
+
+const MOST = 4000;
+
+function parted(name: string): { start: string; peel: string } {
+  const peel = /\^\{(?:commit|tree)\}$/.exec(name)?.[0] ?? '';
+  return { start: name.slice(0, name.length - peel.length), peel };
+}
+
+const isId = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 
 interface Header {
   sha: string;

@@ -175,7 +175,9 @@ async function stage(
 /** Also takes back what the agent committed there itself, in `head`. */
 async function restoreLoopState(index: PrivateIndex, head: string, from: string): Promise<void> {
   const { git } = index;
-  if ((await git.resolve(`${head}:.forge`)) === (await git.resolve(`${from}:.forge`))) return;
+  if (head === from) return;
+  const [ours, theirs] = await git.resolveAll([`${head}:.forge`, `${from}:.forge`]);
+  if (ours === theirs) return;
   const shown = ['--cached', '-z', '--raw', '--no-renames', '--full-index'];
   const { stdout } = await index.run(['diff-index', ...shown, from, '--', '.forge']);
   const lines: string[] = [];
