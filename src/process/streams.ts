@@ -5,12 +5,12 @@
  * `echo > /dev/stderr`, common in agents' and gates' scripts, fail. One pipe for both outputs also keeps them in the
  * order in which they were written.
  */
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { hostStarter } from './host-starter.ts';
+import { takePipe } from './pipe.ts';
 
 export interface Streams {
   stdinFd: number;
@@ -22,21 +22,9 @@ export interface Streams {
 }
 
 export async function openStreams(stdin: string): Promise<Streams> {
-  const dir = mkdtempSync(join(tmpdir(), 'forge-child-'));
-  const opened: number[] = [];
-  const hold = (fd: number) => {
-    opened.push(fd);
-    return fd;
-  };
+  const stdinFd = fileOf(stdin);
   try {
-    const inputPath = join(dir, 'stdin');
-    const pipePath = join(dir, 'output');
-    writeFileSync(inputPath, stdin, { mode: 0o600 });
-    await makePipe(dir, pipePath);
-    const stdinFd = hold(openSync(inputPath, 'r'));
-    // The reader first and without waiting: opening either end alone would block until the other is open.
-    const readerFd = hold(openSync(pipePath, constants.O_RDONLY | constants.O_NONBLOCK));
-    const outputFd = hold(openSync(pipePath, 'w'));
+    const { readerFd, writerFd: outputFd } = await takePipe();
     const output = new Socket({ fd: readerFd, readable: true, writable: false });
     const handOver = () => {
       closeSync(stdinFd);
@@ -44,16 +32,19 @@ export async function openStreams(stdin: string): Promise<Streams> {
     };
     return { stdinFd, outputFd, output, handOver };
   } catch (error) {
-    for (const fd of opened) closeSync(fd);
+    closeSync(stdinFd);
     throw error;
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
   }
 }
 
-async function makePipe(cwd: string, path: string): Promise<void> {
-  const program = { argv: ['mkfifo', '-m', '600', path], cwd, env: {}, input: undefined };
-  const { code, stderr } = await hostStarter.run(program);
-  if (code !== 0)
-    throw new Error(`a pipe for a child's output could not be made: ${stderr.toString().trim()}`);
+/** Without a name as soon as it is open. */
+function fileOf(content: string): number {
+  const dir = mkdtempSync(join(tmpdir(), 'forge-child-'));
+  try {
+    const path = join(dir, 'stdin');
+    writeFileSync(path, content, { mode: 0o600 });
+    return openSync(path, 'r');
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 }

@@ -37,8 +37,15 @@ export function wasGiven(pid: number, entry: string): boolean {
   return environ?.split('\0').includes(entry) ?? false;
 }
 
-/** Changes with every start of the machine. */
+/** Changes with every start of the machine, and therefore never while we run. */
 export function bootId(): string {
+  boot ??= readBootId();
+  return boot;
+}
+
+let boot: string | null = null;
+
+function readBootId(): string {
   if (onLinux) return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   const said = execFileSync('sysctl', ['-n', 'kern.boottime'], { encoding: 'utf8' });
   return /sec = (\d+)/.exec(said)?.[1] ?? said.trim();
