@@ -77,3 +77,16 @@ it('has each commit’s own patch where there are several, of a merge only what 
     ]),
   );
 });
+
+it('tells again what two ids differ in, and looks anew where a name may have moved', async () => {
+  await repo.put('a', '1\n');
+  const before = commit();
+  await repo.put('a', '2\n');
+  const first = commit();
+  const byName = () => diffs(repo.git, before, 'refs/heads/main');
+  expect(await diffs(repo.git, before, first)).toEqual(await diffs(repo.git, before, first));
+  expect(await byName()).toEqual(await diffs(repo.git, before, first));
+  await repo.put('b', '3\n');
+  commit();
+  expect((await byName()).files).toEqual(['a', 'b']);
+});

@@ -8,6 +8,12 @@ import { rememberRecent } from './recent.ts';
 
 export async function diffs(git: Git, base: string, head: string): Promise<Change> {
   const from = (await mergeBase(git, base, head)) ?? base;
+  return isId(from) && isId(head)
+    ? asBefore(git, `${from} ${head}`, () => change(git, from, head))
+    : change(git, from, head);
+}
+
+async function change(git: Git, from: string, head: string): Promise<Change> {
   const changed = await changesBetween(git, from, head);
   const blobs = await blobsOf(git, changed);
   const patch = await patchBetween(git, from, head);
@@ -22,6 +28,16 @@ export async function diffs(git: Git, base: string, head: string): Promise<Chang
 }
 
 const LONGEST = 4 * 1024 * 1024;
+const isId = (name: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(name);
+
+/** What two ids differ in never changes; but an object that is not there may yet arrive. */
+const asBefore = rememberRecent<Change>(
+  ({ patch, blobs, commits, hidden }) =>
+    [patch, ...commits.map((commit) => commit.patch ?? '')].join('').length <= LONGEST &&
+    blobs.length <= 5000 &&
+    blobs.every(({ sha, bytes }) => sha === null || bytes !== null) &&
+    hidden.length === 0,
+);
 const recently = rememberRecent<string>((patch) => patch.length <= LONGEST);
 
 /** Known by its trees: the commit that lands is another than the one that was reviewed, and often changes the same. */
