@@ -13,7 +13,7 @@
  * flight, and a kill loses little of the account.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdirSync, realpathSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import type { LaunchResult, Processes } from '../process/process.ts';
@@ -39,9 +39,9 @@ export async function runProgram(
 ): Promise<TurnResult> {
   try {
     await preparePlaces(turn);
-    const resultPath = await freshResultPath(turn);
+    const resultPath = freshResultPath(turn);
     const schemaPath = turn.outputSchema ? join(dirname(resultPath), 'output-schema.json') : null;
-    if (schemaPath) await writeFile(schemaPath, JSON.stringify(turn.outputSchema));
+    if (schemaPath) writeFileSync(schemaPath, JSON.stringify(turn.outputSchema));
     const meter = usageMeter(turn.policy.model ?? 'unknown', hooks.onUsage);
     const stopLooking = lookAt(resultPath, meter, hooks.onProgress);
     const ended = await processes.launch({
@@ -60,11 +60,11 @@ export async function runProgram(
       onOutput: hooks.onProgress,
     });
     await stopLooking();
-    const reading = await readResult(resultPath);
+    const reading = readResult(resultPath);
     if (reading.status === 'read') meter(reading.result);
     const result = judge(ended, reading, program, turn, resultPath);
     // A result nobody could read stays for whoever wants to see what was wrong with it.
-    if (reading.status !== 'invalid') await rm(dirname(resultPath), { recursive: true, force: true });
+    if (reading.status !== 'invalid') rmSync(dirname(resultPath), { recursive: true, force: true });
     return result;
   } catch (error) {
     return failed('could_not_start', (error as Error).message, false);
@@ -112,29 +112,38 @@ function failureOf(ended: LaunchResult, program: Program): [FailureCode, string]
 }
 
 /** A directory of its own beside the session's, so that a program may write aside and rename. */
-async function freshResultPath(turn: TurnRequest): Promise<string> {
+function freshResultPath(turn: TurnRequest): string {
   const results = join(dirname(turn.sessionDir), `${basename(turn.sessionDir)}-results`);
   const dir = join(results, `${turn.turn}-${randomUUID()}`);
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  return join(await realpath(dir), 'result.json');
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  return join(realpathSync.native(dir), 'result.json');
+}
+
+/** What lies there is the program's: a loop of links, or a folder nobody may enter, is no result either. */
+function statOrNull(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
 }
 
 /** Returns a function that stops looking, after the look in progress. */
 function lookAt(resultPath: string, meter: UsageMeter, onProgress: () => void): () => Promise<void> {
   const stop = new AbortController();
   let seen = '';
-  const look = async () => {
-    const stats = await stat(resultPath).catch(() => null);
+  const look = () => {
+    const stats = statOrNull(resultPath);
     const version = stats ? `${stats.ino}:${stats.mtimeMs}:${stats.size}` : seen;
     if (version === seen) return;
     seen = version;
     onProgress();
-    const reading = await readResult(resultPath);
+    const reading = readResult(resultPath);
     // Half a file is no news; the next look or the end of the turn will see all of it.
     if (reading.status === 'read') meter(reading.result);
   };
   const looking = (async () => {
-    for await (const _ of setInterval(LOOK_EVERY_MS, null, { signal: stop.signal })) await look();
+    for await (const _ of setInterval(LOOK_EVERY_MS, null, { signal: stop.signal })) look();
   })().catch((error) => {
     if (!stop.signal.aborted) throw error;
   });

@@ -2,11 +2,11 @@
  * The file a program may leave its result in. It was written by a stranger: links are not followed, nothing but an
  * ordinary file of bounded size is read, and the content is validated before anybody sees it.
  */
-import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { z } from 'zod';
 
 const LIMIT_BYTES = 4 * 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
 const count = z.number().int().nonnegative().nullish();
 
@@ -45,9 +45,9 @@ export type ResultReading =
   | { status: 'read'; result: ProgramResult };
 
 /** `path` must be canonical, so that a link anywhere on it shows. */
-export async function readResult(path: string): Promise<ResultReading> {
+export function readResult(path: string): ResultReading {
   try {
-    const parsed = programResult.safeParse(JSON.parse(await contentOf(path)));
+    const parsed = programResult.safeParse(JSON.parse(contentOf(path)));
     if (parsed.success) return { status: 'read', result: parsed.data };
     const issue = parsed.error.issues[0];
     return { status: 'invalid', problem: `${issue?.path.join('.') || 'the whole'}: ${issue?.message}` };
@@ -57,32 +57,40 @@ export async function readResult(path: string): Promise<ResultReading> {
   }
 }
 
-async function contentOf(path: string): Promise<string> {
+function contentOf(path: string): string {
   // O_NONBLOCK: a named pipe in its place must not keep us waiting for a writer.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ELOOP' || error.code === 'EMLINK') throw new Error('it is a symbolic link');
-    if (error.code === 'ENXIO') throw new Error('it is not a regular file');
-    throw error;
-  });
+  const file = opened(path, flags);
   try {
-    if ((await realpath(path)) !== path) throw new Error('its directory was replaced by a link');
-    const { size, nlink } = await file.stat().then(refuseUnlessFile);
+    if (realpathSync.native(path) !== path) throw new Error('its directory was replaced by a link');
+    const { size, nlink } = refuseUnlessFile(fstatSync(file));
     if (nlink > 1) throw new Error('it is a hard link to another file');
     if (size > LIMIT_BYTES) throw new Error(`it has ${size} bytes, more than ${LIMIT_BYTES}`);
-    const buffer = Buffer.alloc(LIMIT_BYTES + 1);
-    let length = 0;
-    for (let read = -1; read !== 0 && length < buffer.length; length += read) {
-      ({ bytesRead: read } = await file.read(buffer, length, buffer.length - length));
+    const pieces: Buffer[] = [];
+    for (let length = 0, read = -1; read !== 0; length += read) {
+      if (length > LIMIT_BYTES) throw new Error(`it has more than ${LIMIT_BYTES} bytes`);
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      read = readSync(file, piece);
+      pieces.push(piece.subarray(0, read));
     }
-    if (length > LIMIT_BYTES) throw new Error(`it has more than ${LIMIT_BYTES} bytes`);
-    return buffer.toString('utf8', 0, length);
+    return Buffer.concat(pieces).toString('utf8');
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
-function refuseUnlessFile<S extends { isFile(): boolean }>(stats: S): S {
+function opened(path: string, flags: number): number {
+  try {
+    return openSync(path, flags);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ELOOP' || code === 'EMLINK') throw new Error('it is a symbolic link');
+    if (code === 'ENXIO') throw new Error('it is not a regular file');
+    throw error;
+  }
+}
+
+function refuseUnlessFile(stats: Stats): Stats {
   if (!stats.isFile()) throw new Error('it is not a regular file');
   return stats;
 }

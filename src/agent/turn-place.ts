@@ -1,13 +1,12 @@
 /** Where an agent works and what its process is told, whatever drives it. */
-import { lstat, mkdir } from 'node:fs/promises';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { childEnvironment } from '../process/environment.ts';
 import type { TurnRequest } from './agent.ts';
 
 /** Refuses a turn that would run outside a workspace, or keep its own data in one; makes the rest. */
 export async function preparePlaces(turn: TurnRequest): Promise<void> {
-  const found = await lstat(turn.cwd).catch(() => null);
-  if (!isAbsolute(turn.cwd) || !found?.isDirectory()) {
+  if (!isAbsolute(turn.cwd) || !isDirectory(turn.cwd)) {
     throw new Error(`the workspace ${turn.cwd} is not a directory, so no agent was started`);
   }
   for (const ours of [turn.sessionDir, turn.home, turn.logPath]) {
@@ -17,9 +16,18 @@ export async function preparePlaces(turn: TurnRequest): Promise<void> {
       );
     }
   }
-  await mkdir(turn.home, { recursive: true });
+  mkdirSync(turn.home, { recursive: true });
   // A resumed session has its directory; making one would hide that it was lost.
-  if (!turn.resume) await mkdir(turn.sessionDir, { recursive: true });
+  if (!turn.resume) mkdirSync(turn.sessionDir, { recursive: true });
+}
+
+/** Itself, not what a link leads to. */
+function isDirectory(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** Said once, when the session begins: a session that goes on has what it began with. */
