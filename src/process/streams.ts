@@ -39,6 +39,7 @@ export async function openStreams(stdin: string): Promise<Streams> {
 
 /** Without a name as soon as it is open. */
 function fileOf(content: string): number {
+  if (content === '') return openSync('/dev/null', 'r');
   const dir = mkdtempSync(join(tmpdir(), 'forge-child-'));
   try {
     const path = join(dir, 'stdin');

@@ -18,10 +18,12 @@ export interface LiveProcess {
 
 const onLinux = process.platform === 'linux';
 
+/** Without the kernel's own threads, which are often more than all others. */
 export function liveProcesses(): LiveProcess[] {
   if (!onLinux) return ps('-axo', 'pid=,pgid=,stat=,lstart=');
+  const kernel = kernelThreads();
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => /^\d+$/.test(name) && !kernel.has(name))
     .map((name) => fromProc(Number(name)))
     .filter((live) => live !== null);
 }
@@ -59,6 +61,21 @@ function fromProc(pid: number): LiveProcess | null {
   const [state, , group, session] = fields;
   if (state === 'Z' || state === 'X') return null;
   return { pid, group: Number(group), session: Number(session), startTime: fields[19] ?? '' };
+}
+
+/** The children of kthreadd, where it can be seen; in a container the second process is anybody. */
+function kernelThreads(): ReadonlySet<string> {
+  seesKernel ??= isKernelThread(2);
+  const children = seesKernel ? read('/proc/2/task/2/children') : null;
+  return new Set(children?.trim().split(' '));
+}
+
+let seesKernel: boolean | null = null;
+const PF_KTHREAD = 0x200000;
+
+function isKernelThread(pid: number): boolean {
+  const stat = read(`/proc/${pid}/stat`) ?? '';
+  return (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6]) & PF_KTHREAD) !== 0;
 }
 
 function ps(...args: string[]): LiveProcess[] {
