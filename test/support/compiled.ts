@@ -1,9 +1,9 @@
 /** For tests that need a process of their own: a script of ours as JavaScript that plain `node` runs. */
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
+import { parseSync, type TransformOptions, transformSync } from 'rolldown/utils';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -23,28 +23,40 @@ export function compiled(script: string): { folder: string; script: string } {
   return { folder, script: join(folder, scriptName(script)) };
 }
 
-/** A second of work for a script with all its imports, and tests ask for the same one again and again. */
+/** What was translated for one test of this process serves the next ones. */
 const known = new Map<string, { text: string; imports: string[] }>();
 
 function translated(file: string): { text: string; imports: string[] } {
   const before = known.get(file);
   if (before) return before;
-  const source = readFileSync(join(root, file), 'utf8');
-  const text = ts.transpileModule(source, { fileName: file, compilerOptions }).outputText;
-  const imports = ts
-    .preProcessFile(source)
-    .importedFiles.filter(({ fileName }) => fileName.startsWith('.'))
-    .map(({ fileName }) => normalize(join(dirname(file), fileName)));
+  const { code: text, errors } = transformSync(file, readFileSync(join(root, file), 'utf8'), options);
+  if (errors.length > 0) throw new Error(`${file} can't be translated: ${errors[0]?.message}`);
+  const imports = importsIn(text)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => sourceOf(normalize(join(dirname(file), name))));
   const made = { text, imports: [...new Set(imports)] };
   known.set(file, made);
   return made;
 }
 
+function importsIn(text: string): string[] {
+  const { staticImports, staticExports, dynamicImports } = parseSync('translated.js', text).module;
+  return [
+    ...staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...staticExports.flatMap(({ entries }) => entries.flatMap((one) => one.moduleRequest?.value ?? [])),
+    // A literal comes with its quotes; what is computed is not ours.
+    ...dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1)),
+  ];
+}
+
 const scriptName = (file: string) => file.replace(/\.ts$/, '.js');
 
-const compilerOptions: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ES2023,
-  module: ts.ModuleKind.ESNext,
-  rewriteRelativeImportExtensions: true,
-  verbatimModuleSyntax: true,
+function sourceOf(script: string): string {
+  const source = script.replace(/\.js$/, '.ts');
+  return existsSync(join(root, source)) ? source : script;
+}
+
+const options: TransformOptions = {
+  target: 'es2023',
+  typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: 'rewrite' },
 };
