@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/support/compiled.ts';
@@ -442,17 +442,22 @@ describe('several processes at once', () => {
     expect(left).toEqual([]);
   });
 
-  it('take over the lock of a process that died', async () => {
-    const gone = spawn(process.execPath, ['-e', '']);
-    await once(gone, 'exit');
-    const boot = (await import('../../process/table.ts')).bootId();
-    const host = (await import('node:os')).hostname();
-    s.write(
-      '.forge/issues.lock',
-      `${gone.pid}@${[host, boot, '12345', 'dead'].map(encodeURIComponent).join('/')}`,
-    );
-    const forges = await Promise.all([s.reopen(), s.reopen(), s.reopen()]);
-    const made = await Promise.all(forges.map((forge) => forge.newIssue({ title: 'One', body: 'x' })));
-    expect(made.map((issue) => issue.number).sort()).toEqual([1, 2, 3]);
-  });
+  it.each(['link', 'file of an earlier version'])(
+    'take over the lock of a process that died (%s)',
+    async (form) => {
+      const gone = spawn(process.execPath, ['-e', '']);
+      await once(gone, 'exit');
+      const boot = (await import('../../process/table.ts')).bootId();
+      const host = (await import('node:os')).hostname();
+      const owner = `${gone.pid}@${[host, boot, '12345', 'dead'].map(encodeURIComponent).join('/')}`;
+      s.write('.forge/issues.lock', owner);
+      if (form === 'link') {
+        rmSync(join(s.root, '.forge', 'issues.lock'));
+        symlinkSync(owner, join(s.root, '.forge', 'issues.lock'));
+      }
+      const forges = await Promise.all([s.reopen(), s.reopen(), s.reopen()]);
+      const made = await Promise.all(forges.map((forge) => forge.newIssue({ title: 'One', body: 'x' })));
+      expect(made.map((issue) => issue.number).sort()).toEqual([1, 2, 3]);
+    },
+  );
 });
