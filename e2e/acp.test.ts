@@ -30,6 +30,8 @@ const HEEDED: Partial<Record<Preset, string>> = { 'codex-acp': '.codex', opencod
 const SAME_UNTIL: Partial<Record<Preset, string>> = { gemini: '"functionCall"' };
 
 const USED = { input: 11, output: 7, cacheRead: 5 };
+/** These write a message down before its tools are run, the others when they have returned. */
+const AT_ONCE: readonly Preset[] = ['claude-agent-acp', 'gemini'];
 
 describe('what goes wrong is classified from fields', () => {
   test.each([
@@ -183,14 +185,17 @@ describe('a session and its account', () => {
     },
   );
 
-  test.each(['codex-acp', 'opencode', 'gemini'] as const)(
+  test.each(['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const)(
     '%s: over a runner that is killed, from its own record',
     async (of) => {
       await scripted(
         of,
         replies(
           { run: 'true', usage: USED },
-          { run: 'touch halfway; until [ -e go ]; do sleep 0.02; done', usage: {} },
+          {
+            run: 'touch halfway; until [ -e go ]; do sleep 0.02; done',
+            usage: AT_ONCE.includes(of) ? USED : {},
+          },
           { say: 'finished', usage: USED },
         ),
       );

@@ -39,7 +39,6 @@ export function realAcp(llm: Llm, preset: Preset, more: Record<string, string> =
     },
     // What the model was sent is all that the agent remembers.
     remembered: async () => llm.journal.at(-1)?.request.texts.join('\n') ?? '',
-    tellsAtEnd: preset === 'claude-agent-acp',
     writesFree: preset === 'gemini',
     runner: { packagePath, operator },
   };

@@ -27,8 +27,6 @@ export interface AgentUnderTest {
   performing(acts: readonly Act[], dir: string): Promise<Partial<AgentPolicy>>;
   /** Every prompt the session knows, oldest first. */
   remembered(sessionDir: string): Promise<string>;
-  /** Its protocol tells what a turn used when the turn is over and not before. */
-  tellsAtEnd?: boolean;
   /** Its provider charges nothing for writing to a cache, and tells nothing of it. */
   writesFree?: boolean;
   /** What a runner in a process of its own needs to make this agent. */
@@ -165,69 +163,50 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       expect(existsSync(inWorkspace('ran'))).toBe(false);
     });
 
-    if (subject.tellsAtEnd) {
-      test('usage is told at the end of the turn, under keys of their own', async () => {
-        const acts: Act[] = [
-          { usage: { input: 100, output: 10 } },
-          { shell: 'true' },
-          { usage: { input: 150, output: 40, cacheRead: 7, cacheWrite: 3 } },
-        ];
-        const { hooks, reports } = watched();
-        expect(await agent.run(await turnOf(acts), hooks)).toMatchObject({
-          status: 'finished',
-          usageKnown: true,
-        });
-        expect(new Set(reports.map((report) => report.key)).size).toBe(reports.length);
-        const totals = { input: 150, output: 40, cacheRead: 7, cacheWrite: 3 };
-        for (const [key, total] of Object.entries(totals))
-          expect(sumOf(reports, key as keyof Usage)).toBe(total);
-      });
-    } else {
-      test('usage is told while the turn runs, as deltas under keys of their own that add up to the total', async () => {
-        const cacheWrite = subject.writesFree ? 0 : 3;
-        const totals = { input: 150, output: 40, cacheRead: 7, cacheWrite, reasoning: 2 };
-        const acts: Act[] = [
-          { usage: { input: 100, output: 10 } },
-          { shell: 'true' },
-          { shell: WAIT_FOR_GO },
-          { usage: totals },
-        ];
-        const { hooks, reports } = watched();
-        const turn = await turnOf(acts);
-        const running = agent.run(turn, hooks);
-        await expect.poll(() => reports.length, { timeout: 200_000 }).toBeGreaterThan(0);
-        expect(reports[0]).toMatchObject({ input: 100, output: 10, cacheRead: 0, model: turn.policy.model });
-        await writeFile(inWorkspace('go'), '');
-        expect(await running).toMatchObject({ status: 'finished', usageKnown: true });
-        expect(new Set(reports.map((report) => report.key)).size).toBe(reports.length);
-        for (const [key, total] of Object.entries(totals))
-          expect(sumOf(reports, key as keyof Usage)).toBe(total);
-      });
+    test('usage is told while the turn runs, as deltas under keys of their own that add up to the total', async () => {
+      const cacheWrite = subject.writesFree ? 0 : 3;
+      const totals = { input: 150, output: 40, cacheRead: 7, cacheWrite, reasoning: 2 };
+      const acts: Act[] = [
+        { usage: { input: 100, output: 10 } },
+        { shell: 'true' },
+        { shell: WAIT_FOR_GO },
+        { usage: totals },
+      ];
+      const { hooks, reports } = watched();
+      const turn = await turnOf(acts);
+      const running = agent.run(turn, hooks);
+      await expect.poll(() => reports.length, { timeout: 200_000 }).toBeGreaterThan(0);
+      expect(reports[0]).toMatchObject({ input: 100, output: 10, cacheRead: 0, model: turn.policy.model });
+      await writeFile(inWorkspace('go'), '');
+      expect(await running).toMatchObject({ status: 'finished', usageKnown: true });
+      expect(new Set(reports.map((report) => report.key)).size).toBe(reports.length);
+      for (const [key, total] of Object.entries(totals))
+        expect(sumOf(reports, key as keyof Usage)).toBe(total);
+    });
 
-      test('a budget can stop a turn in flight, and what was used until then is told (dispatch 28)', async () => {
-        const budget = new AbortController();
-        const told: UsageReport[] = [];
-        const { hooks } = watched({
-          signal: budget.signal,
-          onUsage: (report) => {
-            told.push(report);
-            budget.abort();
-          },
-        });
-        const acts: Act[] = [
-          { usage: { output: 9_000 } },
-          { shell: 'true' },
-          { shell: WAIT_FOR_GO },
-          { shell: 'touch ran' },
-        ];
-        expect(await agent.run(await turnOf(acts), hooks)).toEqual({
-          status: 'cancelled',
-          usageKnown: false,
-        });
-        expect(sumOf(told, 'output')).toBe(9_000);
-        expect(existsSync(inWorkspace('ran'))).toBe(false);
+    test('a budget can stop a turn in flight, and what was used until then is told (dispatch 28)', async () => {
+      const budget = new AbortController();
+      const told: UsageReport[] = [];
+      const { hooks } = watched({
+        signal: budget.signal,
+        onUsage: (report) => {
+          told.push(report);
+          budget.abort();
+        },
       });
-    }
+      const acts: Act[] = [
+        { usage: { output: 9_000 } },
+        { shell: 'true' },
+        { shell: WAIT_FOR_GO },
+        { shell: 'touch ran' },
+      ];
+      expect(await agent.run(await turnOf(acts), hooks)).toEqual({
+        status: 'cancelled',
+        usageKnown: false,
+      });
+      expect(sumOf(told, 'output')).toBe(9_000);
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+    });
 
     test('no agent is started outside its workspace (dispatch 18)', async () => {
       const dir = at.dir();

@@ -77,12 +77,12 @@ async function take(
   const before = equipment.costRestarts ? 0 : (known?.costUsd ?? 0);
   const model = turn.policy.model ?? 'unknown';
   const recorder = await equipment.recorder?.(turn, hooks.onUsage);
-  const record = recorder && repeatable(recorder);
+  const record = recorder && repeatable(recorder.read);
   // What a turn that died did not get to tell.
   await record?.();
   const account = acpAccount(
-    { prices: pricesFor(turn.policy), model, before },
-    record ? () => {} : hooks.onUsage,
+    { prices: pricesFor(turn.policy), model: recorder ? 'unknown' : model, before },
+    recorder ? (delta) => recorder.hear?.(delta) : hooks.onUsage,
   );
   const onUsed = () => void record?.().catch(() => {});
   const child = open({
@@ -96,6 +96,7 @@ async function take(
   const talking = talk(sdk, child, turn, hooks, account, { ...equipment, onUsed });
   const heard = await hearOut(child, talking, turn, hooks);
   await record?.();
+  await recorder?.close?.();
   await talking.keep(account.costUsd());
   return heard.settled ?? resultOf(heard, turn);
 }

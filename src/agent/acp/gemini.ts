@@ -15,6 +15,7 @@ import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
 import { costOf, pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
+import type { Recorder } from './presets.ts';
 
 export const NOT_SIGNED_IN = 'Gemini is not signed in: set GEMINI_API_KEY in the environment of forge-loop';
 
@@ -43,11 +44,13 @@ export async function geminiRecorder(
   turn: TurnRequest,
   home: string,
   report: (delta: UsageReport) => void,
-): Promise<() => Promise<void>> {
+): Promise<Recorder> {
   const ledger = await toldLedger(turn.sessionDir, turn.turn);
   const prices = pricesFor(turn.policy);
   const told = new Set<string>();
-  return async () => {
+  return { read };
+
+  async function read(): Promise<void> {
     for (const path of await recordsBelow(recordsIn(home))) {
       for await (const line of linesOf(path)) {
         const { data } = message.safeParse(parsedLine(line));
@@ -58,7 +61,7 @@ export async function geminiRecorder(
       }
     }
     await ledger.settle([...told]);
-  };
+  }
 }
 
 const recordsIn = (home: string): string => join(home, '.gemini', 'tmp');

@@ -23,6 +23,7 @@ import {
 import { pricesFor } from '../prices.ts';
 import { type Environment, onPath } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
+import { claudeRecorder } from './claude-record.ts';
 import { furnishGemini, geminiRecorder, NOT_SIGNED_IN as NO_GEMINI } from './gemini.ts';
 
 /** A program that is there and signed in, or what is missing. */
@@ -36,14 +37,23 @@ export interface Equipment {
   mode?(role: Role): string;
   /** What `session/new` and `session/load` are told besides. */
   meta?: Record<string, unknown>;
-  /** For a program whose own record tells more of what it used than its answers: what that has, each call once. */
-  recorder?(turn: TurnRequest, report: (delta: UsageReport) => void): Promise<() => Promise<void>>;
+  /** For a program whose own record tells more of what it used than its answers. */
+  recorder?(turn: TurnRequest, report: (delta: UsageReport) => void): Promise<Recorder>;
   /** Its running total of cost begins anew with each process. */
   costRestarts?: boolean;
   /** A command that it wants to run is the title of the call. */
   commandIsTitle?: boolean;
   /** It answers that a session is loaded before it has replayed all of it. */
   replaysLate?: boolean;
+}
+
+export interface Recorder {
+  /** Tells what the record has by now, each call of the model once. */
+  read(): Promise<void>;
+  /** What the program itself told. */
+  hear?(delta: UsageReport): void;
+  /** After the program has ended: what it told beyond its record. */
+  close?(): Promise<void>;
 }
 
 export const PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
@@ -86,6 +96,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
           ...(model !== null && { ANTHROPIC_MODEL: model }),
           ...(process.getuid?.() === 0 && { IS_SANDBOX: '1' }),
         }),
+        recorder: (turn, report) => claudeRecorder(turn, recordsIn(turn), report),
       };
     },
 
@@ -115,9 +126,12 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
         },
         async recorder(turn, report) {
           const account = await codexAccount(turn, pricesFor(turn.policy), () => model ?? 'unknown', report);
-          return async () => {
-            for (const { thread, total } of await recordedTotals(recordsIn(turn))) account.see(thread, total);
-            await account.settle();
+          return {
+            async read() {
+              for (const { thread, total } of await recordedTotals(recordsIn(turn)))
+                account.see(thread, total);
+              await account.settle();
+            },
           };
         },
       };
@@ -147,9 +161,11 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
         async recorder(turn, report) {
           const ledger = await toldLedger(turn.sessionDir, turn.turn);
           const account = opencodeAccount(pricesFor(turn.policy), ledger, report);
-          return async () => {
-            account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
-            await ledger.settle(account.told());
+          return {
+            async read() {
+              account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
+              await ledger.settle(account.told());
+            },
           };
         },
       };

@@ -52,6 +52,7 @@ const line = (id: string, output: number) => ({
   id,
   model: MODEL,
   usage: { input: 100, output, cacheRead: 20, cacheWrite: 3, reasoning: 0 },
+  final: true,
 });
 
 function told(

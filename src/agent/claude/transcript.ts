@@ -13,6 +13,8 @@ export interface TranscriptUsage {
   id: string;
   model: string;
   usage: Usage;
+  /** Its figures are the last: the message has come to its end. */
+  final: boolean;
 }
 
 /** One for each session, so that everything below it is that session's. */
@@ -40,8 +42,8 @@ export async function transcriptUsage(sessionDir: string): Promise<TranscriptUsa
       if (!line.includes('"type":"assistant"')) continue;
       const { data } = assistantMessage.safeParse(parsedLine(line));
       if (!data || data.message.model === SYNTHETIC || data.message.usage === undefined) continue;
-      const { id, model, usage } = data.message;
-      found.set(id, { id, model, usage: usageOf(usage) });
+      const { id, model, usage, stop_reason } = data.message;
+      found.set(id, { id, model, usage: usageOf(usage), final: stop_reason != null });
     }
   }
   return [...found.values()];
