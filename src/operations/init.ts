@@ -32,9 +32,12 @@ export interface Initialised {
 export async function init(context: Context, input: InitChoices): Promise<Initialised> {
   const proposal = detectGate(context.root);
   const commands = input.gate ?? proposal.commands;
-  const { settings: given, problem } = await context.settings();
-  const isThere = existsSync(context.configPath) && problem === null;
-  const tracker = isThere ? given.tracker.kind : (input.tracker ?? (await proposedTracker(context)));
+  // Settings are read once: where there are none yet, not before they are written.
+  const given = existsSync(context.configPath) ? await context.settings() : null;
+  const tracker =
+    given?.problem === null
+      ? given.settings.tracker.kind
+      : (input.tracker ?? (await proposedTracker(context)));
   const written = writeWorkflow(context, { ...input, tracker }, proposal, commands);
   await context.excludeForge();
   const { labels, problems } = await lookAtTracker(context, input.createLabels ?? false);
@@ -62,7 +65,8 @@ async function lookAtTracker(
   createLabels: boolean,
 ): Promise<{ labels: string[]; problems: ForgeProblem[] }> {
   const { settings, problem } = await context.settings();
-  if (problem || settings.tracker.kind === 'local') return { labels: [], problems: [] };
+  if (problem) return { labels: [], problems: [] };
+  if (settings.tracker.kind === 'local') return { labels: [], problems: createLabels ? [NO_LABELS] : [] };
   try {
     const forge = await context.forge();
     const labels = createLabels ? ((await forge.createLabels?.()) ?? []) : [];
@@ -75,6 +79,11 @@ async function lookAtTracker(
     throw error;
   }
 }
+
+const NO_LABELS: ForgeProblem = {
+  what: 'No labels were made: issues and pull requests are in this repository, not on GitHub.',
+  fix: 'If they are on GitHub (on an Enterprise Server that can not be told from origin), set tracker.kind: github in WORKFLOW.md and run this again.',
+};
 
 /** What the repository's own files suggest, for a person to see before it is written. */
 export const proposedGate = (context: Context): string[] => detectGate(context.root).commands;

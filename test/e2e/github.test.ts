@@ -1,4 +1,6 @@
 /** The whole path on GitHub: the real program, real pushes over HTTP, and people who do what people do. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type OnGitHub, test } from '../support/e2e/on-github.ts';
 import type { World } from '../support/e2e/world.ts';
@@ -268,6 +270,16 @@ test('init makes the labels, doctor and run name what is missing before anything
   expect((await world.cli('run', '--until-idle')).stderr).toContain('does not accept the token');
   delete world.env.LOOP_TOKEN;
   expect((await world.cli('doctor')).stdout).toContain('There is no token');
+});
+
+test('the first init looks at the tracker that it has just written down', async ({ world }) => {
+  const first = async (...args: string[]) => {
+    world.git('rm', '--quiet', '--force', '--ignore-unmatch', 'WORKFLOW.md');
+    rmSync(join(world.root, 'WORKFLOW.md'), { force: true });
+    return (await world.cli('init', '--yes', '--create-labels', ...args)).stdout;
+  };
+  expect(await first('--tracker', 'github')).toContain("Can't tell which GitHub repository this is");
+  expect(await first('--tracker', 'local')).toContain('No labels were made');
 });
 
 test('a limit is waited out in sight of everybody, and costs no turn', async ({ world, on }) => {
