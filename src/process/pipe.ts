@@ -4,10 +4,10 @@
  * A few are made at a time, because starting the program costs more than all of them. Each is used once: whoever still
  * has an end of an earlier child's pipe has nothing of the next one's.
  */
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, constants, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostStarter } from './host-starter.ts';
+import { tempFolder } from './temp-folder.ts';
 
 export interface Pipe {
   readerFd: number;
@@ -27,7 +27,8 @@ const ready: Pipe[] = [];
 const AT_A_TIME = 4;
 
 async function makePipes(): Promise<Pipe[]> {
-  const dir = mkdtempSync(join(tmpdir(), 'forge-pipe-'));
+  const names = Array.from({ length: AT_A_TIME }, (_, at) => `${at}`);
+  const folder = tempFolder('pipe');
   const opened: number[] = [];
   const open = (path: string, flags: number) => {
     const fd = openSync(path, flags);
@@ -35,20 +36,19 @@ async function makePipes(): Promise<Pipe[]> {
     return fd;
   };
   try {
-    const names = Array.from({ length: AT_A_TIME }, (_, at) => `${at}`);
     const argv = ['mkfifo', '-m', '600', ...names];
-    const { code, stderr } = await hostStarter.run({ argv, cwd: dir, env: {}, input: undefined });
+    const { code, stderr } = await hostStarter.run({ argv, cwd: folder.path, env: {}, input: undefined });
     if (code !== 0)
       throw new Error(`a pipe for a child's output could not be made: ${stderr.toString().trim()}`);
     return names.map((name) => {
       // The reader first and without waiting: opening either end alone would block until the other is open.
-      const readerFd = open(join(dir, name), constants.O_RDONLY | constants.O_NONBLOCK);
-      return { readerFd, writerFd: open(join(dir, name), constants.O_WRONLY) };
+      const readerFd = open(join(folder.path, name), constants.O_RDONLY | constants.O_NONBLOCK);
+      return { readerFd, writerFd: open(join(folder.path, name), constants.O_WRONLY) };
     });
   } catch (error) {
     for (const fd of opened) closeSync(fd);
     throw error;
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    folder.remove(names);
   }
 }

@@ -8,10 +8,10 @@
  * The answer ends with a word that was drawn for this request alone, so no output can pass for the end of itself.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Companion, createCompanion } from './companion.ts';
+import { tempFolder } from './temp-folder.ts';
 
 export interface ShortProgram {
   argv: readonly string[];
@@ -113,12 +113,12 @@ async function withInput<T>(
   use: (path: string) => Promise<T>,
 ): Promise<T> {
   if (input === undefined || input.length === 0) return use('/dev/null');
-  const dir = mkdtempSync(join(tmpdir(), 'forge-input-'));
+  const folder = tempFolder('input');
   try {
-    const path = join(dir, 'input');
+    const path = join(folder.path, 'input');
     writeFileSync(path, input, { mode: 0o600 });
     return await use(path);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    folder.remove(['input']);
   }
 }

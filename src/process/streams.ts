@@ -5,12 +5,12 @@
  * `echo > /dev/stderr`, common in agents' and gates' scripts, fail. One pipe for both outputs also keeps them in the
  * order in which they were written.
  */
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { takePipe } from './pipe.ts';
+import { tempFolder } from './temp-folder.ts';
 
 export interface Streams {
   stdinFd: number;
@@ -40,12 +40,12 @@ export async function openStreams(stdin: string): Promise<Streams> {
 /** Without a name as soon as it is open. */
 function fileOf(content: string): number {
   if (content === '') return openSync('/dev/null', 'r');
-  const dir = mkdtempSync(join(tmpdir(), 'forge-child-'));
+  const folder = tempFolder('child');
   try {
-    const path = join(dir, 'stdin');
+    const path = join(folder.path, 'stdin');
     writeFileSync(path, content, { mode: 0o600 });
     return openSync(path, 'r');
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    folder.remove(['stdin']);
   }
 }

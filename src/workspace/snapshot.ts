@@ -5,13 +5,13 @@
  * index and exclude file have no say; .gitignore has. Paths are collected first and then named one by one: commands
  * that look around by themselves (`add -A`, `status`) start another git inside submodules.
  */
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
 import type { Git, GitResult } from '../git/git.ts';
 import { nulSeparated } from '../git/git.ts';
 import { treeOf } from '../git/objects.ts';
+import { tempFolder } from '../process/temp-folder.ts';
 import { replaceIndex } from './plain-files.ts';
 import { findSeed, keepSeed, type Seed } from './seed.ts';
 import { surveyWorktree } from './survey.ts';
@@ -41,8 +41,8 @@ export async function withIndex<T>(
   seed: Seed | null,
   use: (index: PrivateIndex) => Promise<T>,
 ): Promise<T> {
-  const dir = mkdtempSync(join(tmpdir(), 'forge-index-'));
-  const path = join(dir, 'index');
+  const folder = tempFolder('index');
+  const path = join(folder.path, 'index');
   try {
     const kept = seed && (await findSeed(seed));
     if (kept) replaceIndex(path, kept.path);
@@ -61,7 +61,7 @@ export async function withIndex<T>(
     };
     return await use(index);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    folder.remove(['index']);
   }
 }
 
