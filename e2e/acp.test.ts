@@ -56,6 +56,12 @@ describe('what goes wrong is classified from fields', () => {
       'npm install @agentclientprotocol/codex-acp@2.6.0',
     );
     expect(await real().agent.unavailable({ ...policy, preset: 'gemini' })).toContain('set GEMINI_API_KEY');
+    expect(await realAcp(llm.now, 'gemini').agent.about?.([])).toContainEqual({
+      name: 'acp gemini',
+      installed: true,
+      version: '0.61.0',
+      signIn: { by: 'GEMINI_API_KEY' },
+    });
   });
 });
 
