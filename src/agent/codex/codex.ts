@@ -13,6 +13,7 @@ import { pricesFor } from '../prices.ts';
 import { type Environment, versionOf } from '../program-path.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { codexAccount } from './account.ts';
+import { type BegunHomes, begunHomes } from './begun-home.ts';
 import { type Ending, talk } from './conversation.ts';
 import { failureOf } from './failure.ts';
 import { findCodex, NOT_INSTALLED, withoutWrapper } from './program.ts';
@@ -29,6 +30,7 @@ export interface CodexParts {
 
 export function codexAgent({ open, operator, program }: CodexParts): Agent {
   const find = async () => program ?? (await findCodex(operator));
+  const homes = begunHomes();
   return {
     kind: 'codex',
 
@@ -48,7 +50,7 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
         await mkdir(codexHome(turn.sessionDir), { recursive: true, mode: 0o700 });
         const config = await configFile(operator, turn);
         await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), config);
-        return await take(turn, hooks, open, [...(await withoutWrapper(argv)), 'app-server'], key);
+        return await take(turn, hooks, open, [...(await withoutWrapper(argv)), 'app-server'], key, homes);
       } catch (error) {
         return failed('could_not_start', (error as Error).message);
       }
@@ -79,18 +81,23 @@ async function take(
   open: OpenDialogue,
   argv: readonly string[],
   key: string,
+  homes: BegunHomes,
 ): Promise<TurnResult> {
   let model = turn.policy.model ?? 'unknown';
   const account = await codexAccount(turn, pricesFor(turn.policy), () => model, hooks.onUsage);
   for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
-  const child = open({
-    argv,
-    cwd: turn.cwd,
-    env: turnEnvironment(turn, { OPENAI_API_KEY: key, CODEX_HOME: codexHome(turn.sessionDir) }),
-    logPath: turn.logPath,
-    onHeld: hooks.onHeld,
-    onOutput: () => hooks.onProgress(),
-  });
+  const home = codexHome(turn.sessionDir);
+  const start = () =>
+    open({
+      argv,
+      cwd: turn.cwd,
+      env: turnEnvironment(turn, { OPENAI_API_KEY: key, CODEX_HOME: home }),
+      logPath: turn.logPath,
+      onHeld: hooks.onHeld,
+      onOutput: () => hooks.onProgress(),
+    });
+  if (!turn.resume) await homes.prepare(home, start, hooks.signal);
+  const child = start();
   const talking = talk(child, turn, hooks, account, (used) => {
     model = used;
   });

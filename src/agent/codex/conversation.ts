@@ -30,6 +30,12 @@ export interface Ending {
   problem: string | null;
 }
 
+export const INTRODUCTION = {
+  clientInfo: { name: 'forge-loop', title: 'forge-loop', version: '1' },
+  // Tools of the client's own are called experimental.
+  capabilities: { experimentalApi: true, requestAttestation: false },
+};
+
 export function talk(
   child: Dialogue,
   turn: TurnRequest,
@@ -62,11 +68,7 @@ export function talk(
   };
 
   async function converse(): Promise<Ending> {
-    await server.request('initialize', {
-      clientInfo: { name: 'forge-loop', title: 'forge-loop', version: '1' },
-      // Tools of the client's own are called experimental.
-      capabilities: { experimentalApi: true, requestAttestation: false },
-    });
+    await server.request('initialize', INTRODUCTION);
     server.notify('initialized');
     thread = await beginThread(server, turn, hooks, onModel);
     const started = startedTurn.parse(
