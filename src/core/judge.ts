@@ -212,8 +212,6 @@ export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
   if (!policy.merge.enabled)
     return { kind: 'act', events: [hold('needs_merge', 'merge.enabled is false')], actions: [] };
   if (isEdited(task, facts)) return holdEdited(task, facts, policy);
-  if (facts.mergeBlocker)
-    return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
   if (task.queued)
     return {
       kind: 'act',
@@ -224,6 +222,8 @@ export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
       actions: [],
     };
   if (!facts.mergeFree) return awaitGrant('another task is merging');
+  if (facts.mergeBlocker)
+    return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
   return {
     kind: 'act',
     events: [transition(task, 'merging', approvedText(task.verdict!, leftAsIs(facts.ledger)))],

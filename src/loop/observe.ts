@@ -38,6 +38,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     .map((stored) => stored.task)
     .filter((other) => !isEnded(other));
   const granted = grants(live, around.eligible, policy, ports.clock.now());
+  const mergeFree = !live.some((other) => other.id !== task.id && other.state === 'merging');
   return {
     issue,
     pull,
@@ -49,12 +50,12 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     requests: await store.requests(task.id),
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),
-    mergeFree: !live.some((other) => other.id !== task.id && other.state === 'merging'),
+    mergeFree,
     change:
       task.candidate && task.candidateGate
         ? await changeOf(ports, task.contract, task.candidate)
         : { files: [], secrets: [], guarded: [] },
-    mergeBlocker: aboutToMerge(task) ? await forge.mergeBlocker(task.head?.sha) : null,
+    mergeBlocker: aboutToMerge(task, mergeFree) ? await forge.mergeBlocker(task.head?.sha) : null,
     unconfined: whyUnconfined(ports),
     promptChanged: isMended(ports, task),
     loopLimit: await readLoopLimit(ports),
@@ -83,10 +84,11 @@ function isAsked(task: Task, { inFlight }: Surroundings): boolean {
  * Looking at the operator's checkout is not free: it is asked before a merge begins, and when a landing was blocked.
  * Landing itself looks once more, while it keeps others from changing what it sees.
  */
-function aboutToMerge(task: Task): boolean {
+function aboutToMerge(task: Task, mergeFree: boolean): boolean {
   if (task.hold?.reason === 'dirty_checkout') return true;
   if (task.state === 'merging') return Boolean(task.landProblem);
   return (
+    mergeFree &&
     task.state === 'awaiting_critic' &&
     task.verdict?.verdict === 'APPROVE' &&
     task.verdict.headSha === task.head?.sha
