@@ -26,6 +26,8 @@ await build({
     dir: 'dist',
     cleanDir: true,
     sourcemap: true,
+    // They are in src/, and take time to pass over.
+    comments: false,
     // Everything is in one folder: a file that is named relative to `import.meta.url` is there.
     chunkFileNames: '[name]-[hash].js',
     // What nearly every command loads is two files: the rest is cut by what is imported when.
