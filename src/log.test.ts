@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
+import { compiled } from '../test/support/compiled.ts';
 import { fileLog } from './log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'forge-log-'));
@@ -17,6 +20,19 @@ test('everything is in the file; an error is told to the person as well, once', 
   expect(told).toEqual(['error: the disk is full\n']);
   await expect.poll(() => readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(3);
   expect(readFileSync(path, 'utf8')).toContain('"task":"t1","msg":"all is well"');
+});
+
+test('a log that cannot be written does not get in the way of an exit', () => {
+  const { folder: built, script } = compiled('src/log.ts');
+  writeFileSync(join(folder, 'no folder'), '');
+  const program = `
+    import { fileLog } from ${JSON.stringify(pathToFileURL(script).href)};
+    fileLog(${JSON.stringify(join(folder, 'no folder', 'runner.log'))})('error', 'said');
+    await import('pino');
+    setImmediate(() => process.exit(0));`;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program]);
+  rmSync(built, { recursive: true });
+  expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: 'error: said\n' });
 });
 
 test('a log that cannot be written stops nobody', async () => {

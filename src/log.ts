@@ -24,7 +24,8 @@ const AGAIN_AFTER_MS = 60_000;
 
 async function open(path: string): Promise<{ logger: Logger }> {
   const { pino } = await import('pino');
-  const destination = pino.destination({ dest: path, mkdir: true });
+  // At once: a kill loses no line, and nothing is left to be written at an exit, when a file that was never opened throws.
+  const destination = pino.destination({ dest: path, mkdir: true, sync: true });
   destination.on('error', () => {});
   return { logger: pino({ level: 'debug', base: { pid: process.pid } }, destination) };
 }
