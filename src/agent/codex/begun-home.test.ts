@@ -79,5 +79,6 @@ test('a turn that is stopped does not wait for it', async () => {
   const preparing = begunHomes().prepare(home, starting(home, 'sleep 1000'), stop.signal);
   stop.abort();
   await preparing;
-  expect(await started[0]?.exited).toMatchObject({ code: null });
+  // By a signal, or, when it had not been let go yet, because it never will be.
+  expect((await started[0]?.exited)?.code).not.toBe(0);
 });
