@@ -33,9 +33,7 @@ export function begunHomes(): BegunHomes {
       if ((await readdir(home)).some((name) => name !== SETTINGS)) return;
       if (kept === 'none yet') {
         kept = 'under way';
-        kept = (await begin(home, start(), signal))
-          ? await contentsOf(home).catch(() => 'never')
-          : 'none yet';
+        kept = (await begin(start(), signal)) ? await contentsOf(home).catch(() => 'never') : 'none yet';
       } else if (typeof kept !== 'string') {
         for (const [path, content] of kept) {
           await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 });
@@ -46,7 +44,7 @@ export function begunHomes(): BegunHomes {
   };
 }
 
-async function begin(home: string, child: Dialogue, signal: AbortSignal): Promise<boolean> {
+async function begin(child: Dialogue, signal: AbortSignal): Promise<boolean> {
   const server = appServer(child.stdin, child.stdout, { onNotification() {}, onRequest: () => undefined });
   const over = new AbortController();
   const stop = AbortSignal.any([signal, over.signal]);
