@@ -5,7 +5,7 @@
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { readiness } from './spec.ts';
-import { isEnded, needsSlot, occupiesSlot, type Task } from './task.ts';
+import { isEnded, isJudging, needsSlot, occupiesSlot, type Task } from './task.ts';
 import { agreedHash } from './text-hash.ts';
 
 export interface IssueFacts {
@@ -115,7 +115,7 @@ export function grants(
   );
   const dispatched = queued.filter(() => admit('running'));
 
-  const judging = live.filter((task) => task.turn?.role === 'critic').length;
+  const judging = live.filter(isJudging).length;
   const critics = live
     .filter((task) => wantsCritic(task, now))
     .sort(oldestFirst)
@@ -147,7 +147,7 @@ function wantsCritic(task: Task, now: number): boolean {
 /** Another task that waits for a slot, a critic or the merge may get it now. */
 export function givesWay(before: Task, after: Task): boolean {
   const stepsAside = before.hold === null && after.hold !== null;
-  const hasJudged = before.turn?.role === 'critic' && after.turn?.role !== 'critic';
+  const hasJudged = isJudging(before) && !isJudging(after);
   return before.state !== after.state || stepsAside || hasJudged;
 }
 

@@ -168,6 +168,9 @@ export const needsSlot = (task: Task): boolean => ['dispatched', 'running', 'rev
 /** A held task has no slot, whatever its state. */
 export const occupiesSlot = (task: Task): boolean => needsSlot(task) && task.hold === null;
 
+/** A critic is at work on it. */
+export const isJudging = (task: Task): boolean => task.turn?.role === 'critic';
+
 export const isEnded = (task: Task): boolean => isTerminal(task.state);
 
 /** A row as an older version wrote it, with what it lacks. */

@@ -4,6 +4,7 @@ import { type Changed, changesBetween } from './changes.ts';
 import { type Git, nulSeparated } from './git.ts';
 import { hiddenIn } from './hidden.ts';
 import { mergeBase, straightLine, treeOf } from './objects.ts';
+import { isId } from './reader.ts';
 import { rememberRecent } from './recent.ts';
 
 export async function diffs(git: Git, base: string, head: string): Promise<Change> {
@@ -28,7 +29,6 @@ async function change(git: Git, from: string, head: string): Promise<Change> {
 }
 
 const LONGEST = 4 * 1024 * 1024;
-const isId = (name: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(name);
 
 /** What two ids differ in never changes; but an object that is not there may yet arrive. */
 const asBefore = rememberRecent<Change>(

@@ -110,7 +110,8 @@ function parted(name: string): { start: string; peel: string } {
   return { start: name.slice(0, name.length - peel.length), peel };
 }
 
-const isId = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+/** A full id: it stands for one object for ever. */
+export const isId = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 
 interface Header {
   sha: string;

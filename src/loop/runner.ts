@@ -83,8 +83,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     eligible: () =>
       [...(poll?.schedule.standings.values() ?? [])].filter((one) => one.kind === 'eligible').length,
     paused: (row, run) => {
-      pausedBy = row.pausedBy;
-      obey(row.stop);
+      heed(row);
       if (draining) return `the runner is stopping: ${draining}`;
       if (run && verifiesTrunk(run)) return null;
       return pausedBy ? `the loop is paused by ${pausedBy}` : deployFailed;
@@ -251,10 +250,14 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   async function readLoop(): Promise<void> {
     const row = await store.loop();
-    pausedBy = row.pausedBy;
+    heed(row);
     deployFailed = deployHold(row.deploy, row.deployAgain !== null, ports.settings.policy().deploy);
     limit = await readLoopLimit(ports);
     accounts = row.accountLimits;
+  }
+
+  function heed(row: LoopRow): void {
+    pausedBy = row.pausedBy;
     obey(row.stop);
   }
 

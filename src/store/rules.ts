@@ -5,7 +5,7 @@
 import { type AccountLimit, limitOf } from '../core/account.ts';
 import type { LoopEvent, NewEvent } from '../core/event.ts';
 import { apply } from '../core/fold.ts';
-import { isEnded, occupiesSlot, type Task } from '../core/task.ts';
+import { isEnded, isJudging, occupiesSlot, type Task } from '../core/task.ts';
 import { LeaseLost, LimitReached, UserError } from '../errors.ts';
 import type { Commit, Lease } from './store.ts';
 
@@ -74,10 +74,6 @@ export const LIMITED: Record<Limited, { says: string; takes: (task: Task) => boo
   critics: { says: 'critics are at work', takes: isJudging },
   merging: { says: 'tasks are merging', takes: (task) => task.state === 'merging' },
 };
-
-export function isJudging(task: Task): boolean {
-  return task.turn?.role === 'critic';
-}
 
 /** A limit is about granting: what a task already has is not taken away when the limit was lowered meanwhile. */
 export function requireRoom(

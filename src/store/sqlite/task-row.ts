@@ -1,6 +1,5 @@
 /** A task's row: the whole task as JSON, and beside it the columns that are queried, always written together. */
-import { isEnded, occupiesSlot, revived, type StoredTask, type Task } from '../../core/task.ts';
-import { isJudging } from '../rules.ts';
+import { isEnded, isJudging, occupiesSlot, revived, type StoredTask, type Task } from '../../core/task.ts';
 import type { TaskFilter } from '../store.ts';
 import { type Connection, query } from './connection.ts';
 import { prepared } from './prepared.ts';

@@ -10,6 +10,7 @@ import {
   type Request,
   type ServerEvent,
   spoken,
+  toolCalls,
   type Wire,
 } from './wire.ts';
 
@@ -48,12 +49,7 @@ export const chatWire: Wire = {
 
   parts(reply, request, newId) {
     const { run, write, call, answer } = reply;
-    const tool = (name: string, input: Record<string, unknown>): Part => ({
-      kind: 'tool',
-      id: `call_${newId()}`,
-      name,
-      input,
-    });
+    const tool = toolCalls(() => `call_${newId()}`);
     return [
       ...spoken(reply),
       ...(run === undefined ? [] : [tool('bash', { command: run, description: 'Run a command' })]),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { automaticSegments } from './prompt-cache.ts';
 import type { Reply } from './scenario.ts';
-import { type Answer, inPieces, type Part, type Request, spoken, type Wire } from './wire.ts';
+import { type Answer, inPieces, type Part, type Request, spoken, toolCalls, type Wire } from './wire.ts';
 
 const content = z.looseObject({ role: z.string().optional(), parts: z.array(z.looseObject({})).default([]) });
 const body = z.looseObject({
@@ -44,12 +44,7 @@ export const generateContentWire: Wire = {
 
   parts(reply, request, newId) {
     const { run, write, call, answer } = reply;
-    const tool = (name: string, input: Record<string, unknown>): Part => ({
-      kind: 'tool',
-      id: `call_${newId()}`,
-      name,
-      input,
-    });
+    const tool = toolCalls(() => `call_${newId()}`);
     return [
       ...spoken(reply),
       ...(run === undefined

@@ -10,6 +10,7 @@ import {
   type Request,
   type ServerEvent,
   spoken,
+  toolCalls,
   type Wire,
 } from './wire.ts';
 
@@ -50,12 +51,7 @@ export const messagesWire: Wire = {
   },
 
   parts(reply, request, newId) {
-    const tool = (name: string, input: Record<string, unknown>): Part => ({
-      kind: 'tool',
-      id: `toolu_${newId()}`,
-      name,
-      input,
-    });
+    const tool = toolCalls(() => `toolu_${newId()}`);
     return [...spoken(reply), ...toolsOf(reply, request, tool)];
   },
 

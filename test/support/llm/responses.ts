@@ -10,6 +10,7 @@ import {
   type Request,
   type ServerEvent,
   spoken,
+  toolCalls,
   type Wire,
 } from './wire.ts';
 
@@ -129,12 +130,7 @@ export const responsesWire: Wire = {
 /** Codex offers different tools to different models; the one that is there is used. */
 function toolsOf(reply: Reply, request: Request, newId: () => string): Part[] {
   const { run, write, call, answer } = reply;
-  const tool = (name: string, input: Record<string, unknown>): Part => ({
-    kind: 'tool',
-    id: `call_${newId()}`,
-    name,
-    input,
-  });
+  const tool = toolCalls(() => `call_${newId()}`);
   const shell = (command: string): Part =>
     request.tools.includes('exec_command')
       ? tool('exec_command', { cmd: command, yield_time_ms: 600_000 })

@@ -68,3 +68,8 @@ export const spoken = (reply: Reply): Part[] => {
     ...(text === undefined ? [] : [{ kind: 'text' as const, text }]),
   ];
 };
+
+/** Makes the calls of a reply, each with an id of its own. */
+export const toolCalls =
+  (newId: () => string) =>
+  (name: string, input: Record<string, unknown>): Part => ({ kind: 'tool', id: newId(), name, input });
