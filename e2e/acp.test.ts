@@ -42,9 +42,26 @@ describe('what goes wrong is classified from fields', () => {
     ['codex-acp', 'MEET-429', 'overload'],
     ['gemini', 'MEET-401', 'auth'],
     ['gemini', 'MEET-429', 'rate_limit'],
+    ['claude-agent-acp', 'MEET-REFUSAL', 'refusal'],
+    ['gemini', 'MEET-REFUSAL', 'refusal'],
   ] as const)('%s: %s is %s', async (of, prompt, code) => {
     await scripted(of, scenarioFile('failures'));
     expect((await run(prompt)).result).toMatchObject({ status: 'failed', code });
+  });
+
+  test.each([
+    ['at once', replies({ stop: 'refusal', times: 'always' })],
+    ['in the middle of its work', replies({ run: 'true' }, { stop: 'refusal', times: 'always' })],
+  ])('gemini: what its provider refused %s is no turn that is done, and is paid for', async (_, scenario) => {
+    await scripted('gemini', scenario);
+    const { result, reports } = await run('Go.');
+    expect(result).toMatchObject({ status: 'failed', code: 'refusal' });
+    const { input, output, cacheRead } = llm.now.told();
+    expect({
+      input: sumOf(reports, 'input'),
+      output: sumOf(reports, 'output'),
+      cacheRead: sumOf(reports, 'cacheRead'),
+    }).toEqual({ input, output, cacheRead });
   });
 
   test('what is not there is named with what to install or set, and nothing is started', async () => {
@@ -83,19 +100,21 @@ describe('what it may do', () => {
     },
   );
 
-  test.each(['claude-agent-acp', 'codex-acp'] as const)(
-    '%s: its own tools are answered by the host',
-    async (of) => {
-      const input = { message: 'half way' };
-      await scripted(of, replies({ call: { tool: 'mcp__forge__report_progress', input } }, { say: 'ok' }));
-      const { calls, tools } = stage.toolbox();
-      const { result } = await run('Go.', {}, watched({ tools }));
-      expect(result).toMatchObject({ status: 'finished', text: 'ok' });
-      expect(calls).toEqual([{ name: 'report_progress', input }]);
-      const talked = llm.now.journal.filter(({ request }) => !request.aside);
-      expect(JSON.stringify(talked.at(-1)?.request.body)).toContain('ANSWER-1');
-    },
-  );
+  test.each([
+    ['claude-agent-acp', 'mcp__forge__report_progress'],
+    ['codex-acp', 'mcp__forge__report_progress'],
+    ['opencode', 'forge_report_progress'],
+    ['gemini', 'discovered_tool_report_progress'],
+  ] as const)('%s: its own tools are answered by the host', async (of, tool) => {
+    const input = { message: 'half way' };
+    await scripted(of, replies({ call: { tool, input } }, { say: 'ok' }));
+    const { calls, tools } = stage.toolbox();
+    const { result } = await run('Go.', {}, watched({ tools }));
+    expect(result).toMatchObject({ status: 'finished', text: 'ok' });
+    expect(calls).toEqual([{ name: 'report_progress', input }]);
+    const talked = llm.now.journal.filter(({ request }) => !request.aside);
+    expect(JSON.stringify(talked.at(-1)?.request.body)).toContain('ANSWER-1');
+  });
 
   test.each(['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const)(
     '%s: of what the branch brings along nothing is said or run; what trunk says is told, once',

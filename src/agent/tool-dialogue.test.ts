@@ -1,5 +1,6 @@
 /** The tools of a turn behind a real MCP server on pipes. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -55,6 +56,29 @@ test('it introduces itself, lists the tools, and passes calls on', async () => {
     ['finish', {}],
   ]);
   expect(await ask('resources/list')).toMatchObject({ error: { code: -32601 } });
+});
+
+test('an agent that runs commands lists the tools, and calls one by its name', async () => {
+  const ran = async (args: string[], input = '') => {
+    const command = spawn(dialogue.command, [...dialogue.args, ...args], { env: {} });
+    command.stdin.end(input);
+    let said = '';
+    for await (const chunk of command.stdout) said += chunk;
+    return { said, code: command.exitCode ?? (await once(command, 'exit'))[0] };
+  };
+  const { said } = await ran(['list']);
+  const listed = JSON.parse(said) as { name: string; parametersJsonSchema: object }[];
+  expect(listed.map(({ name }) => name)).toEqual(CODER_TOOLS.map(({ name }) => name));
+  expect(listed[0]?.parametersJsonSchema).toMatchObject({ required: ['message'] });
+  expect(await ran(['call', 'report_progress'], '{"message":"x"}')).toEqual({
+    said: 'answer to report_progress',
+    code: 0,
+  });
+  expect(await ran(['call', 'finish'], '{}')).toMatchObject({ code: 1 });
+  expect(calls).toEqual([
+    ['report_progress', { message: 'x' }],
+    ['finish', {}],
+  ]);
 });
 
 test('what else lies there is no call: links, floods, nonsense', async () => {

@@ -15,6 +15,7 @@ import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { aboutAcp } from './about.ts';
 import { acpAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
+import type { Failure } from './failure.ts';
 import { type Equipment, equip } from './presets.ts';
 import { type AcpSdk, loadAcp } from './sdk.ts';
 import { probeSession, readSession } from './session.ts';
@@ -88,7 +89,7 @@ async function take(
   const child = open({
     argv: equipment.argv,
     cwd: turn.cwd,
-    env: turnEnvironment(turn, await equipment.furnish(turn)),
+    env: turnEnvironment(turn, await equipment.furnish(turn, equipment.tools)),
     logPath: turn.logPath,
     onHeld: hooks.onHeld,
     onOutput: () => hooks.onProgress(),
@@ -98,7 +99,7 @@ async function take(
   await record?.();
   await recorder?.close?.();
   await talking.keep(account.costUsd());
-  return heard.settled ?? resultOf(heard, turn);
+  return heard.settled ?? resultOf(heard, turn, recorder?.failure?.() ?? null);
 }
 
 /** One at a time, and once more for whoever asked meanwhile: a record is read while its program writes it. */
@@ -120,8 +121,15 @@ function repeatable(record: () => Promise<void>): () => Promise<void> {
   };
 }
 
-function resultOf({ ending, crashed }: HeardOut<Ending>, turn: TurnRequest): TurnResult {
+function resultOf(
+  { ending, crashed }: HeardOut<Ending>,
+  turn: TurnRequest,
+  recorded: Failure | null,
+): TurnResult {
   if (ending?.kind === 'lost') return lost(turn, ending.why);
+  const unsaid =
+    ending?.kind === 'answered' || (ending?.kind === 'failed' && ending.failure.code === 'crashed');
+  if (recorded && unsaid) return { status: 'failed', ...recorded, usageKnown: true };
   if (ending?.kind === 'failed') return { status: 'failed', ...ending.failure, usageKnown: false };
   if (ending?.kind === 'answered') return answerOf(ending, turn);
   return crashed("the agent's program", ending?.problem);

@@ -104,7 +104,7 @@ export function talk(
         kind: 'broken',
         problem: `it speaks version ${protocolVersion} of ACP, not ${PROTOCOL_VERSION}`,
       };
-    const { tools } = equipment;
+    const tools = equipment.toolsInSettings ? null : equipment.tools;
     const place = {
       cwd: turn.cwd,
       mcpServers: tools ? [{ name: TOOL_SERVER, command: tools.command, args: tools.args, env: [] }] : [],

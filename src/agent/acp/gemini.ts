@@ -2,11 +2,11 @@
  * Gemini CLI over ACP: how it is set, and its own record of a conversation.
  *
  * Its answers tell tokens without what was read from the cache; the record has every message, written before its tools
- * are run. Loading a session within the minute it began in overwrites that record, because both are named by the
+ * are run, and what is not in the record is told when the turn is over. Loading a session within the minute it began in overwrites that record, because both are named by the
  * minute: so the record is put aside under a name of its own first, where it is found all the same.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../core/policy.ts';
@@ -15,6 +15,10 @@ import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
 import { costOf, pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
+import type { ToolDialogue } from '../tool-dialogue.ts';
+import { beyond } from './beyond-record.ts';
+import type { Failure } from './failure.ts';
+import { readTelemetry, telemetryIn } from './gemini-telemetry.ts';
 import type { Recorder } from './presets.ts';
 
 export const NOT_SIGNED_IN = 'Gemini is not signed in: set GEMINI_API_KEY in the environment of forge-loop';
@@ -24,10 +28,19 @@ export async function furnishGemini(
   turn: TurnRequest,
   home: string,
   operator: Environment,
+  tools: ToolDialogue | null,
 ): Promise<Record<string, string>> {
   if (turn.resume) await putRecordsAside(home);
-  await mkdir(join(home, '.gemini'), { recursive: true, mode: 0o700 });
-  await writeFile(join(home, '.gemini', 'settings.json'), JSON.stringify(settingsFor(turn.role)));
+  const own = join(home, '.gemini');
+  await mkdir(own, { recursive: true, mode: 0o700 });
+  // A turn that died told nobody what is in it, but its record tells nearly all of that.
+  await rm(telemetryIn(home), { force: true });
+  const settings = {
+    ...SETTINGS,
+    telemetry: { enabled: true, target: 'local', outfile: telemetryIn(home), logPrompts: false },
+    tools: { ...toolSettings(turn.role), ...(tools && (await offeredTools(own, tools))) },
+  };
+  await writeFile(join(own, 'settings.json'), JSON.stringify(settings));
   const { GEMINI_API_KEY = '', GOOGLE_GEMINI_BASE_URL } = operator;
   return {
     GEMINI_API_KEY,
@@ -48,7 +61,22 @@ export async function geminiRecorder(
   const ledger = await toldLedger(turn.sessionDir, turn.turn);
   const prices = pricesFor(turn.policy);
   const told = new Set<string>();
-  return { read };
+  const recorded: UsageReport[] = [];
+  let failure: Failure | null = null;
+  // What a turn that died did not get to tell is no part of what this one's program counts.
+  await read();
+  recorded.length = 0;
+  return {
+    read,
+    async close() {
+      const telemetry = await readTelemetry(home, prices);
+      failure = telemetry.failure;
+      const rest = beyond(telemetry.used, recorded);
+      if (rest) report({ key: `rest:${randomUUID()}`, ...rest });
+      await rm(telemetryIn(home), { force: true });
+    },
+    failure: () => failure,
+  };
 
   async function read(): Promise<void> {
     for (const path of await recordsBelow(recordsIn(home))) {
@@ -56,8 +84,11 @@ export async function geminiRecorder(
         const { data } = message.safeParse(parsedLine(line));
         if (!data || told.has(data.id) || ledger.isSettled(data.id)) continue;
         told.add(data.id);
+        const { id, model } = data;
         const usage = usageOf(data.tokens);
-        report({ key: data.id, model: data.model, ...usage, costUsd: costOf(prices, data.model, usage) });
+        const delta = { key: id, model, ...usage, costUsd: costOf(prices, model, usage) };
+        recorded.push(delta);
+        report(delta);
       }
     }
     await ledger.settle([...told]);
@@ -96,7 +127,7 @@ async function putRecordsAside(home: string): Promise<void> {
       );
 }
 
-const settingsFor = (role: Role): object => ({
+const SETTINGS = {
   security: { folderTrust: { enabled: true }, auth: { selectedType: 'gemini-api-key' } },
   advanced: { ignoreLocalEnv: true },
   general: {
@@ -115,11 +146,25 @@ const settingsFor = (role: Role): object => ({
   experimental: { enableAgents: false },
   // It asks a model on the side, and does not tell what that used.
   model: { disableLoopDetection: true },
-  tools: {
-    shell: { enableInteractiveShell: false, inactivityTimeout: LONGEST_SILENCE_SECONDS },
-    ...(role !== 'coder' && { core: READING }),
-  },
+};
+
+const toolSettings = (role: Role): object => ({
+  shell: { enableInteractiveShell: false, inactivityTimeout: LONGEST_SILENCE_SECONDS },
+  ...(role !== 'coder' && { core: READING }),
 });
+
+/**
+ * In a folder that it does not trust it connects to no server, but it runs commands of its own settings: one that lists
+ * tools, and one program, without arguments of its own, that is called with a tool's name.
+ */
+async function offeredTools(own: string, { command, args }: ToolDialogue): Promise<object> {
+  const words = [command, ...args].map(quoted).join(' ');
+  const callCommand = join(own, 'call-tool');
+  await writeFile(callCommand, `#!/bin/sh\nexec ${words} call "$1"\n`, { mode: 0o700 });
+  return { discoveryCommand: `${words} list`, callCommand };
+}
+
+const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** A build may be silent for long; a turn has a limit of its own. */
 const LONGEST_SILENCE_SECONDS = 86_400;

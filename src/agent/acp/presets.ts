@@ -23,7 +23,9 @@ import {
 import { pricesFor } from '../prices.ts';
 import { type Environment, onPath } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
+import type { ToolDialogue } from '../tool-dialogue.ts';
 import { claudeRecorder } from './claude-record.ts';
+import type { Failure } from './failure.ts';
 import { furnishGemini, geminiRecorder, NOT_SIGNED_IN as NO_GEMINI } from './gemini.ts';
 
 /** A program that is there and signed in, or what is missing. */
@@ -32,7 +34,9 @@ export type Equipped = Equipment | string;
 export interface Equipment {
   argv: readonly string[];
   /** Makes what the program needs in the session's directory; returns its part of the environment. */
-  furnish(turn: TurnRequest): Promise<Record<string, string>>;
+  furnish(turn: TurnRequest, tools: ToolDialogue | null): Promise<Record<string, string>>;
+  /** It is told of the host's tools when it is furnished, not as of a server. */
+  toolsInSettings?: boolean;
   /** The mode that fits a role, where the program has modes. */
   mode?(role: Role): string;
   /** What `session/new` and `session/load` are told besides. */
@@ -54,6 +58,8 @@ export interface Recorder {
   hear?(delta: UsageReport): void;
   /** After the program has ended: what it told beyond its record. */
   close?(): Promise<void>;
+  /** Then: why a turn that it ended as if it were done was none. */
+  failure?(): Failure | null;
 }
 
 export const PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
@@ -180,7 +186,8 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
         mode: () => 'default',
         commandIsTitle: true,
         replaysLate: true,
-        furnish: async (turn) => furnishGemini(turn, await folder(turn, 'gemini'), operator),
+        toolsInSettings: true,
+        furnish: async (turn, tools) => furnishGemini(turn, await folder(turn, 'gemini'), operator, tools),
         recorder: async (turn, report) => geminiRecorder(turn, await folder(turn, 'gemini'), report),
       };
     },
