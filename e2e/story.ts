@@ -219,7 +219,7 @@ export function realStory(hero: Protagonist): void {
           });
           play(breaking, judged(APPROVE));
           const other = await world.issue({ title: 'Write more', body: BODY.replace('whole', 'more') });
-          await world.settle();
+          await world.settle(4);
           expect(await world.task(other)).toMatchObject({
             state: 'abandoned',
             reason: 'crash_recovery_failed',

@@ -2,9 +2,8 @@
 import { Command, CommanderError } from 'commander';
 import { UsageError, UserError } from '../errors.ts';
 import { addCommands, type Surface } from './commands.ts';
+import { EXIT } from './exit.ts';
 import { openTerminal } from './terminal.ts';
-
-export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3 } as const;
 
 export async function runCli(argv: readonly string[], surface: Surface): Promise<number> {
   const json = argv.includes('--json');
@@ -91,7 +90,8 @@ function inheritSettings(command: Command): void {
 }
 
 const EXIT_CODES = `
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something waits for a person.`;
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something waits for a person,
+4 run ended, and an issue in it was given up or declined.`;
 
 /** A pipe may not have taken everything when the process would end. */
 function flush(): Promise<void> {

@@ -4,13 +4,14 @@ import type { LoopEvent } from '../core/event.ts';
 import { UserError } from '../errors.ts';
 import type { RunEnd, RunMode, Runner } from '../loop/runner.ts';
 import { preflight } from '../operations/doctor.ts';
+import { type RunSummary, runStart, runSummary } from '../operations/run-summary.ts';
 import type { Store } from '../store/store.ts';
 import { iso } from '../view.ts';
 import type { Session } from './commands.ts';
 import { eventLine } from './event-line.ts';
+import { exitOfRun } from './exit.ts';
+import { summaryLines } from './summary-text.ts';
 import type { Terminal } from './terminal.ts';
-
-const NEEDS_PERSON = 3;
 
 export async function run({ context, terminal }: Session, mode: RunMode): Promise<number> {
   const failed = await preflight(context);
@@ -21,6 +22,7 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
   const progress = await followEvents(store, terminal);
   const endpoint = await listen(context, terminal);
   const release = onSignals(runner, store, terminal);
+  const start = await runStart(context);
   let end: RunEnd;
   try {
     end = await runner.run(mode);
@@ -29,7 +31,7 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
     await endpoint?.close();
     await progress.finish();
   }
-  return farewell(end, terminal);
+  return farewell(await runSummary(context, start, end), terminal);
 }
 
 /** What several roles lack alike is said once. */
@@ -152,23 +154,29 @@ async function inFlight(store: Store): Promise<string[]> {
   );
 }
 
-function farewell(end: RunEnd, terminal: Terminal): number {
+function farewell(summary: RunSummary, terminal: Terminal): number {
   const { paint } = terminal;
-  const waiting = end.needsPerson.length > 0;
-  if (waiting && terminal.json) terminal.note(JSON.stringify({ needsPerson: end.needsPerson }));
-  else if (waiting) {
-    terminal.note(paint.bold('Waiting for you:'));
-    for (const line of end.needsPerson) terminal.note(`  ${line}`);
+  const { needsPerson } = summary;
+  const exitCode = exitOfRun(summary);
+  const waiting = needsPerson.length > 0;
+  if (terminal.json) {
+    if (waiting) terminal.note(JSON.stringify({ needsPerson }));
+    terminal.print(JSON.stringify({ summary: { ...summary, exitCode } }));
+    return exitCode;
   }
-  if (!terminal.json)
-    terminal.print(
-      paint.dim(
-        {
-          idle: waiting ? 'Nothing left to do without you.' : 'Nothing left to do.',
-          once: 'One pass done.',
-          stopped: 'Stopped.',
-        }[end.why],
-      ),
-    );
-  return waiting ? NEEDS_PERSON : 0;
+  for (const line of summaryLines(summary, paint)) terminal.print(line);
+  if (waiting) {
+    terminal.note(paint.bold('Waiting for you:'));
+    for (const line of needsPerson) terminal.note(`  ${line}`);
+  }
+  terminal.print(
+    paint.dim(
+      {
+        idle: waiting ? 'Nothing left to do without you.' : 'Nothing left to do.',
+        once: 'One pass done.',
+        stopped: 'Stopped.',
+      }[summary.ended],
+    ),
+  );
+  return exitCode;
 }

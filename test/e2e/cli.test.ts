@@ -217,6 +217,45 @@ describe('what only a person can end', () => {
   });
 });
 
+describe('what a run came to', () => {
+  test('one issue merges, one is given up, one is declined: 4, said once more at the end; the next run is clean', async () => {
+    repo = project();
+    repo.write(
+      'WORKFLOW.md',
+      workflow(repo.folder, '').replace('kind: command,', 'kind: command, max_turns: 1,'),
+    );
+    repo.git('commit', '-qam', 'One turn');
+    repo.agent(
+      'coder',
+      `[ "$FORGE_ISSUE" = 2 ] && { cat >/dev/null; echo broken > result-2.txt; exit 0; }\n${WRITE_RESULT}`,
+    );
+    await repo.issue('Add one', 'result-1.txt must contain "ok"');
+    await repo.issue('Add two', 'result-2.txt must contain "ok"');
+    await repo.issue('Make it nicer', '');
+    const run = await repo.run('run', '--until-idle');
+    expect(run.code).toBe(4);
+    expect(run.stdout).toMatch(
+      /\nMerged: 1\n {2}#1 Add one, \w{10}\nNot merged: 2\n {2}#2 Add two: .*\(max_turns_reached\)\n {5}Read the last gate output.*\n {2}#3: .*\(declined\)\n.*\nSpent: at least \$0\.01, 15 tokens, in 3 turns\nNothing left to do\.\n$/,
+    );
+
+    const again = await repo.run('run', '--until-idle', '--json');
+    expect(again.code).toBe(0);
+    const lines = again.stdout.trim().split('\n');
+    expect(JSON.parse(lines.at(-1)!)).toEqual({
+      summary: {
+        exitCode: 0,
+        ended: 'idle',
+        merged: [],
+        notMerged: [],
+        needsPerson: [],
+        spent: { turns: 0, tokens: 0, costUsd: null, complete: true },
+        billing: 'usd',
+      },
+    });
+    expect(lines.slice(0, -1).every((line) => JSON.parse(line).seq > 0)).toBe(true);
+  });
+});
+
 describe('steering tasks', () => {
   test('cancel acts on a turn in flight; restart goes on with the same task; retry starts attempt 2', async () => {
     repo = project();

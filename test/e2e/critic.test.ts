@@ -67,7 +67,7 @@ test('always REQUEST_CHANGES: abandoned after the third, for a person to review 
     steps: [{ append: { 'done-1.txt': 'more\n' } }],
   });
   const issue = await world.issue({});
-  await world.settle();
+  await world.settle(4);
   const task = await world.task(issue);
   expect(task).toMatchObject({ state: 'abandoned', reason: 'max_critic_rounds', criticRounds: 3, turns: 3 });
   expect(task.sessionIds).toHaveLength(1);
@@ -86,7 +86,7 @@ test('BLOCK: abandoned once, with the operator’s label, worktree preserved (di
     ],
   });
   const issue = await world.issue({});
-  await world.settle();
+  await world.settle(4);
   const task = await world.task(issue);
   expect(task).toMatchObject({ state: 'abandoned', reason: 'critic_blocked', turns: 1 });
   expect(await world.labels(issue)).toEqual(['loop:blocked']);

@@ -74,7 +74,7 @@ test('before_run that fails: the agent is never asked; three times in a row end 
     after = held.seq;
     await world.json('resume', String(issue));
   }
-  await world.finished(runner);
+  await world.finished(runner, 4);
   expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'error_max_retries' });
   expect(existsSync(trail(world))).toBe(false);
 });

@@ -71,7 +71,7 @@ describe('after a crash', () => {
     const { issue } = await cutOff(world);
     const { workspace, branch } = await world.task(issue);
     rmSync(workspace!, { recursive: true });
-    await world.settle();
+    await world.settle(4);
     expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'crash_recovery_failed' });
     expect(world.git('rev-parse', '--verify', branch)).toBeTruthy();
     expect(await world.labels(issue)).toEqual(['loop:needs-review']);
@@ -104,7 +104,7 @@ describe('after a crash', () => {
     world,
   }) => {
     const { issue } = await bereft(world);
-    await world.settle();
+    await world.settle(4);
     const task = await world.task(issue);
     expect(task).toMatchObject({ state: 'abandoned', reason: 'crash_recovery_failed', turns: 1 });
     expect(world.git('show', `${task.branch}:begun.txt`)).toBe('begun\nmore\n');
@@ -135,7 +135,7 @@ describe('after a crash', () => {
       await halt.arrived(times);
       await runner.kill();
     }
-    await world.settle();
+    await world.settle(4);
     const task = await world.task(issue);
     expect(task).toMatchObject({ state: 'abandoned', reason: 'crash_recovery_failed', turns: 0 });
     expect((await world.turns(issue)).map((turn) => turn.status)).toEqual([

@@ -84,7 +84,7 @@ test('declined: questions and a label, no work tree; an edit makes it eligible a
 }) => {
   world.script(specifier({ answer: { decision: 'decline', questions: ['WHICH-FILE?'] } }));
   const issue = await world.issue(VAGUE);
-  await world.settle();
+  await world.settle(4);
   const task = await world.task(issue);
   expect(task).toMatchObject({ state: 'abandoned', reason: 'spec_rejected', turns: 0, workspace: null });
   expect(await world.labels(issue)).toEqual(['loop:needs-spec']);
@@ -131,7 +131,7 @@ test('nothing is spent where the rules are sure', async ({ world }) => {
   const lint = await world.cli('issue', 'lint', String(taste), '--json');
   expect(lint.code).toBe(1);
   expect(JSON.parse(lint.stdout)).toMatchObject({ decision: 'declined', rules: [{ rule: 'taste' }] });
-  await world.settle();
+  await world.settle(4);
   const { task } = (await (await world.store()).tasks({ issue: sure }))[0]!;
   expect(task.state).toBe('merged');
   expect((await world.turns(sure)).map(({ role }) => role)).toEqual(['coder', 'critic']);

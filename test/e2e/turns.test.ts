@@ -16,7 +16,7 @@ describe('continuation', () => {
     world.settings({ agent: { max_turns: 3 }, gate: { commands: [red] } });
     world.script({ when: { role: 'coder' }, steps: [{ append: { 'tries.txt': 'again\n' } }] });
     const issue = await world.issue({});
-    await world.settle();
+    await world.settle(4);
     const task = await world.task(issue);
     expect(task).toMatchObject({ state: 'abandoned', reason: 'max_turns_reached', turns: 3, pull: null });
     expect((await world.turns(issue)).map((turn) => [turn.turn, turn.status])).toEqual([
@@ -143,7 +143,7 @@ describe('a turn in flight is stopped', () => {
       steps: [{ usageNow: { input: 1000, output: 10, costUsd: 1.5 } }, { shell: halt.shell }],
     });
     const issue = await world.issue({});
-    await world.settle();
+    await world.settle(4);
     expect(await world.task(issue)).toMatchObject({ state: 'abandoned', reason: 'budget_exhausted' });
     const [task] = (await world.status()).tasks;
     expect(task).toMatchObject({ costUsd: 1.5, tokens: 1010, spendComplete: false });
@@ -154,7 +154,7 @@ describe('a turn in flight is stopped', () => {
     world.settings({ budget: { wall_ms: 1000 } });
     stuck(world);
     const issue = await world.issue({});
-    await world.settle();
+    await world.settle(4);
     const task = await world.task(issue);
     expect(task).toMatchObject({ state: 'abandoned', reason: 'budget_exhausted' });
     expect(processesWith(`FORGE_MARK=${task.id}`)).toEqual([]);
@@ -191,7 +191,7 @@ describe('a turn in flight is stopped', () => {
     world,
   }) => {
     const { issue, runner } = await afterOneTurn(world, { turn_timeout_ms: 500 });
-    await world.finished(runner);
+    await world.finished(runner, 4);
     const task = await world.task(issue);
     expect(task).toMatchObject({ state: 'abandoned', reason: 'error_max_retries', turns: 4 });
     expect(task.sessionIds).toHaveLength(1);

@@ -1,0 +1,45 @@
+/** The end of a run for people: what merged, what did not and why, what it cost. Nothing where nothing happened. */
+import type { Result } from '../core/results.ts';
+import type { RunSummary } from '../operations/run-summary.ts';
+import { type Paint, shortTokens } from './terminal.ts';
+
+export function summaryLines(summary: RunSummary, paint: Paint): string[] {
+  const { merged, notMerged, spent } = summary;
+  const failed = notMerged.filter(({ outcome }) => outcome === 'failure');
+  const others = notMerged.filter(({ outcome }) => outcome !== 'failure');
+  const lines = [
+    ...part(paint.green(`Merged: ${merged.length}`), merged.map(mergedLine)),
+    ...part(
+      paint.red(`Not merged: ${failed.length}`),
+      failed.map((one) => notMergedLine(one, paint)),
+    ),
+    ...part(
+      `Ended without a failure: ${others.length}`,
+      others.map((one) => notMergedLine(one, paint)),
+    ),
+    ...(spent.turns > 0 ? [`Spent: ${spentText(summary)}`] : []),
+  ];
+  return lines.length > 0 ? ['', ...lines] : [];
+}
+
+const part = (head: string, lines: string[]): string[] => (lines.length === 0 ? [] : [head, ...lines]);
+
+const mergedLine = (one: Result): string => `  ${subject(one)}, ${one.mergedSha?.slice(0, 10) ?? one.why}`;
+
+function notMergedLine(one: Result, paint: Paint): string {
+  const why = one.why.trim().split('\n', 1)[0]!.slice(0, 300);
+  return `  ${subject(one)}: ${why} ${paint.dim(`(${one.reason})`)}${one.advice ? `\n     ${one.advice}` : ''}`;
+}
+
+const subject = ({ issue, task, title }: Result): string =>
+  [issue === null ? task : `#${issue}`, title].filter(Boolean).join(' ');
+
+function spentText({ spent, billing }: RunSummary): string {
+  const { turns, tokens, costUsd, complete } = spent;
+  const least = complete ? '' : 'at least ';
+  const used = `${shortTokens(tokens)} tokens`;
+  const money = costUsd === null ? 'cost unknown' : `${least}$${costUsd.toFixed(2)}`;
+  const parts = billing === 'usd' && costUsd !== null ? [money, used] : [`${least}${used}`, money];
+  const price = billing === 'subscription' && costUsd !== null ? ' by list' : '';
+  return `${parts.join(', ')}${price}, in ${turns} turn${turns === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,78 @@
+/** What came of the issues that some events tell of: one line each, whichever attempt had the last word. */
+import type { LoopEvent } from './event.ts';
+import { type OutcomeClass, REASONS, type Reason } from './machine.ts';
+import { isEnded, type Task } from './task.ts';
+import { adviceText } from './words.ts';
+
+export interface Result {
+  /** Null for what is no attempt at an issue. */
+  issue: number | null;
+  /** Null when it never became a task. */
+  task: string | null;
+  title: string | null;
+  outcome: 'merged' | OutcomeClass;
+  /** `declined` and `edited` are said of issues that never became a task. */
+  reason: Reason | 'declined' | 'edited' | null;
+  why: string;
+  advice: string | null;
+  mergedSha: string | null;
+}
+
+/** A task that was ended and goes on again has no result yet; of several attempts the latest counts. */
+export function resultsOf(events: readonly LoopEvent[], tasks: readonly Task[]): Result[] {
+  const latest = new Map(tasks.map((task) => [nameOf(task), task]));
+  const told = new Set(events.filter(isEnding).map(({ task }) => task));
+  const results = new Map<string, Result>();
+  for (const one of events) {
+    const result = neverBegun(one);
+    if (result) results.set(`#${result.issue}`, result);
+  }
+  // What became a task after all has its own result, or none yet.
+  for (const [name, task] of latest) {
+    if (told.has(task.id) && isEnded(task)) results.set(name, ended(task));
+    else if (!isEnded(task)) results.delete(name);
+  }
+  return [...results.values()].sort((a, b) => (a.issue ?? 0) - (b.issue ?? 0));
+}
+
+const nameOf = ({ id, issue }: Task): string => (issue === null ? id : `#${issue}`);
+
+const isEnding = (one: LoopEvent): boolean =>
+  one.type === 'worker_state_transition' && ['merged', 'completed', 'abandoned'].includes(one.data.to);
+
+function ended(task: Task): Result {
+  const { reason } = task;
+  return {
+    issue: task.issue,
+    task: task.id,
+    title: task.contract.title,
+    outcome: reason === null ? 'merged' : REASONS[reason].outcome,
+    reason,
+    why: reason !== null && task.why === '' ? REASONS[reason].says : task.why,
+    advice: adviceText(task),
+    mergedSha: task.mergedSha,
+  };
+}
+
+function neverBegun(one: LoopEvent): Result | null {
+  const nothing = { task: null, title: null, mergedSha: null };
+  if (one.type === 'issue_declined')
+    return {
+      ...nothing,
+      issue: one.data.issue,
+      outcome: 'failure',
+      reason: 'declined',
+      why: one.data.problem ?? 'it asks for taste',
+      advice: REASONS.spec_rejected.advice,
+    };
+  if (one.type === 'readiness_withdrawn')
+    return {
+      ...nothing,
+      issue: one.data.issue,
+      outcome: 'neutral',
+      reason: 'edited',
+      why: 'its text was edited after it was made ready',
+      advice: 'Make it ready again if the new text is what you want.',
+    };
+  return null;
+}
