@@ -15,13 +15,24 @@ export class UsageError extends UserError {
   override name = 'UsageError';
 }
 
-/** WORKFLOW.md can't be used as it stands: `line` and `key` say where. */
+/** One thing that is wrong with WORKFLOW.md; a warning alone does not keep it from being used. */
+export interface ConfigProblem {
+  level: 'error' | 'warning';
+  line: number;
+  key: string | null;
+  /** Without the place. */
+  text: string;
+  hint: string | null;
+}
+
+/** WORKFLOW.md can't be used as it stands: `line` and `key` say where the first problem is, `problems` has them all. */
 export class ConfigError extends UserError {
   override name = 'ConfigError';
   readonly kind: 'missing' | 'yaml' | 'not_a_map' | 'invalid' | 'template';
   readonly file: string;
   readonly line: number | null;
   readonly key: string | null;
+  problems: readonly ConfigProblem[] = [];
   constructor(
     kind: ConfigError['kind'],
     message: string,

@@ -2,6 +2,7 @@
  * Why is nothing happening? One line for the loop where something holds all of it, and one for each open issue saying
  * what it rests on. Derived from the same schedule the loop itself follows.
  */
+import { inOneLine } from './config/problems.ts';
 import type { Context } from './context.ts';
 import { usedUp } from './core/account.ts';
 import { deployHold } from './core/deploy.ts';
@@ -90,7 +91,7 @@ async function loopReasons(
   const reasons: string[] = [];
   const loop = await store?.loop();
   const alive = store ? runners(await store.leases(), context).some((runner) => runner.alive) : false;
-  const config = problem ? [problem.message, problem.hint].filter(Boolean).join(' ') : loop?.configProblem;
+  const config = problem ? inOneLine(problem) : loop?.configProblem;
   if (config) reasons.push(`WORKFLOW.md can't be used: ${config}`);
   if (loop?.pausedBy) reasons.push(`the loop is paused by ${loop.pausedBy} — \`forge-loop resume\``);
   const undeployed = loop ? deployHold(loop.deploy, loop.deployAgain !== null, policy.deploy) : null;

@@ -1,15 +1,18 @@
 /** The command line: parse, call one operation, print. */
 import { Command, CommanderError } from 'commander';
-import { UsageError, UserError } from '../errors.ts';
+import { ConfigError, type ConfigProblem, UsageError, UserError } from '../errors.ts';
 import { addCommands, type Surface } from './commands.ts';
 import { EXIT } from './exit.ts';
 import { openTerminal } from './terminal.ts';
 
+type Report = (message: string, hint: string | null, problems?: readonly ConfigProblem[]) => void;
+
 export async function runCli(argv: readonly string[], surface: Surface): Promise<number> {
   const json = argv.includes('--json');
-  const report = (message: string, hint: string | null): void => {
+  const report: Report = (message, hint, problems = []): void => {
     const { note, paint } = openTerminal({ json, color: argv.includes('--no-color') ? false : undefined });
-    if (json) note(JSON.stringify({ error: { message, hint } }));
+    if (json)
+      note(JSON.stringify({ error: { message, hint, ...(problems.length > 0 ? { problems } : {}) } }));
     else
       note(
         [`${paint.red('error:')} ${message}`, ...(hint ? [`${paint.cyan('hint:')} ${hint}`] : [])].join('\n'),
@@ -29,10 +32,10 @@ export async function runCli(argv: readonly string[], surface: Surface): Promise
 }
 
 /** Commander writes its own words for mistakes of usage; everything else is told here. */
-function exitCodeOf(error: unknown, report: (message: string, hint: string | null) => void): number {
+function exitCodeOf(error: unknown, report: Report): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof UserError) {
-    report(error.message, error.hint);
+    report(error.message, error.hint, error instanceof ConfigError ? error.problems : []);
     return error instanceof UsageError ? EXIT.usage : EXIT.failed;
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
@@ -51,11 +54,7 @@ const OURS = new Set([
   'WorkspaceRefused',
 ]);
 
-function buildProgram(
-  surface: Surface,
-  report: (message: string, hint: string | null) => void,
-  exit: (code: number) => void,
-): Command {
+function buildProgram(surface: Surface, report: Report, exit: (code: number) => void): Command {
   const program = new Command('forge-loop')
     .description('Turns well-specified issues into verified, reviewed and merged code, unattended.')
     .version(surface.version, '-V, --version')

@@ -193,7 +193,7 @@ export const TEXT: Texts = {
       ]);
     return [
       paint.dim(path),
-      ...(problem ? [`${paint.red('broken:')} ${problem}; these are the defaults`] : []),
+      ...(problem ? [`${paint.red('broken:')} ${problem}`, 'These are the defaults:'] : []),
       ...warnings.map(({ message }) => `${paint.yellow('warn')} ${message}`),
       table(rows, columns),
     ].join('\n');

@@ -1,6 +1,7 @@
 /** WORKFLOW.md cut into its two parts: YAML between `---` lines, and the Markdown body. Lines are those of the file. */
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { ConfigError } from '../errors.ts';
+import { ConfigError, type ConfigProblem } from '../errors.ts';
+import { configError } from './problems.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -35,14 +36,7 @@ export function readFrontMatter(file: string, source: string): FrontMatter {
   });
   /** The YAML begins on the file's second line. */
   const lineAt = (offset: number): number => counter.linePos(offset).line + 1;
-  const bad = document.errors[0];
-  if (bad) {
-    const line = lineAt(bad.pos[0]);
-    throw new ConfigError('yaml', `${file}:${line}: the front matter is not valid YAML: ${bad.message}`, {
-      file,
-      line,
-    });
-  }
+  if (document.errors.length > 0) throw configError(file, 'yaml', yamlProblems(document, lineAt));
   return {
     values: valuesOf(file, document, lineAt),
     ...bodyFrom(lines, end + 1),
@@ -57,6 +51,17 @@ export function readFrontMatter(file: string, source: string): FrontMatter {
       return isScalar(node) && node.type === 'BLOCK_LITERAL' ? start + line : start;
     },
   };
+}
+
+/** One a line: what the parser stumbles over next on the same line follows from it. */
+function yamlProblems(document: Document.Parsed, lineAt: (offset: number) => number): ConfigProblem[] {
+  const byLine = new Map<number, ConfigProblem>();
+  for (const { pos, message } of document.errors) {
+    const line = lineAt(pos[0]);
+    const text = `the front matter is not valid YAML: ${message}`;
+    if (!byLine.has(line)) byLine.set(line, { level: 'error', line, key: null, text, hint: null });
+  }
+  return [...byLine.values()];
 }
 
 function valuesOf(

@@ -62,6 +62,12 @@ export function typeText(node: JsonSchema): string {
   return 'text';
 }
 
+/** The words that may stand there, where only some may. */
+export const choices = (node: JsonSchema): string[] =>
+  [...(node.enum ?? []), node.const, ...(node.anyOf ?? []).flatMap(choices)].filter(
+    (choice) => typeof choice === 'string',
+  );
+
 export interface JsonSchema {
   type?: string;
   title?: string;

@@ -81,6 +81,12 @@ describe('a file that cannot be used', () => {
     expect(error.message).toContain(`${file}:5: `);
   });
 
+  test('has bad YAML in several lines: each is named', () => {
+    const error = refusal(matter('agent: {}', 'agent: {}', 'critic: {}', 'critic: {}'));
+    expect(error.problems.map(({ line }) => line)).toEqual([3, 5]);
+    expect(error.message).toMatch(/has 2 problems:\n {2}line 3: .*\n {2}line 5: /);
+  });
+
   test('says a key twice: kind yaml with the line of the second (dispatch 2)', () => {
     expect(refusal(matter('agent: {}', 'critic: {}', 'agent: {}'))).toMatchObject({ kind: 'yaml', line: 4 });
   });
@@ -170,9 +176,27 @@ describe('a wrong value', () => {
   });
 
   test('does not hide the others', () => {
-    const error = refusal(matter('agent:', '  max_turns: x', 'sandbox: maybe'));
-    expect(error.key).toBe('agent.max_turns');
-    expect(error.hint).toContain('line 4, sandbox: expected one of');
+    const error = refusal(
+      `${matter('agent:', '  max_turn: 3', '  kind: cluade', 'sandbox: maybe', 'gates: []')}{{ issue.titel }}\n`,
+    );
+    expect(error).toMatchObject({ kind: 'invalid', key: 'agent.kind', line: 4, hint: null });
+    expect(error.message.split('\n')).toEqual([
+      `${file} has 5 problems:`,
+      '  line 3: unknown key "agent.max_turn" is ignored; did you mean "agent.max_turns"?',
+      expect.stringMatching(
+        /^ {2}line 4: agent\.kind: expected one of .*, found "cluade"\. Did you mean "claude"\?$/,
+      ),
+      expect.stringMatching(/^ {2}line 5: sandbox: expected one of .*, found "maybe"$/),
+      '  line 6: unknown key "gates" is ignored; did you mean "gate"?',
+      '  line 8: the task prompt is broken: unknown variable "issue.titel". Did you mean "issue.title"?',
+    ]);
+    expect(error.problems.map(({ level, line, key }) => [level, line, key])).toEqual([
+      ['warning', 3, 'agent.max_turn'],
+      ['error', 4, 'agent.kind'],
+      ['error', 5, 'sandbox'],
+      ['warning', 6, 'gates'],
+      ['error', 8, 'body'],
+    ]);
   });
 
   test('that may be a secret is not repeated', () => {

@@ -10,13 +10,14 @@ import type { PromptKind } from '../core/event.ts';
 import type { Policy } from '../core/policy.ts';
 import { SAMPLE_CONTEXTS } from '../core/prompt-context.ts';
 import { DEFAULT_PROMPTS } from '../core/prompts.ts';
-import { ConfigError } from '../errors.ts';
+import { ConfigError, type ConfigProblem } from '../errors.ts';
 import { type Env, expandEnvironment } from './environment.ts';
 import { type FrontMatter, type Path, readFrontMatter } from './front-matter.ts';
-import { configKeys, keysOf, schemaAt, typeText } from './keys.ts';
+import { choices, configKeys, keysOf, schemaAt, typeText } from './keys.ts';
 import { isMap, valueAt } from './map.ts';
 import { nearest } from './nearest.ts';
 import { toPolicy } from './policy.ts';
+import { configError, problemText } from './problems.ts';
 import { checkPrompt } from './prompt.ts';
 import { LIMITED_STATES, type Workflow, workflowSchema } from './schema.ts';
 
@@ -48,26 +49,34 @@ export const workflowPath = (cwd: string, given: string | null): string =>
 export function loadSettings(path: string, env: Env, root = dirname(resolve(path))): Settings {
   const file = resolve(path);
   const matter = readFrontMatter(file, readSource(file));
-  const warnings: Warning[] = [];
-  const warn = (at: Path, message: string): void => {
-    const line = matter.lineOf(at);
-    warnings.push({ key: at.join('.'), line, message: `${file}:${line}: ${message}` });
+  const problems: ConfigProblem[] = [];
+  const warn = (at: Path, text: string): void => {
+    problems.push({ level: 'warning', line: matter.lineOf(at), key: at.join('.'), text, hint: null });
   };
 
   const given = withoutEmpty(matter.values) as Record<string, unknown>;
   warnUnknownKeys(given, workflowSchema, [], warn);
   dropInvalidLimits(given, warn);
   expandEnvironment(given, { env, home: env.HOME || homedir(), folder: dirname(file), warn });
-  const workflow = validate(file, given, matter);
+  const parsed = workflowSchema.safeParse(given);
+  for (const issue of parsed.error?.issues ?? []) problems.push(problemOf(issue, given, matter));
+  problems.push(...promptProblems(given.prompts, matter));
+  if (problems.some(({ level }) => level === 'error'))
+    throw configError(file, parsed.success ? 'template' : 'invalid', problems);
+  const workflow = parsed.data as Workflow;
   const policy = toPolicy(workflow);
   return {
     path: file,
     policy: { ...policy, protectedPaths: [...new Set([...policy.protectedPaths, relative(root, file)])] },
     tracker: workflow.tracker,
     workspace: workflow.workspace,
-    prompts: checkedPrompts(file, workflow, matter),
+    prompts: promptsOf(workflow, matter),
     workflow,
-    warnings,
+    warnings: problems.map((one) => ({
+      key: one.key ?? '',
+      line: one.line,
+      message: problemText(file, one),
+    })),
     // Only `config` asks for it, and it takes longer than reading the settings.
     get origins() {
       return originsOf(given, matter.body);
@@ -148,26 +157,7 @@ function dropInvalidLimits(given: Record<string, unknown>, warn: Warn): void {
   }
 }
 
-function validate(file: string, given: object, matter: FrontMatter): Workflow {
-  const parsed = workflowSchema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => problemOf(issue, given, matter));
-  const [first, ...others] = problems as [Problem, ...Problem[]];
-  const message = `${file}:${first.line}: ${first.key}: ${first.text}`;
-  const hint =
-    others.length === 0
-      ? null
-      : `Also: ${others.map(({ line, key, text }) => `line ${line}, ${key}: ${text}`).join('; ')}.`;
-  throw new ConfigError('invalid', message, { file, line: first.line, key: first.key }, hint);
-}
-
-interface Problem {
-  key: string;
-  line: number;
-  text: string;
-}
-
-function problemOf(issue: z.core.$ZodIssue, given: object, matter: FrontMatter): Problem {
+function problemOf(issue: z.core.$ZodIssue, given: object, matter: FrontMatter): ConfigProblem {
   const { path, said } = deepest(issue);
   const key = path.join('.');
   const schema = schemaAt(path);
@@ -175,7 +165,14 @@ function problemOf(issue: z.core.$ZodIssue, given: object, matter: FrontMatter):
   const value = valueAt(given, path);
   // What stands under the tracker's own settings may be a secret.
   const shown = key.startsWith('tracker.provider.') ? `a ${typeof value}` : found(value);
-  return { key, line: matter.lineOf(path), text: `${expected}, found ${shown}` };
+  const meant = typeof value === 'string' && schema ? nearest(value, choices(schema)) : null;
+  return {
+    level: 'error',
+    key,
+    line: matter.lineOf(path),
+    text: `${key}: ${expected}, found ${shown}`,
+    hint: meant && `Did you mean "${meant}"?`,
+  };
 }
 
 /** Of a choice between forms, the one that came furthest says best what is wrong. */
@@ -199,26 +196,36 @@ function found(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-function checkedPrompts(file: string, workflow: Workflow, matter: FrontMatter): Record<PromptKind, string> {
-  const prompts = { ...DEFAULT_PROMPTS };
-  const written: [PromptKind, string | null][] = [
-    ['task', matter.body],
-    ...(Object.entries(workflow.prompts) as [PromptKind, string | null][]),
-  ];
-  for (const [kind, template] of written) {
-    if (!template || template.trim() === '') continue;
-    prompts[kind] = template;
+type Written = [PromptKind, string][];
+
+/** As the file has them, whether or not the rest of it can be used. */
+function writtenPrompts(prompts: unknown, body: string): Written {
+  const texts = { task: body, ...(isMap(prompts) ? prompts : {}) };
+  return Object.entries(texts).filter(
+    (one): one is Written[number] =>
+      Object.hasOwn(DEFAULT_PROMPTS, one[0]) && typeof one[1] === 'string' && one[1].trim() !== '',
+  );
+}
+
+function promptsOf(workflow: Workflow, matter: FrontMatter): Record<PromptKind, string> {
+  return { ...DEFAULT_PROMPTS, ...Object.fromEntries(writtenPrompts(workflow.prompts, matter.body)) };
+}
+
+function promptProblems(prompts: unknown, matter: FrontMatter): ConfigProblem[] {
+  return writtenPrompts(prompts, matter.body).flatMap(([kind, template]) => {
     // Most files have the task prompt that `init` wrote: it is known to be whole.
-    if (template.trim() === DEFAULT_PROMPTS[kind].trim()) continue;
-    const problem = checkPrompt(template, SAMPLE_CONTEXTS[kind]);
-    if (!problem) continue;
-    const at = problem.line ?? 1;
-    const key = kind === 'task' ? 'body' : `prompts.${kind}`;
-    const line = kind === 'task' ? matter.bodyLine + at - 1 : matter.lineOfText(['prompts', kind], at);
-    const message = `${file}:${line}: the ${kind} prompt is broken: ${problem.message}`;
-    throw new ConfigError('template', message, { file, line, key }, problem.hint);
-  }
-  return prompts;
+    if (template.trim() === DEFAULT_PROMPTS[kind].trim()) return [];
+    return checkPrompt(template, SAMPLE_CONTEXTS[kind]).map(({ line, message, hint }): ConfigProblem => {
+      const at = line ?? 1;
+      return {
+        level: 'error',
+        key: kind === 'task' ? 'body' : `prompts.${kind}`,
+        line: kind === 'task' ? matter.bodyLine + at - 1 : matter.lineOfText(['prompts', kind], at),
+        text: `the ${kind} prompt is broken: ${message}`,
+        hint,
+      };
+    });
+  });
 }
 
 function originsOf(given: object, body: string): Settings['origins'] {

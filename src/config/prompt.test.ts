@@ -85,17 +85,27 @@ describe('renderPrompt', () => {
 describe('checkPrompt', () => {
   test('finds an unknown variable in a branch that the sample does not take (dispatch 5)', () => {
     const template = '{% if issue.number == 8 %}\n{{ issue.titel }}\n{% endif %}';
-    expect(checkPrompt(template, context)).toMatchObject({
-      message: 'unknown variable "issue.titel"',
-      line: 2,
-    });
+    expect(checkPrompt(template, context)).toMatchObject([
+      { message: 'unknown variable "issue.titel"', line: 2 },
+    ]);
   });
 
   test('finds an unknown variable in a condition and inside a loop (dispatch 5)', () => {
-    expect(checkPrompt('{% if nope %}x{% endif %}', context)).toMatchObject({
-      message: 'unknown variable "nope"',
-    });
-    expect(checkPrompt('{% for i in list %}\n{{ nope }}{% endfor %}', context)).toMatchObject({ line: 2 });
+    expect(checkPrompt('{% if nope %}x{% endif %}', context)).toMatchObject([
+      { message: 'unknown variable "nope"' },
+    ]);
+    expect(checkPrompt('{% for i in list %}\n{{ nope }}{% endfor %}', context)).toMatchObject([{ line: 2 }]);
+  });
+
+  test('finds every unknown variable at once, by line', () => {
+    expect(
+      checkPrompt('{{ b.c }}\n{{ issue.titel }}\n{% if nope %}\n{{ b.c }}{% endif %}', context),
+    ).toMatchObject([
+      { message: 'unknown variable "b.c"', line: 1 },
+      { message: 'unknown variable "issue.titel"', line: 2 },
+      { message: 'unknown variable "nope"', line: 3 },
+      { message: 'unknown variable "b.c"', line: 4 },
+    ]);
   });
 
   test.each([
@@ -104,16 +114,16 @@ describe('checkPrompt', () => {
     ['a\n\n{% bogus %}', 3],
     ['{{ issue.title | bogus }}', 1],
   ])('names the line of what cannot be parsed: %j', (template, line) => {
-    expect(checkPrompt(template, context)).toMatchObject({ line });
+    expect(checkPrompt(template, context)).toMatchObject([{ line }]);
   });
 
   test('accepts what a template makes itself, lists, and values that are null', () => {
     const template =
       '{% assign a = list | first %}{{ a }}{{ list[0] }}{{ list.size }}{{ issue.nothing.deeper }}{% for i in list %}{{ i }}{{ forloop.index }}{% endfor %}';
-    expect(checkPrompt(template, context)).toBeNull();
+    expect(checkPrompt(template, context)).toEqual([]);
   });
 
   test.each(Object.keys(DEFAULT_PROMPTS) as PromptKind[])('accepts the default %s prompt', (kind) => {
-    expect(checkPrompt(DEFAULT_PROMPTS[kind], SAMPLE_CONTEXTS[kind])).toBeNull();
+    expect(checkPrompt(DEFAULT_PROMPTS[kind], SAMPLE_CONTEXTS[kind])).toEqual([]);
   });
 });

@@ -41,7 +41,7 @@ export function renderPrompt(name: string, template: string, context: object): s
 }
 
 /** What is wrong with a template, found before it is needed: in every branch, not only those the sample takes. */
-export function checkPrompt(template: string, sample: object): TemplateProblem | null {
+export function checkPrompt(template: string, sample: object): TemplateProblem[] {
   const { engine } = liquid();
   let parsed: Template[];
   let analysis: StaticAnalysis;
@@ -49,13 +49,17 @@ export function checkPrompt(template: string, sample: object): TemplateProblem |
     parsed = engine.parse(template);
     analysis = engine.analyzeSync(parsed, { partials: false });
   } catch (error) {
-    return explain(error, sample);
+    return [explain(error, sample)];
   }
-  for (const { segments, location } of Object.values(analysis.globals).flat()) {
-    if (!resolves(segments, sample)) return unknownVariable(String(segments.join('.')), location.row, sample);
-  }
+  const unknown = Object.values(analysis.globals)
+    .flat()
+    .filter(({ segments }) => !resolves(segments, sample));
+  if (unknown.length > 0)
+    return unknown
+      .map(({ segments, location }) => unknownVariable(String(segments.join('.')), location.row, sample))
+      .sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   const rendered = tryRender(template, sample);
-  return typeof rendered === 'string' ? null : rendered;
+  return typeof rendered === 'string' ? [] : [rendered];
 }
 
 function tryRender(template: string, context: object): string | TemplateProblem {

@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import type { Env } from './environment.ts';
 import { loadSettings, type Settings } from './load.ts';
+import { inOneLine } from './problems.ts';
 
 export interface SettingsWatch {
   current(): Settings;
@@ -30,7 +31,7 @@ export function watchSettings(path: string, env: Env, root?: string): SettingsWa
       try {
         loaded = loadSettings(path, env, root);
       } catch (error) {
-        trouble = sentence(error as Error & { hint?: string | null });
+        trouble = inOneLine(error as Error & { hint?: string | null });
       }
       // Still being written: what was read may be half of it, so the next tick reads again.
       if (fingerprint(path) !== now) return 'same';
@@ -51,6 +52,3 @@ function fingerprint(path: string): string {
     return `unreadable: ${(error as NodeJS.ErrnoException).code}`;
   }
 }
-
-const sentence = (error: Error & { hint?: string | null }): string =>
-  error.hint ? `${error.message} ${error.hint}` : error.message;

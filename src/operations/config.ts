@@ -2,10 +2,13 @@
 import { type EffectiveKey, effectiveConfig } from '../config/effective.ts';
 import type { Warning } from '../config/load.ts';
 import type { Context } from '../context.ts';
+import type { ConfigProblem } from '../errors.ts';
 
 export interface ConfigView {
   path: string;
   problem: string | null;
+  /** Everything that is wrong with the file, when it can't be used. */
+  problems: readonly ConfigProblem[];
   warnings: Warning[];
   keys: EffectiveKey[];
 }
@@ -15,6 +18,7 @@ export async function config(context: Context): Promise<ConfigView> {
   return {
     path: context.configPath,
     problem: problem?.message ?? null,
+    problems: problem?.problems ?? [],
     warnings: settings.warnings,
     keys: effectiveConfig(settings),
   };

@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { problemText } from '../config/problems.ts';
 import type { Context } from '../context.ts';
 import { ConfigError, ForgeUnavailable, GitFailed, UserError } from '../errors.ts';
 import { INTAKE_LEASE, type ProcessRecord, taskLease } from '../store/store.ts';
@@ -110,7 +111,7 @@ async function repository(context: Context): Promise<Check[]> {
 
 async function configuration(context: Context): Promise<Check[]> {
   const { settings, problem } = await context.settings();
-  if (problem) return [fail('config', problem.message, problem.hint)];
+  if (problem) return brokenConfig(problem);
   const warnings = settings.warnings.map(({ message }) => warn('config', message, 'Correct the key.'));
   const { gate, critic, merge } = settings.policy;
   const commands = gate.commands === 'none' ? [] : gate.commands;
@@ -129,6 +130,15 @@ async function configuration(context: Context): Promise<Check[]> {
     checks.push(warn('critic', 'disabled: every change waits for `forge-loop task approve`', null));
   if (!merge.enabled) checks.push(warn('merge', 'disabled: every change waits for your merge', null));
   return checks;
+}
+
+function brokenConfig({ file, message, hint, problems }: ConfigError): Check[] {
+  if (problems.length === 0) return [fail('config', message, hint)];
+  return problems.map((one) =>
+    one.level === 'error'
+      ? fail('config', problemText(file, one), one.hint)
+      : warn('config', problemText(file, one), 'Correct the key.'),
+  );
 }
 
 async function agents(context: Context): Promise<Check[]> {

@@ -1,0 +1,35 @@
+/** Everything that is wrong with WORKFLOW.md, told at once: nobody should have to mend it line by line. */
+import { ConfigError, type ConfigProblem } from '../errors.ts';
+
+/** One problem is told in one line with its advice; several are a list in the order of the file. */
+export function configError(
+  file: string,
+  kind: ConfigError['kind'],
+  found: readonly ConfigProblem[],
+  options?: ErrorOptions,
+): ConfigError {
+  const problems = [...found].sort((a, b) => a.line - b.line);
+  const first = problems.find(({ level }) => level === 'error')!;
+  const { line, key } = first;
+  const error =
+    problems.length === 1
+      ? new ConfigError(kind, problemText(file, first), { file, line, key }, first.hint, options)
+      : new ConfigError(kind, listed(file, problems), { file, line, key }, null, options);
+  error.problems = problems;
+  return error;
+}
+
+export const problemText = (file: string, { line, text }: ConfigProblem): string =>
+  `${file}:${line}: ${text}`;
+
+const listed = (file: string, problems: readonly ConfigProblem[]): string =>
+  [
+    `${file} has ${problems.length} problems:`,
+    ...problems.map(({ line, text, hint }) => `  line ${line}: ${text}${hint ? `. ${hint}` : ''}`),
+  ].join('\n');
+
+/** The same in one line, where there is only one. */
+export function inOneLine({ message, hint }: { message: string; hint?: string | null }): string {
+  const text = message.replace(/:\n +/, ': ').replace(/\n +/g, ' · ');
+  return hint ? `${text} ${hint}` : text;
+}
