@@ -218,7 +218,8 @@ describe('a turn in flight is stopped', () => {
     });
     await mend();
     await world.json('resume', String(issue));
-    await world.finished(runner);
+    // Nobody ever does the issue, so that the task itself ends without a merge.
+    await world.finished(runner, 4);
     const turns = (await world.turns(issue)).filter((turn) => turn.role === 'coder');
     expect(turns.slice(0, 3).map((turn) => [turn.status, turn.prompt])).toEqual([
       ['finished', 'task'],
