@@ -369,6 +369,31 @@ describe('a person decides about a finding', () => {
     expect(play.findings).toHaveLength(1);
   });
 
+  const inOtherWords = (repeats: string | null) => ({
+    verdict: 'REQUEST_CHANGES',
+    findings: [{ severity: 'sev2', file: 'a.ts', line: 3, message: 'ESC does nothing', repeats }],
+  });
+
+  test('so does one that repeats it in other words and says so', () => {
+    const play = wontfix(waiting(changes())).critic(inOtherWords('t1.1'));
+    expect(play.task).toMatchObject({ state: 'merging', verdict: { verdict: 'APPROVE', by: 'critic' } });
+    expect(play.findings).toMatchObject([{ id: 't1.1', status: 'wontfix' }]);
+  });
+
+  test('one that does not say so is heard, and the coder is told what stays as it is', () => {
+    const play = wontfix(
+      waiting({
+        ...inOtherWords(null),
+        findings: [{ ...inOtherWords(null).findings[0], message: 'the dialog has no role' }],
+      }),
+    );
+    play.critic(inOtherWords(null));
+    expect(play.task.verdict).toMatchObject({ verdict: 'REQUEST_CHANGES' });
+    expect(play.task.feedback.map(({ text }) => text).join()).toContain(
+      'It stands beside t1.1, which ann decided to leave as it is; that stays as it is.',
+    );
+  });
+
   test('but one that finds it worse than before, or something else, is heard', () => {
     expect(
       wontfix(waiting(changes())).critic(changes('the dialog has no role', 'sev1')).task.verdict,

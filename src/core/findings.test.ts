@@ -179,6 +179,62 @@ describe('what a person decided to leave', () => {
     expect(leftByPerson(ledger, [{ ...keepsName, line: 40 }])).toHaveLength(1);
   });
 
+  const reworded = (change: Partial<NewFinding> = {}): NewFinding =>
+    found('Nobody can tell what this is for', { repeats: 't1.1', context: CODE, ...change });
+  const CODE = 'const one = read();\nreturn one;';
+  const decidedOn = decided(rounds([found('one', { context: CODE })])[0]!, 'wontfix', ANN);
+
+  test.each<[string, Partial<NewFinding>]>([
+    ['by its id', {}],
+    ['by the number of its id', { repeats: '1' }],
+    ['at another line', { line: 90 }],
+    ['with nothing known of the code', { context: null }],
+    ['as advice only', { severity: 'sev3' }],
+  ])('stays so in other words, when whoever reports it says that it is the same: %s', (_what, change) => {
+    expect(judge([decidedOn], [reworded(change)], 2, [])).toEqual([decidedOn]);
+    expect(leftByPerson([decidedOn], [reworded(change)])).toEqual([reworded(change)]);
+  });
+
+  test.each<[string, Partial<NewFinding>]>([
+    ['it is a sev1', { severity: 'sev1' }],
+    ['it is in another file', { file: 'b.ts' }],
+    ['it is at other code', { context: 'export const two = () => write();' }],
+    ['there is no such finding', { repeats: 't1.9' }],
+    ['nobody says that it is the same', { repeats: null }],
+  ])('does not stand for what is told in other words, when %s', (_what, change) => {
+    const ledger = judge([decidedOn], [reworded(change)], 2, []);
+    expect(brief(ledger)).toEqual(['t1.1 wontfix 1', 't1.2 open 2']);
+    expect(ledger[1]).not.toHaveProperty('repeats');
+    expect(leftByPerson([decidedOn], [reworded(change)])).toEqual([]);
+  });
+
+  test('a sev1 that they left does not stand for another sev1 either, whatever is said of it', () => {
+    const grave = decided(rounds([found('one', { severity: 'sev1' })])[0]!, 'wontfix', ANN);
+    const other = reworded({ severity: 'sev1', context: null });
+    expect(brief(judge([grave], [other], 2, []))).toEqual(['t1.1 wontfix 1', 't1.2 open 2']);
+  });
+
+  test('stands for one finding, not for all that are said to be the same', () => {
+    const both = [reworded(), reworded({ message: 'It loses the second line' })];
+    expect(brief(judge([decidedOn], both, 2, []))).toEqual(['t1.1 wontfix 1', 't1.2 open 2']);
+  });
+
+  test('comes back when it is said to be the same, and worse', () => {
+    const advice = { ...decidedOn, severity: 'sev3' as const };
+    expect(judge([advice], [reworded()], 2, [])).toMatchObject([{ status: 'open', severity: 'sev2' }]);
+  });
+
+  test.each<[string, Partial<NewFinding>, string | null]>([
+    ['at the same code', { line: 90 }, 'beside t1.1, which ann decided to leave as it is'],
+    ['a few lines away', { line: 9, context: null }, 'beside t1.1, which ann decided to leave as it is'],
+    ['far away', { line: 90, context: null }, null],
+    ['of another kind', { category: 'naming' }, null],
+    ['in another file', { file: 'b.ts' }, null],
+  ])('is named by a new finding %s', (_what, change, why) => {
+    const ledger = judge([decidedOn], [reworded({ repeats: null, ...change })], 2, []);
+    expect(ledger[1]?.history).toMatchObject([{ status: 'open', why }]);
+  });
+
   test('stays so when nobody speaks of it', () => {
     expect(judge([left], [], 2, [yes('1')])).toEqual([left]);
   });

@@ -1,5 +1,5 @@
 /** The findings ledger: one defect each, with a status and a history. Nothing deletes a finding. */
-import { isRepeated, likeness } from './same-finding.ts';
+import { isBeside, isRepeated, likeness, mayBeOne } from './same-finding.ts';
 
 export const SEVERITIES = ['sev1', 'sev2', 'sev3'] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -14,6 +14,8 @@ export interface NewFinding {
   suggestion: string | null;
   /** The code around it when it was found, by which it is known again when lines move. */
   context?: string | null;
+  /** The id of a finding that a person decided to leave, if whoever reports this says that it is the same one. */
+  repeats?: string | null;
 }
 
 export type FindingStatus = 'open' | 'resolved' | 'wontfix';
@@ -61,8 +63,9 @@ export interface Round {
 
 /**
  * The ledger after a round: what was reported again stays open or re-opens, what was answered for is resolved, what is
- * new is added. What a person decided to leave stays so, unless it comes back worse than they saw it, or in other words:
- * whether those mean the same is for them to say.
+ * new is added. What a person decided to leave stays so, unless it comes back worse than they saw it. Told in other words
+ * it is the same only when whoever reports it says so, and never when it is a sev1: otherwise it is a new finding, which
+ * says what it stands beside.
  */
 export function afterRound(
   ledger: readonly Finding[],
@@ -78,7 +81,8 @@ export function afterRound(
   );
   const known = new Set(again.values());
   const added = reported.filter((finding) => !known.has(finding));
-  return [...kept, ...added.map((finding, index) => opened(finding, ledger.length + index + 1, round))];
+  const left = leftAsIs(ledger);
+  return [...kept, ...added.map((finding, index) => opened(finding, ledger.length + index + 1, round, left))];
 }
 
 /** Of what was reported, that which a person decided to leave as it is. */
@@ -122,8 +126,17 @@ interface Old {
   closedBy?: string | null;
 }
 
-function opened(finding: NewFinding, number: number, round: Round): Finding {
+function opened(
+  { repeats: _, ...finding }: NewFinding,
+  number: number,
+  round: Round,
+  left: readonly Finding[],
+): Finding {
   const { task, source, by, at, headSha: sha } = round;
+  const beside = left.find((one) => one.category === finding.category && isBeside(one, finding));
+  const why = beside
+    ? `beside ${beside.id}, which ${beside.history.at(-1)!.by} decided to leave as it is`
+    : null;
   return {
     ...finding,
     id: `${task}.${number}`,
@@ -131,7 +144,7 @@ function opened(finding: NewFinding, number: number, round: Round): Finding {
     source,
     status: 'open',
     rounds: [round.round],
-    history: [{ status: 'open', by, at, sha, why: null }],
+    history: [{ status: 'open', by, at, sha, why }],
   };
 }
 
@@ -143,7 +156,8 @@ function next(finding: Finding, again: NewFinding | null, round: Round): Finding
     if (finding.status === 'wontfix' && !isWorse(again, finding)) return finding;
     const rounds = withRound(finding, round);
     const why = finding.status === 'wontfix' ? 'it is not what was decided about' : 'it came back';
-    return { ...finding, ...again, rounds, status: 'open', history: change('open', why) };
+    const { repeats: _, ...anew } = again;
+    return { ...finding, ...anew, rounds, status: 'open', history: change('open', why) };
   }
   if (finding.status !== 'open') return finding;
   const answer = round.answers?.find(({ id }) => isIdOf(id, finding));
@@ -164,15 +178,25 @@ const isWorse = (again: NewFinding, before: Finding): boolean =>
   SEVERITIES.indexOf(again.severity) < SEVERITIES.indexOf(before.severity) ||
   (before.source === 'rule' && again.context !== before.context);
 
-/** What a rule found is known by its content: see `isWorse`. */
-const mayBePaired = (known: Finding, reported: NewFinding): boolean =>
-  known.status !== 'wontfix' || known.source === 'rule' || isRepeated(known, reported);
+/**
+ * How much alike they are for the ledger; 0 when they are two. What a rule found is known by its content: see `isWorse`. A
+ * sev1 is taken for what a person left by its own words only, whatever is said of it: nobody's mistake may hide one.
+ */
+function alikeness(known: Finding, reported: NewFinding): number {
+  if (known.status !== 'wontfix' || known.source === 'rule') return likeness(known, reported);
+  if (isRepeated(known, reported)) return likeness(known, reported);
+  const isSaidToRepeat = reported.repeats != null && isIdOf(reported.repeats, known);
+  return isSaidToRepeat && reported.severity !== 'sev1' && mayBeOne(known, reported) ? SAID_SO : 0;
+}
+
+/** Behind what is alike by its words. */
+const SAID_SO = 0.1;
 
 /** Pairs of what is known and what was reported, the most alike first; each is paired at most once. */
 function matches(known: readonly Finding[], reported: readonly NewFinding[]): Map<Finding, NewFinding> {
   const alike = known
-    .flatMap((one) => reported.map((other) => ({ one, other, score: likeness(one, other) })))
-    .filter(({ one, other, score }) => score > 0 && mayBePaired(one, other))
+    .flatMap((one) => reported.map((other) => ({ one, other, score: alikeness(one, other) })))
+    .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
   const pairs = new Map<Finding, NewFinding>();
   const taken = new Set<NewFinding>();

@@ -111,7 +111,8 @@ Findings that are still open, with the rounds they were open in. Judge first whe
 "earlier"; one you do not answer for stays open:
 {{ findings }}
 {% endif %}{% if settled != "" %}
-A person decided to leave these as they are. Do not report them again, unless they are worse than it says here:
+A person decided to leave these as they are. Do not report them again, also not in other words, unless they are worse than it says here. If
+you speak of one all the same, name its id under "repeats" of your finding; a defect that nobody has decided about is never a repetition:
 {{ settled }}
 {% endif %}{% if remarks != "" %}
 What people with write access said on the pull request; what they asked for and is not done is a finding:
@@ -136,7 +137,7 @@ approach itself is wrong or harmful; BLOCK_ON_SPEC when the contract contradicts
 
 \`\`\`json
 { "verdict": "APPROVE | REQUEST_CHANGES | BLOCK | BLOCK_ON_SPEC",
-  "findings": [{ "severity": "sev1 | sev2 | sev3", "category": "…", "file": "path", "line": 1, "message": "…", "scenario": "…", "suggestion": "…" }],
+  "findings": [{ "severity": "sev1 | sev2 | sev3", "category": "…", "file": "path", "line": 1, "message": "…", "scenario": "…", "suggestion": "…", "repeats": null }],
   "criteria": [{ "id": "c1", "met": "met | unmet | unclear", "evidence": "…" }],
   "earlier": [{ "id": "…", "addressed": "yes | no | partly", "why": "…" }],
   "minimalPathToGreen": ["…"], "specDefects": ["…"], "summary": "…" }

@@ -30,10 +30,25 @@ export function likeness(one: Likened, other: Likened): number {
  * Of two that are only probably one, both are better looked at.
  */
 export function isRepeated(one: Likened, other: Likened): boolean {
-  const [left, right] = [read(one), read(other)];
-  const isElsewhere = left.code.size > 0 && right.code.size > 0 && shared(left.code, right.code) === 0;
-  return one.file === other.file && !isElsewhere && shared(left.words, right.words) >= 0.75;
+  return mayBeOne(one, other) && shared(read(one).words, read(other).words) >= 0.75;
 }
+
+/** In the same file, and not at code that has nothing in common. */
+export function mayBeOne(one: Likened, other: Likened): boolean {
+  const [left, right] = [read(one).code, read(other).code];
+  const isElsewhere = left.size > 0 && right.size > 0 && shared(left, right) === 0;
+  return one.file === other.file && !isElsewhere;
+}
+
+/** So close that whoever reads the one should know of the other. */
+export function isBeside(one: Likened, other: Likened): boolean {
+  if (!mayBeOne(one, other)) return false;
+  const isSameCode = shared(read(one).code, read(other).code) >= 0.6;
+  const apart = one.line === null || other.line === null ? Infinity : Math.abs(one.line - other.line);
+  return isSameCode || apart <= NEAR_LINES || likeness(one, other) > 0;
+}
+
+const NEAR_LINES = 10;
 
 interface Reading {
   words: Set<string>;

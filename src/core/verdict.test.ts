@@ -45,7 +45,7 @@ describe('a report', () => {
   });
 
   test('keeps all of a finding', () => {
-    const full = { ...problem('sev1', 'x'), scenario: 'when', suggestion: 'do' };
+    const full = { ...problem('sev1', 'x'), scenario: 'when', suggestion: 'do', repeats: 't1.4' };
     expect(criticReport.parse({ verdict: 'BLOCK', findings: [full] }).findings).toEqual([full]);
   });
 

@@ -44,6 +44,9 @@ export const criticReport = z.object({
         message: text.min(1),
         scenario: optional,
         suggestion: optional,
+        repeats: optional.describe(
+          'The id of a finding that a person decided to leave as it is, if this is the very same defect.',
+        ),
       }),
     )
     .max(200)

@@ -351,7 +351,9 @@ export function reviewBody(
   const lines = [`**${verdict}** (round ${round})`];
   if (report.verdict !== verdict) lines.push('', saidOtherwise(report.verdict));
   if (report.summary) lines.push('', report.summary);
-  if (report.findings.length > 0) lines.push('', ...report.findings.map((finding) => findingText(finding)));
+  const said = ({ repeats, ...finding }: CriticReport['findings'][number]): string =>
+    `${findingText(finding)}${repeats ? `\n  Said to be the same as ${oneLine(repeats)}` : ''}`;
+  if (report.findings.length > 0) lines.push('', ...report.findings.map(said));
   const isSaid = ({ file, message }: Finding): boolean =>
     report.findings.some((one) => one.file === file && one.message === message);
   const old = open.filter((finding) => finding.rounds.length > 1 && !isSaid(finding));
@@ -384,6 +386,12 @@ const saidOtherwise = (said: Verdict): string =>
     ? 'The report said APPROVE, which contradicts what it lists or what is still open.'
     : `The report said ${said}; a person had decided to leave all that it asks for.`;
 
+/** Where it was opened next to what a person left: whoever mends it must not mend that. */
+function besideText({ history }: Finding): string {
+  const why = history.length === 1 ? history[0]!.why : null;
+  return why ? `\n  It stands ${oneLine(why)}; that stays as it is.` : '';
+}
+
 const judgementText = ({ id, criterion, met, evidence }: Judgement): string =>
   `- [criterion ${met}] ${id === null ? '' : `${id} `}${oneLine(criterion)}${evidence ? `: ${oneLine(evidence)}` : ''}`;
 
@@ -394,7 +402,7 @@ export function changesText(
 ): string {
   const unmet = judged.filter((one) => one.met !== 'met');
   const lines = [
-    ...open.map((finding) => findingText(finding)),
+    ...open.map((finding) => `${findingText(finding)}${besideText(finding)}`),
     ...unmet.map(judgementText),
     ...(report.minimalPathToGreen.length > 0
       ? ['Shortest way to an approval:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`)]
