@@ -570,6 +570,45 @@ describe('what the rules find before the critic is paid', () => {
     expect(play.actionsOf('land')).toHaveLength(1);
   });
 
+  test('what the rules found is then decided by them in the ledger, at that head', () => {
+    const play = tampered().worked('c2').ask('approve');
+    expect(play.findings).toMatchObject([
+      {
+        status: 'wontfix',
+        history: [
+          {},
+          { status: 'wontfix', by: 'ann', sha: 'c2', why: 'approved with the change', headOnly: true },
+        ],
+      },
+    ]);
+    expect(play.task.why).toBe('approved by ann; 1 finding left as it is by ann');
+  });
+
+  test('and is open again at another head, although nothing of it has changed', () => {
+    const play = tampered().worked('c2');
+    play.world.mergeFree = false;
+    play
+      .ask('approve')
+      .change({ branch: { sha: 'p1', tree: 'tree-p1' } })
+      .gate('pass');
+    expect(play.findings).toMatchObject([
+      {
+        status: 'open',
+        history: [{}, {}, { status: 'open', by: 'rules', why: 'another head was approved' }],
+      },
+    ]);
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'protected_paths' } });
+    play.world.mergeFree = true;
+    expect(play.ask('approve').task.state).toBe('merging');
+  });
+
+  test('what a critic found is not decided by an approval: it is asked about by itself', () => {
+    const play = awaiting();
+    play.world.slotsFull = true;
+    play.critic(changes()).ask('approve');
+    expect(play.findings).toMatchObject([{ source: 'critic', status: 'open' }]);
+  });
+
   test('so too for text shaped like a secret, which only a person can tell from an example', () => {
     const play = tampered().worked('c2').ask('approve');
     play.world.change = { files: ['a.ts'], secrets: ['a.ts: a private key'], guarded: [] };

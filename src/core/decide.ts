@@ -176,7 +176,7 @@ function answerRequests(task: Task, facts: Facts, policy: Policy, now: number): 
     // A request of an older version names no head.
     const head = asked.head ?? task.head.sha;
     if (head !== task.head.sha) return answer(event('approval_outdated', { by, head }));
-    return { ...answer(), ...approve(task, head, by) };
+    return { ...answer(), ...approve(task, facts, by, now) };
   }
   if (kind === 'wontfix' || kind === 'reopen') {
     const said = decideFinding(task, facts, policy, asked, now);

@@ -11,7 +11,7 @@ import {
   type Related,
   type TurnStatus,
 } from './event.ts';
-import type { Finding } from './findings.ts';
+import { approvedWith, type Finding } from './findings.ts';
 import type { Evidence } from './gate.ts';
 import type { Reason, State } from './machine.ts';
 import type { Policy } from './policy.ts';
@@ -196,11 +196,20 @@ const approval = (task: Task, headSha: string, by: string): NewEvent =>
     criteria: [],
   });
 
-/** A person's approval, and the pull request's text that tells of it. */
-export function approve(task: Task, headSha: string, by: string): { events: NewEvent[]; actions: Action[] } {
-  const recorded = approval(task, headSha, by);
+/** A person's approval of the head, what it decides in the ledger, and the pull request's text that tells of it. */
+export function approve(
+  task: Task,
+  facts: Facts,
+  by: string,
+  now: number,
+): { events: NewEvent[]; actions: Action[]; findings: Finding[] } {
+  const headSha = task.head!.sha;
   const verdict = { headSha, verdict: 'APPROVE' as const, by, round: task.criticRounds, criteria: [] };
-  return { events: [recorded], actions: updatePull({ ...task, verdict }) };
+  return {
+    events: [approval(task, headSha, by)],
+    actions: updatePull({ ...task, verdict }),
+    findings: approvedWith(facts.openFindings, { by, at: now, sha: headSha }),
+  };
 }
 
 /** The text of the pull request as this row tells it; said again after every verdict. */

@@ -27,6 +27,8 @@ export interface FindingChange {
   at: number;
   sha: string;
   why: string | null;
+  /** Said by approving that head: of another one it says nothing. */
+  headOnly?: true;
 }
 
 export interface Finding extends NewFinding {
@@ -105,6 +107,17 @@ export function decided(
   return { ...finding, status, history: [...finding.history, { status, ...said }] };
 }
 
+/** Whoever approves a head has seen what the rules found there: that is decided with it, for this head. */
+export function approvedWith(
+  ledger: readonly Finding[],
+  { by, at, sha }: { by: string; at: number; sha: string },
+): Finding[] {
+  const change = { status: 'wontfix', by, at, sha, why: 'approved with the change', headOnly: true } as const;
+  return ledger
+    .filter(({ source, status }) => source === 'rule' && status === 'open')
+    .map((finding) => ({ ...finding, status: 'wontfix', history: [...finding.history, change] }));
+}
+
 /** `rounds` grows and is numbered from 1 again after a restart; "running" means without a gap. */
 export function isStuck(finding: Finding): boolean {
   const [first, , third] = finding.rounds.slice(-3);
@@ -153,9 +166,11 @@ function next(finding: Finding, again: NewFinding | null, round: Round): Finding
   const change = (status: FindingStatus, why: string | null): FindingChange[] =>
     status === finding.status ? finding.history : [...finding.history, { status, by, at, sha, why }];
   if (again) {
-    if (finding.status === 'wontfix' && !isWorse(again, finding)) return finding;
+    const isOther = isOfOtherHead(finding, round);
+    if (finding.status === 'wontfix' && !isOther && !isWorse(again, finding)) return finding;
     const rounds = withRound(finding, round);
-    const why = finding.status === 'wontfix' ? 'it is not what was decided about' : 'it came back';
+    const undecided = isOther ? 'another head was approved' : 'it is not what was decided about';
+    const why = finding.status === 'wontfix' ? undecided : 'it came back';
     const { repeats: _, ...anew } = again;
     return { ...finding, ...anew, rounds, status: 'open', history: change('open', why) };
   }
@@ -172,6 +187,11 @@ const isIdOf = (said: string, finding: Finding): boolean =>
 /** Several looks may belong to one round. */
 const withRound = ({ rounds }: Finding, { round }: Round): number[] =>
   rounds.at(-1) === round ? rounds : [...rounds, round];
+
+function isOfOtherHead({ history }: Finding, { headSha }: Round): boolean {
+  const last = history.at(-1);
+  return last?.headOnly === true && last.sha !== headSha;
+}
 
 /** More severe; or, where a rule found it, about other content than a person decided on. */
 const isWorse = (again: NewFinding, before: Finding): boolean =>

@@ -81,7 +81,7 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
   const grave = graveOf(task, facts);
   if (grave.length > 0 && !(verdict?.verdict === 'APPROVE' && isByPerson(verdict))) {
     const approved = approvalFor(task, facts);
-    if (approved) return { kind: 'act', ...approve(task, headSha, approved.by) };
+    if (approved) return { kind: 'act', ...approve(task, facts, approved.by, now) };
     return { kind: 'act', events: [hold('protected_paths', graveText(grave))], actions: [] };
   }
   const refused = refusals(task, facts, policy);
@@ -155,7 +155,7 @@ export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: numbe
   const head = task.head!;
   if (!policy.critic.enabled) {
     const approved = approvalFor(task, facts);
-    if (approved) return { kind: 'act', ...approve(task, head.sha, approved.by) };
+    if (approved) return { kind: 'act', ...approve(task, facts, approved.by, now) };
     return {
       kind: 'act',
       events: [hold('needs_approval', `a person has to approve ${head.sha.slice(0, 10)}`)],
@@ -307,7 +307,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   const delicate = [...touchedBy(facts.change, policy), ...facts.change.secrets];
   if (delicate.length > 0 && !isByPerson(task.verdict)) {
     const approved = approvalFor(task, facts);
-    if (approved) return { kind: 'act', ...approve(task, task.head!.sha, approved.by) };
+    if (approved) return { kind: 'act', ...approve(task, facts, approved.by, now) };
     return back('a person has to agree to it', hold('protected_paths', delicate.slice(0, 5).join(', ')));
   }
   const decision = mergeGate(
