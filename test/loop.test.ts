@@ -90,6 +90,89 @@ describe('a template that fails when it is rendered', () => {
   });
 });
 
+describe('an agent’s program starts while its turn is prepared', () => {
+  /** What happens until the first turn is over. */
+  const HOOKED = { hooks: { ...testPolicy().hooks, beforeRun: 'install' } };
+
+  function noting(seen: string[], hookCode = 0) {
+    return (ports: Ports, world: World): Ports => ({
+      ...ports,
+      agentFor: (role) => {
+        const agent = ports.agentFor(role);
+        return {
+          ...agent,
+          run: async (turn, hooks) => {
+            Promise.resolve(turn.prompt).then(
+              () => seen.push('asked'),
+              () => seen.push('not asked'),
+            );
+            const result = await agent.run(turn, hooks);
+            seen.push(`agent ${result.status}`);
+            return result;
+          },
+        };
+      },
+      store: new Proxy(ports.store, {
+        get(store, key) {
+          const verb = Reflect.get(store, key);
+          if (key !== 'startAction' && key !== 'recordProcess') return verb;
+          return async (...given: unknown[]) => {
+            const answer = await verb.apply(store, given);
+            const { purpose = 'started' } = (key === 'recordProcess' ? given[1] : {}) as { purpose?: string };
+            seen.push(purpose);
+            return answer;
+          };
+        },
+      }),
+      workspaces: {
+        ...ports.workspaces,
+        verify: async (spec) => {
+          await ports.workspaces.verify(spec);
+          seen.push('verified');
+        },
+      },
+      processes: {
+        ...ports.processes,
+        launch: async (request) => {
+          const ended = await ports.processes.launch(request);
+          seen.push('command over');
+          if (request.argv.at(-1) !== 'install') return ended;
+          expect([...world.processes.values()].map(({ purpose }) => purpose)).toEqual(['agent coder 1']);
+          return { ...ended, code: hookCode };
+        },
+      },
+    });
+  }
+
+  test('it is asked when the turn is marked as started, the workspace verified and the hook run', async () => {
+    const seen: string[] = [];
+    await play(noting(seen), HOOKED, (events) => types(events).includes('turn_completed'));
+    expect(seen.slice(0, 7)).toEqual([
+      'coder turn 1',
+      'started',
+      'verified',
+      'hook beforeRun',
+      'command over',
+      'asked',
+      'agent finished',
+    ]);
+  });
+
+  test('it is gone without a word when the hook fails', async () => {
+    const seen: string[] = [];
+    const { world, events } = await play(noting(seen, 1), HOOKED, (all) =>
+      types(all).includes('turn_completed'),
+    );
+    expect(seen.slice(5, 7)).toEqual(['not asked', 'agent cancelled']);
+    expect(events.find(({ type }) => type === 'turn_completed')?.data).toMatchObject({
+      status: 'failed',
+      code: 'hook_failed',
+    });
+    expect([...world.sessions.values()]).toEqual([]);
+    expect(world.processes.size).toBe(0);
+  });
+});
+
 describe('`sandbox: required` where there is none', () => {
   test('runs no hook, no turn and no gate, and says why', async () => {
     const { events, world } = await play(
@@ -136,7 +219,7 @@ test('between two turns the issue’s state is read once (dispatch 20)', async (
       }),
     },
   });
-  const { events } = await play(counting, { maxTurns: 4, idleTurns: 9 }, (seen) =>
+  const { events } = await play(counting, { maxTurns: 4, idleTurns: 9, hooks: testPolicy().hooks }, (seen) =>
     types(seen).includes('worktree_preserved'),
   );
   const turns = events.filter(

@@ -29,7 +29,11 @@ export interface TurnRequest {
   role: Role;
   turn: number;
   cwd: string;
-  prompt: string;
+  /**
+   * May still be in the making: a program that can start without it starts meanwhile. When it rejects there is no turn;
+   * `signal` fires, too.
+   */
+  prompt: string | Promise<string>;
   sessionId: string;
   /** Where the session's data lives; the same directory when the session is resumed. Outside every workspace. */
   sessionDir: string;

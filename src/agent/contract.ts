@@ -1,5 +1,5 @@
 /**
- * What every agent must do, whatever drives it; and what a program must do besides.
+ * What every agent must do, whatever drives it; and what one that is talked to, or is just a program, must do besides.
  *
  * An agent under test turns a list of acts into a policy: under it, one turn performs them in order.
  */
@@ -240,6 +240,45 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
   });
 }
 
+/** What holds for an agent that is told its prompt by a protocol, when it is up. */
+export function dialogueContract(name: string, subject: AgentUnderTest): void {
+  describe(`dialogue with ${name}`, () => {
+    const { agent } = subject;
+    const { turnOf, watched, inWorkspace, processes, ...at } = agentStage(subject);
+
+    test('its program starts while its prompt is still being made', async () => {
+      let make = (_: string) => {};
+      const prompt = new Promise<string>((resolve) => {
+        make = resolve;
+      });
+      const { hooks } = watched({ onHeld: async () => make('The issue: paint it red.\n') });
+      const turn = await turnOf([{ shell: 'touch ran' }, { say: 'done' }], { prompt });
+      expect(await agent.run(turn, hooks)).toMatchObject({ status: 'finished', text: 'done' });
+      expect(existsSync(inWorkspace('ran'))).toBe(true);
+      expect(await subject.remembered(turn.sessionDir)).toContain('paint it red');
+    });
+
+    test('a turn that gets no prompt leaves nothing behind, and its session is empty', async () => {
+      let giveUp = (_: Error) => {};
+      const prompt = new Promise<string>((_, reject) => {
+        giveUp = reject;
+      });
+      const notAsked = new AbortController();
+      prompt.catch(() => notAsked.abort());
+      const { hooks, reports } = watched({
+        signal: notAsked.signal,
+        onHeld: async () => giveUp(new Error('the hook failed')),
+      });
+      const turn = await turnOf([{ shell: 'touch ran' }], { prompt });
+      expect(await agent.run(turn, hooks)).not.toMatchObject({ status: 'finished' });
+      expect(await processes.stop(at.task(), [])).toEqual([]);
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+      expect(reports).toEqual([]);
+      expect(await agent.probeSession(turn)).toBe('empty');
+    });
+  });
+}
+
 /** What holds for an agent that is a program with an exit code and an output of its own. */
 export function programContract(name: string, subject: AgentUnderTest): void {
   describe(`program ${name}`, () => {
@@ -256,6 +295,16 @@ export function programContract(name: string, subject: AgentUnderTest): void {
       expect(pids.filter(isRunning)).toEqual(pids);
       await processes.stop(at.task(), [{ ...runner.child, task: at.task(), purpose: 'turn' }]);
       expect(pids.filter(isRunning)).toEqual([]);
+    });
+
+    test('it works from its first moment on, so nothing is started before there is a prompt', async () => {
+      const held: number[] = [];
+      const { hooks } = watched({ onHeld: async ({ pid }) => void held.push(pid) });
+      const prompt = Promise.reject<string>(new Error('the hook failed'));
+      prompt.catch(() => {});
+      const turn = await turnOf([{ shell: 'touch ran' }], { prompt });
+      expect(await agent.run(turn, hooks)).toMatchObject({ status: 'failed', code: 'could_not_start' });
+      expect(held).toEqual([]);
     });
 
     test('a wanted shape of the answer is handed over as a file outside the workspace', async () => {

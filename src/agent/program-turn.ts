@@ -38,6 +38,8 @@ export async function runProgram(
   hooks: TurnHooks,
 ): Promise<TurnResult> {
   try {
+    // The program works from its first moment on, so it starts when there is something to work on.
+    const stdin = await turn.prompt;
     await preparePlaces(turn);
     const resultPath = freshResultPath(turn);
     const schemaPath = turn.outputSchema ? join(dirname(resultPath), 'output-schema.json') : null;
@@ -52,7 +54,7 @@ export async function runProgram(
         ...(schemaPath ? { FORGE_OUTPUT_SCHEMA: schemaPath } : {}),
         FORGE_RESULT: resultPath,
       }),
-      stdin: turn.prompt,
+      stdin,
       logPath: turn.logPath,
       timeoutMs: turn.policy.turnTimeoutMs,
       signal: hooks.signal,

@@ -35,8 +35,9 @@ export const fromTrunk = (conventions: string): string =>
   `The project's conventions, as trunk has them:\n${conventions}`;
 
 /** What an agent is sent that has no other place for them; a session that goes on replays it. */
-export const withConventions = ({ prompt, conventions, resume }: TurnRequest): string =>
-  conventions && !resume ? `${fromTrunk(conventions)}\n\n${prompt}` : prompt;
+export async function withConventions({ prompt, conventions, resume }: TurnRequest): Promise<string> {
+  return conventions && !resume ? `${fromTrunk(conventions)}\n\n${await prompt}` : prompt;
+}
 
 export function turnEnvironment(
   turn: TurnRequest,

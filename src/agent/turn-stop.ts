@@ -2,7 +2,6 @@
  * When a turn in flight is stopped, and how: the agent is asked to stop and given a while for its last words, which
  * say what it used; whoever does not answer is cut off. Killing what is left of it is the caller's next step.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { TurnHooks, TurnRequest, TurnResult } from './agent.ts';
 
 export interface TurnStop {
@@ -15,22 +14,37 @@ const LAST_WORDS_MS = 5_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function stopTurn(
-  { policy }: Pick<TurnRequest, 'policy'>,
+  { policy, prompt }: Pick<TurnRequest, 'policy' | 'prompt'>,
   { signal }: Pick<TurnHooks, 'signal'>,
   how: { ask(): Promise<unknown>; cut(): void },
 ): TurnStop {
   let why: 'cancelled' | 'timed_out' | null = null;
-  const over = new AbortController();
-  const stop = async (reason: 'cancelled' | 'timed_out') => {
+  let isAsked = false;
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  const stop = (reason: 'cancelled' | 'timed_out'): void => {
     if (why !== null) return;
     why = reason;
-    how.ask().catch(() => {});
-    await delay(LAST_WORDS_MS, null, { signal: over.signal }).then(how.cut, () => {});
+    clearTimeout(timer);
+    // It was asked nothing, so it has nothing to say.
+    if (!isAsked) how.cut();
+    else {
+      how.ask().catch(() => {});
+      timer = setTimeout(how.cut, LAST_WORDS_MS);
+    }
   };
-  const onAbort = () => void stop('cancelled');
+  const onAbort = () => stop('cancelled');
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) onAbort();
-  const timer = setTimeout(() => void stop('timed_out'), Math.min(policy.turnTimeoutMs, LONGEST_TIMER_MS));
+  // Until there is a prompt it is not the agent who takes time.
+  Promise.resolve(prompt).then(
+    () => {
+      isAsked = true;
+      if (isOver || why !== null) return;
+      timer = setTimeout(() => stop('timed_out'), Math.min(policy.turnTimeoutMs, LONGEST_TIMER_MS));
+    },
+    () => {},
+  );
   return {
     result(usageKnown) {
       if (why === null) return null;
@@ -39,9 +53,9 @@ export function stopTurn(
       return { status: 'timed_out', message, usageKnown };
     },
     disarm() {
+      isOver = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      over.abort();
     },
   };
 }

@@ -23,7 +23,8 @@ interface Stopped {
 export interface RunInFlight {
   /** Looks before it is started, unless it was decided with these very facts. */
   mayStart(): Promise<Stopped | null>;
-  perform(prompt: string, lease: Lease, onSpend: () => void): Promise<Outcome>;
+  /** `begin` writes down that it was started; what comes before leaves nothing behind and may be done again. */
+  perform(begin: () => Promise<void>, lease: Lease, onSpend: () => void): Promise<Outcome>;
   /** When only the spending is in question the forge is not asked again: its last answers stand. */
   supervise(about: 'spend' | 'everything'): Promise<void>;
   abort(): void;
@@ -62,8 +63,9 @@ export function createRun(
     },
   };
 
-  async function perform(prompt: string, lease: Lease, onSpend: () => void): Promise<Outcome> {
+  async function perform(begin: () => Promise<void>, lease: Lease, onSpend: () => void): Promise<Outcome> {
     const { signal } = controller;
+    if (action.kind !== 'turn') await begin();
     if (action.kind === 'gate') {
       const found = await runGate(ports, task, action, lease, signal);
       if (!found) throw new Interrupted();
@@ -74,7 +76,7 @@ export function createRun(
         kind: 'hook',
         problem: await runAfterMerge(ports, action.sha, { task: task.id, lease, signal }),
       };
-    return runTurn(ports, task, action, prompt, lease, {
+    return runTurn(ports, task, action, begin, lease, {
       signal,
       stopped: () => stopped,
       onProgress: () => {

@@ -3,6 +3,9 @@
  *
  * The coder works in its workspace. Every other role works on a throwaway export of the head, and refs and workspace
  * are compared afterwards: a critic that changed anything has produced an error, not a verdict.
+ *
+ * The agent's program starts while the prompt is made, the turn marked as started, the workspace verified and the
+ * operator's hook run. It is given the prompt when all of that is done, and is gone without one when it fails.
  */
 import { createHash } from 'node:crypto';
 import type { TurnRequest, TurnResult } from '../agent/agent.ts';
@@ -28,6 +31,7 @@ import { changedSince, surroundings } from './untouched.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
 type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
+type PromptBroken = Extract<Outcome, { kind: 'prompt_broken' }>;
 
 export interface Supervision {
   signal: AbortSignal;
@@ -38,11 +42,7 @@ export interface Supervision {
 }
 
 /** Everything the turn needs to be told, gathered before it counts as started. */
-export async function composePrompt(
-  ports: Ports,
-  task: Task,
-  action: TurnAction,
-): Promise<{ text: string } | Extract<Outcome, { kind: 'prompt_broken' }>> {
+async function composePrompt(ports: Ports, task: Task, action: TurnAction): Promise<string> {
   const context = promptContext(
     action.prompt,
     task,
@@ -54,10 +54,26 @@ export async function composePrompt(
   const { prompt } = action;
   const template = ports.settings.template(prompt);
   try {
-    return { text: ports.render(prompt, template, context) };
+    return ports.render(prompt, template, context);
   } catch (problem) {
     if (!(problem instanceof UserError)) throw problem;
-    return { kind: 'prompt_broken', prompt, problem: problem.message, digest: digestOf(template) };
+    throw new NotAsked({
+      kind: 'prompt_broken',
+      prompt,
+      problem: problem.message,
+      digest: digestOf(template),
+    });
+  }
+}
+
+/** The agent was given no prompt; what became of the turn instead. */
+class NotAsked extends Error {
+  override name = 'NotAsked';
+  readonly outcome: TurnOutcome | PromptBroken;
+
+  constructor(outcome: TurnOutcome | PromptBroken) {
+    super(outcome.kind === 'turn' ? outcome.message : outcome.problem);
+    this.outcome = outcome;
   }
 }
 
@@ -68,10 +84,10 @@ export async function runTurn(
   ports: Ports,
   task: Task,
   action: TurnAction,
-  prompt: string,
+  begin: () => Promise<void>,
   lease: Lease,
   supervision: Supervision,
-): Promise<TurnOutcome> {
+): Promise<TurnOutcome | PromptBroken> {
   const startedAt = ports.clock.now();
   const ended = (
     status: TurnStatus,
@@ -93,6 +109,7 @@ export async function runTurn(
   try {
     return action.role === 'coder' ? await inWorkspace() : await onExport();
   } catch (problem) {
+    if (problem instanceof NotAsked) return problem.outcome;
     if (problem instanceof WorkspaceRefused) return ended('failed', 'workspace_refused', problem.message);
     if (problem instanceof ForgeUnavailable) return ended('failed', 'forge_unavailable', problem.message);
     if (problem instanceof UserError) return ended('failed', 'could_not_start', problem.message);
@@ -100,11 +117,12 @@ export async function runTurn(
   }
 
   async function inWorkspace(): Promise<TurnOutcome> {
-    await ports.workspaces.verify(workspaceSpec(task));
     const hook = { task: task.id, lease, cwd: task.workspace!, signal: supervision.signal };
-    const before = await runHook(ports, 'beforeRun', hook);
-    if (before) return ended('failed', 'hook_failed', before);
-    const outcome = await ask(task.workspace!);
+    const outcome = await ask(task.workspace!, async () => {
+      await ports.workspaces.verify(workspaceSpec(task));
+      const problem = await runHook(ports, 'beforeRun', hook);
+      if (problem) throw new NotAsked(ended('failed', 'hook_failed', problem));
+    });
     await runHook(ports, 'afterRun', { ...hook, signal: new AbortController().signal });
     return outcome;
   }
@@ -138,13 +156,20 @@ export async function runTurn(
     }
   }
 
-  async function ask(cwd: string): Promise<TurnOutcome> {
+  /** What the agent is told, once the turn counts as started and its place is ready. */
+  async function prompted(name: string, readied: () => Promise<void>): Promise<string> {
+    const prompt = await composePrompt(ports, task, action);
+    await begin();
+    await readied();
+    await ports.writeText(ports.places.log(task.id, `${name}.prompt.md`), prompt);
+    return prompt;
+  }
+
+  async function ask(cwd: string, readied: () => Promise<void> = async () => {}): Promise<TurnOutcome> {
     const refused = whyUnconfined(ports);
     if (refused) return ended('failed', 'sandbox_failed', refused);
     const policy = ports.settings.policy();
     const name = `${action.role}-${action.turn}-${action.sessionId.slice(0, 8)}`;
-    await ports.writeText(ports.places.log(task.id, `${name}.prompt.md`), prompt);
-
     const hold = processRecorder(ports, task.id, lease, `${action.role} turn ${action.turn}`);
     const activity = watchActivity(ports, task.id, action);
     const tools = action.role === 'coder' ? coderTools(ports, task, action.turn, activity) : null;
@@ -155,6 +180,11 @@ export async function runTurn(
       sessionDir: ports.places.session(task.id, action.sessionId),
     };
     const resume = action.role === 'coder' && action.prompt !== 'task' && action.prompt !== 'handover';
+    const identity = await ports.identity();
+    const conventions = await told();
+    const notAsked = new AbortController();
+    const prompt = prompted(name, readied);
+    prompt.catch(() => notAsked.abort());
     const result = await agent.run(
       {
         task: task.id,
@@ -166,15 +196,15 @@ export async function runTurn(
         ...session,
         resume,
         policy: asking(policy.agents[action.role], action.fallback),
-        identity: await ports.identity(),
+        identity,
         home: ports.places.home(task.id),
         logPath: ports.places.log(task.id, `${name}.log`),
         mark: task.id,
         ...answerShape(action.role),
-        ...(await told()),
+        ...conventions,
       },
       {
-        signal: supervision.signal,
+        signal: AbortSignal.any([supervision.signal, notAsked.signal]),
         onHeld: hold.onHeld,
         onProgress: (progress) => {
           supervision.onProgress();
@@ -191,9 +221,11 @@ export async function runTurn(
         },
       },
     );
+    await Promise.allSettled([prompt]);
     await Promise.all(pending);
     await activity.over();
     await hold.forget();
+    await prompt;
     const summary = tools?.summary();
     const outcome = { ...outcomeOf(result), ...(summary && { summary }) };
     if (resume || outcome.status === 'finished') return outcome;

@@ -18,7 +18,6 @@ import { perform } from './perform.ts';
 import type { Ports } from './ports.ts';
 import { takeOver } from './recovery.ts';
 import { createRun, Interrupted, neverStarted, type RunInFlight } from './run.ts';
-import { composePrompt } from './turn.ts';
 
 /** What a worker asks of the runner that drives it. */
 export interface Driver {
@@ -242,7 +241,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     const current = createRun(ports, look, stored.task, action, fresh, arm);
     run = current;
     try {
-      const outcome = await carryOut(held, stored, pending, action, current);
+      const outcome = await carryOut(held, pending, action, current);
       written = await outbox.ended(held, stored, pending, outcome);
       driver.changed(stored.task, written.task);
       return null;
@@ -255,18 +254,17 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
 
   async function carryOut(
     held: Lease,
-    { task }: StoredTask,
     pending: PendingAction,
     action: Run,
     current: RunInFlight,
   ): Promise<Outcome> {
     const stopped = await current.mayStart();
     if (stopped) return neverStarted(action, stopped);
-    const prompt = action.kind === 'turn' ? await composePrompt(ports, task, action) : { text: '' };
-    if ('kind' in prompt) return prompt;
-    await store.startAction(held, pending.id, clock.now());
-    void current.supervise('spend');
-    return current.perform(prompt.text, held, () => {
+    const begin = async () => {
+      await store.startAction(held, pending.id, clock.now());
+      void current.supervise('spend');
+    };
+    return current.perform(begin, held, () => {
       worker.review();
       driver.spent(id);
     });

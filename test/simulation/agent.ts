@@ -8,6 +8,9 @@ import { type Reading, specify, watchCoder } from './readers.ts';
 import type { Tree } from './repository.ts';
 import { JUDGING, type World } from './world.ts';
 
+/** Its prompt is there. */
+export type Asked = TurnRequest & { prompt: string };
+
 export const TOKENS_PER_CALL = 100;
 
 export interface Temper {
@@ -86,7 +89,12 @@ export function simAgent(world: World, temper: Temper): Agent {
         world.processes.delete(started.pid);
         process.pid = world.startProcess({ ...started, purpose: `agent ${turn.role} ${turn.turn}` }).pid;
         if (process.pid !== started.pid) renumber(started.pid, process);
-        void work(turn, hooks, () => over, end);
+        Promise.resolve(turn.prompt).then(
+          (prompt) => {
+            if (!over) void work({ ...turn, prompt }, hooks, () => over, end);
+          },
+          () => end(cancelled),
+        );
       },
       () => end(cancelled),
     );
@@ -101,7 +109,7 @@ export function simAgent(world: World, temper: Temper): Agent {
   }
 
   async function work(
-    turn: TurnRequest,
+    turn: Asked,
     hooks: TurnHooks,
     isOver: () => boolean,
     end: (result: TurnResult) => void,
@@ -176,12 +184,12 @@ export function simAgent(world: World, temper: Temper): Agent {
     });
   }
 
-  function answer(turn: TurnRequest): unknown {
+  function answer(turn: Asked): unknown {
     if (turn.role === 'critic') return criticReport(world, temper, turn);
     return turn.role === 'specifier' ? specify(world, turn, temper.reading) : null;
   }
 
-  function edit(turn: TurnRequest): void {
+  function edit(turn: Asked): void {
     const { random } = world;
     const workspace = world.workspaces.get(turn.cwd);
     if (!workspace) return;

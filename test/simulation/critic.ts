@@ -2,11 +2,10 @@
  * The critics of the simulated world: they approve, ask for changes, block, answer nonsense, contradict themselves, leave
  * out what they were asked. Only an approval without any flaw is remembered as one; the world forbids every other merge.
  */
-import type { TurnRequest } from '../../src/agent/agent.ts';
-import type { Temper } from './agent.ts';
+import type { Asked, Temper } from './agent.ts';
 import type { World } from './world.ts';
 
-export function criticReport(world: World, temper: Temper, turn: TurnRequest): unknown {
+export function criticReport(world: World, temper: Temper, turn: Asked): unknown {
   const { random } = world;
   if (random.chance(temper.garbage)) return { verdict: 'LGTM' };
   const head = turn.prompt.match(/head ([0-9a-f]{40})/)?.[1] ?? '';

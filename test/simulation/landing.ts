@@ -17,7 +17,12 @@ export function sneakIn({ repository, random, trunk }: World): void {
 }
 
 export function enqueue(world: World, pull: SimPull, candidate: { tree: string; headSha: string }): void {
-  if (pull.queued) return;
+  const waiting = world.queue.get(pull.number);
+  if (waiting) {
+    // Asked for again: what the loop has tested is what it says now.
+    waiting.tested = candidate.tree;
+    return;
+  }
   pull.queued = true;
   const turn = { tested: candidate.tree };
   world.queue.set(pull.number, turn);
@@ -26,7 +31,7 @@ export function enqueue(world: World, pull: SimPull, candidate: { tree: string; 
     world.queue.delete(pull.number);
     pull.queued = false;
     const isThere = pull.state === 'open' && world.repository.refs.get(pull.branch) === candidate.headSha;
-    if (isThere && !world.random.chance(0.2)) mergeHead(world, pull, candidate);
+    if (isThere && !world.random.chance(0.2)) mergeHead(world, pull, { ...candidate, tree: turn.tested });
   });
 }
 

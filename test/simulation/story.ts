@@ -210,7 +210,7 @@ export function somePolicy(random: Random): Policy {
     recovery: { mode: 'auto', onLostSession: random.pick(['abandon', 'fresh_session']) },
     hooks: {
       afterCreate: null,
-      beforeRun: null,
+      beforeRun: random.pick([null, null, 'install']),
       afterRun: null,
       beforeRemove: null,
       afterMerge: random.pick([null, 'notify']),

@@ -49,7 +49,8 @@ export function talk(
   let worked = false;
   let replayed: string | null = null;
   let updates = 0;
-  let prompted = false;
+  /** What the session begins with, once it was sent. */
+  let opening: string | null = null;
   const connection = connect();
   const closed = connection.closed.then(
     (): Ending => ({ kind: 'broken', problem: '' }),
@@ -183,7 +184,7 @@ export function talk(
     let usageKnown = true;
     const prompt = async (words: string): Promise<string> => {
       text = '';
-      prompted = true;
+      opening ??= openingOf(words);
       const response = await ask('session/prompt', {
         sessionId: session?.session,
         prompt: [{ type: 'text', text: words }],
@@ -191,7 +192,7 @@ export function talk(
       usageKnown = account.seeEnd(response) && usageKnown;
       return promptEnd.parse(response).stopReason;
     };
-    let stopReason = await prompt(withConventions(turn));
+    let stopReason = await prompt(await withConventions(turn));
     if (failure !== null) return { kind: 'failed', failure };
     if (!worked) return { kind: 'failed', failure: failureOf('the agent ended its turn without a word') };
     if (turn.outputSchema === undefined || stopReason !== 'end_turn')
@@ -249,8 +250,8 @@ export function talk(
 
   /** The agent works on the prompt, so there is something to resume. */
   function takenUp(): void {
-    if (!prompted || session === null || session.opening !== null) return;
-    session = { ...session, opening: openingOf(withConventions(turn)) };
+    if (opening === null || session === null || session.opening !== null) return;
+    session = { ...session, opening };
     void save(session).catch(() => {});
   }
 }

@@ -56,7 +56,11 @@ export async function converse(
       },
     },
   });
-  const stop = stopTurn(turn, hooks, { ask: () => query.interrupt(), cut: () => abortController.abort() });
+  const cut = () => {
+    abortController.abort();
+    void children[0]?.end();
+  };
+  const stop = stopTurn(turn, hooks, { ask: () => query.interrupt(), cut });
   let result: ResultMessage | null = null;
   let limitResetsAt: number | null = null;
   let inBackground = 0;
@@ -93,14 +97,19 @@ export async function converse(
 
 const said = (error: Error): string => error.message;
 
-/** One message, then nothing until it is closed. */
-function openPrompt(text: string): { messages: AsyncIterable<UserMessage>; close(): void } {
+/**
+ * One message, as soon as there is one, then nothing until it is closed. The program starts meanwhile: by then it has read
+ * its settings and the session, and greeted our tools.
+ */
+function openPrompt(text: string | Promise<string>): { messages: AsyncIterable<UserMessage>; close(): void } {
   let close = () => {};
   const closed = new Promise<void>((resolve) => {
     close = resolve;
   });
   async function* messages(): AsyncGenerator<UserMessage> {
-    yield { type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null };
+    const content = await Promise.race([Promise.resolve(text).catch(() => null), closed]);
+    if (content == null) return;
+    yield { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null };
     await closed;
   }
   return { messages: messages(), close: () => close() };

@@ -71,10 +71,11 @@ export function talk(
     await server.request('initialize', INTRODUCTION);
     server.notify('initialized');
     thread = await beginThread(server, turn, hooks, onModel);
+    const prompt = await turn.prompt;
     const started = startedTurn.parse(
       await server.request('turn/start', {
         threadId: thread,
-        input: [{ type: 'text', text: turn.prompt, text_elements: [] }],
+        input: [{ type: 'text', text: prompt, text_elements: [] }],
         ...(turn.outputSchema && { outputSchema: strict(turn.outputSchema) }),
         ...(turn.policy.effort !== null && { effort: turn.policy.effort }),
       }),

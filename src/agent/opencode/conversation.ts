@@ -69,7 +69,7 @@ export function talk(
     }
     await server.post(`/session/${session}/prompt_async`, {
       model: modelParts(model),
-      parts: [{ type: 'text', text: withConventions(turn) }],
+      parts: [{ type: 'text', text: await withConventions(turn) }],
       ...(turn.policy.effort !== null && { variant: turn.policy.effort }),
       ...(turn.outputSchema && { format: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
     });
