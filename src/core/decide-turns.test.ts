@@ -104,6 +104,33 @@ describe('after a turn', () => {
     expect(ended(play)).toEqual(['abandoned', 'no_progress']);
   });
 
+  test.each<['no_progress' | 'max_turns_reached', Parameters<typeof running>[0]]>([
+    ['no_progress', { idleTurns: 1 }],
+    ['max_turns_reached', { maxTurns: 3 }],
+  ])('%s names what the rules found and nobody has settled', (reason, policy) => {
+    const play = running(policy);
+    play.world.rules = [
+      {
+        severity: 'sev1',
+        category: 'gate',
+        file: 'ci/test.sh',
+        line: null,
+        message: 'It changes ci/test.sh.',
+        scenario: null,
+        suggestion: null,
+        context: 'blob',
+      },
+    ];
+    // Asked to take it back, the coder takes everything back, and does nothing more.
+    play.worked('c1').turn().checkpoint('base', { empty: true });
+    play.turn().checkpoint('base', { empty: true });
+    expect(ended(play)).toEqual(['abandoned', reason]);
+    expect(play.task.why).toContain(
+      '. Still open: It changes ci/test.sh (finding t1.1). Nothing was changed',
+    );
+    expect(play.actionsOf('comment').at(-1)?.body).toContain('It changes ci/test.sh (finding t1.1)');
+  });
+
   test('a change ends the streak of idle turns', () => {
     const play = running({ idleTurns: 2 }).worked('c1', 'fail').turn().checkpoint('c1');
     expect(play.task.streaks.idle).toBe(1);

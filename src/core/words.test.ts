@@ -17,6 +17,7 @@ import {
   evidenceTable,
   holdText,
   mergeMessage,
+  openText,
   pullBody,
   pullTitle,
   reviewBody,
@@ -51,6 +52,35 @@ const HOLDS: Record<HoldReason, true> = {
 };
 
 const SPENT = { spend: { costUsd: 0, tokens: 0 }, ledger: [] };
+
+test.each<[string, [string, Finding['severity']][], string | null]>([
+  ['nothing', [], null],
+  ['advice only', [['Rename it', 'sev3']], null],
+  [
+    'the gravest first',
+    [
+      ['Two', 'sev2'],
+      ['One.', 'sev1'],
+    ],
+    'Still open: One (finding f2); Two (finding f1).',
+  ],
+  [
+    'no more than three',
+    [
+      ['A', 'sev2'],
+      ['B', 'sev2'],
+      ['C', 'sev2'],
+      ['D', 'sev2'],
+      ['E', 'sev2'],
+    ],
+    'Still open: A (finding f1); B (finding f2); C (finding f3); and 2 more.',
+  ],
+])('what stood open when a task ended: %s', (_, open, said) => {
+  const findings = open.map(
+    ([message, severity], at) => ({ id: `f${at + 1}`, message, severity }) as Finding,
+  );
+  expect(openText(findings)).toBe(said);
+});
 
 describe('an ended task', () => {
   test('merged: the commit, the effort, who approved', () => {

@@ -217,6 +217,16 @@ export function redBeforeText(task: Task): string | null {
   return `${red.join(', ')} ${red.length === 1 ? 'was' : 'were'} red on trunk before the work began`;
 }
 
+/** What stood open when a task ended, the gravest first: whoever looks for the reason should not have to search. */
+export function openText(open: readonly Finding[]): string | null {
+  const telling = open.filter(({ severity }) => severity !== 'sev3');
+  if (telling.length === 0) return null;
+  const shown = [...telling].sort((a, b) => a.severity.localeCompare(b.severity)).slice(0, 3);
+  const texts = shown.map(({ id, message }) => `${oneLine(message).replace(/\.$/, '')} (finding ${id})`);
+  const more = telling.length - shown.length;
+  return `Still open: ${texts.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`;
+}
+
 export function pullTitle(task: Task): string {
   return `${subject(task)} (#${task.issue})`;
 }

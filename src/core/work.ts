@@ -27,7 +27,7 @@ import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { doubts, propose, specify } from './specify.ts';
 import type { Task } from './task.ts';
-import { addressedText, redBeforeComment, redBeforeText } from './words.ts';
+import { addressedText, openText, redBeforeComment, redBeforeText } from './words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (task.spec?.status === 'proposed') return propose(task);
@@ -178,7 +178,8 @@ export function nextTurn(
   priorFailure: string,
 ): Decision {
   const before = redBeforeText(task);
-  const still = `${before ? `${before}. ` : ''}${priorFailure}`;
+  const open = openText(facts.openFindings);
+  const still = `${open ? `${open} ` : ''}${before ? `${before}. ` : ''}${priorFailure}`;
   if (task.turns >= policy.maxTurns) {
     return finish(
       task,
