@@ -11,6 +11,9 @@ export interface Change {
   hidden: HiddenFile[];
 }
 
+/** Larger ones are not searched. */
+export const SEARCHED_BYTES = 1_000_000;
+
 /** One of them as text, at the head or as a commit on the way left it. */
 export interface HiddenFile {
   path: string;
@@ -33,4 +36,6 @@ export interface ChangedBlob {
   path: string;
   sha: string | null;
   bytes: number | null;
+  /** As the base has it; null where it is not there, or no file. */
+  bytesBefore: number | null;
 }

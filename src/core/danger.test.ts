@@ -67,6 +67,24 @@ describe('secrets', () => {
     ).toHaveLength(1);
   });
 
+  test('another one of a kind that a binary file had before is the change’s', () => {
+    const hidden = [
+      { path: 'a', commit: null, before: `\0${key}`, after: `\0${key} ${key.replace(/.$/, 'Z')}` },
+    ];
+    expect(secretsOf({ patch: '', commits: [], hidden })).toEqual(['a: an AWS access key']);
+  });
+
+  test.each([
+    ['UTF-16, little end first', 'utf16le' as const],
+    ['UTF-16, big end first', 'utf16be' as const],
+  ])('%s hides none', (_what, how) => {
+    const bytes = Buffer.from(`\uFEFFconst größe = "${key}";\n`, 'utf16le');
+    const after = (how === 'utf16le' ? bytes : bytes.swap16()).toString('utf8');
+    const hidden = [{ path: 'a.reg', commit: null, before: null, after }];
+    expect(secretsOf({ patch: '', commits: [], hidden })).toEqual(['a.reg: an AWS access key']);
+    expect(secretsOf({ patch: '', commits: [], hidden: [{ ...hidden[0]!, before: after }] })).toEqual([]);
+  });
+
   test('a NUL byte hides none, at the head or in the history, and what was there before is not the change’s', () => {
     const commits = [{ sha: 'c1'.repeat(20), message: 'one', patch: '' }];
     const file = (path: string, commit: string | null, before: string | null) => ({

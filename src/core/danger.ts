@@ -40,10 +40,15 @@ export function secretsOf(change: Pick<Change, 'patch' | 'commits' | 'hidden'>):
 }
 
 /** Of a file that shows no lines: what it did not have before. */
-const secretsOfFile = ({ path, before, after }: HiddenFile): string[] =>
-  SECRETS.filter(({ shape }) => shape.test(after) && !shape.test(before ?? '')).map(
-    ({ name }) => `${path}: ${name}`,
-  );
+function secretsOfFile({ path, before, after }: HiddenFile): string[] {
+  const known = new Set(SECRETS.flatMap(({ shape }) => shapesIn(before ?? '', shape)));
+  const isNew = ({ shape }: (typeof SECRETS)[number]): boolean =>
+    shapesIn(after, shape).some((one) => !known.has(one));
+  return SECRETS.filter(isNew).map(({ name }) => `${path}: ${name}`);
+}
+
+const shapesIn = (text: string, shape: RegExp): string[] =>
+  readingsOf(text).flatMap((one) => one.match(new RegExp(shape, 'g')) ?? []);
 
 function secretsIn(patch: string): string[] {
   const found = new Set<string>();
@@ -62,5 +67,11 @@ function secretsIn(patch: string): string[] {
 }
 
 /** What a text has that is shaped like a secret, by name. */
-export const shapedLikeSecrets = (text: string): string[] =>
-  SECRETS.flatMap(({ name, shape }) => (shape.test(text) ? [name] : []));
+export function shapedLikeSecrets(text: string): string[] {
+  const readings = readingsOf(text);
+  return SECRETS.flatMap(({ name, shape }) => (readings.some((one) => shape.test(one)) ? [name] : []));
+}
+
+/** UTF-16 read as UTF-8 has a NUL beside each plain letter. */
+const readingsOf = (text: string): string[] =>
+  text.includes('\0') ? [text, text.replaceAll('\0', '')] : [text];

@@ -10,6 +10,7 @@ interface Edit {
   is?: string;
   from?: string;
   bytes?: number;
+  bytesBefore?: number;
   isBinary?: boolean;
 }
 
@@ -56,10 +57,11 @@ function found(
   const change: Change = {
     files: [...new Set(edits.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from])))],
     patch: edits.map(patchOf).join('\n'),
-    blobs: edits.map(({ path, is, bytes }) => ({
+    blobs: edits.map(({ path, was, is, bytes, bytesBefore }) => ({
       path,
       sha: `sha of ${is?.length}`,
       bytes: bytes ?? is?.length ?? null,
+      bytesBefore: bytesBefore ?? was?.length ?? null,
     })),
     commits: (more.messages ?? []).map((message, index) => ({ sha: `c${index}`, message, patch: null })),
     hidden: more.hidden ?? [],
@@ -322,7 +324,27 @@ test.each<[string, Edit[], string[]]>([
   ['a conflict marker', [{ path: 'a.md', is: 'a\n<<<<<<< HEAD\nb' }], ['sev2 conflict_marker a.md']],
   ['a heading of equal signs', [{ path: 'a.rst', is: 'Title\n=======' }], []],
   ['a huge file', [{ path: 'data.csv', is: 'x', bytes: 1_000_001 }], ['sev2 huge_file data.csv']],
-  ['a file that was huge before', [{ path: 'data.csv', was: 'x', is: 'y', bytes: 2_000_000 }], []],
+  [
+    'a file that was huge before',
+    [{ path: 'data.csv', was: 'x', is: 'y', bytes: 2_000_000, bytesBefore: 1_900_000 }],
+    [],
+  ],
+  [
+    'a small file that has become huge',
+    [{ path: 'data.csv', was: 'x', is: 'y', bytes: 50_000_000 }],
+    ['sev2 huge_file data.csv'],
+  ],
+  [
+    'a huge file that grew once more',
+    [{ path: 'data.csv', was: 'x', is: 'y', bytes: 9_000_000, bytesBefore: 7_000_000 }],
+    ['sev2 huge_file data.csv'],
+  ],
+  ['a huge file that is gone', [{ path: 'data.csv', was: 'x', bytesBefore: 9_000_000 }], []],
+  [
+    'a huge binary that was changed',
+    [{ path: 'a.bin', was: 'x', isBinary: true, bytes: 9_000_000, bytesBefore: 9_000_000 }],
+    ['sev3 binary_file a.bin'],
+  ],
   ['a binary file', [{ path: 'a.png', isBinary: true, bytes: 10 }], ['sev3 binary_file a.png']],
   [
     'a lock file alone',

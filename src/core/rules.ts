@@ -4,7 +4,7 @@
  *
  * The text is the agent's and may be hostile: each line is looked at a fixed number of times, nothing in it is run.
  */
-import type { Change, HiddenFile } from './change.ts';
+import { type Change, type ChangedBlob, type HiddenFile, SEARCHED_BYTES } from './change.ts';
 import { protectedAmong, secretsOf } from './danger.ts';
 import type { NewFinding, Severity } from './findings.ts';
 import { guardedAmong, type SectionedFile } from './guarded.ts';
@@ -43,7 +43,7 @@ export function ruleFindings({ change, sectioned, isVerified }: Inspected, polic
     ...testsLost(files),
     ...testsSkipped(files),
     ...files.flatMap(conflictMarkers),
-    ...change.blobs.flatMap((blob) => huge(blob, files)),
+    ...change.blobs.flatMap((blob) => huge(blob, files, change.blobs)),
     ...change.hidden.flatMap(becameBinary),
     ...lonelyLockfiles(change.files),
     ...bypassedHooks(change),
@@ -83,12 +83,25 @@ function conflictMarkers({ path, added }: FilePatch): NewFinding[] {
 
 const HUGE_BYTES = 1_000_000;
 
-function huge({ path, bytes }: Change['blobs'][number], files: readonly FilePatch[]): NewFinding[] {
+/** What a path adds to the repository for good, whether the file is new or has grown. */
+function huge(
+  { path, bytes }: ChangedBlob,
+  files: readonly FilePatch[],
+  blobs: readonly ChangedBlob[],
+): NewFinding[] {
   const file = files.find((one) => one.path === path);
-  if (file?.kind !== 'added' || isLockfile(path)) return [];
-  if (bytes !== null && bytes > HUGE_BYTES)
-    return [finding('sev2', 'huge_file', path, `${path} is huge: more than a megabyte was added.`)];
-  return file.isBinary
+  if (!file || bytes === null || isLockfile(path)) return [];
+  const before = blobs.find((one) => one.path === (file.from ?? path))?.bytesBefore ?? 0;
+  if (bytes - before > HUGE_BYTES) {
+    const how = before === 0 ? 'is huge' : 'has become huge';
+    return [finding('sev2', 'huge_file', path, `${path} ${how}: more than a megabyte was added.`)];
+  }
+  if (!file.isBinary) return [];
+  if (bytes > SEARCHED_BYTES) {
+    const message = `${path} is binary and was changed: it is too large to be searched for secrets.`;
+    return [finding('sev3', 'binary_file', path, message)];
+  }
+  return file.kind === 'added'
     ? [finding('sev3', 'binary_file', path, `${path} is binary: nobody can read what it does.`)]
     : [];
 }

@@ -42,7 +42,7 @@ describe('generated, lock and binary files', () => {
   ])('%s is named with its size, not shown', (path, change) => {
     const text = shownDiff(
       [file(path, 3, change), file('src/a.ts', 1)],
-      [{ path, sha: 'x', bytes: 1234 }],
+      [{ path, sha: 'x', bytes: 1234, bytesBefore: null }],
       10_000,
     );
     expect(order(text)).toEqual(['src/a.ts']);

@@ -280,6 +280,8 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         const { blobs, commits } = await forge.diff(trunk, two);
         const sizes = Object.fromEntries(blobs.map(({ path, bytes }) => [path, bytes]));
         expect(sizes).toEqual({ 'README.md': null, 'a.txt': 6, 'sub/b.bin': 3 });
+        const grown = (await forge.diff(one, two)).blobs.find(({ path }) => path === 'a.txt');
+        expect(grown).toMatchObject({ bytes: 6, bytesBefore: 4 });
         const before = (await forge.diff(trunk, one)).blobs.find(({ path }) => path === 'a.txt');
         expect(before?.sha).toMatch(/^[0-9a-f]{40}/);
         expect(blobs.find(({ path }) => path === 'a.txt')?.sha).not.toBe(before?.sha);

@@ -41,7 +41,9 @@ it('is empty for commits with the same tree, and counts from where they parted',
   await writeFile(join(repo.dir, 'theirs'), '1');
   const { files, blobs, commits } = await diffs(repo.git, ours, commit());
   expect(files).toEqual(['theirs']);
-  expect(blobs).toEqual([{ path: 'theirs', sha: sh('rev-parse', 'HEAD:theirs').trim(), bytes: 1 }]);
+  expect(blobs).toEqual([
+    { path: 'theirs', sha: sh('rev-parse', 'HEAD:theirs').trim(), bytes: 1, bytesBefore: null },
+  ]);
   expect(commits).toEqual([{ sha: sh('rev-parse', 'HEAD').trim(), message: 'one', patch: null }]);
 });
 

@@ -50,12 +50,24 @@ async function patchBetween(git: Git, from: string, head: string): Promise<strin
 }
 
 async function blobsOf(git: Git, changed: readonly Changed[]): Promise<ChangedBlob[]> {
-  const entries = changed.map(({ path, to }) => {
-    const [mode, sha] = to?.split(' ') ?? [];
-    return { path, sha: sha === undefined || mode === SUBMODULE ? null : sha };
-  });
-  const sizes = await git.sizes(entries.flatMap(({ sha }) => (sha === null ? [] : [sha])));
-  return entries.map((entry) => ({ ...entry, bytes: entry.sha === null ? null : (sizes.shift() ?? null) }));
+  const entries = changed.map(({ path, from, to }) => ({ path, before: blobOf(from), sha: blobOf(to) }));
+  const shas = [...new Set(entries.flatMap(({ before, sha }) => [before, sha]))].filter(
+    (sha) => sha !== null,
+  );
+  const sizes = await git.sizes(shas);
+  const known = new Map(shas.map((sha, index) => [sha, sizes[index] ?? null]));
+  const size = (sha: string | null): number | null => (sha === null ? null : (known.get(sha) ?? null));
+  return entries.map(({ path, before, sha }) => ({
+    path,
+    sha,
+    bytes: size(sha),
+    bytesBefore: size(before),
+  }));
+}
+
+function blobOf(side: string | null): string | null {
+  const [mode, sha] = side?.split(' ') ?? [];
+  return sha === undefined || mode === SUBMODULE ? null : sha;
 }
 
 const SUBMODULE = '160000';

@@ -2,7 +2,7 @@
  * What a change has in files that git calls binary, one NUL byte is enough, and so shows nothing of. Nobody reviews
  * these; the rules look into them all the same.
  */
-import type { ChangeCommit, HiddenFile } from '../core/change.ts';
+import { type ChangeCommit, type HiddenFile, SEARCHED_BYTES } from '../core/change.ts';
 import { parsePatch } from '../core/patch.ts';
 import type { Changed } from './changes.ts';
 import type { Git } from './git.ts';
@@ -53,8 +53,7 @@ function binariesIn(patch: string): { path: string; after: string }[] {
   return found;
 }
 
-const LONGEST = 1_000_000;
-const LONGEST_ALL = 32 * LONGEST;
+const LONGEST_ALL = 32 * SEARCHED_BYTES;
 
 /** Pictures and archives are large and many: what is read of them has an end. */
 async function smallTexts(git: Git, blobs: readonly (string | null)[]): Promise<Map<string, string>> {
@@ -64,7 +63,7 @@ async function smallTexts(git: Git, blobs: readonly (string | null)[]): Promise<
   let left = LONGEST_ALL;
   for (const [index, sha] of shas.entries()) {
     const bytes = sizes[index] ?? null;
-    if (bytes === null || bytes > LONGEST || bytes > left) continue;
+    if (bytes === null || bytes > SEARCHED_BYTES || bytes > left) continue;
     const text = await git.text(sha);
     if (text === null) continue;
     left -= bytes;

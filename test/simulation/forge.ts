@@ -169,7 +169,7 @@ export function simForge(world: World, policy: Policy): Forge {
       return {
         files,
         patch: files.map((path) => filePatch(path, from.files[path], to.files[path])).join(''),
-        blobs: files.map((path) => blobAt(path, to.files[path])),
+        blobs: files.map((path) => blobAt(path, from.files[path], to.files[path])),
         commits: between.map(({ sha, message, files: after, parents }) => {
           const before = repository.get(parents[0]!).files;
           const changed = parents.length > 1 ? [] : changedPaths(before, after);
@@ -280,9 +280,11 @@ function filePatch(path: string, before: string | undefined, after: string | und
   ].join('\n');
 }
 
-function blobAt(path: string, content: string | undefined): ChangedBlob {
-  if (content === undefined) return { path, sha: null, bytes: null };
-  return { path, sha: createHash('sha1').update(content).digest('hex'), bytes: content.length };
+function blobAt(path: string, before: string | undefined, content: string | undefined): ChangedBlob {
+  const bytesBefore = before?.length ?? null;
+  if (content === undefined) return { path, sha: null, bytes: null, bytesBefore };
+  const sha = createHash('sha1').update(content).digest('hex');
+  return { path, sha, bytes: content.length, bytesBefore };
 }
 
 /** A person may close an issue while the decision to land it is already on its way. */
