@@ -3,23 +3,21 @@
  * for new work and wakes what may have something to do.
  */
 import { type AccountLimit, accountOf, limitOf } from '../core/account.ts';
-import { isRun, verifiesTrunk } from '../core/action.ts';
+import { verifiesTrunk } from '../core/action.ts';
 import { hasLoopLimit, type LoopLimit } from '../core/budget.ts';
 import { deployHold } from '../core/deploy.ts';
 import { event } from '../core/event.ts';
-import { givesWay, isHeld, makesRoom } from '../core/schedule.ts';
-import { isEnded, type Task } from '../core/task.ts';
-import { DEPLOY_ADVICE, holdText, loopLimitText } from '../core/words.ts';
-import { ForgeUnavailable, LeaseLost, UserError } from '../errors.ts';
+import { givesWay, makesRoom } from '../core/schedule.ts';
+import { LeaseLost } from '../errors.ts';
 import { INTAKE_LEASE, type Lease, type LoopRow } from '../store/store.ts';
+import { createAlarm } from './alarm.ts';
 import { warnOfLoopBudget } from './budget-warning.ts';
-import { createListener } from './commands.ts';
 import { createDeployer } from './deploy.ts';
-import { createIntake, type Poll } from './intake.ts';
+import { guarded } from './guarded.ts';
 import { readLoopLimit } from './loop-limit.ts';
-import { performForge } from './perform.ts';
 import type { Ports } from './ports.ts';
-import { putOff } from './put-off.ts';
+import { createReception } from './reception.ts';
+import { isIdle, type Standing, waitingForPeople } from './standstill.ts';
 import { createWorker, type Driver, type Worker } from './worker.ts';
 
 export type RunMode = 'forever' | 'until_idle' | 'once';
@@ -52,16 +50,14 @@ const WOKEN_FOR_MS = 3_600_000;
 export function createRunner(ports: Ports, version: string): Runner {
   const { store, clock } = ports;
   const workers = new Map<string, Worker>();
-  const takeUp = createIntake(ports);
-  const listen = createListener(ports);
-  const alarm = createAlarm();
+  const alarm = createAlarm(clock);
+  const reception = createReception(ports, mayClaim);
   const deployer = createDeployer(ports, () => {
     progress += 1;
     alarm.ring();
   });
   const cancels = new Set<() => void>();
   let intake: Lease | null = null;
-  let poll: Poll | null = null;
   let draining: string | null = null;
   let closing = false;
   let pausedBy: string | null = null;
@@ -75,13 +71,12 @@ export function createRunner(ports: Ports, version: string): Runner {
   let lastRenewal = clock.monotonic();
   let lastSeq = 0;
   let lastDelivery = Number.NEGATIVE_INFINITY;
-  /** There may be work that nobody can see now. */
-  let isForgeSilent = false;
 
   const driver: Driver = {
     ports,
     eligible: () =>
-      [...(poll?.schedule.standings.values() ?? [])].filter((one) => one.kind === 'eligible').length,
+      [...(reception.poll()?.schedule.standings.values() ?? [])].filter((one) => one.kind === 'eligible')
+        .length,
     paused: (row, run) => {
       heed(row);
       if (draining) return `the runner is stopping: ${draining}`;
@@ -119,21 +114,21 @@ export function createRunner(ports: Ports, version: string): Runner {
     try {
       while (!end) {
         const before = progress;
-        await guarded('tick', tick);
+        await guarded(ports, 'tick', tick);
         if (onceOnly) await settleOnce();
-        else if (anyBusy()) await alarm.wait(clock, intervalMs);
+        else if (anyBusy()) await alarm.wait(intervalMs);
         const quiet = progress === before;
         if (closing || (draining && !anyBusy())) end = 'stopped';
         else if (onceOnly) end = 'once';
         else if (quiet && !anyBusy()) {
-          if (mode === 'until_idle' && (await isIdle())) end = 'idle';
-          else await alarm.wait(clock, intervalMs);
+          if (mode === 'until_idle' && (await isDone())) end = 'idle';
+          else await alarm.wait(intervalMs);
         }
         intervalMs = quiet ? Math.min(intervalMs * 2, longestWaitMs()) : FIRST_POLL_MS;
       }
       // What was spent since the last pulse may have passed the mark, too.
-      await guarded('budget warning', warnOfSpending);
-      return { why: end, needsPerson: await waitingForPeople() };
+      await guarded(ports, 'budget warning', warnOfSpending);
+      return { why: end, needsPerson: await waitingForPeople(ports, standing()) };
     } finally {
       for (const cancel of cancels) cancel();
       await shutDown(end ?? 'stopped');
@@ -159,50 +154,18 @@ export function createRunner(ports: Ports, version: string): Runner {
         ports.timing.leaseTtlMs,
         ports.isOwnerDead,
       );
-      if (intake) await askForge(intake);
-      await guarded('deploy', deploy);
+      if (intake) progress += await reception.ask(intake);
+      await guarded(ports, 'deploy', deploy);
     }
     for (const { task } of await store.tasks({ live: true })) worker(task.id).wake();
   }
 
-  /** A forge that can't be asked holds up new work only; it is said once, and once more when it answers again. */
-  async function askForge(lease: Lease): Promise<void> {
-    try {
-      await takeIn(lease);
-    } catch (problem) {
-      // What it refuses (issues were disabled, the rights are gone) waits for a person as an outage does.
-      const isRefusal = problem instanceof UserError;
-      if (!(problem instanceof ForgeUnavailable) && !isRefusal) throw problem;
-      const until = isRefusal ? null : problem.retryAt;
-      if (!isForgeSilent) await note(event('forge_unavailable', { problem: problem.message, until }));
-      isForgeSilent = true;
-      ports.log('warn', problem.message, {});
-      return;
-    }
-    if (isForgeSilent) await note(event('forge_answers', {}));
-    isForgeSilent = false;
-  }
-
-  async function note(one: ReturnType<typeof event>): Promise<void> {
-    await store.record({ events: [one], at: clock.now() });
-  }
-
-  async function takeIn(lease: Lease): Promise<void> {
-    // Who can't be heard now is heard later; work goes on meanwhile.
-    await guarded('commands', async () => {
-      progress += await listen(lease);
-    });
-    await performOwn(lease);
-    // What can't be begun stays with its label, where others may still take it up.
+  /** What can't be begun stays with its label, where others may still take it up. */
+  async function mayClaim(): Promise<boolean> {
+    if (driver.paused(await store.loop()) !== null || limit !== null) return false;
     const coder = accountOf(ports.settings.policy().agents.coder);
-    const mayClaim =
-      driver.paused(await store.loop()) === null &&
-      limit === null &&
-      limitOf(accounts, coder, clock.now()) === null;
-    poll = await takeUp(lease, mayClaim && !(onceOnly && poll));
-    const said = poll.declined.length + poll.withdrawn.length;
-    progress += poll.claimed.length + said;
-    if (said > 0) await performOwn(lease);
+    const isFirst = reception.poll() === null;
+    return limitOf(accounts, coder, clock.now()) === null && (isFirst || !onceOnly);
   }
 
   /** A pause keeps a deploy back like any other run; a deploy that failed does not keep back the next one. */
@@ -215,21 +178,6 @@ export function createRunner(ports: Ports, version: string): Runner {
     } catch (problem) {
       if (!(problem instanceof LeaseLost)) throw problem;
       intake = null;
-    }
-  }
-
-  /** The loop's own outbox: comments and labels on issues that never became tasks. */
-  async function performOwn(lease: Lease): Promise<void> {
-    for (const pending of await store.pendingActions(null)) {
-      if (pending.notBefore > clock.now() || isRun(pending.action)) continue;
-      await store.proveLease(lease, clock.now());
-      try {
-        await performForge(ports, pending.action);
-      } catch (problem) {
-        await putOff(ports, lease, pending, problem);
-        continue;
-      }
-      await store.record({ lease, events: [], at: clock.now(), finishAction: pending.id });
     }
   }
 
@@ -319,7 +267,8 @@ export function createRunner(ports: Ports, version: string): Runner {
   async function sayOverslept(sleptMs: number, had: readonly Worker[]): Promise<void> {
     ports.log('warn', `stood still for ${sleptMs} ms, past its leases: what it ran was stopped`, {});
     const tasks = had.map(({ id }) => id);
-    await note(event('runner_overslept', { owner: ports.owner, sleptMs, tasks }));
+    const events = [event('runner_overslept', { owner: ports.owner, sleptMs, tasks })];
+    await store.record({ events, at: clock.now() });
   }
 
   function worker(id: string): Worker {
@@ -349,7 +298,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   /** One pass is over when what it merged is deployed. */
   async function settleOnce(): Promise<void> {
     await settled();
-    await guarded('deploy', deploy);
+    await guarded(ports, 'deploy', deploy);
     await settled();
   }
 
@@ -357,53 +306,14 @@ export function createRunner(ports: Ports, version: string): Runner {
     if (intake) await warnOfLoopBudget(ports, intake, warned);
   }
 
-  async function isIdle(): Promise<boolean> {
-    if (isForgeSilent) return false;
-    if (anyBusy() || (await store.pendingActions(null)).length > 0) return false;
-    // Read anew: a trunk that was verified a moment ago has let the loop go on.
-    if ((await store.loop()).pausedBy) return true;
-    if (await deployer.isDue()) return false;
-    if (deployFailed) return true;
-    // What the loop's own budget keeps from going on, and what queues behind that, only a person can let go on.
-    const isBroke = limit?.scope === 'loop';
-    const standings = [...(poll?.schedule.standings.values() ?? [])];
-    const isDue = standings.some(
-      (one) => one.kind === 'eligible' || (one.kind === 'waiting' && one.until !== null),
-    );
-    if (isDue && !isBroke) return false;
-    const live = (await store.tasks({ live: true })).map((stored) => stored.task);
-    const rests = (task: Task): boolean =>
-      task.state !== 'merging' && ['budget', 'grant'].includes(workers.get(task.id)?.rest()?.for ?? '');
-    if (!live.every((task) => onlyAPersonEnds(task) || (isBroke && rests(task)))) return false;
-    // What a person is to be told about a held task may still be on its way.
-    for (const { id } of live) if ((await store.pendingActions(id)).length > 0) return false;
-    return true;
+  async function isDone(): Promise<boolean> {
+    if (reception.isForgeSilent() || anyBusy()) return false;
+    return isIdle(ports, standing(), () => deployer.isDue());
   }
 
-  function onlyAPersonEnds(task: Task): boolean {
-    const rest = workers.get(task.id)?.rest();
-    return (
-      !isEnded(task) &&
-      task.hold !== null &&
-      task.hold.until === null &&
-      // The forge ends that one.
-      task.hold.reason !== 'merge_queued' &&
-      isHeld(task, clock.now()) &&
-      rest?.for !== 'grant'
-    );
-  }
-
-  async function waitingForPeople(): Promise<string[]> {
-    const live = (await store.tasks({ live: true })).map((stored) => stored.task);
-    const held = live
-      .filter(onlyAPersonEnds)
-      .map((task) => `#${task.issue} ${task.contract.title}: ${holdText(task.hold!, task.issue)}`);
-    return [
-      ...(pausedBy ? [`the loop is paused by ${pausedBy} — \`forge-loop resume\``] : []),
-      ...(deployFailed ? [`${deployFailed} — ${DEPLOY_ADVICE}`] : []),
-      ...(limit?.scope === 'loop' ? [loopLimitText(limit)] : []),
-      ...held,
-    ];
+  function standing(): Standing {
+    const restOf = (task: string) => workers.get(task)?.rest() ?? null;
+    return { poll: reception.poll(), pausedBy, deployFailed, limit, restOf };
   }
 
   function drain(why: string): void {
@@ -442,7 +352,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     const arm = (): void => {
       const cancel = clock.after(ms, () => {
         cancels.delete(cancel);
-        void guarded('timer', work).then(() => {
+        void guarded(ports, 'timer', work).then(() => {
           if (!closing) arm();
         });
       });
@@ -450,44 +360,4 @@ export function createRunner(ports: Ports, version: string): Runner {
     };
     arm();
   }
-
-  async function guarded(where: string, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (problem) {
-      const text = problem instanceof Error ? problem.message : String(problem);
-      ports.log(problem instanceof ForgeUnavailable ? 'warn' : 'error', `${where}: ${text}`, {
-        stack: (problem as Error)?.stack,
-      });
-    }
-  }
-}
-
-/** A wait that others can end early. */
-function createAlarm() {
-  let rung = false;
-  let wakeUp: (() => void) | null = null;
-  return {
-    ring(): void {
-      rung = true;
-      wakeUp?.();
-    },
-    /** Ends a wait that is under way; unlike a ring it is not remembered, or every look would cause the next one. */
-    nudge(): void {
-      wakeUp?.();
-    },
-    async wait(clock: Ports['clock'], ms: number): Promise<void> {
-      if (!rung) {
-        await new Promise<void>((resolve) => {
-          const cancel = clock.after(ms, resolve);
-          wakeUp = () => {
-            cancel();
-            resolve();
-          };
-        });
-      }
-      rung = false;
-      wakeUp = null;
-    },
-  };
 }
