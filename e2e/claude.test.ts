@@ -31,6 +31,7 @@ describe('what goes wrong is classified from fields', () => {
     ['MEET-400', 'invalid_request'],
     ['MEET-TOO-LONG', 'context_overflow'],
     ['MEET-DROP', 'network'],
+    ['MEET-PAGE', 'network'],
     ['MEET-REFUSAL', 'refusal'],
   ])('%s is %s', async (prompt, code) => {
     await scripted(scenarioFile('failures'));

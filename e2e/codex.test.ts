@@ -29,6 +29,7 @@ describe('what goes wrong is classified from fields', () => {
     ['MEET-529', 'overload'],
     ['MEET-400', 'invalid_request'],
     ['MEET-DROP', 'network'],
+    ['MEET-PAGE', 'network'],
   ])('%s is %s', async (prompt, code) => {
     await scripted(scenarioFile('failures'));
     expect((await run(prompt)).result).toMatchObject({ status: 'failed', code, retryAt: null });

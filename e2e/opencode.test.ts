@@ -25,6 +25,8 @@ describe('what goes wrong is classified from fields', () => {
     ['MEET-401', 'auth'],
     ['MEET-400', 'invalid_request'],
     ['MEET-529', 'overload'],
+    ['MEET-PAGE', 'network'],
+    ['MEET-REFUSAL', 'refusal'],
   ])('%s is %s', async (prompt, code) => {
     await scripted(scenarioFile('failures'));
     expect((await run(prompt)).result).toMatchObject({ status: 'failed', code, retryAt: null });
@@ -36,6 +38,14 @@ describe('what goes wrong is classified from fields', () => {
     const { result } = await run('MEET-LIMIT');
     expect(result).toMatchObject({ status: 'failed', code: 'usage_limit' });
     expect((result as { retryAt: number }).retryAt - before).toBeGreaterThan(3_590_000);
+  });
+
+  test('a model that its provider does not have is named, and nothing is asked', async () => {
+    const { policy } = await stage.turnOf([]);
+    const { result } = await run('Go.', { policy: { ...policy, model: 'loop-chat/m-2' } });
+    expect(result).toMatchObject({ status: 'failed', code: 'model_unavailable' });
+    expect(result).toHaveProperty('message', expect.stringContaining('loop-chat/m-2'));
+    expect(llm.now.journal).toEqual([]);
   });
 
   test('a critic that says yes in prose has not answered', async () => {

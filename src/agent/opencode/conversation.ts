@@ -5,8 +5,16 @@ import type { TurnHooks, TurnRequest } from '../agent.ts';
 import { refusedCommand, refusedPath } from '../refusal.ts';
 import { withConventions } from '../turn-place.ts';
 import type { OpencodeAccount } from './account.ts';
-import { type Failure, failureOfRetry } from './failure.ts';
-import { type MessageInfo, message, messageInfo, messagePart } from './message.ts';
+import { type Failure, failureOf, failureOfRetry } from './failure.ts';
+import {
+  type MessageInfo,
+  type MessagePart,
+  message,
+  messageInfo,
+  messagePart,
+  type TurnError,
+  turnError,
+} from './message.ts';
 import { modelParts } from './provider.ts';
 import { addressOf, type OpencodeServer, opencodeServer, type ServerEvent } from './server.ts';
 import { readSession, writeSession } from './session.ts';
@@ -41,6 +49,11 @@ export function talk(
   let session = '';
   /** The newest message of the model in it. */
   let last = '';
+  /** What went wrong before the model was asked. */
+  let error: TurnError | null = null;
+  /** Whether the model said or did something since its last answer was over, and how many answers in a row had nothing. */
+  let spoke = false;
+  let empty = 0;
   let finish: (ending: Ending | 'idle') => void = () => {};
   const finished = new Promise<Ending | 'idle'>((resolve) => {
     finish = resolve;
@@ -81,10 +94,21 @@ export function talk(
   }
 
   async function lastWord(from: OpencodeServer): Promise<Ending> {
-    if (last === '') return { kind: 'broken', problem: 'it went idle without an answer' };
+    if (last === '') return await unasked(from);
     const { info, parts } = message.parse(await from.get(`/session/${session}/message/${last}`));
     const text = parts.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n');
     return { kind: 'answered', info, text };
+  }
+
+  /** It tells a model that is not there in words only; what its provider has, it lists. */
+  async function unasked(from: OpencodeServer): Promise<Ending> {
+    if (error === null) return { kind: 'broken', problem: 'it went idle without an answer' };
+    const failure = failureOf(error, now());
+    const { providers } = listed.parse(await from.get('/config/providers'));
+    const has = providers.some(({ id, models }) =>
+      Object.keys(models).some((name) => `${id}/${name}` === model),
+    );
+    return { kind: 'failed', failure: has ? failure : { ...failure, code: 'model_unavailable' } };
   }
 
   function heard({ type, properties }: ServerEvent): void {
@@ -98,6 +122,9 @@ export function talk(
     } else if (type === 'session.status') {
       const { data } = status.safeParse(properties);
       if (data?.sessionID === session) seeStatus(data.status);
+    } else if (type === 'session.error') {
+      const { data } = errorSeen.safeParse(properties);
+      if (data?.sessionID === session) error = data.error;
     } else if (type === 'permission.asked') {
       const { data } = asked.safeParse(properties);
       if (data) void answer(data).catch(() => {});
@@ -113,13 +140,27 @@ export function talk(
     if (info.sessionID === session && info.role === 'assistant') last = info.id;
   }
 
-  function seePart(part: z.output<typeof messagePart>): void {
+  function seePart(part: MessagePart): void {
     account.seePart(part);
     const { type, text, tool, state, messageID } = part;
+    if (part.sessionID === session) countEmpty(part);
     if (type === 'tool' && state?.status === 'running')
       hooks.onProgress({ kind: 'tool', tool: tool ?? '', detail: detailOf(state.input) });
     else if (type === 'text' && text && messageID === last)
       hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
+  }
+
+  /** It asks again and again, without end and without a pause, whoever answers with something that is no answer. */
+  function countEmpty({ type, tokens }: MessagePart): void {
+    if (type !== 'step-finish') {
+      spoke ||= type === 'text' || type === 'tool' || type === 'reasoning';
+      return;
+    }
+    empty = spoke || (tokens?.output ?? 0) > 0 ? 0 : empty + 1;
+    spoke = false;
+    if (empty < MOST_EMPTY) return;
+    const message = `${empty} answers in a row had nothing in them, as when a proxy's page is at the provider's address`;
+    finish({ kind: 'failed', failure: { code: 'network', message, retryAt: null } });
   }
 
   function seeStatus(standing: z.output<typeof status>['status']): void {
@@ -163,6 +204,8 @@ export function talk(
   }
 }
 
+const MOST_EMPTY = 3;
+
 const detailOf = ({ command, filePath, pattern, description }: Record<string, unknown>): string =>
   String(command ?? filePath ?? pattern ?? description ?? '').slice(0, 500);
 
@@ -174,6 +217,10 @@ const created = z.object({ id: z.string().min(1) });
 const updated = z.object({ info: messageInfo });
 const partUpdated = z.object({ part: messagePart });
 const question = z.object({ id: z.string() });
+const errorSeen = z.object({ sessionID: z.string(), error: turnError });
+const listed = z.object({
+  providers: z.array(z.object({ id: z.string(), models: z.record(z.string(), z.unknown()) })),
+});
 const asked = z.object({
   id: z.string(),
   permission: z.string(),

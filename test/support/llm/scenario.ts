@@ -43,6 +43,8 @@ const reply = z.strictObject({
   /** The structured answer that the request's schema asks for. */
   answer: z.unknown().optional(),
   fail: failure.optional(),
+  /** A page, told as a success: what a proxy that wants somebody to sign in sends. */
+  page: z.string().optional(),
   /** The connection is cut: before anything was said, or in the middle of the answer. */
   drop: z.enum(['before', 'middle']).optional(),
   /** Nothing more comes, and the connection stays open. */

@@ -126,6 +126,12 @@ export async function startLlm(
       Object.assign(entry, { outcome: 'failed', status });
       return sendJson(response, status, more, body);
     }
+    if (reply.page !== undefined) {
+      entry.outcome = 'failed';
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end(reply.page);
+      return;
+    }
     if (reply.drop === 'before') {
       entry.outcome = 'dropped';
       response.destroy();
