@@ -341,6 +341,25 @@ test('looking makes no database', async () => {
   expect(existsSync(context.databasePath)).toBe(false);
 });
 
+test.each([
+  ['command: exit 3', "exit_nonzero: the agent's program exited with 3"],
+  ['command: no-such-program', 'could_not_start'],
+  ['command: sleep 600, turn_timeout_ms: 1000', 'it was not done after 1 s'],
+  ['kind: acp, command: exit 3', null],
+])('doctor asks who is there for a word, and says what came of it: { %s }', async (agent, says) => {
+  writeFileSync(join(root, 'WORKFLOW.md'), `---\nagent: { ${agent} }\ngate: none\n---\n{{ issue.body }}\n`);
+  const { checks } = await perform(context, 'doctor', { agents: true });
+  const turns = checks.filter(({ name }) => name.endsWith(' turn'));
+  // What could not be started for want of its package is said once, by the role.
+  if (says === null) expect(checks).toContainEqual(expect.objectContaining({ name: 'coder', level: 'fail' }));
+  expect(turns.map(({ name, level }) => ({ name, level }))).toEqual(
+    says === null
+      ? []
+      : ['specifier turn', 'coder turn', 'critic turn'].map((name) => ({ name, level: 'fail' })),
+  );
+  for (const { what } of turns) expect(what).toContain(says);
+});
+
 test('an input that does not fit is refused with the name of the field', async () => {
   await expect(perform(context, 'issue.new', { title: 'T', priority: 9 })).rejects.toThrow(UsageError);
 });

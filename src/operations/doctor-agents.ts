@@ -33,22 +33,27 @@ export async function smokeTurns(context: Context): Promise<Check[]> {
   const { settings, problem } = await context.settings();
   if (problem) return [];
   const { policy } = settings;
-  const checks: Check[] = [];
-  for (const role of ['specifier', 'coder', 'critic'] as const) {
-    if (role === 'critic' && !policy.critic.enabled) continue;
-    const agent = policy.agents[role];
-    checks.push(
-      agent.kind === 'scripted'
-        ? { name: `${role} turn`, level: 'ok', what: 'scripted: nobody to ask', fix: null }
-        : await smokeTurn(context, role, agent),
-    );
-  }
-  return checks;
+  const roles = (['specifier', 'coder', 'critic'] as const).filter(
+    (role) => role !== 'critic' || policy.critic.enabled,
+  );
+  // At once: one that hangs takes two minutes to be called so.
+  const checks = await Promise.all(roles.map((role) => smokeCheck(context, role, policy.agents[role])));
+  return checks.flat();
+}
+
+/** Nothing of an agent that can't start here: that it can't, and why, was said already. */
+async function smokeCheck(context: Context, role: Role, policy: AgentPolicy): Promise<Check[]> {
+  if (policy.kind === 'scripted')
+    return [{ name: `${role} turn`, level: 'ok', what: 'scripted: nobody to ask', fix: null }];
+  const { agent } = await context.tools();
+  if ((await agent(policy.kind).unavailable(policy)) !== null) return [];
+  return [await smokeTurn(context, role, policy)];
 }
 
 const PROMPT =
   'This is a test of the connection. Use no tools and change nothing. Answer with one word: ready\n';
 const TIMEOUT_MS = 120_000;
+const limitOf = ({ turnTimeoutMs }: AgentPolicy): number => Math.min(turnTimeoutMs, TIMEOUT_MS);
 
 async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Promise<Check> {
   const tools = await context.tools();
@@ -71,7 +76,7 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Pro
         sessionId,
         sessionDir: places.session(task, sessionId),
         resume: false,
-        policy: { ...policy, turnTimeoutMs: Math.min(policy.turnTimeoutMs, TIMEOUT_MS) },
+        policy: { ...policy, turnTimeoutMs: limitOf(policy) },
         identity: await tools.identity(),
         home: places.home(task),
         logPath: places.log(task, 'turn.log'),
@@ -95,9 +100,16 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Pro
   }
 }
 
-function checkOf(role: Role, { kind, model }: AgentPolicy, result: TurnResult, took: string): Check {
+/** An agent as its settings name it. */
+export function nameOf({ kind, preset, command, script, model }: AgentPolicy): string {
+  const program = { acp: preset ?? command, command, scripted: script }[kind]?.trim();
+  const what = program ? `${kind}: ${program}` : kind;
+  return model === null ? what : `${what} with ${model}`;
+}
+
+function checkOf(role: Role, policy: AgentPolicy, result: TurnResult, took: string): Check {
   const name = `${role} turn`;
-  const who = model === null ? kind : `${kind} with ${model}`;
+  const who = nameOf(policy);
   if (result.status === 'finished') {
     const [word = ''] = result.text.trim().split('\n', 1);
     return { name, level: 'ok', what: `${who} answered "${word.slice(0, 40)}" (${took})`, fix: null };
@@ -106,7 +118,7 @@ function checkOf(role: Role, { kind, model }: AgentPolicy, result: TurnResult, t
     result.status === 'failed'
       ? `${result.code}: ${result.message.split('\n', 1)[0]}`
       : result.status === 'timed_out'
-        ? result.message
+        ? `it was not done after ${limitOf(policy) / 1000} s`
         : 'it was cancelled';
   const fix = 'See its code in docs/reasons.md, and docs/agents.md about signing in and models.';
   return { name, level: 'fail', what: `${who} did not answer (${took}): ${why}`, fix };

@@ -8,7 +8,7 @@ import { ConfigError, ForgeUnavailable, GitFailed, UserError } from '../errors.t
 import { INTAKE_LEASE, type ProcessRecord, taskLease } from '../store/store.ts';
 import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
-import { installedAgents, smokeTurns } from './doctor-agents.ts';
+import { installedAgents, nameOf, smokeTurns } from './doctor-agents.ts';
 import { webhook } from './doctor-webhook.ts';
 
 export interface Check {
@@ -150,8 +150,8 @@ async function agents(context: Context): Promise<Check[]> {
     if (role === 'critic' && !settings.policy.critic.enabled) continue;
     const policy = settings.policy.agents[role];
     const missing = await tools.agent(policy.kind).unavailable(policy);
-    const what = `${policy.kind}: ${policy.command ?? policy.script ?? ''}`;
-    checks.push(missing ? fail(role, missing, `Edit ${context.configPath}.`) : ok(role, what));
+    const otherwise = `Or choose another agent in ${context.configPath}.`;
+    checks.push(missing ? fail(role, missing, otherwise) : ok(role, nameOf(policy)));
   }
   return checks;
 }
