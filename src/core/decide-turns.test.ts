@@ -2,9 +2,17 @@
 import { describe, expect, test } from 'vitest';
 import { awaiting, changes, type Play, queued, revising, running } from '../../test/support/play.ts';
 import { renderPrompt } from '../config/prompt.ts';
-import { MAX_FAILED, MAX_INTERRUPTED, MAX_STALLED, MAX_WORKSPACE_FAILURES } from './decision.ts';
+import {
+  MAX_FAILED,
+  MAX_FAILED_BY_PROVIDER,
+  MAX_INTERRUPTED,
+  MAX_STALLED,
+  MAX_WORKSPACE_FAILURES,
+} from './decision.ts';
 import { promptContext } from './prompt-context.ts';
 import { DEFAULT_PROMPTS } from './prompts.ts';
+
+const DAY = 24 * 3_600_000;
 
 const turns = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'coder');
 const ended = (play: Play) => [play.task.state, play.task.reason];
@@ -219,6 +227,28 @@ describe('a turn that broke', () => {
     play.turn('failed', { message: 'overloaded' }).checkpoint('c9');
     expect(ended(play)).toEqual(['abandoned', 'error_max_retries']);
     expect(play.task.why).toBe('overloaded');
+  });
+
+  test.each(['overload', 'rate_limit', 'network'])(
+    'a provider in trouble (%s) is given a quarter of an hour',
+    (code) => {
+      const play = running();
+      const begun = play.now;
+      for (let n = 1; n < MAX_FAILED_BY_PROVIDER; n += 1) {
+        play.turn('failed', { code, message: 'down' }).checkpoint(`c${n}`);
+        expect(play.task.hold, `after ${n}`).toMatchObject({ reason: 'retry_backoff' });
+        play.wait(play.task.hold!.until! - play.now);
+      }
+      expect(play.now - begun).toBeGreaterThan(900_000);
+      play.turn('failed', { code, message: 'down' }).checkpoint('c9');
+      expect(ended(play)).toEqual(['abandoned', 'error_max_retries']);
+    },
+  );
+
+  test('a limit that is said to end in a year is asked about after a week', () => {
+    const play = running().turn('failed', { code: 'usage_limit', message: 'limit', retryAt: 365 * DAY });
+    expect(play.world.accountLimits).toMatchObject([{ until: 8 * DAY }]);
+    expect(play.checkpoint('c1').task.hold).toMatchObject({ reason: 'provider_limit', until: 8 * DAY });
   });
 
   test('a finished turn ends the streak of failures', () => {

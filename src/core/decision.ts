@@ -115,6 +115,14 @@ export const MAX_INTERRUPTED = 3;
 
 export const MAX_FAILED = 3;
 
+/** What nobody here can mend and time does: with the waits between them, a quarter of an hour. */
+export const MAX_FAILED_BY_PROVIDER = 8;
+const PROVIDERS_OWN = ['overload', 'rate_limit', 'network'];
+
+/** How many failed turns in a row end a task, by the code of the last one. */
+export const mostFailures = (code: string | null): number =>
+  PROVIDERS_OWN.includes(code ?? '') ? MAX_FAILED_BY_PROVIDER : MAX_FAILED;
+
 export const MAX_STALLED = 5;
 
 export const MAX_WORKSPACE_FAILURES = 3;

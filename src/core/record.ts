@@ -168,7 +168,8 @@ function recordTurn(
   now: number,
 ): Recorded {
   const { role, turn, sessionId } = action;
-  const { status, code, message, retryAt, durationMs } = outcome;
+  const { status, code, message, durationMs } = outcome;
+  const retryAt = outcome.retryAt === null ? null : Math.min(outcome.retryAt, now + LONGEST_LIMIT_MS);
   const usage = outcome.usageKnown ? 'known' : 'unknown';
   const completed = event('turn_completed', {
     turn,
@@ -182,7 +183,7 @@ function recordTurn(
     usage,
     ...(outcome.summary && { summary: outcome.summary }),
   });
-  const limited = accountLimited(action, outcome, policy, now);
+  const limited = accountLimited(action, { ...outcome, retryAt }, policy, now);
   if (role === 'coder') {
     const lost =
       endsSession(code) || neverBegan(action, code) || outcome.sessionEmpty
@@ -204,6 +205,9 @@ function recordTurn(
     return { events: [completed, event('critic_failed', { problem: message })], actions: [], findings: [] };
   return recordVerdict(task, action, outcome, ledger, policy, now, [completed]);
 }
+
+/** Limits are of hours or of a week. One that is said to end later is asked about sooner: somebody's clock is wrong. */
+const LONGEST_LIMIT_MS = 8 * 24 * 3_600_000;
 
 function accountLimited(
   { role }: TurnAction,

@@ -167,7 +167,7 @@ describe('what goes wrong with the specifier', () => {
   const tampers = (play: Play): void =>
     void play.turn('failed', { code: 'critic_wrote', message: 'it wrote' });
   const fails = (play: Play): void => {
-    play.turn('failed', { code: 'overload', message: 'overloaded' });
+    play.turn('failed', { code: 'crashed', message: 'it said nothing' });
     play.wait(600_000);
   };
   const outOfMoney = (play: Play): void => {

@@ -11,8 +11,8 @@ import {
   type Decision,
   type Facts,
   hold,
-  MAX_FAILED,
   MAX_INTERRUPTED,
+  mostFailures,
   transition,
   waitedFor,
 } from './decision.ts';
@@ -50,7 +50,7 @@ export function specify(task: Task, facts: Facts, policy: Policy, now: number): 
   }
   if (last?.code === 'sandbox_failed')
     return finish(task, abandon('sandbox_failed', last.message), facts, policy, now);
-  if (failed >= MAX_FAILED) {
+  if (failed >= mostFailures(last?.code ?? null)) {
     const reason = last?.code === 'usage_limit' ? 'provider_limit' : 'error_max_retries';
     const why = `the specifier failed ${failed} times: ${last?.message ?? ''}`;
     return withoutSpecifier(judged, () => finish(task, abandon(reason, why), facts, policy, now));

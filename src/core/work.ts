@@ -9,10 +9,10 @@ import {
   gateEmpty,
   hold,
   isGateEmpty,
-  MAX_FAILED,
   MAX_INTERRUPTED,
   MAX_STALLED,
   MAX_WORKSPACE_FAILURES,
+  mostFailures,
   secretsIn,
   transition,
   waitedFor,
@@ -243,7 +243,7 @@ export function afterBrokenTurn(
       now,
     );
   }
-  if (streaks.failed >= MAX_FAILED) {
+  if (streaks.failed >= mostFailures(last.code)) {
     const reason = last.code === 'usage_limit' ? 'provider_limit' : 'error_max_retries';
     return finish(task, abandon(reason, last.message), facts, policy, now);
   }
