@@ -114,6 +114,10 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       ),
     )
     .option('--until-idle', 'end when nothing runs, waits or is due')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 3 something waits for you, 4 an issue was given up or declined in this run.',
+    )
     .action(
       session(async (own, _args, options) => {
         const { run } = await import('./run.ts');

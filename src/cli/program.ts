@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError, type ConfigProblem, UsageError, UserError } from '../errors.ts';
 import { addCommands, type Surface } from './commands.ts';
 import { EXIT } from './exit.ts';
+import { systemRefusal, usageMistake } from './mistakes.ts';
 import { openTerminal } from './terminal.ts';
 
 type Report = (message: string, hint: string | null, problems?: readonly ConfigProblem[]) => void;
@@ -38,6 +39,11 @@ function exitCodeOf(error: unknown, report: Report): number {
     report(error.message, error.hint, error instanceof ConfigError ? error.problems : []);
     return error instanceof UsageError ? EXIT.usage : EXIT.failed;
   }
+  const refused = systemRefusal(error);
+  if (refused) {
+    report(refused.message, refused.hint);
+    return EXIT.failed;
+  }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   const isOurs = error instanceof Error && OURS.has(error.name);
   report(message, isOurs ? null : 'This may be a bug. FORGE_DEBUG=1 shows where it happened.');
@@ -65,26 +71,23 @@ function buildProgram(surface: Surface, report: Report, exit: (code: number) => 
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError(false)
     .exitOverride()
-    .configureOutput({
-      outputError: (text) => {
-        const [first = '', ...rest] = text
-          .replace(/^error: /, '')
-          .trim()
-          .split('\n');
-        report(first, rest.join(' ').replace(/^\(|\)$/g, '') || '`forge-loop --help` shows every command.');
-      },
-    })
     .addHelpText('after', EXIT_CODES);
   addCommands(program, surface, exit);
-  inheritSettings(program);
+  settle(program, report);
   return program;
 }
 
-/** Subcommands that were added ready-made do not take these over by themselves. */
-function inheritSettings(command: Command): void {
+/** Subcommands that were added ready-made take no settings over by themselves, and each has a help of its own. */
+function settle(command: Command, report: Report): void {
+  command.configureOutput({
+    outputError: (text) => {
+      const { message, hint } = usageMistake(text, command);
+      report(message, hint);
+    },
+  });
   for (const sub of command.commands) {
     sub.copyInheritedSettings(command);
-    inheritSettings(sub);
+    settle(sub, report);
   }
 }
 

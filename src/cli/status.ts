@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { perform } from '../operations.ts';
 import type { Snapshot, TaskView } from '../view.ts';
 import type { Session } from './commands.ts';
-import { type Paint, shortTokens, type Terminal, table } from './terminal.ts';
+import { cut, type Paint, shortTokens, type Terminal, table } from './terminal.ts';
 
 export async function showStatus({ context, terminal }: Session): Promise<number> {
   const now = await perform(context, 'status');
@@ -45,7 +45,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
   const ended = now.tasks
     .filter((task) => task.endedAt !== null)
     .sort((a, b) => b.endedAt!.localeCompare(a.endedAt!));
-  const rows = taskRows([...live, ...ended.slice(0, ENDED_SHOWN)], paint, now.billing);
+  const shown = [...live, ...ended.slice(0, ENDED_SHOWN)];
   const more = ended.length - ENDED_SHOWN;
   return [
     head.join(' · '),
@@ -65,7 +65,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
     '',
     now.tasks.length === 0
       ? paint.dim('No tasks yet. `forge-loop why` says what the loop waits for.')
-      : table(rows, columns),
+      : tasksText(shown, { paint, columns }, now.billing),
     ...(more > 0 ? [paint.dim(`and ${more} more ended: forge-loop task list --all`)] : []),
   ].join('\n');
 }
@@ -76,14 +76,32 @@ function deployLine({ last, hold }: NonNullable<Snapshot['deploy']>, paint: Pain
   return last.problem ? paint.yellow(text) : paint.dim(text);
 }
 
-export function taskRows(
+/** A table where there is room for one; else each task in a few lines, since what is cut off is what one looks for. */
+export function tasksText(
   tasks: readonly TaskView[],
-  paint: Paint,
+  { paint, columns }: Pick<Terminal, 'paint' | 'columns'>,
   billing: Snapshot['billing'] = 'usd',
-): string[][] {
+): string {
+  const rows = tasks.map((task) => taskRow(task, paint, billing));
+  if (columns !== null && columns < NARROW)
+    return rows
+      .map((row) =>
+        stacked(row, billing)
+          .map((line) => cut(line, columns))
+          .join('\n'),
+      )
+      .join('\n');
   const spent = billing === 'usd' ? 'COST' : 'TOKENS';
   const header = ['TASK', 'ISSUE', 'STATE', 'TURNS', 'ROUNDS', spent, 'TITLE', 'WHY'].map(paint.dim);
-  return [header, ...tasks.map((task) => taskRow(task, paint, billing))];
+  return table([header, ...rows], columns);
+}
+
+const NARROW = 72;
+
+function stacked(row: readonly string[], billing: Snapshot['billing']): string[] {
+  const [id, issue, state, turns, , spent, title, why] = row;
+  const used = billing === 'usd' ? spent : `${spent} tokens`;
+  return [`${issue} ${state}`, `  ${title}`, `  ${why}`, `  ${id}, ${turns} turns, ${used}`];
 }
 
 function taskRow(task: TaskView, paint: Paint, billing: Snapshot['billing']): string[] {

@@ -9,7 +9,7 @@ import type { TaskView } from '../view.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
 import { costText } from './cost-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
-import { statusText, taskRows } from './status.ts';
+import { statusText, tasksText } from './status.ts';
 import { type Terminal, table } from './terminal.ts';
 
 type Texts = { [N in OperationName]: (result: Result<N>, terminal: Terminal) => string };
@@ -31,7 +31,7 @@ export const TEXT: Texts = {
   'task.list': (tasks, terminal) =>
     tasks.length === 0
       ? 'No task is in flight. `forge-loop task list --all` shows ended ones.'
-      : tasksTable(tasks, terminal),
+      : tasksText(tasks, terminal),
 
   'task.show'(task, { paint }) {
     const facts: [string, string | null][] = [
@@ -102,7 +102,8 @@ export const TEXT: Texts = {
   'issue.list': issuesText,
   'issue.show': issueText,
   'issue.lint': lintText,
-  'issue.ready': (issue) => `#${issue.number} is ready: its text as it is now is the contract.`,
+  'issue.ready': ({ number, reopened }) =>
+    `#${number} ${reopened ? 'was closed; it is open again and ready' : 'is ready'}: its text as it is now is the contract.`,
   'issue.close': (issue) => `#${issue.number} is closed.`,
   'issue.comment': (issue) => `Commented on #${issue.number}.`,
 
@@ -143,7 +144,7 @@ export const TEXT: Texts = {
     const part = (title: string, text: string) => `${paint.bold(title)}\n${text}`;
     return [
       part('Direction', boot.direction?.trim() || paint.dim('none: .forge/frontier.yaml is not there')),
-      part('In flight', boot.tasks.length ? tasksTable(boot.tasks, terminal) : paint.dim('nothing')),
+      part('In flight', boot.tasks.length ? tasksText(boot.tasks, terminal) : paint.dim('nothing')),
       part(
         'Stale leases',
         boot.stale.length
@@ -248,10 +249,6 @@ const startsText = (alive: boolean): string =>
 
 const runnerText = ({ runnerAlive }: LoopAnswer): string =>
   runnerAlive ? '' : '; no runner is running: `forge-loop run`';
-
-function tasksTable(tasks: readonly TaskView[], terminal: Terminal): string {
-  return table(taskRows(tasks, terminal.paint), terminal.columns);
-}
 
 function issuesText(issues: readonly IssueView[], { paint, columns }: Terminal): string {
   if (issues.length === 0) return 'No open issues. `forge-loop issue new --title … --ready` writes one.';

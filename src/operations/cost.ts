@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts';
 import { type CostGroup, type CostReport, costReport, type UnknownTurn } from '../core/cost.ts';
 import type { EventData } from '../core/event.ts';
-import { UserError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { iso } from '../view.ts';
 
@@ -52,7 +52,7 @@ export function sinceTime(text: string, context: Pick<Context, 'now' | 'day'>): 
   const at =
     /^\d{4}-\d\d-\d\dT/.test(said) || isDate ? Date.parse(isDate ? `${said}T00:00:00` : said) : Number.NaN;
   if (Number.isNaN(at))
-    throw new UserError(
+    throw new UsageError(
       `"${said}" is no time to begin at.`,
       'Say 7d, 12h, today, or a date like 2026-11-15.',
     );

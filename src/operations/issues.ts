@@ -49,10 +49,15 @@ export async function showIssue(context: Context, input: { issue: number }): Pro
   return { ...issueView((await forge.issue(input.issue))!), comments };
 }
 
-export async function readyIssue(context: Context, input: { issue: number }): Promise<IssueView> {
-  const issue = await (await context.forge()).markReady(input.issue, await context.operator());
+export async function readyIssue(
+  context: Context,
+  input: { issue: number },
+): Promise<IssueView & { reopened: boolean }> {
+  const forge = await context.forge();
+  const reopened = (await forge.issue(input.issue))?.state === 'closed';
+  const issue = await forge.markReady(input.issue, await context.operator());
   await tellRunner(context);
-  return issueView(issue);
+  return { ...issueView(issue), reopened };
 }
 
 export async function closeIssue(context: Context, input: { issue: number }): Promise<IssueView> {

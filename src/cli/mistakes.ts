@@ -1,0 +1,62 @@
+/** What went wrong on the command line or below it, in words a person can act on. */
+import type { Command } from 'commander';
+
+export interface Told {
+  message: string;
+  hint: string | null;
+}
+
+/** Commander's own words for a mistake of usage; without a better hint, the help of the very command. */
+export function usageMistake(said: string, command: Command): Told {
+  const [first = '', ...rest] = said
+    .replace(/^error: /, '')
+    .trim()
+    .split('\n');
+  const guess = rest.join(' ').replace(/^\(|\)$/g, '');
+  return {
+    message: plain(first),
+    hint:
+      guess || `\`${nameOf(command)} --help\` shows ${command.parent ? 'what it takes' : 'every command'}.`,
+  };
+}
+
+function plain(message: string): string {
+  const [, value, name, why] =
+    /^(?:command-argument value|option) '(.*)' (?:is invalid for argument|argument) '(.*)'(?: is invalid)?\. (.*)$/.exec(
+      message,
+    ) ?? [];
+  if (value === undefined || name === undefined) return message;
+  // Of an option Commander names the option first, of an argument what was given.
+  return message.startsWith('option')
+    ? `${value}: '${name}' won't do. ${why}`
+    : `<${name}>: '${value}' won't do. ${why}`;
+}
+
+function nameOf(command: Command): string {
+  return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
+}
+
+/** What the system refused; null for anything else. */
+export function systemRefusal(error: unknown): Told | null {
+  if (!(error instanceof Error)) return null;
+  const { code, path, dest, message } = error as NodeJS.ErrnoException & { dest?: string };
+  const refusal = code === undefined ? undefined : REFUSALS[code];
+  if (!refusal) return null;
+  const place = dest ?? path;
+  const said = place ? `${place}: ${refusal.what}` : `Refused by the system: ${refusal.what}`;
+  return { message: `${said} (${message}).`, hint: refusal.hint };
+}
+
+const FULL = { what: 'the disk is full', hint: 'Free some space, then try again.' };
+const CLOSED = {
+  what: 'it may not be written or read',
+  hint: 'Make it and its folder accessible for this user.',
+};
+const REFUSALS: Readonly<Record<string, { what: string; hint: string }>> = {
+  ENOSPC: FULL,
+  EDQUOT: { ...FULL, what: 'the disk quota is used up' },
+  EROFS: { what: 'the file system is read-only', hint: 'Make it writable, or work on a repository that is.' },
+  EACCES: CLOSED,
+  EPERM: CLOSED,
+  EMFILE: { what: 'too many files are open', hint: 'Raise the limit (`ulimit -n`), then try again.' },
+};
