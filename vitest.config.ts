@@ -18,6 +18,9 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+/** Only what is broken comes near these: a busy machine may take ten times as long as a quiet one. */
+const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 90_000 } } };
+
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowestFirst },
@@ -25,12 +28,25 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/transcripts/*.test.ts'],
+          include: [
+            'src/*.test.ts',
+            'src/!(core|config)/**/*.test.ts',
+            'test/*.test.ts',
+            'test/transcripts/*.test.ts',
+          ],
           maxWorkers,
-          // Only what is broken comes near these: a busy machine may take ten times as long as a quiet one.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 90_000 } },
+          ...PATIENT,
+        },
+      },
+      {
+        test: {
+          name: 'core',
+          include: ['src/{core,config}/**/*.test.ts'],
+          // They leave nothing behind in their process, so one is started and loaded for all of them. The others start
+          // programs, which is dearer the larger their process has become.
+          isolate: false,
+          maxWorkers,
+          ...PATIENT,
         },
       },
       {
