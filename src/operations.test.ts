@@ -343,14 +343,15 @@ test('looking makes no database', async () => {
 
 test.each([
   ['command: exit 3', "exit_nonzero: the agent's program exited with 3"],
-  ['command: no-such-program', 'could_not_start'],
+  ['command: exec no-such-program', 'could_not_start'],
+  ['command: no-such-program', null],
   ['command: sleep 600, turn_timeout_ms: 1000', 'it was not done after 1 s'],
   ['kind: acp, command: exit 3', null],
 ])('doctor asks who is there for a word, and says what came of it: { %s }', async (agent, says) => {
   writeFileSync(join(root, 'WORKFLOW.md'), `---\nagent: { ${agent} }\ngate: none\n---\n{{ issue.body }}\n`);
   const { checks } = await perform(context, 'doctor', { agents: true });
   const turns = checks.filter(({ name }) => name.endsWith(' turn'));
-  // What could not be started for want of its package is said once, by the role.
+  // What could not be started for want of its program or package is said once, by the role.
   if (says === null) expect(checks).toContainEqual(expect.objectContaining({ name: 'coder', level: 'fail' }));
   expect(turns.map(({ name, level }) => ({ name, level }))).toEqual(
     says === null
@@ -365,11 +366,11 @@ test('an input that does not fit is refused with the name of the field', async (
 });
 
 test.each([
-  ['issue.new', { title: 'T', priority: 9 }, 'issue.new: priority must be at most 4.'],
-  ['issue.new', { title: ' ' }, 'issue.new: title is empty.'],
-  ['issue.new', { title: 'T', priority: 0 }, 'issue.new: priority must be at least 1.'],
+  ['issue.new', { title: 'T', priority: 9 }, 'issue new: priority must be at most 4.'],
+  ['issue.new', { title: ' ' }, 'issue new: title is empty.'],
+  ['issue.new', { title: 'T', priority: 0 }, 'issue new: priority must be at least 1.'],
   ['cost', { by: 'week' }, 'cost: by must be one of issue, role, model, day.'],
-  ['pull.comment', { pull: 1, body: 'x', file: 'a', line: 0 }, 'pull.comment: line must be more than 0.'],
+  ['pull.comment', { pull: 1, body: 'x', file: 'a', line: 0 }, 'pull comment: line must be more than 0.'],
 ] as const)('%s %j: %s', async (name, input, says) => {
   await expect(perform(context, name, { ...input })).rejects.toThrow(says);
 });

@@ -233,7 +233,7 @@ export async function perform<N extends OperationName>(
   const parsed = operation.input(z).safeParse(input);
   if (parsed.success) return operation.handle(context, parsed.data);
   const { problemOf } = await import('./operations/input.ts');
-  throw new UsageError(`${name}: ${problemOf(parsed.error.issues[0]!)}.`);
+  throw new UsageError(`${name.replace('.', ' ')}: ${problemOf(parsed.error.issues[0]!)}.`);
 }
 
 type Zod = typeof import('./operations/input.ts').z;

@@ -127,3 +127,22 @@ describe('a command', () => {
     expect(crashed).toHaveProperty('message', expect.stringMatching(/SIGSEGV.*last words/));
   });
 });
+
+test.each([
+  ['a program on the PATH', 'sh -c true', true],
+  ['one that is not there', 'no-such-agent --headless', false],
+  ['a path', '/bin/sh -c true', true],
+  ['a path that leads nowhere', '/no/such/agent.sh', false],
+  ['a file that may not be run', '/etc/passwd', false],
+  ['a path in the work tree, which may yet be written', './agent.sh', true],
+  ['a word of the shell', '. /etc/agent.env && my-agent', true],
+  ['a keyword of the shell', 'if true; then my-agent; fi', true],
+  ['a variable before it', 'MODE=night my-agent', true],
+  ['a variable in its place', '$AGENT --headless', true],
+  ['a group', '(my-agent)', true],
+  ['quotes', '"my agent" --headless', true],
+  ['nothing', null, false],
+])('what can be said beforehand of a command: %s', async (_what, command, isThere) => {
+  const said = await agent.unavailable({ command } as TurnRequest['policy']);
+  expect(said === null).toBe(isThere);
+});

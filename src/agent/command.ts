@@ -4,7 +4,9 @@
  * The session is the program's own affair, in FORGE_SESSION_DIR. All we know is whether it ever began: the shell that
  * becomes the program says so in the file `begun`, so that the answer is right whoever dies at whatever moment.
  */
-import { stat } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Processes } from '../process/process.ts';
 import { type Agent, failed, type SessionProbe } from './agent.ts';
@@ -34,11 +36,35 @@ export function commandAgent(processes: Processes): Agent {
 
     probeSession: ({ sessionDir }) => probe(sessionDir),
 
-    unavailable: async (policy) => (policy.command ? null : NO_COMMAND),
+    unavailable: async ({ command }) => (command ? missingProgram(command) : NO_COMMAND),
   };
 }
 
 const NO_COMMAND = 'agent.command is not set: give the shell command that runs your agent';
+
+/**
+ * A misspelt program would fail every issue of a night, one after another. Only a first word that says plainly what is
+ * started is looked at: the shell knows what else may stand there, and a path inside the work tree may yet be written.
+ */
+async function missingProgram(command: string): Promise<string | null> {
+  const [, word] = /^\s*([\w.+/-]+)(?:\s|$)/.exec(command) ?? [];
+  if (word === undefined || word.startsWith('-')) return null;
+  const isPath = word.includes('/');
+  if (isPath && !word.startsWith('/')) return null;
+  const isThere = isPath ? await mayRun(word) : await isKnownToShell(word);
+  return isThere ? null : `agent.command starts ${word}, which is not there or can't be run`;
+}
+
+const mayRun = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+const isKnownToShell = (word: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    execFile('/bin/sh', ['-c', 'command -v "$1"', 'sh', word], (error) => resolve(error === null));
+  });
 
 async function probe(sessionDir: string): Promise<SessionProbe> {
   if (!(await exists(sessionDir))) return 'lost';

@@ -1,7 +1,7 @@
 /** What people do with issues. A runner that is at work is told, so that it looks before its next poll. */
 import type { Context } from '../context.ts';
 import { event } from '../core/event.ts';
-import { UserError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { Issue } from '../forge/forge.ts';
 import { iso } from '../view.ts';
 
@@ -72,7 +72,7 @@ export async function commentIssue(
   input: { issue: number; text: string },
 ): Promise<IssueDetail> {
   if (input.text.trim() === '')
-    throw new UserError('A comment needs a text.', 'Give one with --body or --body-file.');
+    throw new UsageError('A comment needs a text.', 'Give one with --body or --body-file.');
   await (await context.forge()).addComment(input.issue, await context.operator(), input.text);
   return showIssue(context, input);
 }

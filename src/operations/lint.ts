@@ -1,7 +1,7 @@
 /** What readiness says about an issue and why, so that its author can check it before labelling it. */
 import type { Context } from '../context.ts';
 import { type Readiness, readiness } from '../core/spec.ts';
-import { UserError } from '../errors.ts';
+import { UsageError, UserError } from '../errors.ts';
 
 export interface Lint extends Readiness {
   /** Null for a text that is no issue yet. */
@@ -22,7 +22,7 @@ async function textOf(
   { issue, text }: { issue?: number | undefined; text?: string | undefined },
 ): Promise<{ issue: number | null; title: string; body: string }> {
   if ((issue === undefined) === (text === undefined))
-    throw new UserError('issue lint needs one thing to look at.', 'Give an issue number, or --file <path>.');
+    throw new UsageError('issue lint needs one thing to look at.', 'Give an issue number, or --file <path>.');
   if (issue === undefined) return { issue: null, ...draftIn(text!) };
   const found = await (await context.forge()).issue(issue);
   if (!found)

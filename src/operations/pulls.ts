@@ -1,7 +1,7 @@
 /** What people do with pull requests: look, comment, review, report what CI found. */
 import type { Context } from '../context.ts';
 import type { Check, Remark } from '../core/remark.ts';
-import { UserError } from '../errors.ts';
+import { UsageError, UserError } from '../errors.ts';
 import type { Pull } from '../forge/forge.ts';
 import { iso } from '../view.ts';
 import { tellRunner } from './issues.ts';
@@ -57,12 +57,12 @@ export async function sayOnPull(
 ): Promise<PullDetail> {
   const { pull, verdict, body, file = null, line = null } = input;
   if (body.trim() === '' && verdict !== 'approve')
-    throw new UserError(
+    throw new UsageError(
       'What should be different? Only an approval needs no text.',
       'Give one with --body or --body-file.',
     );
   if (line !== null && file === null)
-    throw new UserError('A line is a line of a file.', 'Give it with --file.');
+    throw new UsageError('A line is a line of a file.', 'Give it with --file.');
   const by = await context.operator();
   await (await context.pullDesk()).remark(pull, { by, verdict, body, file, line });
   await tellRunner(context);

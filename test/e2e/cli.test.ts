@@ -338,6 +338,11 @@ describe('before it starts', () => {
       /agent\.command is not set/,
     ],
     [
+      'an agent that is not there',
+      (own: Project) => rmSync(join(own.folder, 'coder.sh')),
+      /agent\.command starts .*coder\.sh, which is not there/,
+    ],
+    [
       'a broken WORKFLOW.md',
       (own: Project) => own.write('WORKFLOW.md', '---\nagent: { max_turns: no }\n---\n'),
       /WORKFLOW\.md:2: agent\.max_turns: expected whole number/,
