@@ -490,11 +490,11 @@ describe('usage', () => {
     expect(before).toContain('coder.sh');
     rmSync(join(repo.path, 'WORKFLOW.md'));
     repo.write('package.json', '{"scripts":{"test":"node --test"}}');
-    expect((await repo.run('init', '--command', 'my agent')).stdout).toMatch(
+    expect((await repo.run('init', '--command', 'sh my-agent')).stdout).toMatch(
       /Gate, from package.json: npm test/,
     );
     expect(await repo.json('config')).toMatchObject({ problem: null, warnings: [] });
-    expect((await repo.run('doctor')).stdout).toMatch(/ok +coder +command: my agent/);
+    expect((await repo.run('doctor')).stdout).toMatch(/ok +coder +command: sh my-agent/);
     expect(repo.git('status', '--porcelain')).not.toContain('.forge');
   });
 });
