@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startRunner } from '../../test/support/start-runner.ts';
 import { type DialogueRequest, openDialogue } from './dialogue.ts';
 import { processAt } from './table.ts';
 
@@ -14,15 +15,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
+const speaking = (script: string) => ({
+  argv: ['/bin/sh', '-c', script],
+  cwd: join(dir, 'work'),
+  env: { PATH: process.env.PATH ?? '' },
+  logPath: join(dir, 'log'),
+});
 const talking = (script: string, change: Partial<DialogueRequest> = {}) =>
-  openDialogue({
-    argv: ['/bin/sh', '-c', script],
-    cwd: join(dir, 'work'),
-    env: { PATH: process.env.PATH ?? '' },
-    logPath: join(dir, 'log'),
-    onHeld: async () => {},
-    ...change,
-  });
+  openDialogue({ ...speaking(script), onHeld: async () => {}, ...change });
 
 test('what is said before it runs waits for it; stdout is the caller’s, stderr goes to the log', async () => {
   const child = talking('echo aside >&2; while read -r line; do echo "heard $line"; done');
@@ -79,6 +79,19 @@ test('ending it ends what it started, in its group and out of it', async () => {
   expect(pids.map((one) => processAt(one) !== null)).toEqual([true, true]);
   await child.end();
   expect(pids.map((one) => processAt(one))).toEqual([null, null]);
+});
+
+test.each([
+  ['that ends when it is asked to', 'echo $$ > it; exec sleep 1000'],
+  ['that does not', "trap '' TERM; (sleep 1000; true) & echo $! > it; while :; do sleep 0.1; done"],
+])('a child %s does not outlive the runner that talked to it', async (_, script) => {
+  const runner = await startRunner({ release: true, talk: speaking(script) });
+  const file = join(dir, 'work', 'it');
+  await expect.poll(() => (existsSync(file) ? readFileSync(file, 'utf8') : '')).toMatch(/\n$/);
+  const pids = [runner.child.pid, Number(readFileSync(file, 'utf8'))];
+  expect(pids.map((one) => processAt(one) !== null)).toEqual([true, true]);
+  runner.kill();
+  await expect.poll(() => pids.filter((one) => processAt(one) !== null), { timeout: 20_000 }).toEqual([]);
 });
 
 test('ending it before it was let go means it never runs', async () => {

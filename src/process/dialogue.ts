@@ -3,14 +3,15 @@
  *
  * Like a launch it is born held, runs only when its record is durable, leads its own process group and leaves nothing
  * behind. Unlike a launch its stdin and stdout belong to the caller, who speaks a protocol over them; what it says on
- * stderr goes to the log. Opening does not wait: what is written before the child runs waits in its pipe.
+ * stderr goes to the log. Opening does not wait: what is written before the child runs waits in its pipe. A runner that dies
+ * takes the child with it.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { extinguish } from './extinguish.ts';
-import { HELD, type Introduction, introduced } from './held.ts';
+import { HELD_AND_HEARD, type Introduction, introduced } from './held.ts';
 import { collectOutput, type Output } from './output.ts';
 import { LAUNCH } from './process.ts';
 
@@ -50,7 +51,7 @@ const PATIENCE_MS = 250;
 
 export function openDialogue(request: DialogueRequest): Dialogue {
   const launch = randomUUID();
-  const child = spawn('/bin/sh', ['-c', HELD, 'sh', ...request.argv], {
+  const child = spawn('/bin/sh', ['-c', HELD_AND_HEARD, 'sh', ...request.argv], {
     cwd: request.cwd,
     env: { ...request.env, [LAUNCH]: launch },
     detached: true,
@@ -94,7 +95,7 @@ export function openDialogue(request: DialogueRequest): Dialogue {
       } catch (error) {
         throw new Error(`not started, because it could not be recorded: ${(error as Error).message}`);
       }
-      if (ending === null) gate.end('go\n');
+      if (ending === null) gate.write('go\n');
     } catch (error) {
       child.kill('SIGKILL');
       throw error;
@@ -119,7 +120,7 @@ export function openDialogue(request: DialogueRequest): Dialogue {
 
   async function end(): Promise<string> {
     await begun.catch(() => {});
-    gate.destroy();
+    gate.end('over\n');
     await ask();
     const groups = child.pid === undefined ? [] : [child.pid];
     const { survivors } = await extinguish({

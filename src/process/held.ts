@@ -6,6 +6,16 @@ import { bootId, processAt } from './table.ts';
 /** The runner dies first: the shell reads the end of the file instead, and exits; nothing ran. */
 export const HELD = 'read -r go <&3 && [ "$go" = go ] && exec 3<&- && exec "$@"';
 
+/**
+ * The same for a child that is talked to. An agent that nobody hears any more may go on asking its provider for ever, so
+ * somebody of its own group stays and listens: when the fourth file ends without a word, the runner is dead, and the
+ * group is asked to end and then killed. Whoever left the group is found by its mark when a runner takes over.
+ */
+export const HELD_AND_HEARD = `read -r go <&3 && [ "$go" = go ] || exit
+(read -r over || { kill -TERM $$; sleep 1; kill -KILL 0; }) <&3 3<&- >/dev/null 2>&1 &
+exec 3<&-
+exec "$@"`;
+
 export interface Introduction {
   pid: number;
   startTime: string;

@@ -22,6 +22,8 @@ const onHeld = (child: object) => {
 setInterval(() => {}, 60_000);
 if ('launch' in job) {
   await hostProcesses().launch({ ...job.launch, signal, onHeld });
+} else if ('talk' in job) {
+  await openDialogue({ ...job.talk, onHeld }).exited;
 } else {
   const { operator = {}, packagePath = '' } = job;
   const agents = [

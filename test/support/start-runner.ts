@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { TurnRequest } from '../../src/agent/agent.ts';
+import type { DialogueRequest } from '../../src/process/dialogue.ts';
 import type { LaunchRequest } from '../../src/process/process.ts';
 import { compiled } from './compiled.ts';
 
@@ -15,7 +16,11 @@ export interface RunnerParts {
 }
 
 export type RunnerJob = { release: boolean } & RunnerParts &
-  ({ launch: Omit<LaunchRequest, 'signal' | 'onHeld' | 'onOutput'> } | { agent: string; turn: TurnRequest });
+  (
+    | { launch: Omit<LaunchRequest, 'signal' | 'onHeld' | 'onOutput'> }
+    | { talk: Omit<DialogueRequest, 'onHeld' | 'onOutput'> }
+    | { agent: string; turn: TurnRequest }
+  );
 
 export interface StartedRunner {
   pid: number;
