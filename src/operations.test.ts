@@ -361,6 +361,16 @@ test.each([
   for (const { what } of turns) expect(what).toContain(says);
 });
 
+test('an issue can only wait for one that is there', async () => {
+  const waits = { title: 'Two', body: 'x must be y', blockedBy: [1] };
+  await expect(perform(context, 'issue.new', waits)).rejects.toThrow(
+    'There is no issue #1 that it could wait for',
+  );
+  expect(await perform(context, 'issue.list', { all: true })).toEqual([]);
+  await ready('One');
+  expect(await perform(context, 'issue.new', waits)).toMatchObject({ number: 2, blockedBy: [1] });
+});
+
 test('an input that does not fit is refused with the name of the field', async () => {
   await expect(perform(context, 'issue.new', { title: 'T', priority: 9 })).rejects.toThrow(UsageError);
 });

@@ -1,7 +1,7 @@
 /** What people do with issues. A runner that is at work is told, so that it looks before its next poll. */
 import type { Context } from '../context.ts';
 import { event } from '../core/event.ts';
-import { UsageError } from '../errors.ts';
+import { UsageError, UserError } from '../errors.ts';
 import type { Issue } from '../forge/forge.ts';
 import { iso } from '../view.ts';
 
@@ -34,6 +34,13 @@ export async function newIssue(
 ): Promise<IssueView> {
   const { priority, ...rest } = input;
   const forge = await context.forge();
+  // An issue that waits for nothing would be worked on at once.
+  for (const number of input.blockedBy)
+    if ((await forge.issue(number)) === null)
+      throw new UserError(
+        `There is no issue #${number} that it could wait for.`,
+        '`forge-loop issue list --all` shows every one.',
+      );
   const issue = await forge.newIssue({ ...rest, priority: priority ?? null, by: await context.operator() });
   if (input.ready) await tellRunner(context);
   return issueView(issue);
