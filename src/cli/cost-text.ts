@@ -1,6 +1,7 @@
 /** What was spent, as a table with its sums below. */
 import type { CostLine } from '../core/cost.ts';
 import type { CostView } from '../operations/cost.ts';
+import { clock } from './clock.ts';
 import { type Paint, shortTokens, type Terminal, table, width } from './terminal.ts';
 
 export function costText(cost: CostView, { paint, columns }: Terminal): string {
@@ -8,7 +9,7 @@ export function costText(cost: CostView, { paint, columns }: Terminal): string {
   if (lines.length === 0)
     return since === null
       ? 'Nothing was spent yet.'
-      : `Nothing was spent since ${since.slice(0, 16).replace('T', ' ')}.`;
+      : `Nothing was spent since ${clock(since).slice(0, 16)}.`;
   const price = billing === 'usd' ? 'cost' : 'list price';
   const head = [by, 'turns', 'in', 'cached', 'out', price, ''].map(paint.dim);
   const body = [...lines, total].map((line) => row(line, paint, line === total));

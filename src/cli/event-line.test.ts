@@ -26,6 +26,9 @@ test('a hold says who ends it and when it ends', () => {
   expect(
     line(event('hold_set', { reason: 'operator_pause', detail: 'paused by Eva', until: null })),
   ).toContain('forge-loop resume 7');
+  const nextDay = new Date(at).setDate(new Date(at).getDate() + 1);
+  const limited = event('account_limited', { account: 'claude', why: 'limit', until: nextDay });
+  expect(line(limited)).toMatch(/^12:30:05 .*claude is used up until \d{4}-\d\d-\d\d 12:30:05: limit$/);
   expect(line(event('hold_set', { reason: 'operator_pause', detail: 'paused by Eva', until: 0 }))).toBe(
     '12:30:05  #7 released; goes on when a slot is free',
   );

@@ -4,6 +4,7 @@ import { isFlaky } from '../core/gate.ts';
 import { resultText } from '../core/gate-text.ts';
 import { REASONS } from '../core/machine.ts';
 import { holdText } from '../core/words.ts';
+import { dayOf, timeOf } from './clock.ts';
 import { decisionLine } from './conditions.ts';
 import type { Paint } from './terminal.ts';
 
@@ -18,7 +19,9 @@ export function eventLine(happened: LoopEvent, name: Naming, paint: Paint): stri
   return `${paint.dim(timeOf(happened.at))}  ${subject}${said}`;
 }
 
-export const timeOf = (at: number): string => new Date(at).toTimeString().slice(0, 8);
+/** With its day, where that is another one. */
+const untilOf = (until: number, at: number): string =>
+  dayOf(until) === dayOf(at) ? timeOf(until) : `${dayOf(until)} ${timeOf(until)}`;
 
 function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null {
   switch (happened.type) {
@@ -112,13 +115,13 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'hold_set': {
       const { until } = happened.data;
       if (until !== null && until <= happened.at) return 'released; goes on when a slot is free';
-      const again = until === null ? '' : ` (until ${timeOf(until)})`;
+      const again = until === null ? '' : ` (until ${untilOf(until, happened.at)})`;
       const issue = happened.task === null ? null : (name(happened.task)?.issue ?? null);
       return paint.yellow(`${holdText(happened.data, issue)}${again}`);
     }
     case 'account_limited': {
       const { account, why, until } = happened.data;
-      return paint.yellow(`${account} is used up until ${timeOf(until)}: ${firstLine(why)}`);
+      return paint.yellow(`${account} is used up until ${untilOf(until, happened.at)}: ${firstLine(why)}`);
     }
     case 'account_released':
       return `${happened.data.account} is tried again, asked by ${happened.data.by}`;

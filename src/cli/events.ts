@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { EventData } from '../core/event.ts';
 import type { EventView } from '../operations/loop.ts';
 import { perform } from '../operations.ts';
+import { clock } from './clock.ts';
 import type { Session } from './commands.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
 import type { Terminal } from './terminal.ts';
@@ -36,7 +37,7 @@ export async function showEvents(
 function lineOf(one: EventView, { json, paint, columns }: Terminal): string {
   if (json) return JSON.stringify(one);
   const { seq, at, type, task, data } = one;
-  const head = `${paint.dim(String(seq).padStart(5))}  ${at.slice(0, 19).replace('T', ' ')}  ${(task ?? '-').padEnd(8)}  ${paint.cyan(type)}`;
+  const head = `${paint.dim(String(seq).padStart(5))}  ${clock(at)}  ${(task ?? '-').padEnd(8)}  ${paint.cyan(type)}`;
   if (type === 'merge_decided') {
     const decided = data as EventData['merge_decided'];
     const lines = [

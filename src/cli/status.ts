@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { perform } from '../operations.ts';
 import type { Snapshot, TaskView } from '../view.ts';
+import { timeOf } from './clock.ts';
 import type { Session } from './commands.ts';
 import { cut, type Paint, shortTokens, type Terminal, table } from './terminal.ts';
 
@@ -135,7 +136,7 @@ function whyText(task: TaskView): string {
   const text = task.hold
     ? task.hold.text
     : task.turn
-      ? `${task.turn.role === 'coder' ? 'turn' : `${task.turn.role} round`} ${task.turn.turn} since ${task.turn.startedAt.slice(11, 19)}${task.turn.doing ? `, ${task.turn.doing}` : ''}`
+      ? `${task.turn.role === 'coder' ? 'turn' : `${task.turn.role} round`} ${task.turn.turn} since ${timeOf(Date.parse(task.turn.startedAt))}${task.turn.doing ? `, ${task.turn.doing}` : ''}`
       : task.why;
   return text.split('\n', 1)[0]!;
 }

@@ -6,6 +6,7 @@ import type { LoopAnswer } from '../operations/loop.ts';
 import type { Asked } from '../operations/tasks.ts';
 import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
+import { clock } from './clock.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
 import { costText } from './cost-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
@@ -311,5 +312,3 @@ export function spentText({ costUsd, tokens, spendComplete }: TaskView): string 
   const cost = costUsd === null ? 'cost unknown' : `$${costUsd.toFixed(2)}`;
   return `${least}${cost}, ${tokens ?? 'unknown'} tokens`;
 }
-
-const clock = (at: string): string => at.slice(0, 19).replace('T', ' ');

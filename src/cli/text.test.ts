@@ -1,0 +1,16 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { painter, type Terminal } from './terminal.ts';
+import { TEXT } from './text.ts';
+
+test('times are those of the clock on the wall', () => {
+  const { TZ } = process.env;
+  process.env.TZ = 'Asia/Tokyo';
+  onTestFinished(() => {
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+  });
+  const line = { issue: 7, task: null, title: 'T', why: 'held', until: '2026-11-16T20:00:00.000Z' };
+  expect(TEXT.why({ loop: [], issues: [line] } as never, { paint: painter(false) } as Terminal)).toContain(
+    '(until 2026-11-17 05:00:00)',
+  );
+});
