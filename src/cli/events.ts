@@ -17,7 +17,8 @@ export async function showEvents(
   const { task, type, last, follow } = options;
   const first = await perform(context, 'events', { task, type, last });
   for (const one of first) terminal.print(lineOf(one, terminal));
-  if (first.length === 0 && !follow && !terminal.json) terminal.note('No such event was recorded.');
+  if (first.length === 0 && type !== undefined && !follow)
+    terminal.note(`No event of type ${type} was recorded.`);
   if (!follow) return 0;
 
   const stop = new AbortController();

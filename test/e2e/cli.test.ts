@@ -474,6 +474,9 @@ describe('usage', () => {
     expect(JSON.parse(failed.stderr)).toEqual({
       error: { message: 'There is no issue #5.', hint: expect.any(String) },
     });
+    expect((await repo.run('events', '--type', 'turn_startd')).stderr).toBe(
+      'No event of type turn_startd was recorded.\n',
+    );
     const misused = await repo.run('--json', 'statsu');
     expect(JSON.parse(misused.stderr).error.message).toBe("unknown command 'statsu'");
     const outside = await repo.run('-C', repo.folder, 'status');
