@@ -207,10 +207,10 @@ async function answerGit(
     return refuse(401, { 'www-authenticate': 'Basic realm="GitHub"' });
   const wanted = isPush ? 'write' : 'read';
   if (!atLeast(permissionOf(world, user), wanted) || (isPush && world.archived)) return refuse(403);
-  const before = await branches(world);
+  const before = isPush && request.method === 'POST' ? await branches(world) : null;
   const output = await askGit(world, request, { rest: rest!, query: url.search.slice(1), user, body });
   // Before the answer: whoever pushed and asks next finds what follows from it.
-  if (isPush && request.method === 'POST') await noticePush(world, before, user!);
+  if (before) await noticePush(world, before, user!);
   if (fault?.kind !== 'lose') return relay(output, response);
   await fault.also?.();
   request.socket.destroy();

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Git, openGit } from '../../../src/git/git.ts';
 import { resolve } from '../../../src/git/objects.ts';
@@ -267,17 +267,20 @@ fi
 
 async function initBare(dir: string, branch: string): Promise<Git> {
   execFileSync('git', ['init', '-q', '--bare', '--template=', '-b', branch, dir]);
-  const git = await openGit(dir);
-  for (const [key, value] of [
-    ['user.name', 'GitHub'],
-    ['user.email', 'noreply@github.com'],
-    ['http.receivepack', 'true'],
-    ['receive.denyDeleteCurrent', 'ignore'],
-    ['uploadpack.allowAnySHA1InWant', 'true'],
-  ] as const) {
-    await git(['config', key, value]);
-  }
+  appendFileSync(join(dir, 'config'), SERVED);
   mkdirSync(join(dir, 'hooks'));
   writeFileSync(join(dir, 'hooks', 'update'), REFUSE_PROTECTED, { mode: 0o755 });
-  return git;
+  return openGit(dir);
 }
+
+/** As text: each key set by git would be a process in every test. */
+const SERVED = `[user]
+\tname = GitHub
+\temail = noreply@github.com
+[http]
+\treceivepack = true
+[receive]
+\tdenyDeleteCurrent = ignore
+[uploadpack]
+\tallowAnySHA1InWant = true
+`;
