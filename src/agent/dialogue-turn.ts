@@ -35,7 +35,10 @@ export async function hearOut<Ending>(
     ending,
     settled: refused === null ? stop.result(false) : failed('could_not_start', refused),
     crashed(name, problem) {
-      const how = exit.signal ? `was killed by ${exit.signal}` : `exited with ${exit.code ?? 'no code'}`;
+      // That signal was ours, most likely: whoever could not be talked to any more was asked to end.
+      const isAsked = exit.signal === 'SIGTERM';
+      const killed = isAsked ? 'was ended' : `was killed by ${exit.signal}`;
+      const how = exit.signal ? killed : `exited with ${exit.code ?? 'no code'}`;
       const words = problem || stderr.trim().slice(-1000) || 'it said nothing';
       return failed('crashed', `${name} ${how} before its turn was over: ${words}`);
     },
