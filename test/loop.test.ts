@@ -173,6 +173,43 @@ describe('an agent’s program starts while its turn is prepared', () => {
   });
 });
 
+test('a credential that is refused pauses the loop; mended and resumed, the task goes on', async () => {
+  let isRefused = true;
+  let resume = () => {};
+  const refusing = (ports: Ports, { store, time, sessions }: World): Ports => {
+    resume = () =>
+      void store.updateLoop({ pausedBy: null }, [event('loop_resumed', { by: 'ann' })], time.now());
+    return {
+      ...ports,
+      agentFor: (role) => {
+        const agent = ports.agentFor(role);
+        return {
+          ...agent,
+          run: async (turn, hooks) => {
+            if (!isRefused) return agent.run(turn, hooks);
+            await turn.prompt;
+            sessions.set(turn.sessionId, { messages: 1 });
+            return { status: 'failed', code: 'auth', message: 'no key', retryAt: null, usageKnown: true };
+          },
+        };
+      },
+    };
+  };
+  const { events, world } = await play(refusing, {}, (seen) => {
+    if (isRefused && types(seen).includes('loop_paused')) {
+      isRefused = false;
+      resume();
+    }
+    return types(seen).includes('worktree_reaped');
+  });
+  const paused = events.flatMap((one) => (one.type === 'loop_paused' ? [one.data.by] : []));
+  expect(paused).toEqual(["forge-loop (an agent's provider refuses its credential: no key)"]);
+  const refused = events.filter((one) => one.type === 'turn_completed' && one.data.code === 'auth');
+  expect(refused).toHaveLength(3);
+  expect(world.landings).toHaveLength(1);
+  expect(world.violations).toEqual([]);
+});
+
 describe('`sandbox: required` where there is none', () => {
   test('runs no hook, no turn and no gate, and says why', async () => {
     const { events, world } = await play(

@@ -245,6 +245,20 @@ describe('a turn that broke', () => {
     },
   );
 
+  test('a credential that is refused three times pauses the loop, and ends no task however often', () => {
+    const refused = { code: 'auth', message: 'invalid x-api-key' };
+    const by = "forge-loop (an agent's provider refuses its credential: invalid x-api-key)";
+    const play = running();
+    for (let n = 1; n < MAX_FAILED; n += 1) play.turn('failed', refused).checkpoint(`c${n}`).wait(300_000);
+    expect(play.actionsOf('hold_loop')).toEqual([]);
+    play.turn('failed', refused).checkpoint('c3');
+    expect(play.task).toMatchObject({ state: 'running', hold: { reason: 'retry_backoff' } });
+    expect(play.actionsOf('hold_loop')).toEqual([{ kind: 'hold_loop', by }]);
+    play.wait(300_000).turn('failed', refused).checkpoint('c4');
+    expect(play.actionsOf('hold_loop')).toHaveLength(2);
+    expect(play.wait(300_000).worked('c5').task.state).toBe('awaiting_critic');
+  });
+
   test('a limit that is said to end in a year is asked about after a week', () => {
     const play = running().turn('failed', { code: 'usage_limit', message: 'limit', retryAt: 365 * DAY });
     expect(play.world.accountLimits).toMatchObject([{ until: 8 * DAY }]);

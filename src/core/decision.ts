@@ -18,7 +18,7 @@ import type { Policy } from './policy.ts';
 import type { PullFeedback } from './remark.ts';
 import type { Task } from './task.ts';
 import { agreedHash } from './text-hash.ts';
-import { couldNotRunComment, couldNotRunText, pullBody, pullTitle } from './words.ts';
+import { couldNotRunComment, couldNotRunText, holderOf, pullBody, pullTitle, refusedText } from './words.ts';
 
 export interface Facts {
   /** Null when the issue is gone altogether. */
@@ -120,8 +120,19 @@ export const MAX_FAILED_BY_PROVIDER = 8;
 const PROVIDERS_OWN = ['overload', 'rate_limit', 'network'];
 
 /** How many failed turns in a row end a task, by the code of the last one. */
-export const mostFailures = (code: string | null): number =>
-  PROVIDERS_OWN.includes(code ?? '') ? MAX_FAILED_BY_PROVIDER : MAX_FAILED;
+export function mostFailures(code: string | null): number {
+  if (code === 'auth') return Number.POSITIVE_INFINITY;
+  return PROVIDERS_OWN.includes(code ?? '') ? MAX_FAILED_BY_PROVIDER : MAX_FAILED;
+}
+
+/** A credential that is refused would be refused to every issue of the night: it waits for a person, and ends none. */
+export function holdsLoop(
+  { code, message }: { code: string | null; message: string },
+  failed: number,
+): Action[] {
+  if (code !== 'auth' || failed < MAX_FAILED) return [];
+  return [{ kind: 'hold_loop', by: holderOf({ why: refusedText(message) }) }];
+}
 
 export const MAX_STALLED = 5;
 

@@ -159,6 +159,13 @@ describe('declined', () => {
 });
 
 describe('what goes wrong with the specifier', () => {
+  test('a credential that is refused pauses the loop, and the issue waits', () => {
+    const play = claimed(UNSURE);
+    for (let n = 1; n <= 4; n += 1) play.turn('failed', { code: 'auth', message: 'no key' }).wait(600_000);
+    expect(play.actionsOf('hold_loop')).toHaveLength(2);
+    expect(play.task.state).not.toBe('abandoned');
+  });
+
   const times = (play: Play, count: number, happens: (play: Play) => void): Play => {
     for (let n = 0; n < count; n += 1) happens(play);
     return play;

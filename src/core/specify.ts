@@ -11,6 +11,7 @@ import {
   type Decision,
   type Facts,
   hold,
+  holdsLoop,
   MAX_INTERRUPTED,
   mostFailures,
   transition,
@@ -58,7 +59,7 @@ export function specify(task: Task, facts: Facts, policy: Policy, now: number): 
   if (last && failed > 0 && !waitedFor(task, now)) {
     const until = Math.max(last.retryAt ?? 0, now + backoffMs(failed, facts.jitter));
     const reason = last.retryAt === null ? 'retry_backoff' : 'provider_limit';
-    return stepBack(task, 'the specifier failed', [
+    const events = [
       event('retry_scheduled', { until }),
       event('hold_set', {
         reason,
@@ -66,7 +67,8 @@ export function specify(task: Task, facts: Facts, policy: Policy, now: number): 
         until,
         ...waitsFor(last, policy.agents.specifier, facts.accountLimits, now),
       }),
-    ]);
+    ];
+    return stepBack(task, 'the specifier failed', events, holdsLoop(last, failed));
   }
   const turn = unusable + failed + 1;
   const sessionId = facts.newSessionId;
@@ -105,10 +107,10 @@ export function propose(task: Task): Decision {
     : stepBack(task, 'a specification was proposed', [asks]);
 }
 
-const stepBack = (task: Task, why: string, events: NewEvent[]): Decision => ({
+const stepBack = (task: Task, why: string, events: NewEvent[], actions: Action[] = []): Decision => ({
   kind: 'act',
   events: [transition(task, 'queued', why), ...events],
-  actions: [],
+  actions,
 });
 
 function withoutSpecifier(judged: Readiness, otherwise: () => Decision): Decision {

@@ -184,6 +184,9 @@ function costText({ costUsd, tokens, complete = true }: Facts['spend']): string 
 /** Under which name the loop itself holds the loop; a person's `resume` ends it all the same. */
 export const holderOf = ({ why }: { why: string }): string => `forge-loop (${why})`;
 
+export const refusedText = (said: string): string =>
+  `an agent's provider refuses its credential: ${oneLine(said).slice(0, 200)}`;
+
 export function untestedText(sha: string, tested: string): string {
   return `${sha.slice(0, 12)} landed with another tree than the one that was tested (${tested.slice(0, 12)})`;
 }

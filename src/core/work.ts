@@ -8,6 +8,7 @@ import {
   gateBroken,
   gateEmpty,
   hold,
+  holdsLoop,
   isGateEmpty,
   MAX_INTERRUPTED,
   MAX_STALLED,
@@ -266,7 +267,7 @@ export function afterBrokenTurn(
         event('retry_scheduled', { until }),
         event('hold_set', { reason, detail: last.message, until, ...account }),
       ],
-      actions: [],
+      actions: holdsLoop(last, streaks.failed),
     };
   }
   return nextTurn(task, facts, policy, now, stillOpen(task, last));
