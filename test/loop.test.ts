@@ -1,7 +1,8 @@
 /** The loop itself on virtual time, with one thing about its surroundings changed at a time. */
 import { describe, expect, test } from 'vitest';
+import { type Agent, failed, type TurnResult } from '../src/agent/agent.ts';
 import { event, type LoopEvent } from '../src/core/event.ts';
-import type { Policy } from '../src/core/policy.ts';
+import type { Policy, Role } from '../src/core/policy.ts';
 import { DEFAULT_PROMPTS } from '../src/core/prompts.ts';
 import { textHash } from '../src/core/text-hash.ts';
 import { UserError } from '../src/errors.ts';
@@ -57,6 +58,14 @@ async function play(
   return { world, events: await world.store.events(), policy };
 }
 
+/** The agents there are, with turns that are taken in another way. */
+const running =
+  (ports: Ports, take: (agent: Agent, ...turn: Parameters<Agent['run']>) => Promise<TurnResult>) =>
+  (role: Role): Agent => {
+    const agent = ports.agentFor(role);
+    return { ...agent, run: (turn, hooks) => take(agent, turn, hooks) };
+  };
+
 const types = (events: readonly LoopEvent[]): string[] => events.map((event) => event.type);
 
 describe('a template that fails when it is rendered', () => {
@@ -97,21 +106,15 @@ describe('an agent’s program starts while its turn is prepared', () => {
   function noting(seen: string[], hookCode = 0) {
     return (ports: Ports, world: World): Ports => ({
       ...ports,
-      agentFor: (role) => {
-        const agent = ports.agentFor(role);
-        return {
-          ...agent,
-          run: async (turn, hooks) => {
-            Promise.resolve(turn.prompt).then(
-              () => seen.push('asked'),
-              () => seen.push('not asked'),
-            );
-            const result = await agent.run(turn, hooks);
-            seen.push(`agent ${result.status}`);
-            return result;
-          },
-        };
-      },
+      agentFor: running(ports, async (agent, turn, hooks) => {
+        Promise.resolve(turn.prompt).then(
+          () => seen.push('asked'),
+          () => seen.push('not asked'),
+        );
+        const result = await agent.run(turn, hooks);
+        seen.push(`agent ${result.status}`);
+        return result;
+      }),
       store: new Proxy(ports.store, {
         get(store, key) {
           const verb = Reflect.get(store, key);
@@ -181,18 +184,12 @@ test('a credential that is refused pauses the loop; mended and resumed, the task
       void store.updateLoop({ pausedBy: null }, [event('loop_resumed', { by: 'ann' })], time.now());
     return {
       ...ports,
-      agentFor: (role) => {
-        const agent = ports.agentFor(role);
-        return {
-          ...agent,
-          run: async (turn, hooks) => {
-            if (!isRefused) return agent.run(turn, hooks);
-            await turn.prompt;
-            sessions.set(turn.sessionId, { messages: 1 });
-            return { status: 'failed', code: 'auth', message: 'no key', retryAt: null, usageKnown: true };
-          },
-        };
-      },
+      agentFor: running(ports, async (agent, turn, hooks) => {
+        if (!isRefused) return agent.run(turn, hooks);
+        await turn.prompt;
+        sessions.set(turn.sessionId, { messages: 1 });
+        return failed('auth', 'no key', true);
+      }),
     };
   };
   const { events, world } = await play(refusing, {}, (seen) => {

@@ -98,8 +98,8 @@ export async function converse(
 const said = (error: Error): string => error.message;
 
 /**
- * One message, as soon as there is one, then nothing until it is closed. The program starts meanwhile: by then it has read
- * its settings and the session, and greeted our tools.
+ * One message, as soon as there is one, then nothing until it is closed. Meanwhile the program starts, reads its settings
+ * and the session, and greets our tools.
  */
 function openPrompt(text: string | Promise<string>): { messages: AsyncIterable<UserMessage>; close(): void } {
   let close = () => {};
