@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { build } from 'rolldown';
 
 /** What `status` imports one after the other, each with all that it needs. */
-const LOOKING =
-  /src.(view|store.sqlite|config.load|git.(git|worktrees)|process.owner|workspace.paths|operations.input|cli.status)\.ts$/;
+const LOOKING = /src.(store.sqlite|config.load|git.worktrees|process.owner|workspace.paths|cli.status)\.ts$/;
 
 await build({
   input: {

@@ -70,6 +70,17 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      {
+        test: {
+          name: 'field',
+          include: ['test/field/**/*.test.ts'],
+          globalSetup: ['test/support/e2e/build.ts'],
+          maxWorkers: 4,
+          sequence: { groupOrder: 2 },
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 });

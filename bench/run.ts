@@ -8,6 +8,7 @@ const BENCHES: Record<string, () => Promise<Measured | Measured[]>> = {
   start: async () => (await import('./start.ts')).start(),
   events: async () => (await import('./events.ts')).events(),
   restart: async () => (await import('./restart.ts')).restart(),
+  trees: async () => (await import('./trees.ts')).trees(),
   memory: async () => (await import('./memory.ts')).memory(),
 };
 

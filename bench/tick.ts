@@ -2,11 +2,12 @@
 
 import { join } from 'node:path';
 import { loadSettings } from '../src/config/load.ts';
-import { DEFAULT_PROMPTS } from '../src/core/prompts.ts';
+import { DEFAULT_PROMPTS } from '../src/core/words/prompts.ts';
 import { localForge } from '../src/forge/local/local.ts';
 import { openGit } from '../src/git/git.ts';
-import { createIntake } from '../src/loop/intake.ts';
+import { takeUp } from '../src/loop/intake.ts';
 import type { Ports } from '../src/loop/ports.ts';
+import { everySource } from '../src/loop/source.ts';
 import { openSqliteStore } from '../src/store/sqlite.ts';
 import { INTAKE_LEASE } from '../src/store/store.ts';
 import { type Measured, median, ms, timed } from './measure.ts';
@@ -49,8 +50,8 @@ async function poll(issues: number): Promise<{ first: number; idle: number }> {
       },
       log: () => {},
     } as unknown as Ports;
-    const takeUp = createIntake(ports);
-    const once = (): Promise<number> => timed(async () => void (await takeUp(lease, false)));
+    const source = everySource(forge);
+    const once = (): Promise<number> => timed(async () => void (await takeUp(ports, source, lease, false)));
     const first = await once();
     const idle = median([await once(), await once(), await once(), await once(), await once()]);
     await store.close();

@@ -14,15 +14,20 @@ import type { Measured } from './measure.ts';
 
 const ISSUES = 60;
 const SLOTS = 3;
+/** Which turn happens to be the last decides one run by several per cent: it is the sum of some. */
+const WORLDS = [3, 4, 5, 6, 8, 9, 11];
 
 export async function utilisation(): Promise<Measured[]> {
   const random = seeded(7);
   const lengths = Array.from({ length: ISSUES }, () => Math.round(30_000 / Math.max(0.02, random()) ** 0.8));
-  const { took: ours, turns } = await loopTime(lengths);
-  const ideal = Math.max(turns.reduce((sum, turn) => sum + turn, 0) / SLOTS, Math.max(...turns));
-  let barrier = 0;
-  for (let index = 0; index < turns.length; index += SLOTS)
-    barrier += Math.max(...turns.slice(index, index + SLOTS));
+  let [ours, ideal, barrier] = [0, 0, 0];
+  for (const world of WORLDS) {
+    const { took, turns } = await loopTime(lengths, world);
+    ours += took;
+    ideal += Math.max(turns.reduce((sum, turn) => sum + turn, 0) / SLOTS, Math.max(...turns));
+    for (let index = 0; index < turns.length; index += SLOTS)
+      barrier += Math.max(...turns.slice(index, index + SLOTS));
+  }
   const minutes = (span: number): string => `${(span / 60_000).toFixed(0)} virtual min`;
   return [
     {
@@ -45,8 +50,11 @@ export async function utilisation(): Promise<Measured[]> {
 }
 
 /** Plays all issues; `turns` is what each coder turn really took, `took` the time until the last of them ended. */
-async function loopTime(lengths: readonly number[]): Promise<{ took: number; turns: number[] }> {
-  const random = seeded(3);
+async function loopTime(
+  lengths: readonly number[],
+  seed: number,
+): Promise<{ took: number; turns: number[] }> {
+  const random = seeded(seed);
   const time = createTimeline(0);
   const world = createWorld(time, random);
   const base = somePolicy(random);

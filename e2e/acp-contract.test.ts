@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { agentContract, dialogueContract } from '../src/agent/contract.ts';
+import { agentContract } from '../src/agent/contract.ts';
 import { startLlm } from '../test/support/llm/server.ts';
 import { realAcp } from './acp.ts';
 
@@ -7,6 +7,4 @@ const llm = await startLlm({ rules: [] }, { asides: 'free' });
 afterAll(() => llm.close());
 
 agentContract('acp, claude-agent-acp', realAcp(llm, 'claude-agent-acp'));
-dialogueContract('acp, claude-agent-acp', realAcp(llm, 'claude-agent-acp'));
 agentContract('acp, codex-acp', realAcp(llm, 'codex-acp'));
-dialogueContract('acp, codex-acp', realAcp(llm, 'codex-acp'));

@@ -2,9 +2,10 @@
 import { fileURLToPath } from 'node:url';
 import { acpAgent } from '../src/agent/acp/acp.ts';
 import type { AgentUnderTest } from '../src/agent/contract.ts';
-import { openDialogue } from '../src/process/dialogue.ts';
+import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { repliesFor } from '../test/support/llm/acts.ts';
 import type { Llm } from '../test/support/llm/server.ts';
+import { hostPrograms } from '../test/support/programs.ts';
 import { CODEX_MODEL } from './codex.ts';
 import { opencodeModel, opencodeOperator } from './opencode.ts';
 
@@ -31,14 +32,18 @@ export const acpOperator = (llm: Llm, preset: Preset): Record<string, string> =>
 
 export function realAcp(llm: Llm, preset: Preset, more: Record<string, string> = {}): AgentUnderTest {
   const operator = { ...acpOperator(llm, preset), ...more };
+  const make = (sandbox?: Sandbox) =>
+    acpAgent({ programs: hostPrograms(sandbox), operator, now: Date.now, load: () => import(packagePath) });
   return {
-    agent: acpAgent({ open: openDialogue, operator, now: Date.now, load: () => import(packagePath) }),
+    agent: make(),
+    confinedBy: make,
     async performing(acts) {
       llm.play({ rules: [{ replies: repliesFor(acts) }] });
       return { preset, model: ACP_MODEL[preset] };
     },
     // What the model was sent is all that the agent remembers.
-    remembered: async () => llm.journal.at(-1)?.request.texts.join('\n') ?? '',
+    remembered: async () =>
+      llm.journal.findLast(({ request }) => !request.aside)?.request.texts.join('\n') ?? '',
     writesFree: preset === 'gemini',
     runner: { packagePath, operator },
   };

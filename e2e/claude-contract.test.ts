@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { agentContract, dialogueContract } from '../src/agent/contract.ts';
+import { agentContract } from '../src/agent/contract.ts';
 import { startLlm } from '../test/support/llm/server.ts';
 import { realClaude } from './claude.ts';
 
@@ -7,4 +7,3 @@ const llm = await startLlm({ rules: [] });
 afterAll(() => llm.close());
 
 agentContract('claude', realClaude(llm));
-dialogueContract('claude', realClaude(llm));

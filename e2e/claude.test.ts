@@ -1,11 +1,12 @@
 /** Real Claude against a scripted model: what is particular to it. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
 import { asking } from '../src/core/models.ts';
-import { READER } from '../src/core/prompts.ts';
+import { READER } from '../src/core/words/prompts.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
 import { CLAUDE_MODEL, realClaude } from './claude.ts';
@@ -24,12 +25,7 @@ const USED = { input: 11, output: 7, cacheRead: 5, cacheWrite: 3 };
 
 describe('what goes wrong is classified from fields', () => {
   test.each([
-    ['MEET-401', 'auth'],
-    ['MEET-403', 'auth'],
-    ['MEET-429', 'rate_limit'],
-    ['MEET-529', 'overload'],
     ['MEET-400', 'invalid_request'],
-    ['MEET-TOO-LONG', 'context_overflow'],
     ['MEET-DROP', 'network'],
     ['MEET-PAGE', 'network'],
     ['MEET-REFUSAL', 'refusal'],
@@ -76,30 +72,28 @@ describe('what goes wrong is classified from fields', () => {
   test('without a credential nothing is started', async () => {
     await scripted({ rules: [] }, { ANTHROPIC_API_KEY: '' });
     expect(await real().agent.unavailable((await stage.turnOf([])).policy)).toMatch(/setup-token/);
-    expect((await run('Go.')).result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+    expect((await run('Go.')).result).toMatchObject({ status: 'failed', code: 'auth' });
   });
 });
 
 describe('what it may do', () => {
-  test('publishing, other loops, files outside the workspace and questions are refused, each refusal told', async () => {
+  test('other loops and files outside the workspace are refused, each refusal told', async () => {
     await scripted(
       replies(
-        { run: 'git push origin main; touch pushed' },
-        { run: 'npx forge-loop run; touch looped' },
+        { run: 'npx forge-loop run && touch looped' },
         { call: { tool: 'Write', input: { file_path: '/etc/forge-loop-was-here', content: 'x' } } },
         { say: 'well then' },
       ),
     );
-    const { result, told } = await run('Publish it.');
+    const { result, told } = await run('Do more.');
     expect(result).toMatchObject({ status: 'finished', text: 'well then' });
     expect(told.filter(({ kind }) => kind === 'refused')).toMatchObject([
-      { tool: 'Bash', detail: expect.stringContaining('git push') },
-      { tool: 'Bash', detail: expect.stringContaining('forge-loop') },
+      { tool: 'npx', detail: 'npx forge-loop run' },
       { tool: 'Write', detail: '/etc/forge-loop-was-here' },
     ]);
-    for (const file of ['pushed', 'looped']) expect(existsSync(inWorkspace(file))).toBe(false);
+    expect(existsSync(inWorkspace('looped'))).toBe(false);
     expect(existsSync('/etc/forge-loop-was-here')).toBe(false);
-    expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('do not push');
+    expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('a loop is already running you');
   });
 
   test('its own tools are offered, answered by the host, and the answer goes back to the model', async () => {
@@ -127,7 +121,7 @@ describe('what it may do', () => {
     await makeHostile(stage.workspace());
     const { turn, result } = await run('Go.', { conventions: 'FROM-TRUNK' });
     expect(result).toMatchObject({ status: 'finished', text: 'one' });
-    const second = await run('Go on.', { ...turn, resume: true, turn: 2, conventions: 'CHANGED-SINCE' });
+    const second = await run('Go on.', { ...turn, resume: true, number: 2, conventions: 'CHANGED-SINCE' });
     expect(second.result).toMatchObject({ status: 'finished', text: 'two' });
     for (const { headers, request } of llm.now.journal) {
       const sent = JSON.stringify([headers, request.body]);
@@ -183,11 +177,59 @@ describe('what it may do', () => {
   });
 });
 
+describe('through a cloud', () => {
+  const NONE = { ANTHROPIC_API_KEY: '', ANTHROPIC_BASE_URL: '' };
+  const BEDROCK = { CLAUDE_CODE_USE_BEDROCK: '1', AWS_REGION: 'eu-west-1' };
+  const KEYS = { AWS_ACCESS_KEY_ID: 'AKIATEST', AWS_SECRET_ACCESS_KEY: 'secret' };
+  const VERTEX = {
+    CLAUDE_CODE_USE_VERTEX: '1',
+    CLAUDE_CODE_SKIP_VERTEX_AUTH: '1',
+    CLOUD_ML_REGION: 'europe-west1',
+    ANTHROPIC_VERTEX_PROJECT_ID: 'project',
+    ANTHROPIC_CUSTOM_HEADERS: 'authorization: Bearer of-the-gateway',
+  };
+  test.each([
+    [
+      'Bedrock, by a key',
+      'ANTHROPIC_BEDROCK_BASE_URL',
+      { ...BEDROCK, ...KEYS },
+      /Credential=AKIATEST\/.*eu-west-1/,
+    ],
+    [
+      'Bedrock, by a profile in the operator’s home',
+      'ANTHROPIC_BEDROCK_BASE_URL',
+      { ...BEDROCK, AWS_PROFILE: 'models' },
+      /Credential=AKIAPROFILE\//,
+    ],
+    ['Vertex, by a gateway', 'ANTHROPIC_VERTEX_BASE_URL', VERTEX, /^Bearer of-the-gateway$/],
+  ])('%s: a turn comes to its end and is counted', async (_, at, chosen, authorization) => {
+    // On Bedrock it asks other models first, whether they may be used.
+    const asked = {
+      when: { model: CLAUDE_MODEL },
+      replies: [{ run: 'touch worked' }, { say: 'done', usage: USED }],
+    };
+    await scripted({ rules: [asked, { replies: [{ say: 'ok', usage: {}, times: 'always' }] }] });
+    const home = join(stage.dir(), 'operator');
+    await mkdir(join(home, '.aws'), { recursive: true });
+    await writeFile(
+      join(home, '.aws', 'credentials'),
+      '[models]\naws_access_key_id = AKIAPROFILE\naws_secret_access_key = secret\n',
+    );
+    const { agent } = realClaude(llm.now, { ...NONE, HOME: home, ...chosen, [at]: llm.now.url });
+    const watching = watched();
+    const turn = await stage.turnOf([]);
+    expect(await agent.run(turn, watching.hooks)).toMatchObject({ status: 'finished', text: 'done' });
+    expect(existsSync(inWorkspace('worked'))).toBe(true);
+    expect(sumOf(watching.reports, 'output')).toBe(llm.now.told().output);
+    for (const { headers } of llm.now.journal) expect(headers.authorization).toMatch(authorization);
+  });
+});
+
 describe('a session', () => {
   test('goes on after its process with the same id and the same bytes before, which the cache reads', async () => {
     await scripted(replies({ run: 'echo one' }, { say: 'first' }, { say: 'second' }));
     const { turn } = await run('Begin. '.repeat(500));
-    expect((await run('Go on.', { ...turn, resume: true, turn: 2 })).result).toMatchObject({
+    expect((await run('Go on.', { ...turn, resume: true, number: 2 })).result).toMatchObject({
       text: 'second',
     });
     const [, before, after] = llm.now.journal;
@@ -218,8 +260,8 @@ describe('a session', () => {
     });
     const { turn } = await run('Begin.', { policy: await thinking() });
     const later = { ...turn, resume: true };
-    expect((await run('Go on.', { ...later, turn: 2 })).result).toMatchObject({ code: 'overload' });
-    const next = await run('Try again.', { ...later, turn: 3, policy: asking(turn.policy, 1) });
+    expect((await run('Go on.', { ...later, number: 2 })).result).toMatchObject({ code: 'overload' });
+    const next = await run('Try again.', { ...later, number: 3, policy: asking(turn.policy, 1) });
     expect(next.result).toMatchObject({ status: 'finished', text: 'by the second' });
     const asked = llm.now.journal.map(({ request }) => request);
     expect([...new Set(asked.map(({ model }) => model))]).toEqual(['claude-opus-4-6', 'claude-sonnet-4-6']);
@@ -259,7 +301,7 @@ describe('the account equals what the model served, to the token', () => {
     const book = new Map<string, UsageReport>();
     const first = await run('Begin.');
     recorded(1, first.reports, book);
-    const second = await run('Go on.', { ...first.turn, resume: true, turn: 2 });
+    const second = await run('Go on.', { ...first.turn, resume: true, number: 2 });
     recorded(2, second.reports, book);
     expect(totals(first.reports)).toEqual({
       input: 22,
@@ -324,7 +366,7 @@ describe('the account equals what the model served, to the token', () => {
     await heard(watching);
     stop.abort();
     expect(await running).toMatchObject({ status: 'cancelled' });
-    const second = await run('Go on.', { ...turn, resume: true, turn: 2 });
+    const second = await run('Go on.', { ...turn, resume: true, number: 2 });
     expect(second.result).toMatchObject({ status: 'finished', text: 'and on' });
     expect(totals([...watching.reports, ...second.reports])).toEqual(llm.now.told());
   });

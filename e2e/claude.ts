@@ -6,9 +6,10 @@ import { claudeAgent } from '../src/agent/claude/claude.ts';
 import type { ClaudeSdk } from '../src/agent/claude/sdk.ts';
 import { configDir } from '../src/agent/claude/transcript.ts';
 import type { AgentUnderTest } from '../src/agent/contract.ts';
-import { openDialogue } from '../src/process/dialogue.ts';
+import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { repliesFor } from '../test/support/llm/acts.ts';
 import type { Llm } from '../test/support/llm/server.ts';
+import { hostPrograms } from '../test/support/programs.ts';
 
 export const CLAUDE_MODEL = 'claude-sonnet-4-5';
 
@@ -18,13 +19,16 @@ const packagePath = fileURLToPath(
 
 export function realClaude(llm: Llm, more: Record<string, string> = {}): AgentUnderTest {
   const operator = { ANTHROPIC_API_KEY: 'sk-test', ANTHROPIC_BASE_URL: llm.url, ...more };
-  return {
-    agent: claudeAgent({
-      open: openDialogue,
+  const make = (sandbox?: Sandbox) =>
+    claudeAgent({
+      programs: hostPrograms(sandbox),
       operator,
       now: Date.now,
       load: () => import(packagePath) as Promise<ClaudeSdk>,
-    }),
+    });
+  return {
+    agent: make(),
+    confinedBy: make,
     async performing(acts) {
       llm.play({ rules: [{ replies: repliesFor(acts) }] });
       return { model: CLAUDE_MODEL };

@@ -1,14 +1,24 @@
 /** Real Codex against a scripted model: what is particular to it. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
+import { codexHome } from '../src/agent/codex/thread.ts';
 import { sumOf } from '../src/agent/contract.ts';
 import { asking } from '../src/core/models.ts';
-import { READER } from '../src/core/prompts.ts';
-import { scenarioFile } from '../test/support/llm/scenario.ts';
+import { READER } from '../src/core/words/prompts.ts';
+import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
+import { AUTHORITY, type Llm, startLlm } from '../test/support/llm/server.ts';
 import { startRunner } from '../test/support/start-runner.ts';
-import { CODEX_MODEL, realCodex } from './codex.ts';
+import {
+  CODEX_MODEL,
+  canUnsandbox,
+  codexWithoutSandbox,
+  realCodex,
+  signInAt,
+  withoutSandbox,
+} from './codex.ts';
 import { MARK, makeHostile, ranIn } from './hostile-branch.ts';
 import { CRITIC, realStage, replies } from './real-stage.ts';
 
@@ -20,13 +30,18 @@ const { llm, real, scripted, run, watched, inWorkspace, appeared, ...stage } = a
   [],
 );
 
+const HOUR = 3_600_000;
+const totals = (reports: readonly UsageReport[]) => ({
+  input: sumOf(reports, 'input'),
+  output: sumOf(reports, 'output'),
+  cacheRead: sumOf(reports, 'cacheRead'),
+  cacheWrite: sumOf(reports, 'cacheWrite'),
+  reasoning: sumOf(reports, 'reasoning'),
+});
 const USED = { input: 11, output: 7, cacheRead: 5, reasoning: 2 };
 
 describe('what goes wrong is classified from fields', () => {
   test.each([
-    ['MEET-401', 'auth'],
-    ['MEET-429', 'rate_limit'],
-    ['MEET-529', 'overload'],
     ['MEET-400', 'invalid_request'],
     ['MEET-DROP', 'network'],
     ['MEET-PAGE', 'network'],
@@ -58,25 +73,43 @@ describe('what goes wrong is classified from fields', () => {
 
   test('without a credential nothing is started', async () => {
     await scripted({ rules: [] }, { OPENAI_API_KEY: '' });
-    expect((await run('Go.')).result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+    expect((await run('Go.')).result).toMatchObject({ status: 'failed', code: 'auth' });
     expect(llm.now.journal).toEqual([]);
   });
 });
 
-describe('what it may do', () => {
-  test('publishing is refused, and told; the turn goes on', async () => {
-    await scripted(
-      replies({ run: 'git push origin main; touch pushed' }, { run: 'touch worked' }, { say: 'ok' }),
-    );
-    const { result, told } = await run('Publish it.');
+describe.runIf(canUnsandbox)('where its own sandbox can’t start', () => {
+  const report = JSON.stringify({ verdict: 'APPROVE', findings: [], criteria: [] });
+
+  test('a critic, which could read nothing, is not asked, and its report counts as unusable', async () => {
+    await scripted(replies({ run: 'cat a.txt' }, { say: report }));
+    const turn = await stage.turnOf([], CRITIC);
+    const result = await real().confinedBy(withoutSandbox).run(turn, watched().hooks);
+    expect(result).toMatchObject({ status: 'failed', code: 'invalid_result', usageKnown: true });
+    expect(result).toHaveProperty('message', expect.stringMatching(/sandbox can't start .*bwrap.*namespace/));
+    expect(llm.now.journal).toEqual([]);
+  });
+
+  test('a coder, which does not use it, works', async () => {
+    await scripted(replies({ run: 'touch worked' }, { say: 'ok' }));
+    const turn = await stage.turnOf([]);
+    const result = await real().confinedBy(withoutSandbox).run(turn, watched().hooks);
     expect(result).toMatchObject({ status: 'finished', text: 'ok' });
-    expect(told.filter(({ kind }) => kind === 'refused')).toMatchObject([
-      { tool: 'shell', detail: expect.stringContaining('git push') },
-    ]);
-    expect(existsSync(inWorkspace('pushed'))).toBe(false);
     expect(existsSync(inWorkspace('worked'))).toBe(true);
   });
 
+  test('the operator is told before', async () => {
+    const { policy } = await stage.turnOf([]);
+    const about = await (await codexWithoutSandbox()).about?.([policy]);
+    expect(about).toMatchObject([
+      { problem: { what: expect.stringMatching(/sandbox can't start .*bwrap/) } },
+    ]);
+    const [here] = (await real().agent.about?.([policy])) ?? [];
+    expect(here).not.toHaveProperty('problem');
+  });
+});
+
+describe('what it may do', () => {
   test('its own tools are offered, answered by the host, and the answer goes back to the model', async () => {
     await scripted(
       replies(
@@ -97,7 +130,7 @@ describe('what it may do', () => {
     expect(last).toContain('ANSWER-2');
     // A session that goes on has the tools it began with.
     llm.now.play(replies({ call: { tool: 'mcp__forge__list_findings', input: {} } }, { say: 'none' }));
-    await run('Go on.', { ...turn, resume: true, turn: 2 }, watched({ tools }));
+    await run('Go on.', { ...turn, resume: true, number: 2 }, watched({ tools }));
     expect(calls.at(-1)).toMatchObject({ name: 'list_findings' });
     const [first, ...later] = llm.now.journal.map(
       ({ request }) => (request.body as { tools: unknown }).tools,
@@ -117,7 +150,7 @@ describe('what it may do', () => {
     await makeHostile(stage.workspace());
     const { turn, result } = await run('Go.', { conventions: 'FROM-TRUNK' });
     expect(result).toMatchObject({ status: 'finished', text: 'one' });
-    const second = await run('Go on.', { ...turn, resume: true, turn: 2, conventions: 'CHANGED-SINCE' });
+    const second = await run('Go on.', { ...turn, resume: true, number: 2, conventions: 'CHANGED-SINCE' });
     expect(second.result).toMatchObject({ status: 'finished', text: 'two' });
     for (const { headers, request } of llm.now.journal) {
       const sent = JSON.stringify([headers, request.body]);
@@ -150,15 +183,79 @@ describe('what it may do', () => {
   });
 });
 
-describe('a session and its account', () => {
-  const totals = (reports: readonly UsageReport[]) => ({
-    input: sumOf(reports, 'input'),
-    output: sumOf(reports, 'output'),
-    cacheRead: sumOf(reports, 'cacheRead'),
-    cacheWrite: sumOf(reports, 'cacheWrite'),
-    reasoning: sumOf(reports, 'reasoning'),
+describe('by ChatGPT login', () => {
+  let model: Llm;
+  afterEach(() => model.close());
+
+  const signedIn = async (scenario: Scenario, expiresAt: number) => {
+    model = await startLlm(scenario, { tls: true });
+    const home = join(stage.dir(), 'operator');
+    await signInAt(home, model, expiresAt);
+    const { agent } = realCodex(model, { OPENAI_API_KEY: '', HOME: home });
+    const { policy } = await stage.turnOf([]);
+    const env = { ...policy.env, set: { SSL_CERT_FILE: AUTHORITY } };
+    return { agent, home, turn: await stage.turnOf([], { policy: { ...policy, env } }) };
+  };
+
+  test('a turn comes to its end, is counted, goes on, and renews nothing', async () => {
+    const { agent, home, turn } = await signedIn(
+      replies(
+        { run: 'touch worked', usage: USED },
+        { say: 'first', usage: USED },
+        { say: 'second', usage: USED },
+      ),
+      Date.now() + 100_000,
+    );
+    const before = await readFile(join(home, '.codex', 'auth.json'), 'utf8');
+    const watching = watched();
+    expect(await agent.run(turn, watching.hooks)).toMatchObject({ status: 'finished', text: 'first' });
+    expect(existsSync(inWorkspace('worked'))).toBe(true);
+    const next = { ...turn, resume: true, number: 2, prompt: 'Go on.' };
+    expect(await agent.run(next, watching.hooks)).toMatchObject({ status: 'finished', text: 'second' });
+    expect(totals(watching.reports)).toEqual(model.told());
+    for (const { headers } of model.journal)
+      expect(headers).toMatchObject({
+        authorization: `Bearer ${JSON.parse(before).tokens.access_token}`,
+        'chatgpt-account-id': 'account-1',
+      });
+    // It asks where its account lives and for settings, and tells nobody what it did.
+    expect(model.others.filter((path) => !/\/(models|wham\/[a-z/]+)$/.test(path))).toEqual([]);
+    expect(await readFile(join(home, '.codex', 'auth.json'), 'utf8')).toBe(before);
+    expect(existsSync(join(codexHome(turn.sessionDir), 'auth.json'))).toBe(false);
   });
 
+  const REFUSED = {
+    fail: { status: 401, type: 'token_expired', message: 'Your token has expired.' },
+    times: 'always' as const,
+  };
+
+  test('a login that the provider refuses is named, and nothing is renewed', async () => {
+    const { agent, turn } = await signedIn(replies(REFUSED), Date.now() + HOUR);
+    expect(await agent.run(turn, watched().hooks)).toMatchObject({
+      status: 'failed',
+      code: 'auth',
+      message: expect.stringMatching(/^OpenAI no longer accepts your ChatGPT login: run `codex login`/),
+    });
+  });
+
+  test('one that ended is named without starting anything', async () => {
+    const { agent, turn } = await signedIn({ rules: [] }, Date.now() - 1);
+    expect(await agent.run(turn, watched().hooks)).toMatchObject({
+      status: 'failed',
+      code: 'auth',
+      message: expect.stringMatching(/^your ChatGPT login expired at .* start `codex` to renew it/),
+    });
+    expect(model.journal).toEqual([]);
+  });
+
+  test('a used-up plan is a limit with the time it ends', async () => {
+    const { agent, turn } = await signedIn(scenarioFile('failures'), Date.now() + HOUR);
+    const result = await agent.run({ ...turn, prompt: 'MEET-LIMIT' }, watched().hooks);
+    expect(result).toMatchObject({ status: 'failed', code: 'usage_limit', retryAt: expect.any(Number) });
+  });
+});
+
+describe('a session and its account', () => {
   test('a resumed turn has the same thread, the same bytes before, and tells its own usage only', async () => {
     await scripted(
       replies(
@@ -168,7 +265,7 @@ describe('a session and its account', () => {
       ),
     );
     const first = await run('Begin.');
-    const second = await run('Go on.', { ...first.turn, resume: true, turn: 2 });
+    const second = await run('Go on.', { ...first.turn, resume: true, number: 2 });
     expect(second.result).toMatchObject({ status: 'finished', text: 'second' });
     const [, before, after] = llm.now.journal.map(({ request }) => request);
     expect(after?.session).toBe(before?.session);
@@ -200,7 +297,7 @@ describe('a session and its account', () => {
     expect(result).toMatchObject({ status: 'cancelled' });
     // What was told of the message in flight is in the thread's record, and the next turn finds it there.
     llm.now.play(replies({ say: 'ok', usage: USED }));
-    const next = await run('Go on.', { ...turn, resume: true, turn: 2 });
+    const next = await run('Go on.', { ...turn, resume: true, number: 2 });
     expect(next.result).toMatchObject({ status: 'finished' });
     expect(totals([...reports, ...next.reports])).toEqual(llm.now.told());
   });
@@ -250,8 +347,8 @@ describe('a session and its account', () => {
     });
     const { turn } = await run('Begin.', { policy: await thinking() });
     const later = { ...turn, resume: true };
-    expect((await run('Go on.', { ...later, turn: 2 })).result).toMatchObject({ code: 'overload' });
-    const next = await run('Try again.', { ...later, turn: 3, policy: asking(turn.policy, 1) });
+    expect((await run('Go on.', { ...later, number: 2 })).result).toMatchObject({ code: 'overload' });
+    const next = await run('Try again.', { ...later, number: 3, policy: asking(turn.policy, 1) });
     expect(next.result).toMatchObject({ status: 'finished', text: 'by the second' });
     const asked = llm.now.journal.map(({ request }) => request);
     expect([...new Set(asked.map(({ model }) => model))]).toEqual([CODEX_MODEL, 'gpt-5.2']);

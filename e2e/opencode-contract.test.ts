@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { agentContract, dialogueContract } from '../src/agent/contract.ts';
+import { agentContract } from '../src/agent/contract.ts';
 import { startLlm } from '../test/support/llm/server.ts';
 import { realOpencode } from './opencode.ts';
 
@@ -7,4 +7,3 @@ const llm = await startLlm({ rules: [] });
 afterAll(() => llm.close());
 
 agentContract('opencode', realOpencode(llm, 'messages'));
-dialogueContract('opencode', realOpencode(llm, 'messages'));

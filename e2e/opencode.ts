@@ -3,9 +3,10 @@ import { fileURLToPath } from 'node:url';
 import type { AgentUnderTest } from '../src/agent/contract.ts';
 import { opencodeAgent } from '../src/agent/opencode/opencode.ts';
 import { recordOf } from '../src/agent/opencode/session.ts';
-import { openDialogue } from '../src/process/dialogue.ts';
+import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { repliesFor } from '../test/support/llm/acts.ts';
 import type { Llm } from '../test/support/llm/server.ts';
+import { hostPrograms } from '../test/support/programs.ts';
 
 /** The protocol its provider speaks: each tells usage in its own way. */
 export type Speech = 'chat' | 'messages';
@@ -39,8 +40,11 @@ export const opencodeOperator = (llm: Llm): Record<string, string> => ({
 
 export function realOpencode(llm: Llm, speech: Speech, more: Record<string, string> = {}): AgentUnderTest {
   const operator = { ...opencodeOperator(llm), ...more };
+  const make = (sandbox?: Sandbox) =>
+    opencodeAgent({ programs: hostPrograms(sandbox), operator, now: Date.now, program: QUICK_START });
   return {
-    agent: opencodeAgent({ open: openDialogue, operator, now: Date.now, program: QUICK_START }),
+    agent: make(),
+    confinedBy: make,
     async performing(acts) {
       llm.play({ rules: [{ replies: repliesFor(acts) }] });
       return { model: opencodeModel(speech) };

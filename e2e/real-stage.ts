@@ -6,7 +6,7 @@ import type { AgentPolicy } from '../src/core/policy.ts';
 import { criticReportSchema } from '../src/core/verdict.ts';
 import { agentStage } from '../test/support/agent-stage.ts';
 import type { Scenario } from '../test/support/llm/scenario.ts';
-import { type Llm, startLlm } from '../test/support/llm/server.ts';
+import { type Asides, type Llm, startLlm } from '../test/support/llm/server.ts';
 
 export const CRITIC: Partial<TurnRequest> = { role: 'critic', outputSchema: criticReportSchema() };
 
@@ -18,7 +18,7 @@ export const replies = (...given: Scenario['rules'][number]['replies']): Scenari
 export async function realStage<How extends unknown[]>(
   make: (llm: Llm, ...how: How) => { real: AgentUnderTest; policy: Partial<AgentPolicy> },
   usual: How,
-  asides: 'scripted' | 'free' = 'scripted',
+  asides: Asides = 'scripted',
 ) {
   const llm = { now: await startLlm({ rules: [] }) };
   let made = make(llm.now, ...usual);

@@ -92,8 +92,15 @@ export function realStory(hero: Protagonist): void {
         ['coder', 'continuation'],
         ['critic', 'critic'],
         ['coder', 'revise'],
-        ['critic', 'critic'],
+        ['critic', 'next_round'],
       ]);
+      const critics = (await world.turns(issue)).filter(({ role }) => role === 'critic');
+      expect(new Set(critics.map(({ sessionId }) => sessionId)).size, 'the critic went on').toBe(1);
+      const judging = JSON.stringify(llm.journal.filter((entry) => saysCritic(entry)).at(-1)?.request.body);
+      expect(judging.split('BODY-OF-THE-ISSUE'), 'its contract was sent once').toHaveLength(2);
+      expect(judging).toContain(`has a new head, ${task.verdict?.headSha}`);
+      expect(judging.split('+whole'), 'it saw the whole change twice').toHaveLength(3);
+      expect(judging).toContain('+me');
       expect(world.git('show', 'main:author.txt')).toBe('me\n');
       if (hero.isDirect) expect(world.pulls(issue).join('\n')).toContain('\n    SIGNED-IT. Fixes #99\n');
       const coder = llm.journal.filter((entry) => saysCoder(entry));
@@ -260,5 +267,6 @@ export function realStory(hero: Protagonist): void {
   });
 }
 
+const saysCritic = ({ request }: Entry): boolean => request.texts.some((text) => text.includes(CRITIC));
 const saysCoder = ({ request }: Entry): boolean =>
   request.texts.some((text) => text.includes(CODER)) && !request.texts.some((text) => text.includes(CRITIC));

@@ -4,9 +4,10 @@
  */
 import type { Agent } from './agent/agent.ts';
 import type { Settings } from './config/load.ts';
-import type { Check, Remark } from './core/remark.ts';
+import type { BootClock } from './core/lease.ts';
 import type { ConfigError } from './errors.ts';
-import type { Forge, Issue, Pull } from './forge/forge.ts';
+import type { IssueDesk, PullDesk } from './forge/desk.ts';
+import type { Forge } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
 import type { Places, Ports } from './loop/ports.ts';
 import type { Runner } from './loop/runner.ts';
@@ -23,6 +24,8 @@ export interface Context {
   now(): number;
   /** The day around a time where the operator lives. */
   day(at: number): { startsAt: number; endsAt: number; name: string };
+  /** Runs since this machine started; nobody sets it. */
+  readonly bootClock: BootClock;
   isOwnerDead(owner: string): boolean;
   /** The name under which this person's requests are recorded. */
   operator(): Promise<string>;
@@ -35,6 +38,14 @@ export interface Context {
   /** Null when there is no database yet. Writes nothing. */
   reading(): Promise<Store | null>;
   writing(): Promise<Store>;
+  /** When this is a copy of a repository and its database has open tasks of that one's. Nothing works on those here. */
+  original(): Promise<Original | null>;
+  /** The database as a file. */
+  readonly database: {
+    backUp(to: string): Promise<Backup>;
+    /** Null starts anew. Refused while anybody has it open to write. */
+    restore(from: string | null): Promise<Restored>;
+  };
   /** Keeps `.forge/` out of git's sight. Idempotent. */
   excludeForge(): Promise<void>;
   places(): Promise<Places>;
@@ -47,7 +58,10 @@ export interface Context {
   close(): Promise<void>;
 }
 
-export type Tools = Pick<Ports, 'workspaces' | 'processes' | 'sandbox' | 'identity' | 'render'> & {
+export type Tools = Pick<
+  Ports,
+  'workspaces' | 'processes' | 'sandbox' | 'identity' | 'render' | 'prepareHome'
+> & {
   agent(kind: string): Agent;
   /** Every kind there is. */
   agents(): readonly Agent[];
@@ -56,37 +70,23 @@ export type Tools = Pick<Ports, 'workspaces' | 'processes' | 'sandbox' | 'identi
   discard(path: string): Promise<void>;
 };
 
-/** What people do with issues, beyond what the loop does. */
-export interface IssueDesk {
-  newIssue(issue: {
-    title: string;
-    body: string;
-    labels?: readonly string[];
-    priority?: number | null;
-    blockedBy?: readonly number[];
-    ready?: boolean;
-    by?: string;
-  }): Promise<Issue>;
-  markReady(number: number, by: string): Promise<Issue>;
-  setState(number: number, state: 'open' | 'closed'): Promise<void>;
-  addComment(number: number, by: string, text: string): Promise<void>;
-  comments(number: number): Promise<{ by: string; at: string; text: string }[]>;
-  listIssues(all: boolean): Promise<Issue[]>;
-  approvePull(number: number, by: string): Promise<{ headSha: string }>;
-  /** Makes the labels of the loop that do not exist yet, where labels have to exist; says which. */
-  createLabels?(): Promise<string[]>;
+export interface Original {
+  gitDir: string;
+  /** How many tasks are open. */
+  tasks: number;
 }
 
-/** What people and CI do with pull requests. */
-export interface PullDesk {
-  listPulls(all: boolean): Promise<(Pull & { title: string; body: string })[]>;
-  /** Somebody's word on the head as it is now. */
-  remark(
-    pull: number,
-    remark: Pick<Remark, 'verdict' | 'body' | 'file' | 'line'> & { by: string },
-  ): Promise<{ headSha: string }>;
-  reportCheck(
-    pull: number,
-    check: Pick<Check, 'name' | 'state' | 'job' | 'step' | 'link'> & { by: string; log: string | null },
-  ): Promise<{ headSha: string }>;
+export interface Backup {
+  path: string;
+  /** The last event in it. */
+  events: number;
+  bytes: number;
+}
+
+export interface Restored {
+  path: string;
+  /** The last event in it. */
+  events: number;
+  /** Where the database that it replaced is now. */
+  aside: string | null;
 }

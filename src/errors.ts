@@ -10,6 +10,11 @@ export class UserError extends Error {
   }
 }
 
+/** Something of the repository is not here and could not be fetched: nobody's fault, and it may come by itself. */
+export class FetchFailed extends UserError {
+  override name = 'FetchFailed';
+}
+
 /** What was asked for can't be asked like that: nothing was looked at or done. */
 export class UsageError extends UserError {
   override name = 'UsageError';
@@ -90,7 +95,21 @@ export class GitFailed extends Error {
   }
 }
 
+/** The operator asks for signed commits, and one could not be signed. */
+export class SigningFailed extends Error {
+  override name = 'SigningFailed';
+}
+
 /** A workspace is not the one we made, or holds something we refuse to touch. */
 export class WorkspaceRefused extends Error {
   override name = 'WorkspaceRefused';
+}
+
+/** The disk is full, or can't be written to: no fault of what was being written. */
+export function isDiskFault(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (['ENOSPC', 'EDQUOT', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '')) return true;
+  if (error instanceof GitFailed)
+    return /No space left|Disk quota exceeded|Read-only file system/.test(error.stderr);
+  return isDiskFault(error.cause);
 }

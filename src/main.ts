@@ -5,18 +5,20 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { userInfo } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { homedir, userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Settings } from './config/load.ts';
-import type { SettingsWatch } from './config/reload.ts';
-import type { Context, IssueDesk, PullDesk, Tools } from './context.ts';
+import type { RequireAcceptable, SettingsWatch } from './config/reload.ts';
+import type { Context, Original, Tools } from './context.ts';
 import { ConfigError, UserError } from './errors.ts';
+import type { IssueDesk, PullDesk } from './forge/desk.ts';
 import type { Forge } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
 import { localDay } from './loop/day.ts';
-import type { Clock, Places, Ports, SettingsSource } from './loop/ports.ts';
+import type { Clock, Ports, SettingsSource } from './loop/ports.ts';
 import type { Store } from './store/store.ts';
+import type { RepositoryKey } from './workspace/repository-key.ts';
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { runCli } = await import('./cli/program.ts');
@@ -32,6 +34,7 @@ export function version(): string {
 export async function openContext(cwd: string, given: { config?: string | null } = {}): Promise<Context> {
   const { openGit, identity } = await import('./git/git.ts');
   const { isOwnerDead } = await import('./process/owner.ts');
+  const { bootClock } = await import('./process/table.ts');
   const git = await openMain(await openGit(cwd));
   const root = git.worktree;
   if (root === null) {
@@ -45,10 +48,17 @@ export async function openContext(cwd: string, given: { config?: string | null }
   const configPath = given.config ? resolve(cwd, given.config) : join(root, 'WORKFLOW.md');
 
   const settings = once(() => readSettings(configPath));
+  const forgeOf = (current: Settings) =>
+    openForge(
+      git,
+      root,
+      current,
+      async () => (await context.reading())?.loop().then((row) => row.trunk) ?? null,
+    );
   const opened = once(async () => {
     const { settings: current, problem } = await settings();
     if (problem && problem.kind !== 'missing') throw problem;
-    return openForge(git, root, current);
+    return forgeOf(current);
   });
   const forge = once(async () => (await opened()).forge);
   let reader: Store | null = null;
@@ -56,23 +66,57 @@ export async function openContext(cwd: string, given: { config?: string | null }
     const { ensureExcluded } = await import('./forge/local/exclude.ts');
     ensureExcluded(git);
   };
+  const known = once(() => readRepositoryKey(git, root));
+  const otherWork = async (): Promise<string[]> => {
+    const { defaultRoot } = await import('./workspace/paths.ts');
+    const { tracesOfWork } = await import('./workspace/traces.ts');
+    const { key } = await known();
+    const { workspace } = (await readSettings(configPath)).settings;
+    const workspaces = workspace.root ?? defaultRoot();
+    return tracesOfWork(git, [join(workspaces, key), join(dirname(defaultRoot()), key, 'tasks')]);
+  };
+  const original = async (): Promise<Original | null> => {
+    const { copyOf } = await known();
+    const tasks = copyOf === null ? [] : ((await (await context.reading())?.tasks({ live: true })) ?? []);
+    return copyOf === null || tasks.length === 0 ? null : { gitDir: copyOf, tasks: tasks.length };
+  };
   const writing = once(async () => {
     const { openSqliteStore } = await import('./store/sqlite.ts');
     await excludeForge();
-    return openSqliteStore(databasePath);
+    return openSqliteStore(databasePath, { otherWork, boot: bootClock });
   });
-  const places = once(() => openPlaces(root));
-  const tools = once(async () => openTools(git, root, (await settings()).settings, forge));
-  const ports = once(async () =>
-    composePorts(configPath, forgeDir, {
+  const requireAcceptable: RequireAcceptable = async (next, inForce) => {
+    const { requireReady } = await import('./operations/doctor.ts');
+    const nextForge = once(async () => (await forgeOf(next)).forge);
+    const changed = {
+      ...context,
+      settings: async () => ({ settings: next, problem: null }),
+      forge: nextForge,
+    };
+    await requireReady(changed, inForce);
+  };
+  const places = once(async () => {
+    const { openPlaces } = await import('./workspace/places.ts');
+    return openPlaces((await known()).key);
+  });
+  const tools = once(async () => openTools(git, await known(), (await settings()).settings, forge));
+  const ports = once(async () => {
+    await writing();
+    const copied = await original();
+    if (copied) await refuseCopy(copied);
+    await keepRepositoryKey(git, await known());
+    const { gitRepository } = await import('./git/repository.ts');
+    return composePorts(configPath, forgeDir, requireAcceptable, {
       ...(await tools()),
       places: await places(),
       forge: await forge(),
+      repository: gitRepository(git),
+      configuredTrunk: (await settings()).settings.tracker.trunk,
       store: await writing(),
-    }),
-  );
+    });
+  });
 
-  return {
+  const context: Context = {
     root,
     git,
     configPath,
@@ -80,6 +124,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
     forgeDir,
     now: () => Date.now(),
     day: localDay,
+    bootClock,
     isOwnerDead,
     operator: once(async () => (await identity(git))?.name ?? userInfo().username),
     settings,
@@ -94,13 +139,24 @@ export async function openContext(cwd: string, given: { config?: string | null }
     },
     async reading() {
       if (writing.started()) return writing();
-      if (!reader && existsSync(databasePath)) {
-        const { openSqliteStore } = await import('./store/sqlite.ts');
-        reader = await openSqliteStore(databasePath, { readOnly: true });
-      }
+      const { openSqliteStore, requireNone } = await import('./store/sqlite.ts');
+      if (!reader && !existsSync(databasePath)) await requireNone(databasePath, { otherWork });
+      else reader ??= await openSqliteStore(databasePath, { readOnly: true, otherWork, boot: bootClock });
       return reader;
     },
     writing,
+    original,
+    database: {
+      async backUp(to) {
+        const { backUp } = await import('./store/sqlite/backup.ts');
+        return backUp(databasePath, to);
+      },
+      async restore(from) {
+        const { restore } = await import('./store/sqlite/backup.ts');
+        await excludeForge();
+        return restore(databasePath, from, new Date());
+      },
+    },
     excludeForge,
     places,
     tools,
@@ -118,6 +174,24 @@ export async function openContext(cwd: string, given: { config?: string | null }
       await git.close();
     },
   };
+  return context;
+}
+
+async function refuseCopy(original: Original): Promise<never> {
+  const { copiedAdvice, copiedText } = await import('./core/words/words.ts');
+  throw new UserError(copiedText(original), copiedAdvice(original));
+}
+
+async function readRepositoryKey(git: Git, root: string): Promise<RepositoryKey> {
+  const { defaultRoot } = await import('./workspace/paths.ts');
+  const { readKey } = await import('./workspace/repository-key.ts');
+  return readKey(git.gitDir, root, dirname(defaultRoot()));
+}
+
+async function keepRepositoryKey(git: Git, known: RepositoryKey): Promise<void> {
+  const { defaultRoot } = await import('./workspace/paths.ts');
+  const { keepKey } = await import('./workspace/repository-key.ts');
+  keepKey(git.gitDir, known, dirname(defaultRoot()));
 }
 
 /** One loop per repository: from a linked worktree it is the main one's, where there is one. */
@@ -150,6 +224,7 @@ async function openForge(
   git: Git,
   root: string,
   settings: Settings,
+  remembered: () => Promise<string | null>,
 ): Promise<{ forge: Forge & IssueDesk; pulls: PullDesk | null }> {
   const { kind, provider } = settings.tracker;
   if (kind === 'github') {
@@ -160,6 +235,7 @@ async function openForge(
       provider,
       labels: settings.policy.labels,
       trunk: settings.tracker.trunk,
+      remembered,
       trusted: () => settings.workflow.trust.ready_by,
       method: () => settings.policy.merge.method,
       env: process.env,
@@ -175,6 +251,7 @@ async function openForge(
     now: () => Date.now(),
     labels: settings.policy.labels,
     workspaceRoot: settings.workspace.root ?? defaultRoot(),
+    remembered,
     ...(trunk === null ? {} : { trunk }),
   });
   return { forge, pulls: forge };
@@ -182,47 +259,51 @@ async function openForge(
 
 async function openTools(
   git: Git,
-  root: string,
+  { key, former }: RepositoryKey,
   settings: Settings,
   forge: () => Promise<Forge>,
 ): Promise<Tools> {
   const { identity } = await import('./git/git.ts');
-  const { defaultRoot, repositoryKey } = await import('./workspace/paths.ts');
+  const { defaultRoot } = await import('./workspace/paths.ts');
+  const { prepareHome } = await import('./workspace/home.ts');
   const { removeTree } = await import('./workspace/remove-tree.ts');
   const { cloneWorkspaces } = await import('./workspace/clone.ts');
   const { worktreeWorkspaces } = await import('./workspace/worktree.ts');
   const { hostProcesses } = await import('./process/host.ts');
   const { noSandbox } = await import('./sandbox/none.ts');
   const { renderPrompt } = await import('./config/prompt.ts');
-  const { openDialogue } = await import('./process/dialogue.ts');
   const { acpAgent } = await import('./agent/acp/acp.ts');
   const { claudeAgent } = await import('./agent/claude/claude.ts');
   const { codexAgent } = await import('./agent/codex/codex.ts');
   const { commandAgent } = await import('./agent/command.ts');
   const { opencodeAgent } = await import('./agent/opencode/opencode.ts');
+  const { confinedPrograms } = await import('./agent/programs.ts');
   const { scriptedAgent } = await import('./agent/scripted.ts');
 
   const workspaceRoot = settings.workspace.root ?? defaultRoot();
   const makeWorkspaces = settings.workspace.kind === 'worktree' ? worktreeWorkspaces : cloneWorkspaces;
   const processes = hostProcesses();
+  const sandbox = noSandbox();
+  const programs = confinedPrograms(processes, sandbox);
   const agents = [
-    claudeAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
-    codexAgent({ open: openDialogue, operator: process.env }),
-    opencodeAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
-    acpAgent({ open: openDialogue, operator: process.env, now: () => Date.now() }),
-    commandAgent(processes),
-    scriptedAgent(processes),
+    claudeAgent({ programs, operator: process.env, now: () => Date.now() }),
+    codexAgent({ programs, operator: process.env, now: () => Date.now() }),
+    opencodeAgent({ programs, operator: process.env, now: () => Date.now() }),
+    acpAgent({ programs, operator: process.env, now: () => Date.now() }),
+    commandAgent(programs),
+    scriptedAgent(programs),
   ];
   return {
     workspaceRoot,
     workspaces: makeWorkspaces({
       git,
       root: workspaceRoot,
-      repositoryKey: await repositoryKey(root),
-      trunk: async () => (await (await forge()).trunk()).sha,
+      repositoryKey: key,
+      former,
+      trunk: async () => (await forge()).trunk(),
     }),
     processes,
-    sandbox: noSandbox(),
+    sandbox,
     agents: () => agents,
     agent(kind) {
       const found = agents.find((agent) => agent.kind === kind);
@@ -238,6 +319,7 @@ async function openTools(
         'git config --global user.name "Your Name" && git config --global user.email you@example.com',
       );
     },
+    prepareHome: (home, child) => prepareHome(home, child, homedir()),
     discard: removeTree,
   };
 }
@@ -259,43 +341,37 @@ async function openWebhook(
   });
 }
 
-/** What a task keeps outside its workspace, in the user's state directory: it has to survive a reboot. */
-async function openPlaces(root: string): Promise<Places> {
-  const { defaultRoot, repositoryKey } = await import('./workspace/paths.ts');
-  const tasks = join(dirname(defaultRoot()), await repositoryKey(root), 'tasks');
-  return {
-    home: (task) => join(tasks, task, 'home'),
-    session: (task, sessionId) => join(tasks, task, 'sessions', sessionId),
-    log: (task, name) => join(tasks, task, 'logs', name),
-  };
-}
-
 async function composePorts(
   configPath: string,
   forgeDir: string,
-  parts: Tools & Pick<Ports, 'places' | 'forge' | 'store'>,
+  requireAcceptable: RequireAcceptable,
+  parts: Tools & Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk'>,
 ): Promise<Ports> {
   const { watchSettings } = await import('./config/reload.ts');
   const { ownerIdentity, isOwnerDead } = await import('./process/owner.ts');
   const { childEnvironment } = await import('./process/environment.ts');
+  const { passedOn } = await import('./core/toolchains.ts');
+  const { watchTestReports } = await import('./workspace/test-reports.ts');
+  const { lastWrite } = await import('./process/last-write.ts');
   const { TIMING } = await import('./loop/ports.ts');
   const { fileLog } = await import('./log.ts');
-  const settings = settingsSource(watchSettings(configPath, process.env, dirname(forgeDir)), configPath);
+  const watch = watchSettings(configPath, process.env, { root: dirname(forgeDir), requireAcceptable });
+  const settings = settingsSource(watch, configPath);
   return {
     ...parts,
     settings,
     agentFor: (role) => parts.agent(settings.policy().agents[role].kind),
-    childEnvironment: async (task, home = parts.places.home(task), pass = []) => {
-      await mkdir(home, { recursive: true, mode: 0o700 });
-      const extra = Object.fromEntries(
-        pass.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
-      );
-      return childEnvironment({ home, mark: task, identity: await parts.identity(), extra });
+    childEnvironment: async (env, { task, home, pass = [] }) => {
+      const identity = await parts.identity();
+      return childEnvironment({ home, mark: task, identity, env, extra: passedOn(process.env, pass) });
     },
+    watchTestReports,
     writeText: async (path, text) => {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, text, { mode: 0o600 });
     },
+    readText: (path) => readFile(path, 'utf8').catch(() => null),
+    lastWrite,
     clock: systemClock(),
     timing: TIMING,
     random: Math.random,

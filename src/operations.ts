@@ -1,221 +1,243 @@
 /**
  * Everything that can be asked of the loop, as one table: name, what it does, whether it writes, the schema of its
  * input, the handler. CLI, HTTP and MCP are projections of it.
- *
- * Schemas and handlers load when an operation is called, so that the table itself costs nothing.
  */
 
-import type { z } from 'zod';
+import type { output, ZodType } from 'zod';
 import type { Context } from './context.ts';
+import { REASONS, type Reason } from './core/machine.ts';
 import { AGENT_KINDS } from './core/policy.ts';
 import { UsageError } from './errors.ts';
+import { backup, restore } from './operations/backup.ts';
+import { boot } from './operations/boot.ts';
+import { brief } from './operations/brief.ts';
+import { config } from './operations/config.ts';
+import { cost } from './operations/cost.ts';
+import { doctor } from './operations/doctor.ts';
+import { tryGate } from './operations/doctor-gate.ts';
+import { decideFinding, listFindings } from './operations/findings.ts';
+import { gc } from './operations/gc.ts';
+import { init } from './operations/init.ts';
+import { problemOf, z } from './operations/input.ts';
+import {
+  closeIssue,
+  commentIssue,
+  listIssues,
+  newIssue,
+  readyIssue,
+  showIssue,
+} from './operations/issues.ts';
+import { lintIssue } from './operations/lint.ts';
+import { events, pause, resume, stop } from './operations/loop.ts';
+import { listPulls, reportCheck, sayOnPull, showPull } from './operations/pulls.ts';
+import { recover } from './operations/recover.ts';
+import { restartTask } from './operations/restart.ts';
+import { retryAll } from './operations/retry-all.ts';
+import { ask, listTasks, retryTask, showTask } from './operations/tasks.ts';
+import { snapshot } from './view.ts';
+import { why } from './why.ts';
+
+const nothing = z.object({});
+const issue = z.number().int().positive();
+const oneIssue = z.object({ issue });
+/** A task's id, the beginning of it, or an issue's number. */
+const reference = z.union([z.string().trim().min(1), z.number().int().positive().transform(String)]);
+const task = z.object({ task: reference });
+const maybeTask = z.object({ task: reference.optional() });
+/** A place in a change. */
+const place = { file: z.string().trim().min(1).optional(), line: z.number().int().positive().optional() };
 
 export const OPERATIONS = {
-  status: read('Tasks, slots, runners: the loop as it is now.', nothing, async (context) =>
-    (await import('./view.ts')).snapshot(context),
-  ),
+  status: read('Tasks, slots, runners: the loop as it is now.', nothing, snapshot),
   why: read(
     'Why nothing happens: one line per open issue, naming what it rests on.',
-    (z) => z.object({ issue: issue(z).nullable().default(null) }),
-    async (context, input) => (await import('./why.ts')).why(context, input.issue),
+    z.object({ issue: issue.nullable().default(null) }),
+    (context, input) => why(context, input.issue),
   ),
 
   'task.list': read(
     'Tasks in flight; with `all`, ended ones too.',
-    (z) => z.object({ all: z.boolean().default(false) }),
-    async (context, input) => (await import('./operations/tasks.ts')).listTasks(context, input),
+    z.object({ all: z.boolean().default(false) }),
+    listTasks,
   ),
-  'task.show': read('One task: turns, findings, spend, what is pending.', task, async (context, input) =>
-    (await import('./operations/tasks.ts')).showTask(context, input),
-  ),
+  'task.show': read('One task: turns, findings, spend, what is pending.', task, showTask),
   'task.cancel': write(
-    'End a task; its worktree is kept and `restart` goes on with it.',
+    'End a task; its worktree is kept and `restart` continues it.',
     task,
-    async (context, input) => (await import('./operations/tasks.ts')).ask(context, input.task, 'cancel'),
+    (context, input) => ask(context, input.task, 'cancel'),
   ),
-  'task.abandon': write('Give a task up for good; its worktree is kept.', task, async (context, input) =>
-    (await import('./operations/tasks.ts')).ask(context, input.task, 'abandon'),
+  'task.abandon': write('Give a task up for good; its worktree is kept.', task, (context, input) =>
+    ask(context, input.task, 'abandon'),
   ),
   'task.approve': write(
     'Approve the head of a task in place of the critic, or agree to its proposed specification.',
     task,
-    async (context, input) => (await import('./operations/tasks.ts')).ask(context, input.task, 'approve'),
+    (context, input) => ask(context, input.task, 'approve'),
   ),
-  'task.retry': write(
-    'Start a new attempt at an issue, without its cooldown.',
-    task,
-    async (context, input) => (await import('./operations/tasks.ts')).retryTask(context, input),
+  'task.retry': write('Start a new attempt at an issue, without its cooldown.', task, retryTask),
+  'task.retry_all': write(
+    'Start a new attempt at every issue whose last one ended for this reason.',
+    z.object({ reason: z.enum(Object.keys(REASONS) as [Reason]), preview: z.boolean().default(false) }),
+    retryAll,
   ),
   'task.restart': write(
     'Go on with an abandoned task: same row, same worktree, a fresh session.',
-    (z) => z.object({ task: reference(z), force: z.boolean().default(false) }),
-    async (context, input) => (await import('./operations/restart.ts')).restartTask(context, input),
+    z.object({ task: reference, force: z.boolean().default(false) }),
+    restartTask,
   ),
 
   'issue.new': write(
     'Write an issue.',
-    (z) =>
-      z.object({
-        title: z.string().trim().min(1),
-        body: z.string().default(''),
-        labels: z.array(z.string().trim().min(1)).default([]),
-        priority: z.number().int().min(1).max(4).optional(),
-        blockedBy: z.array(issue(z)).default([]),
-        ready: z.boolean().default(false),
-      }),
-    async (context, input) => (await import('./operations/issues.ts')).newIssue(context, input),
+    z.object({
+      title: z.string().trim().min(1),
+      body: z.string().default(''),
+      labels: z.array(z.string().trim().min(1)).default([]),
+      priority: z.number().int().min(1).max(4).optional(),
+      blockedBy: z.array(issue).default([]),
+      ready: z.boolean().default(false),
+    }),
+    newIssue,
   ),
   'issue.list': read(
     'Open issues; with `all`, closed ones too.',
-    (z) => z.object({ all: z.boolean().default(false) }),
-    async (context, input) => (await import('./operations/issues.ts')).listIssues(context, input),
+    z.object({ all: z.boolean().default(false) }),
+    listIssues,
   ),
-  'issue.show': read('One issue with its comments.', oneIssue, async (context, input) =>
-    (await import('./operations/issues.ts')).showIssue(context, input),
-  ),
+  'issue.show': read('One issue with its comments.', oneIssue, showIssue),
   'issue.lint': read(
     'What readiness says about an issue, and why: each rule with its points.',
-    (z) => z.object({ issue: issue(z).optional(), text: z.string().optional() }),
-    async (context, input) => (await import('./operations/lint.ts')).lintIssue(context, input),
+    z.object({ issue: issue.optional(), text: z.string().optional() }),
+    lintIssue,
   ),
   'issue.ready': write(
     'Let the loop work on an issue; its text as it is now is the contract.',
     oneIssue,
-    async (context, input) => (await import('./operations/issues.ts')).readyIssue(context, input),
+    readyIssue,
   ),
-  'issue.close': write('Close an issue; a task at work on it ends.', oneIssue, async (context, input) =>
-    (await import('./operations/issues.ts')).closeIssue(context, input),
-  ),
-  'issue.comment': write(
-    'Comment on an issue.',
-    (z) => z.object({ issue: issue(z), text: z.string() }),
-    async (context, input) => (await import('./operations/issues.ts')).commentIssue(context, input),
-  ),
+  'issue.close': write('Close an issue; a task at work on it ends.', oneIssue, closeIssue),
+  'issue.comment': write('Comment on an issue.', z.object({ issue: issue, text: z.string() }), commentIssue),
 
   'pull.list': read(
     'Open pull requests; with `all`, merged and closed ones too.',
-    (z) => z.object({ all: z.boolean().default(false) }),
-    async (context, input) => (await import('./operations/pulls.ts')).listPulls(context, input),
+    z.object({ all: z.boolean().default(false) }),
+    listPulls,
   ),
-  'pull.show': read(
-    'One pull request: checks, remarks, approvals.',
-    (z) => z.object({ pull: issue(z) }),
-    async (context, input) => (await import('./operations/pulls.ts')).showPull(context, input),
-  ),
+  'pull.show': read('One pull request: checks, remarks, approvals.', z.object({ pull: issue }), showPull),
   'pull.comment': write(
     'Say something about a pull request; the coder is told.',
-    (z) => z.object({ pull: issue(z), body: z.string(), ...place(z) }),
-    async (context, input) =>
-      (await import('./operations/pulls.ts')).sayOnPull(context, { ...input, verdict: 'comment' }),
+    z.object({ pull: issue, body: z.string(), ...place }),
+    (context, input) => sayOnPull(context, { ...input, verdict: 'comment' }),
   ),
   'pull.review': write(
     'Approve the head of a pull request, or ask for changes to it.',
-    (z) =>
-      z.object({
-        pull: issue(z),
-        verdict: z.enum(['approve', 'request_changes']),
-        body: z.string().default(''),
-        ...place(z),
-      }),
-    async (context, input) => (await import('./operations/pulls.ts')).sayOnPull(context, input),
+    z.object({
+      pull: issue,
+      verdict: z.enum(['approve', 'request_changes']),
+      body: z.string().default(''),
+      ...place,
+    }),
+    sayOnPull,
   ),
   'pull.check': write(
     'Report what CI found at the head of a pull request.',
-    (z) =>
-      z.object({
-        pull: issue(z),
-        name: z.string().trim().min(1),
-        state: z.enum(['pending', 'green', 'red']),
-        job: z.string().optional(),
-        step: z.string().optional(),
-        link: z.string().optional(),
-        log: z.string().optional(),
-      }),
-    async (context, input) => (await import('./operations/pulls.ts')).reportCheck(context, input),
+    z.object({
+      pull: issue,
+      name: z.string().trim().min(1),
+      state: z.enum(['pending', 'green', 'red']),
+      job: z.string().optional(),
+      step: z.string().optional(),
+      link: z.string().optional(),
+      log: z.string().optional(),
+    }),
+    reportCheck,
   ),
 
   'findings.list': read(
     'The findings ledger: of all tasks or of one, all findings or only open ones.',
-    (z) => z.object({ task: reference(z).optional(), open: z.boolean().default(false) }),
-    async (context, input) => (await import('./operations/findings.ts')).listFindings(context, input),
+    z.object({ task: reference.optional(), open: z.boolean().default(false) }),
+    listFindings,
   ),
   'findings.wontfix': write(
-    'Decide that a finding stays as it is; the task goes on without it.',
-    (z) => z.object({ finding: z.string().trim().min(1), why: z.string().trim().min(1) }),
-    async (context, input) =>
-      (await import('./operations/findings.ts')).decideFinding(context, input, 'wontfix'),
+    'Decide that a finding stays as it is; the task continues without it.',
+    z.object({ finding: z.string().trim().min(1), why: z.string().trim().min(1) }),
+    (context, input) => decideFinding(context, input, 'wontfix'),
   ),
   'findings.reopen': write(
     'Take up a finding again that was resolved or left as it is.',
-    (z) => z.object({ finding: z.string().trim().min(1), why: z.string().trim().min(1).optional() }),
-    async (context, input) =>
-      (await import('./operations/findings.ts')).decideFinding(context, input, 'open'),
+    z.object({ finding: z.string().trim().min(1), why: z.string().trim().min(1).optional() }),
+    (context, input) => decideFinding(context, input, 'open'),
   ),
 
   cost: read(
     'What was spent, by issue, role, model or day, and what came of it.',
-    (z) =>
-      z.object({
-        by: z.enum(['issue', 'role', 'model', 'day']).default('issue'),
-        since: z.string().optional(),
-      }),
-    async (context, input) => (await import('./operations/cost.ts')).cost(context, input),
+    z.object({
+      by: z.enum(['issue', 'role', 'model', 'day']).default('issue'),
+      since: z.string().optional(),
+    }),
+    cost,
   ),
   events: read(
     'What happened, in order.',
-    (z) =>
-      z.object({
-        task: reference(z).optional(),
-        type: z.string().optional(),
-        last: z.number().int().min(0).optional(),
-        after: z.number().int().min(0).optional(),
-      }),
-    async (context, input) => (await import('./operations/loop.ts')).events(context, input),
+    z.object({
+      task: reference.optional(),
+      type: z.string().optional(),
+      last: z.number().int().min(0).optional(),
+      after: z.number().int().min(0).optional(),
+    }),
+    events,
   ),
   boot: read(
     'The context one needs after a reset: direction, tasks in flight, stale leases, last events.',
-    (z) => z.object({ last: z.number().int().min(0).default(10) }),
-    async (context, input) => (await import('./operations/boot.ts')).boot(context, input),
+    z.object({ last: z.number().int().min(0).default(10) }),
+    boot,
   ),
-  recover: write('Take over what dead runners left, now.', nothing, async (context) =>
-    (await import('./operations/recover.ts')).recover(context),
+  recover: write('Take over what dead runners left, now.', nothing, recover),
+  gc: write(
+    'Remove homes, sessions and logs of tasks that ended long enough ago (`keep`), and throwaway trees nobody uses.',
+    z.object({ dryRun: z.boolean().default(false) }),
+    gc,
   ),
   doctor: read(
     'Check tools, config, repository, agents, database, leases, leftovers, disk.',
-    (z) => z.object({ agents: z.boolean().default(false) }),
-    async (context, input) => (await import('./operations/doctor.ts')).doctor(context, input),
+    z.object({ agents: z.boolean().default(false) }),
+    doctor,
   ),
-  brief: read(
-    "The coder's prompt for an issue, as it would be rendered now.",
-    oneIssue,
-    async (context, input) => (await import('./operations/brief.ts')).brief(context, input),
+  'gate.try': write('Run the gate on trunk, as the loop does before the first turn.', nothing, tryGate),
+  backup: write(
+    'Copy the database into one file, also while a runner works; checked, and never over another file.',
+    z.object({ file: z.string().min(1) }),
+    backup,
   ),
-  config: read('The settings in force and where each comes from.', nothing, async (context) =>
-    (await import('./operations/config.ts')).config(context),
+  restore: write(
+    'Put a backup in the place of the database, or start anew; what was there is kept beside it.',
+    z.object({ file: z.string().min(1).optional(), empty: z.boolean().default(false) }),
+    restore,
   ),
-  pause: write('Start nothing new: the whole loop, or one task.', maybeTask, async (context, input) =>
-    (await import('./operations/loop.ts')).pause(context, input),
-  ),
-  resume: write('Go on: the whole loop, or one held task.', maybeTask, async (context, input) =>
-    (await import('./operations/loop.ts')).resume(context, input),
+  brief: read("The coder's prompt for an issue, as it would be rendered now.", oneIssue, brief),
+  config: read('The settings in force and where each comes from.', nothing, config),
+  pause: write('Start nothing new: the whole loop, or one task.', maybeTask, pause),
+  resume: write(
+    'Go on: the whole loop, one held task, or with `all` the loop and every task that it can release.',
+    z.object({ task: reference.optional(), all: z.boolean().default(false) }),
+    resume,
   ),
   stop: write(
     'Stop the runner: when its turns have ended, or now.',
-    (z) => z.object({ now: z.boolean().default(false) }),
-    async (context, input) => (await import('./operations/loop.ts')).stop(context, input),
+    z.object({ now: z.boolean().default(false) }),
+    stop,
   ),
   init: write(
     'Write WORKFLOW.md and .forge/ into this repository.',
-    (z) =>
-      z.object({
-        agent: z.enum(AGENT_KINDS).default('command'),
-        command: z.string().trim().min(1).optional(),
-        script: z.string().trim().min(1).optional(),
-        gate: z.array(z.string().trim().min(1)).optional(),
-        tracker: z.enum(['local', 'github']).optional(),
-        createLabels: z.boolean().default(false),
-      }),
-    async (context, input) => (await import('./operations/init.ts')).init(context, input),
+    z.object({
+      agent: z.enum(AGENT_KINDS).default('command'),
+      command: z.string().trim().min(1).optional(),
+      script: z.string().trim().min(1).optional(),
+      gate: z.array(z.string().trim().min(1)).optional(),
+      tracker: z.enum(['local', 'github']).optional(),
+      trunk: z.string().trim().min(1).optional(),
+      createLabels: z.boolean().default(false),
+    }),
+    init,
   ),
 };
 
@@ -228,67 +250,31 @@ export async function perform<N extends OperationName>(
   name: N,
   input: Record<string, unknown> = {},
 ): Promise<Result<N>> {
-  const { z } = await import('./operations/input.ts');
-  const operation = OPERATIONS[name] as unknown as Operation<z.ZodType, Result<N>>;
-  const parsed = operation.input(z).safeParse(input);
+  const operation = OPERATIONS[name] as unknown as Operation<ZodType, Result<N>>;
+  const parsed = operation.input.safeParse(input);
   if (parsed.success) return operation.handle(context, parsed.data);
-  const { problemOf } = await import('./operations/input.ts');
   throw new UsageError(`${name.replace('.', ' ')}: ${problemOf(parsed.error.issues[0]!)}.`);
 }
 
-type Zod = typeof import('./operations/input.ts').z;
-
-interface Operation<S extends z.ZodType, R> {
+interface Operation<S extends ZodType, R> {
   description: string;
   access: 'read' | 'write';
-  input(z: Zod): S;
-  handle(context: Context, input: z.output<S>): Promise<R>;
+  input: S;
+  handle(context: Context, input: output<S>): Promise<R>;
 }
 
-type Handler<S extends z.ZodType, R> = (context: Context, input: z.output<S>) => Promise<R>;
-
-function read<S extends z.ZodType, R>(
+function read<S extends ZodType, R>(
   description: string,
-  input: (z: Zod) => S,
-  handle: Handler<S, R>,
+  input: S,
+  handle: (context: Context, input: output<S>) => Promise<R>,
 ): Operation<S, R> {
   return { description, access: 'read', input, handle };
 }
 
-function write<S extends z.ZodType, R>(
+function write<S extends ZodType, R>(
   description: string,
-  input: (z: Zod) => S,
-  handle: Handler<S, R>,
+  input: S,
+  handle: (context: Context, input: output<S>) => Promise<R>,
 ): Operation<S, R> {
   return { description, access: 'write', input, handle };
-}
-
-function nothing(z: Zod) {
-  return z.object({});
-}
-
-/** A task's id, the beginning of it, or an issue's number. */
-function reference(z: Zod) {
-  return z.union([z.string().trim().min(1), z.number().int().positive().transform(String)]);
-}
-
-function issue(z: Zod) {
-  return z.number().int().positive();
-}
-
-/** A place in a change. */
-function place(z: Zod) {
-  return { file: z.string().trim().min(1).optional(), line: z.number().int().positive().optional() };
-}
-
-function task(z: Zod) {
-  return z.object({ task: reference(z) });
-}
-
-function maybeTask(z: Zod) {
-  return z.object({ task: reference(z).optional() });
-}
-
-function oneIssue(z: Zod) {
-  return z.object({ issue: issue(z) });
 }

@@ -2,15 +2,19 @@
  * One snapshot of the loop, as every surface shows it. Derived from facts when asked, never stored; looking at it
  * changes nothing. Times are ISO 8601; what nobody knows is null.
  */
+
+import { atWork } from './at-work.ts';
 import type { Context } from './context.ts';
-import { usedUp } from './core/account.ts';
-import { type DeployStatus, deployHold } from './core/deploy.ts';
-import type { HoldReason } from './core/event.ts';
+import type { DeployStatus } from './core/deploy.ts';
+import type { Hold, HoldReason } from './core/event.ts';
+import { holdText } from './core/hold.ts';
+import type { Spec } from './core/issue/specification.ts';
+import { hasLapsed, momentOf } from './core/lease.ts';
+import { type LoopWait, loopWaits } from './core/loop-waits.ts';
 import type { Reason, State } from './core/machine.ts';
-import type { Policy } from './core/policy.ts';
-import type { Spec } from './core/specification.ts';
+import type { Role } from './core/role.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
-import { accountLimitText, holdText, loopLimitText } from './core/words.ts';
+import { atWorkText } from './core/words/words.ts';
 import { activityOf } from './loop/activity.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
@@ -39,12 +43,14 @@ export interface TaskView {
   sessionIds: string[];
   /** The turn in progress. */
   turn: {
-    role: string;
+    role: Role;
     turn: number;
     startedAt: string;
     /** What its agent did last, as far as it tells. */
     doing: string | null;
   } | null;
+  /** What runs for it now, in words, with its command and for how long: a turn, a gate, a hook. */
+  atWork: string | null;
   /** Its runner is gone in the middle of that turn; recovery takes it up again. */
   interrupted: boolean;
   workspace: string | null;
@@ -56,17 +62,19 @@ export interface TaskView {
   costUsd: number | null;
   tokens: number | null;
   spendComplete: boolean;
+  /** Of the tokens, those whose price is not known: what they cost is in no sum. */
+  unpricedTokens: number;
   startedAt: string | null;
   endedAt: string | null;
 }
 
-export interface RunnerView {
+interface RunnerView {
   owner: string;
   pid: number | null;
   alive: boolean;
 }
 
-export interface DeployView {
+interface DeployView {
   /** The last commit that was deployed with success. */
   deployedSha: string | null;
   last: {
@@ -76,9 +84,9 @@ export interface DeployView {
     startedAt: string;
     endedAt: string | null;
   };
-  /** Why the whole loop waits for it; null when it does not. */
-  hold: string | null;
 }
+
+type WaitView = Pick<LoopWait, 'reason' | 'stops' | 'endsBy' | 'text'> & { until: string | null };
 
 export interface Snapshot {
   /** What is shown first: money, or the tokens of a subscription that is not paid by them. */
@@ -86,11 +94,15 @@ export interface Snapshot {
   tasks: TaskView[];
   slots: { used: number; max: number };
   paused: string | null;
+  /** Why the whole loop waits, or all tasks of one account: everything of that kind, `paused` and the limits among it. */
+  waits: WaitView[];
   /** The budget of the day or of the loop is spent: no turn runs. */
   loopLimit: { scope: 'day' | 'loop'; why: string; until: string | null; text: string } | null;
-  /** Accounts of providers that are used up: their tasks wait, others go on. */
-  accountLimits: { account: string; why: string; until: string; text: string }[];
+  /** Accounts that no turn asks now: their tasks wait, others go on. `outSince`: it fails for all; null when it is used up. */
+  accountLimits: { account: string; why: string; until: string; outSince: string | null; text: string }[];
   stopRequested: 'drain' | 'now' | null;
+  /** Everything that runs now, in words: what a stop waits for. */
+  atWork: string[];
   configProblem: string | null;
   /** Null when nothing was ever deployed. */
   deploy: DeployView | null;
@@ -108,9 +120,11 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       tasks: [],
       slots: { used: 0, max: policy.maxConcurrent },
       paused: null,
+      waits: [],
       loopLimit: null,
       accountLimits: [],
       stopRequested: null,
+      atWork: [],
       configProblem,
       deploy: null,
       runners: [],
@@ -119,6 +133,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   const stored = (await store.tasks()).map(({ task }) => task);
   const loop = await store.loop();
   const limit = await readLoopLimit({ store, clock: context, settings: { policy: () => policy } });
+  const waits = loopWaits(loop, policy, limit, context.now());
   const owners = runners(await store.leases(), context);
   const isRunning = owners.some((runner) => runner.alive);
   return {
@@ -126,26 +141,44 @@ export async function snapshot(context: Context): Promise<Snapshot> {
     tasks: await taskViews(context, store, stored),
     slots: { used: stored.filter(occupiesSlot).length, max: policy.maxConcurrent },
     paused: loop.pausedBy,
-    loopLimit: limit && { ...limit, until: iso(limit.until), text: loopLimitText(limit) },
-    accountLimits: usedUp(loop.accountLimits, context.now()).map((one) => ({
-      ...one,
-      until: iso(one.until)!,
-      text: accountLimitText(one),
-    })),
+    waits: waits.map(waitView),
+    loopLimit: limitView(waits),
+    accountLimits: waits.flatMap(accountView),
     stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
-    configProblem: configProblem ?? loop.configProblem,
-    deploy: deployView(loop, policy),
+    atWork: (await atWorkNow(context, store)).map(({ text }) => text),
+    configProblem: configProblem ?? (isRunning ? loop.configProblem : null),
+    deploy: deployView(loop),
     runners: owners,
   };
 }
 
-function deployView({ deploy, deployAgain }: LoopRow, policy: Policy): DeployView | null {
+const waitView = ({ reason, stops, endsBy, until, text }: LoopWait): WaitView => ({
+  reason,
+  stops,
+  endsBy,
+  until: iso(until),
+  text,
+});
+
+function limitView(waits: readonly LoopWait[]): Snapshot['loopLimit'] {
+  const spent = waits.find(({ reason }) => reason === 'day_budget' || reason === 'loop_budget');
+  if (!spent) return null;
+  const { reason, detail, until, text } = spent;
+  return { scope: reason === 'day_budget' ? 'day' : 'loop', why: detail, until: iso(until), text };
+}
+
+function accountView({ account: limit, text }: LoopWait): Snapshot['accountLimits'] {
+  if (!limit) return [];
+  const { account, why, until, outage } = limit;
+  return [{ account, why, until: iso(until)!, outSince: iso(outage?.since ?? null), text }];
+}
+
+function deployView({ deploy }: LoopRow): DeployView | null {
   if (!deploy?.last) return null;
   const { sha, status, problem, startedAt, endedAt } = deploy.last;
   return {
     deployedSha: deploy.deployedSha,
     last: { sha, status, problem, startedAt: iso(startedAt)!, endedAt: iso(endedAt) },
-    hold: deployHold(deploy, deployAgain !== null, policy.deploy),
   };
 }
 
@@ -153,13 +186,25 @@ export async function taskViews(context: Context, store: Store, tasks: readonly 
   const { maxTurns } = (await context.settings()).settings.policy;
   const owned = await ownedKeys(context, store);
   const places = await context.places();
+  const working = await atWorkNow(context, store);
   const doingOf = async ({ id, turn }: Task): Promise<string | null> =>
     turn && ((await activityOf(places, id, turn))?.doing ?? null);
   const view = async (task: Task): Promise<TaskView> => ({
     ...taskView(task, await store.spend(task.id), maxTurns, await doingOf(task)),
+    atWork: working.find((one) => one.task === task.id)?.text ?? null,
     interrupted: task.turn !== null && !isEnded(task) && !owned.has(taskLease(task.id)),
   });
   return Promise.all(tasks.map(view));
+}
+
+/** In words; of all runners, or of the one that owns these leases. */
+export async function atWorkNow(
+  context: Context,
+  store: Store,
+  owned?: ReadonlySet<string>,
+): Promise<{ task: string | null; text: string }[]> {
+  const work = await atWork(store, owned ?? (await ownedKeys(context, store)));
+  return work.map((one) => ({ task: one.task, text: atWorkText(one, context.now()) }));
 }
 
 /** What somebody alive holds a lease of. */
@@ -173,7 +218,7 @@ function taskView(
   spend: Spend,
   maxTurns: number,
   doing: string | null,
-): Omit<TaskView, 'interrupted'> {
+): Omit<TaskView, 'interrupted' | 'atWork'> {
   const { hold, turn } = task;
   return {
     id: task.id,
@@ -183,13 +228,12 @@ function taskView(
     state: task.state,
     reason: task.reason,
     why: task.why,
-    hold:
-      hold && !isEnded(task) ? { ...hold, until: iso(hold.until), text: holdText(hold, task.issue) } : null,
+    hold: hold && !isEnded(task) ? holdView(hold, task.issue) : null,
     turns: task.turns,
     maxTurns,
     criticRounds: task.criticRounds,
     spec: task.spec && specView(task.spec),
-    sessionId: task.sessionId,
+    sessionId: task.roles.coder.session,
     sessionIds: task.sessionIds,
     turn: turn && { role: turn.role, turn: turn.turn, startedAt: iso(turn.startedAt)!, doing },
     workspace: task.workspace,
@@ -200,6 +244,7 @@ function taskView(
     costUsd: spend.complete || spend.costUsd > 0 ? spend.costUsd : null,
     tokens: spend.complete || spend.tokens > 0 ? spend.tokens : null,
     spendComplete: spend.complete,
+    unpricedTokens: spend.unpriced,
     startedAt: iso(task.startedAt),
     endedAt: iso(task.endedAt),
   };
@@ -222,11 +267,15 @@ function specView(spec: Spec): TaskView['spec'] {
   }
 }
 
+function holdView(hold: Hold, issue: number | null): TaskView['hold'] {
+  const { reason, detail, until } = hold;
+  return { reason, detail, until: iso(until), text: holdText(hold, issue) };
+}
+
+type Onlooker = Pick<Context, 'now' | 'bootClock' | 'isOwnerDead'>;
+
 /** Whoever holds a lease; one with nothing to do holds none and is not seen. */
-export function runners(
-  leases: readonly Lease[],
-  context: Pick<Context, 'now' | 'isOwnerDead'>,
-): RunnerView[] {
+export function runners(leases: readonly Lease[], context: Onlooker): RunnerView[] {
   const owners = new Map<string, boolean>();
   for (const lease of leases) {
     owners.set(lease.owner, (owners.get(lease.owner) ?? false) || !isStale(lease, context));
@@ -238,8 +287,9 @@ export function runners(
 }
 
 /** Nobody alive holds it: its owner is provably dead, or let it lapse. */
-export function isStale(lease: Lease, context: Pick<Context, 'now' | 'isOwnerDead'>): boolean {
-  return lease.expiresAt <= context.now() || context.isOwnerDead(lease.owner);
+export function isStale(lease: Lease, context: Onlooker): boolean {
+  const at = momentOf(context.now(), context.bootClock);
+  return hasLapsed(lease, at) || context.isOwnerDead(lease.owner);
 }
 
 export async function isRunnerAlive(store: Store, context: Context): Promise<boolean> {

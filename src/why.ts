@@ -2,23 +2,24 @@
  * Why is nothing happening? One line for the loop where something holds all of it, and one for each open issue saying
  * what it rests on. Derived from the same schedule the loop itself follows.
  */
+
 import { inOneLine } from './config/problems.ts';
 import type { Context } from './context.ts';
-import { usedUp } from './core/account.ts';
-import { deployHold } from './core/deploy.ts';
+import type { WorkItem } from './core/claim.ts';
 import { doing, ending, explain, hangsOnChecks, turnText } from './core/explain.ts';
+import { loopWaits } from './core/loop-waits.ts';
 import type { Policy } from './core/policy.ts';
-import { hasLabel, isHeld, type Standing, schedule } from './core/schedule.ts';
-import { readiness } from './core/spec.ts';
+import { hasLabel, isHeld, latestAttempts, type Standing, schedule } from './core/schedule.ts';
 import { isEnded, type Task } from './core/task.ts';
-import { accountLimitText, DEPLOY_ADVICE, loopLimitText } from './core/words.ts';
+import { whyUntried } from './core/trial.ts';
 import { ConfigError, ForgeUnavailable } from './errors.ts';
-import type { Issue } from './forge/forge.ts';
+import { forcedIssues } from './loop/intake.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
+import { everySource } from './loop/source.ts';
 import { type Store, taskLease } from './store/store.ts';
 import { iso, ownedKeys, runners } from './view.ts';
 
-export interface WhyLine {
+interface WhyLine {
   issue: number | null;
   title: string;
   task: string | null;
@@ -27,7 +28,7 @@ export interface WhyLine {
   until: string | null;
 }
 
-export interface Why {
+interface Why {
   loop: string[];
   issues: WhyLine[];
 }
@@ -37,25 +38,21 @@ export async function why(context: Context, only: number | null): Promise<Why> {
   const { policy } = settings;
   const store = await context.reading();
   const tasks = store ? (await store.tasks()).map(({ task }) => task) : [];
-  const { issues, silent } = await openIssues(context);
-  const forced = new Set<number>();
-  for (const { number } of issues) {
-    const last = latest(tasks, number);
-    const asked = store && last && isEnded(last) ? await store.requests(last.id) : [];
-    if (asked.some((request) => request.kind === 'retry')) forced.add(number);
-  }
-  const { standings } = schedule({ issues, tasks, policy, now: context.now(), forced });
+  const latest = latestAttempts(tasks);
+  const { items, silent } = await openWork(context);
+  const forced = store ? await forcedIssues(store, items, tasks) : new Set<number>();
+  const accountLimits = (await store?.loop())?.accountLimits ?? [];
+  const { standings } = schedule({ items, tasks, policy, now: context.now(), accountLimits, forced });
   const lines: WhyLine[] = [];
-  for (const issue of issues) {
-    const standing = standings.get(issue.number)!;
-    const last = latest(tasks, issue.number);
+  for (const [item, standing] of standings) {
+    const last = latest.get(item.number) ?? null;
     lines.push(
-      standing.kind === 'in_hand' && store
-        ? await taskLine(context, store, last!, tasks, policy)
-        : issueLine(issue, standing, last, policy),
+      standing.kind === 'in_hand' && store && last
+        ? await taskLine(context, store, last, tasks, policy)
+        : issueLine(item, standing, last, policy),
     );
   }
-  const shown = new Set(issues.map((issue) => issue.number));
+  const shown = new Set(items.map((item) => item.number));
   for (const task of tasks) {
     if (store && !isEnded(task) && (task.issue === null || !shown.has(task.issue)))
       lines.push(await taskLine(context, store, task, tasks, policy));
@@ -65,18 +62,18 @@ export async function why(context: Context, only: number | null): Promise<Why> {
       ...(silent === null ? [] : [`the forge can't be asked: ${silent}`]),
       ...(await loopReasons(context, store, policy, problem, lines.length > 0)),
     ],
-    issues: only === null ? lines : await onlyLine(context, lines, only, tasks),
+    issues: only === null ? lines : await onlyLine(context, lines, only, latest.get(only) ?? null),
   };
 }
 
 /** `silent`: why the forge gives no answer. What is known of the tasks is still worth saying then. */
-async function openIssues(context: Context): Promise<{ issues: Issue[]; silent: string | null }> {
+async function openWork(context: Context): Promise<{ items: WorkItem[]; silent: string | null }> {
   try {
-    return { issues: await (await context.forge()).openIssues(), silent: null };
+    return { items: await everySource(await context.forge()).items(), silent: null };
   } catch (error) {
     // Already said about the loop.
-    if (error instanceof ConfigError) return { issues: [], silent: null };
-    if (error instanceof ForgeUnavailable) return { issues: [], silent: error.message };
+    if (error instanceof ConfigError) return { items: [], silent: null };
+    if (error instanceof ForgeUnavailable) return { items: [], silent: error.message };
     throw error;
   }
 }
@@ -91,14 +88,13 @@ async function loopReasons(
   const reasons: string[] = [];
   const loop = await store?.loop();
   const alive = store ? runners(await store.leases(), context).some((runner) => runner.alive) : false;
-  const config = problem ? inOneLine(problem) : loop?.configProblem;
+  const config = problem ? inOneLine(problem) : alive && loop?.configProblem;
   if (config) reasons.push(`WORKFLOW.md can't be used: ${config}`);
-  if (loop?.pausedBy) reasons.push(`the loop is paused by ${loop.pausedBy} — \`forge-loop resume\``);
-  const undeployed = loop ? deployHold(loop.deploy, loop.deployAgain !== null, policy.deploy) : null;
-  if (undeployed) reasons.push(`${undeployed} — ${DEPLOY_ADVICE}`);
   const limit = store && (await readLoopLimit({ store, clock: context, settings: { policy: () => policy } }));
-  if (limit) reasons.push(loopLimitText(limit));
-  for (const one of usedUp(loop?.accountLimits ?? [], context.now())) reasons.push(accountLimitText(one));
+  const waits = loop ? loopWaits(loop, policy, limit, context.now()) : [];
+  // Without work nobody waits for what the gate says.
+  const ofGate = ['gate_could_not_run', 'gate_empty'];
+  reasons.push(...waits.filter(({ reason }) => hasWork || !ofGate.includes(reason)).map(({ text }) => text));
   if (alive && loop && loop.stop !== 'no')
     reasons.push('the runner is stopping: `forge-loop stop` was asked');
   if (!alive) reasons.push('no runner is running — `forge-loop run`');
@@ -110,11 +106,10 @@ async function onlyLine(
   context: Context,
   lines: WhyLine[],
   issue: number,
-  tasks: readonly Task[],
+  last: Task | null,
 ): Promise<WhyLine[]> {
   const found = lines.filter((line) => line.issue === issue);
   if (found.length > 0) return found;
-  const last = latest(tasks, issue);
   const closed = await (await context.forge()).issue(issue);
   const title = closed?.title ?? last?.contract.title ?? '';
   if (!closed && !last) return [{ issue, title, task: null, why: 'there is no such issue', until: null }];
@@ -122,7 +117,7 @@ async function onlyLine(
   return [{ issue, title, task: last?.id ?? null, why, until: null }];
 }
 
-function issueLine(issue: Issue, standing: Standing, last: Task | null, policy: Policy): WhyLine {
+function issueLine(issue: WorkItem, standing: Standing, last: Task | null, policy: Policy): WhyLine {
   const line = (why: string, until: number | null = null): WhyLine => ({
     issue: issue.number,
     title: issue.title,
@@ -132,8 +127,7 @@ function issueLine(issue: Issue, standing: Standing, last: Task | null, policy: 
   });
   switch (standing.kind) {
     case 'eligible': {
-      const { decision } = readiness(issue.title, issue.body);
-      const first = decision === 'unsure' ? '; a specifier turn judges it first' : '';
+      const first = issue.readiness().decision === 'unsure' ? '; a specifier turn judges it first' : '';
       return line(`ready: taken up when a slot is free${first}`);
     }
     case 'declined':
@@ -184,16 +178,8 @@ async function taskLine(
   if (!isHolding && cut !== null && !(await ownedKeys(context, store)).has(taskLease(task.id)))
     return line(`${task.state}: interrupted in ${cut}; the next run takes it up`);
   const said = hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
-  const { why, until } = explain(
-    task,
-    { pending: pending ?? null, all, said, accounts: (await store.loop()).accountLimits },
-    policy,
-    now,
-  );
+  const { accountLimits: accounts, trials } = await store.loop();
+  const around = { pending: pending ?? null, all, said, accounts, untried: whyUntried(trials, policy) };
+  const { why, until } = explain(task, around, policy, now);
   return line(why, until);
-}
-
-function latest(tasks: readonly Task[], issue: number): Task | null {
-  const own = tasks.filter((task) => task.issue === issue);
-  return own.sort((a, b) => b.attempt - a.attempt)[0] ?? null;
 }

@@ -6,12 +6,21 @@ import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import type { FailureCode } from '../src/agent/agent.ts';
 import { addCommands } from '../src/cli/commands.ts';
-import type { TurnStatus } from '../src/core/event.ts';
+import { afterRound } from '../src/core/change/findings.ts';
+import { event, type TurnStatus } from '../src/core/event.ts';
+import { HOLDS } from '../src/core/hold.ts';
+import { trunkChanged } from '../src/core/loop-hold.ts';
+import { LOOP_WAITS } from '../src/core/loop-waits.ts';
 import { REASONS } from '../src/core/machine.ts';
-import { HOLD_ADVICE } from '../src/core/words.ts';
+import { OPERATIONS, type OperationName, perform, type Result } from '../src/operations.ts';
+import { differences, shapesIn } from './support/json-shapes.ts';
+import { MINUTE, moved, type OpenedRepository, openedRepository } from './support/opened-repository.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const sources = ['src', 'test'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true }).map((path) => join(folder, String(path))),
+);
 
 describe('docs/reasons.md', () => {
   test('explains exactly the reasons a task can be abandoned for, with their class and advice', () => {
@@ -26,7 +35,25 @@ describe('docs/reasons.md', () => {
 
   test('explains exactly the holds, with who ends them', () => {
     const rows = tableUnder('Holds');
-    expect(Object.fromEntries(rows.map((row) => [row[0], row.at(-1)]))).toEqual(HOLD_ADVICE);
+    expect(Object.fromEntries(rows.map((row) => [row[0], row.at(-1)]))).toEqual(
+      Object.fromEntries(Object.entries(HOLDS).map(([reason, { advice }]) => [reason, advice])),
+    );
+  });
+
+  test('explains exactly why the whole loop waits: what that stops, whether it ends by itself, what to do', () => {
+    const rows = tableUnder('Why the whole loop waits');
+    const told = rows.map(([reason, , stops, ends, advice]) => [
+      reason,
+      stops,
+      ends!.startsWith('yes'),
+      advice,
+    ]);
+    expect(told).toEqual(
+      Object.entries(LOOP_WAITS).map(([reason, { stops, endsBy, advice }]) => [
+        ...[reason, stops],
+        ...[endsBy !== 'person', advice],
+      ]),
+    );
   });
 
   test('explains every way a turn ends and every failure code an agent can give', () => {
@@ -42,12 +69,15 @@ describe('docs/reasons.md', () => {
     const codes: Record<FailureCode, true> = {
       exit_nonzero: true,
       could_not_start: true,
+      unanswered: true,
       crashed: true,
       invalid_result: true,
       rate_limit: true,
       overload: true,
       usage_limit: true,
       auth: true,
+      billing: true,
+      setting_refused: true,
       network: true,
       session_lost: true,
       context_overflow: true,
@@ -90,6 +120,20 @@ describe('Markdown', () => {
     expect(named.map((match) => match[1]!).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
+  test.each(pages.filter((page) => page !== 'CHANGELOG.md'))(
+    '%s names no file of the code that is gone',
+    (page) => {
+      const named = [...withoutFences(read(page)).matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)`/g)].map(
+        (match) => match[1]!,
+      );
+      expect(named.filter((name) => !isThere(name))).toEqual([]);
+    },
+  );
+
+  function isThere(name: string): boolean {
+    return existsSync(join(root, name)) || sources.some((path) => path.endsWith(`/${name}`));
+  }
+
   function leadsSomewhere(page: string, link: string): boolean {
     const [path = '', anchor] = link.split('#');
     const target = path === '' ? page : relative(root, join(root, dirname(page), path));
@@ -101,9 +145,6 @@ describe('Markdown', () => {
 
 describe('docs/ARCHITECTURE.md', () => {
   const page = read('docs/ARCHITECTURE.md');
-  const sources = ['src', 'test'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true }).map((path) => join(folder, String(path))),
-  );
 
   test('names only files that are there', () => {
     const named = [...page.matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map((match) => match[1]!);
@@ -130,8 +171,13 @@ describe('README.md', () => {
     expect([...named].sort()).toEqual(Object.keys(COMMANDS).sort());
   });
 
-  test('lists the subcommands of task, issue and pull', () => {
-    for (const group of ['task', 'issue', 'pull']) {
+  test('has a row for every command', () => {
+    const rows = [...read('README.md').matchAll(/^\| `forge-loop ([a-z]+)` \|/gm)].map((match) => match[1]!);
+    expect(rows.sort()).toEqual(Object.keys(COMMANDS).sort());
+  });
+
+  test('lists the subcommands of task, issue, pull and findings', () => {
+    for (const group of ['task', 'issue', 'pull', 'findings']) {
       const row = read('README.md')
         .split('\n')
         .find((line) => line.startsWith(`| \`forge-loop ${group}\``));
@@ -141,15 +187,196 @@ describe('README.md', () => {
   });
 });
 
-/** Every command of the program with its subcommands. */
-const COMMANDS: Record<string, string[]> = (() => {
+describe('docs/cli.md', () => {
+  const page = read('docs/cli.md');
+
+  test('names every command with all its options', () => {
+    const spans = [...page.matchAll(/`forge-loop ([^`]+)`/g)].map((match) => match[1]!);
+    const missing = Object.entries(OPTIONS).flatMap(([command, options]) => {
+      const said = spans.filter((span) => span === command || span.startsWith(`${command} `)).join(' ');
+      if (said === '') return [command];
+      return options
+        .filter((option) => !said.split(/[\s[\]|]+/).includes(option))
+        .map((option) => `${command} ${option}`);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  describe('writes down the JSON', () => {
+    const here = openedRepository();
+    const shapes = shapesIn(page.split('\n## JSON\n')[1]!);
+    const pageName = (name: string): string =>
+      ({ 'task.retry_all': 'task retry --reason', 'gate.try': 'doctor --gate' })[name] ??
+      name.replace('.', ' ');
+
+    test('of every operation', () => {
+      const missing = Object.keys(OPERATIONS)
+        .map(pageName)
+        .filter((name) => !(name in shapes));
+      expect(missing).toEqual(['events']);
+    });
+
+    test('as it is', async () => {
+      const found: string[] = [];
+      const ask = async <N extends OperationName>(
+        name: N,
+        input = {},
+        as = pageName(name),
+      ): Promise<Result<N>> => {
+        const result = await perform(here.context, name, input);
+        found.push(...differences(JSON.parse(JSON.stringify(result)), shapes[as]!, as));
+        return result;
+      };
+      await atWork(here);
+      for (const name of [
+        'status',
+        'why',
+        'task.list',
+        'boot',
+        'findings.list',
+        'cost',
+        'doctor',
+        'config',
+      ] as const)
+        await ask(name);
+      for (const one of await perform(here.context, 'events'))
+        found.push(...differences(one, shapes.event!, 'event'));
+      await ask('task.show', { task: '1' });
+      await ask('findings.wontfix', { finding: '1.1', why: 'so' });
+      await ask('findings.reopen', { finding: '1.2' });
+      await ask('pause', { task: '1' }, 'pause <task>');
+      await ask('resume', { task: '1' }, 'resume <task>');
+      await ask('task.retry_all', { reason: 'no_progress', preview: true });
+      await ask('task.restart', { task: '2' });
+      await ask('task.cancel', { task: '2' });
+      await ask('task.abandon', { task: '2' });
+      await ask('pause');
+      await ask('resume', { all: true }, 'resume --all');
+      await ask('resume');
+      await ask('stop');
+      await ask('issue.new', { title: 'Add', body: 'add(1, 2) returns 3' });
+      await ask('issue.list');
+      await ask('issue.ready', { issue: 3 });
+      await ask('issue.comment', { issue: 3, text: 'Please.' });
+      await ask('issue.show', { issue: 3 });
+      await ask('issue.lint', { issue: 3 });
+      await ask('brief', { issue: 3 });
+      await ask('issue.close', { issue: 3 });
+      await ask('pull.list');
+      await ask('pull.comment', { pull: 1, body: 'Why?' });
+      await ask('pull.check', { pull: 1, name: 'build', state: 'red' });
+      await ask('pull.review', { pull: 1, verdict: 'approve' });
+      await ask('pull.show', { pull: 1 });
+      await ask('gc', { dryRun: true });
+      await ask('recover');
+      await ask('backup', { file: join(here.root, 'backup.db') });
+      await ask('init');
+      await here.reopen();
+      await ask('restore', { file: join(here.root, 'backup.db') });
+      expect(found).toEqual([]);
+    });
+  });
+});
+
+/** One task that is held in the middle of a turn, judged, with a pull request; and one that ended. */
+async function atWork(here: OpenedRepository): Promise<void> {
+  const { context, git } = here;
+  const body = 'prints "ok"\n\n- [ ] it prints ok\n';
+  await perform(context, 'issue.new', { title: 'One', body, ready: true });
+  await here.ready('Two');
+  const held = { reason: 'gate_could_not_run', detail: 'no npm', until: null } as const;
+  const started = { turn: 1, role: 'coder', sessionId: 's', prompt: 'task' } as const;
+  const condition = { name: 'verdict', met: true, value: 'APPROVE', evidence: 'c1' } as const;
+  const stored = await here.commit(
+    await here.taskOf(1, 'aaaa0001'),
+    moved('queued', 'dispatched'),
+    event('turn_started', started),
+    event('merge_decided', { permitted: true, conditions: [condition] }),
+    event('hold_set', held),
+  );
+  await here.commit(await here.taskOf(2, 'aaaa0002'), moved('queued', 'abandoned', 'no_progress'));
+  const problem = {
+    category: 'x',
+    line: 3,
+    scenario: null,
+    suggestion: null,
+    severity: 'sev2',
+    file: 'a.ts',
+  } as const;
+  const round = {
+    task: 'aaaa0001',
+    source: 'critic',
+    by: 'critic',
+    at: 1,
+    answers: null,
+    headSha: 'c1',
+  } as const;
+  const both = ['one', 'two'].map((message) => ({ ...problem, message }));
+  const findings = afterRound(afterRound([], both, { ...round, round: 1 }), both.slice(0, 1), {
+    ...round,
+    round: 2,
+  });
+  const store = await context.writing();
+  const at = context.now();
+  const lease = await here.leaseOf('aaaa0001');
+  await store.commit({
+    ...{ lease, taskId: 'aaaa0001', expectedVersion: stored.version, events: [], findings, at },
+    addActions: [{ kind: 'gate', scope: 'work', tree: 't', commit: 'c' }],
+  });
+  const usage = {
+    task: 'aaaa0001',
+    turn: 1,
+    role: 'coder',
+    sessionId: 's',
+    model: 'm',
+    key: 'k',
+    at,
+    costUsd: 1,
+  } as const;
+  await store.addUsage(lease, [{ ...usage, input: 1, output: 1, cacheRead: 1, cacheWrite: 0, reasoning: 0 }]);
+  await store.releaseLease(lease);
+  await store.request({ task: 'aaaa0001', kind: 'pause', by: 'Eva', at });
+  const loopHold = trunkChanged('main', 'develop');
+  const last = {
+    id: 'd',
+    sha: 'c1',
+    status: 'succeeded',
+    problem: null,
+    startedAt: at,
+    endedAt: at,
+  } as const;
+  await store.updateLoop(
+    { deploy: { considered: 1, last, deployedSha: 'c1' } },
+    [event('loop_held', loopHold), event('account_limited', { account: 'a', why: 'x', until: at + MINUTE })],
+    at,
+  );
+  const forge = await context.forge();
+  await forge.push('loop/1-s', git('commit-tree', 'HEAD^{tree}', '-p', 'HEAD', '-m', 'work'), null);
+  await forge.ensurePull({ issue: 1, branch: 'loop/1-s', title: 'One (#1)', body: 'Fixes #1', marker: 't' });
+}
+
+const PROGRAM = (() => {
   const program = new Command();
   const nowhere = () => Promise.reject(new Error('not opened'));
   addCommands(program, { version: '0', open: nowhere, newRepository: nowhere }, () => {});
-  return Object.fromEntries(
-    program.commands.map((command) => [command.name(), command.commands.map((sub) => sub.name())]),
-  );
+  return program;
 })();
+
+/** Every command of the program with its subcommands. */
+const COMMANDS: Record<string, string[]> = Object.fromEntries(
+  PROGRAM.commands.map((command) => [command.name(), command.commands.map((sub) => sub.name())]),
+);
+
+/** What each command can be given: `task list` → `--all`. */
+const OPTIONS: Record<string, string[]> = Object.fromEntries(
+  PROGRAM.commands
+    .flatMap((command) =>
+      command.commands.length === 0
+        ? [[command.name(), command] as const]
+        : command.commands.map((sub) => [`${command.name()} ${sub.name()}`, sub] as const),
+    )
+    .map(([name, { options }]) => [name, options.map((option) => option.long!)]),
+);
 
 function markdownIn(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {

@@ -1,6 +1,7 @@
 /** The scripted model itself: a test that leans on it must know what it leans on. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { automaticSegments, promptCache, type Segment, TTL_MS } from './support/llm/prompt-cache.ts';
+import { ANSWERED } from './support/llm/provider-errors.ts';
 import { type Scenario, scenarioFile, scriptOf } from './support/llm/scenario.ts';
 import { type Llm, startLlm } from './support/llm/server.ts';
 
@@ -58,6 +59,13 @@ describe('a prompt cache', () => {
     charge('m', automaticSegments(text));
     expect(charge('m', automaticSegments(`${text}more`)).cacheRead).toBe(1920);
     expect(charge('m', automaticSegments(`z${text}`)).cacheRead).toBe(0);
+  });
+
+  test('what was sent with another key lies on another server', () => {
+    const { charge } = cache();
+    charge('m', [long('ab')], 'one thread');
+    expect(charge('m', [long('ab')], 'another').cacheRead).toBe(0);
+    expect(charge('m', [long('ab')], 'one thread').cacheRead).toBe(2000);
   });
 });
 
@@ -214,6 +222,44 @@ describe('a model on loopback', () => {
       expect(JSON.parse(answer.text)).toMatchObject({ error: { type } });
     }
     expect(llm.told()).toMatchObject({ input: 0, output: 0 });
+  });
+
+  test('a provider’s own error is sent as it is, in the middle of a stream too', async () => {
+    const errors = ['no credit', 'overload in mid-stream'] as const;
+    llm = await startLlm({
+      rules: errors.map((error) => ({
+        when: { says: error },
+        replies: [{ error, say: 'x', times: 'always' }],
+      })),
+    });
+    for (const [send, protocol] of [
+      [messages, 'messages'],
+      [responses, 'responses'],
+      [chat, 'chat'],
+      [google, 'generateContent'],
+    ] as const) {
+      const refused = await send('no credit');
+      const { status, body } = ANSWERED[protocol]['no credit'];
+      expect([refused.status, JSON.parse(refused.text)]).toEqual([status, body]);
+      const broken = await send('overload in mid-stream');
+      expect(broken.status).toBe(200);
+      const { midStream } = ANSWERED[protocol]['overload in mid-stream'];
+      expect(events(broken.text)).toContainEqual(midStream?.at(-1)?.data);
+    }
+    expect(llm.journal.map(({ outcome }) => outcome)).toEqual(Array(8).fill('failed'));
+  });
+
+  test('from a word on it refuses everybody, until told otherwise', async () => {
+    llm = await startLlm({ rules: [{ replies: [{ say: 'ok', times: 'always' }] }] });
+    llm.refuse('bad key', 'RED');
+    const statuses = async (...texts: string[]) => {
+      const found: number[] = [];
+      for (const text of texts) found.push((await messages(text)).status);
+      return found;
+    };
+    expect(await statuses('blue', 'RED', 'blue')).toEqual([200, 401, 401]);
+    llm.refuse(null);
+    expect(await statuses('RED')).toEqual([200]);
   });
 
   test('a limit tells when it ends, in headers to one and in the body to the other', async () => {

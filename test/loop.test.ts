@@ -1,11 +1,12 @@
 /** The loop itself on virtual time, with one thing about its surroundings changed at a time. */
 import { describe, expect, test } from 'vitest';
-import { type Agent, failed, type TurnResult } from '../src/agent/agent.ts';
+import { type Agent, failed, type TurnRequest, type TurnResult } from '../src/agent/agent.ts';
 import { event, type LoopEvent } from '../src/core/event.ts';
-import type { Policy, Role } from '../src/core/policy.ts';
-import { DEFAULT_PROMPTS } from '../src/core/prompts.ts';
-import { textHash } from '../src/core/text-hash.ts';
-import { UserError } from '../src/errors.ts';
+import { textHash } from '../src/core/issue/text-hash.ts';
+import type { Policy } from '../src/core/policy.ts';
+import type { Role } from '../src/core/role.ts';
+import { DEFAULT_PROMPTS } from '../src/core/words/prompts.ts';
+import { FetchFailed, GitFailed, UserError } from '../src/errors.ts';
 import type { Ports } from '../src/loop/ports.ts';
 import { WILLING } from './simulation/agent.ts';
 import { seeded } from './simulation/random.ts';
@@ -99,7 +100,131 @@ describe('a template that fails when it is rendered', () => {
   });
 });
 
-describe('an agent’s program starts while its turn is prepared', () => {
+describe('what goes wrong before an agent is asked', () => {
+  const full = () => new GitFailed(['config'], 128, 'No space left on device');
+
+  test.each<[string, (ports: Ports) => Ports]>([
+    [
+      'of the coder',
+      (ports) => {
+        let tries = 0;
+        return { ...ports, identity: () => (tries++ < 4 ? Promise.reject(full()) : ports.identity()) };
+      },
+    ],
+    [
+      'of the critic',
+      ({ workspaces, ...ports }) => {
+        let tries = 0;
+        const export_: typeof workspaces.export = (...place) =>
+          tries++ < 4 ? Promise.reject(full()) : workspaces.export(...place);
+        return { ...ports, workspaces: { ...workspaces, export: export_ } };
+      },
+    ],
+  ])('is tried again, and is no turn: %s', async (_whose, adjust) => {
+    const { events } = await play(adjust);
+    const turns = events.flatMap((one) => (one.type === 'turn_completed' ? [one.data] : []));
+    expect(turns.slice(0, 2).map(({ role }) => role)).toEqual(['coder', 'critic']);
+    expect(turns.filter(({ status }) => status !== 'finished')).toEqual([]);
+  });
+});
+
+describe('the next round of a critic', () => {
+  /** The first round asks for changes; every turn of the critic, as it was asked. */
+  async function twoRounds(elsewhere: boolean) {
+    const asked: Pick<TurnRequest, 'resume' | 'cwd' | 'sessionId' | 'prompt'>[] = [];
+    const judging = (ports: Ports): Ports => ({
+      ...ports,
+      workspaces: {
+        ...ports.workspaces,
+        export: (commit, purpose, near) =>
+          ports.workspaces.export(commit, purpose, elsewhere && near ? null : near),
+      },
+      agentFor: running(ports, async (agent, turn, hooks) => {
+        const result = await agent.run(turn, hooks);
+        if (turn.role !== 'critic' || result.status !== 'finished') return result;
+        asked.push(turn);
+        const finding = { severity: 'sev2', message: 'one more' };
+        const changes = { verdict: 'REQUEST_CHANGES', findings: [finding] };
+        return asked.length > 1
+          ? result
+          : { ...result, structured: { ...(result.structured as object), ...changes } };
+      }),
+    });
+    const { events, world } = await play(judging, { session: 'persist' });
+    expect(world.violations).toEqual([]);
+    const unfinished = events.flatMap((one) =>
+      one.type === 'turn_completed' && one.data.status !== 'finished' ? [one.data] : [],
+    );
+    expect(events.filter(({ type }) => type === 'hold_set')).toEqual([]);
+    return { asked, unfinished };
+  }
+
+  test('goes on in its session, where it began', async () => {
+    const { asked, unfinished } = await twoRounds(false);
+    const [first, second] = asked;
+    expect(unfinished).toEqual([]);
+    expect(second).toMatchObject({ resume: true, sessionId: first?.sessionId, cwd: first?.cwd });
+    expect(second?.prompt).toMatch(/^next_round head /);
+  });
+
+  test('begins anew, at no cost to the task, where its copy can’t be at the same path', async () => {
+    const { asked, unfinished } = await twoRounds(true);
+    const [first, second] = asked;
+    expect(unfinished).toMatchObject([{ role: 'critic', code: 'session_lost', usage: 'known' }]);
+    expect(second).toMatchObject({ resume: false });
+    expect(second?.sessionId).not.toBe(first?.sessionId);
+    expect(second?.prompt).toMatch(/^critic head /);
+  });
+});
+
+test('what a workspace needs and can’t be fetched for a while costs its task nothing', async () => {
+  let tries = 0;
+  const { events } = await play((ports) => ({
+    ...ports,
+    workspaces: {
+      ...ports.workspaces,
+      prepare: async (spec) => {
+        tries += 1;
+        if (tries <= 6) throw new FetchFailed('The submodule lib could not be fetched.', 'Fetch it.');
+        return ports.workspaces.prepare(spec);
+      },
+    },
+  }));
+  const held = events.flatMap((one) => (one.type === 'hold_set' ? [one.data] : []));
+  expect(held.filter(({ reason }) => reason === 'retry_backoff')).toHaveLength(6);
+  expect(held[0]?.detail).toBe('The submodule lib could not be fetched. Fetch it.');
+  expect(types(events)).toContain('worktree_reaped');
+  expect(types(events)).not.toContain('recovery_failed');
+});
+
+test('a deploy does not start once the loop was paused', async () => {
+  let isPaused = false;
+  const { events } = await play(
+    (ports, world) => ({
+      ...ports,
+      forge: new Proxy(ports.forge, {
+        get(forge, verb) {
+          const asked = Reflect.get(forge, verb);
+          if (verb !== 'commands') return asked;
+          return async (...about: unknown[]) => {
+            if (!isPaused && types(await world.store.events()).includes('merge_observed')) {
+              isPaused = true;
+              const paused = event('loop_paused', { by: 'ann' });
+              await world.store.updateLoop({ pausedBy: 'ann' }, [paused], ports.clock.now());
+            }
+            return Reflect.apply(asked, forge, about);
+          };
+        },
+      }),
+    }),
+    { deploy: { ...testPolicy().deploy, command: 'deploy' } },
+    (seen) => isPaused && types(seen).includes('worktree_reaped'),
+  );
+  expect(types(events)).toContain('loop_paused');
+  expect(types(events)).not.toContain('deploy_started');
+});
+
+describe('an agent’s program starts when its turn is prepared', () => {
   /** What happens until the first turn is over. */
   const HOOKED = { hooks: { ...testPolicy().hooks, beforeRun: 'install' } };
 
@@ -107,10 +232,7 @@ describe('an agent’s program starts while its turn is prepared', () => {
     return (ports: Ports, world: World): Ports => ({
       ...ports,
       agentFor: running(ports, async (agent, turn, hooks) => {
-        Promise.resolve(turn.prompt).then(
-          () => seen.push('asked'),
-          () => seen.push('not asked'),
-        );
+        seen.push(`asked: ${turn.prompt}`.split(' head')[0]!);
         const result = await agent.run(turn, hooks);
         seen.push(`agent ${result.status}`);
         return result;
@@ -140,33 +262,34 @@ describe('an agent’s program starts while its turn is prepared', () => {
           const ended = await ports.processes.launch(request);
           seen.push('command over');
           if (request.argv.at(-1) !== 'install') return ended;
-          expect([...world.processes.values()].map(({ purpose }) => purpose)).toEqual(['agent coder 1']);
+          expect([...world.processes.values()]).toEqual([]);
           return { ...ended, code: hookCode };
         },
       },
     });
   }
 
-  test('it is asked when the turn is marked as started, the workspace verified and the hook run', async () => {
+  test('with its prompt, once the turn is marked as started, the workspace verified and the hook run', async () => {
     const seen: string[] = [];
     await play(noting(seen), HOOKED, (events) => types(events).includes('turn_completed'));
-    expect(seen.slice(0, 7)).toEqual([
-      'coder turn 1',
+    const turn = seen.slice(seen.indexOf('started'));
+    expect(turn.slice(0, 7)).toEqual([
       'started',
       'verified',
-      'hook beforeRun',
+      'hook beforeRun: install',
       'command over',
-      'asked',
+      'asked: task',
+      'coder turn 1',
       'agent finished',
     ]);
   });
 
-  test('it is gone without a word when the hook fails', async () => {
+  test('not at all when the hook fails', async () => {
     const seen: string[] = [];
     const { world, events } = await play(noting(seen, 1), HOOKED, (all) =>
       types(all).includes('turn_completed'),
     );
-    expect(seen.slice(5, 7)).toEqual(['not asked', 'agent cancelled']);
+    expect(seen.filter((what) => what.startsWith('asked') || what === 'coder turn 1')).toEqual([]);
     expect(events.find(({ type }) => type === 'turn_completed')?.data).toMatchObject({
       status: 'failed',
       code: 'hook_failed',
@@ -176,35 +299,93 @@ describe('an agent’s program starts while its turn is prepared', () => {
   });
 });
 
-test('a credential that is refused pauses the loop; mended and resumed, the task goes on', async () => {
-  let isRefused = true;
-  let resume = () => {};
-  const refusing = (ports: Ports, { store, time, sessions }: World): Ports => {
-    resume = () =>
-      void store.updateLoop({ pausedBy: null }, [event('loop_resumed', { by: 'ann' })], time.now());
-    return {
-      ...ports,
-      agentFor: running(ports, async (agent, turn, hooks) => {
-        if (!isRefused) return agent.run(turn, hooks);
-        await turn.prompt;
-        sessions.set(turn.sessionId, { messages: 1 });
-        return failed('auth', 'no key', true);
-      }),
+test('paused and resumed in the middle of a turn, task and loop go on as if nobody had asked', async () => {
+  let isAsked = false;
+  const { events, world } = await play((ports, { store, time }) => ({
+    ...ports,
+    agentFor: running(ports, async (agent, turn, hooks) => {
+      if (!isAsked) {
+        isAsked = true;
+        const { task } = (await store.tasks())[0]!;
+        for (const kind of ['pause', 'resume'] as const)
+          await store.request({ task: task.id, kind, by: 'ann', at: time.now() });
+        const [paused, resumed] = [event('loop_paused', { by: 'ann' }), event('loop_resumed', { by: 'ann' })];
+        await store.updateLoop({ pausedBy: 'ann' }, [paused], time.now());
+        await store.updateLoop({ pausedBy: null }, [resumed], time.now());
+      }
+      return agent.run(turn, hooks);
+    }),
+  }));
+  expect(types(events)).not.toContain('hold_set');
+  expect(world.landings).toHaveLength(1);
+});
+
+test.each([
+  ['auth', 3],
+  ['billing', 1],
+  ['setting_refused', 1],
+] as const)(
+  'what is refused to everybody (%s) waits for a person, and then all goes on',
+  async (code, times) => {
+    let isRefused = true;
+    let resume = () => {};
+    const refusing = (ports: Ports, { store, time, sessions }: World): Ports => {
+      resume = () =>
+        void store.updateLoop(
+          {},
+          [event('account_released', { account: 'simulated', by: 'ann' })],
+          time.now(),
+        );
+      return {
+        ...ports,
+        agentFor: running(ports, async (agent, turn, hooks) => {
+          if (!isRefused) return agent.run(turn, hooks);
+          sessions.set(turn.sessionId, { messages: 1, cwd: turn.cwd });
+          return failed(code, 'no', true);
+        }),
+      };
     };
-  };
+    const isHeld = (one: LoopEvent): boolean =>
+      one.type === 'hold_set' && one.data.reason === 'provider_limit';
+    const { events, world } = await play(refusing, {}, (seen) => {
+      if (isRefused && seen.some(isHeld)) {
+        isRefused = false;
+        resume();
+      }
+      return types(seen).includes('worktree_reaped');
+    });
+    expect(events.filter(isHeld)).toHaveLength(1);
+    const refused = events.filter((one) => one.type === 'turn_completed' && one.data.code === code);
+    expect(refused).toHaveLength(times);
+    expect(world.landings).toHaveLength(1);
+    expect(world.violations).toEqual([]);
+  },
+);
+
+test('what is refused with these settings is tried again with others', async () => {
+  let isRefused = true;
+  const refusing = (ports: Ports, { sessions }: World): Ports => ({
+    ...ports,
+    settings: {
+      ...ports.settings,
+      policy: () => {
+        const policy = ports.settings.policy();
+        const coder = { ...policy.agents.coder, effort: isRefused ? 'max' : 'low' };
+        return { ...policy, agents: { ...policy.agents, coder } };
+      },
+    },
+    agentFor: running(ports, async (agent, turn, hooks) => {
+      if (turn.policy.effort !== 'max') return agent.run(turn, hooks);
+      sessions.set(turn.sessionId, { messages: 1, cwd: turn.cwd });
+      return failed('setting_refused', 'effort: max is not one of low, high', true);
+    }),
+  });
   const { events, world } = await play(refusing, {}, (seen) => {
-    if (isRefused && types(seen).includes('loop_paused')) {
-      isRefused = false;
-      resume();
-    }
+    if (types(seen).includes('hold_set')) isRefused = false;
     return types(seen).includes('worktree_reaped');
   });
-  const paused = events.flatMap((one) => (one.type === 'loop_paused' ? [one.data.by] : []));
-  expect(paused).toEqual(["forge-loop (an agent's provider refuses its credential: no key)"]);
-  const refused = events.filter((one) => one.type === 'turn_completed' && one.data.code === 'auth');
-  expect(refused).toHaveLength(3);
+  expect(events.find((one) => one.type === 'account_released')?.data).toMatchObject({ by: 'other settings' });
   expect(world.landings).toHaveLength(1);
-  expect(world.violations).toEqual([]);
 });
 
 describe('`sandbox: required` where there is none', () => {
@@ -298,15 +479,15 @@ test.each([
     const told = events.flatMap((event) => {
       if (event.type === 'gate_completed')
         return [`gate on the ${event.data.scope}: ${event.data.evidence.outcome}`];
-      return ['loop_paused', 'loop_resumed', 'trunk_unverified'].includes(event.type) ? [event.type] : [];
+      return ['loop_held', 'loop_released', 'trunk_unverified'].includes(event.type) ? [event.type] : [];
     });
     expect(told.slice(told.indexOf('trunk_unverified'))).toEqual([
       'trunk_unverified',
-      'loop_paused',
+      'loop_held',
       'gate on the trunk: pass',
-      'loop_resumed',
+      'loop_released',
     ]);
-    expect((await world.store.loop()).pausedBy).toBeNull();
+    expect((await world.store.loop()).holds).toEqual([]);
   },
 );
 
@@ -395,8 +576,9 @@ test('nothing is done outside while what came before is not on the disk', async 
     store: {
       ...ports.store,
       commit: async (commit) => {
-        isLost = commit.mayBeLost === true;
-        if (isLost) lost += 1;
+        if (commit.mayBeLost) lost += 1;
+        // Without an event it only spares an effect from being performed again.
+        isLost = commit.mayBeLost === true && commit.events.length > 0;
         return ports.store.commit(commit);
       },
       startAction: async (lease, id, at) => {
@@ -440,4 +622,94 @@ test('a merge rests on what the forge says then, not on what it said a moment ag
   expect(types(events)).toContain('candidate_built');
   expect(events.find((event) => event.type === 'hold_set')?.data).toMatchObject({ reason: 'body_edited' });
   expect(world.landings).toEqual([]);
+});
+
+describe('the gate is tried on trunk before the first turn', () => {
+  const gateFails = (ports: Ports, isBroken: () => boolean): Ports => ({
+    ...ports,
+    processes: {
+      ...ports.processes,
+      launch: async (request) => {
+        const ended = await ports.processes.launch(request);
+        return isBroken() ? { ...ended, code: 127, tail: 'sh: mvn: not found' } : ended;
+      },
+    },
+  });
+  const turnsIn = (events: readonly LoopEvent[]) => events.filter(({ type }) => type === 'turn_started');
+
+  test.each<[string, (world: World, ports: Ports, change: (policy: Partial<Policy>) => void) => void]>([
+    [
+      'with corrected commands it goes on by itself',
+      (_world, _ports, change) => change({ gate: { ...testPolicy().gate, commands: ['npm run check'] } }),
+    ],
+    [
+      'a person’s resume tries it again',
+      (world) =>
+        void world.store.record({
+          events: [event('gate_retry_requested', { by: 'ann' }), event('loop_resumed', { by: 'ann' })],
+          at: world.time.now(),
+        }),
+    ],
+  ])('where it can’t run no turn is paid for; %s', async (_, mend) => {
+    let isBroken = true;
+    let turnsBefore = -1;
+    let world: World | null = null;
+    let ports: Ports | null = null;
+    let changed: Partial<Policy> = {};
+    const { events, world: after } = await play(
+      (given, made) => {
+        world = made;
+        ports = {
+          ...gateFails(given, () => isBroken),
+          settings: { ...given.settings, policy: () => ({ ...given.settings.policy(), ...changed }) },
+        };
+        return ports;
+      },
+      {},
+      (seen) => {
+        if (isBroken && types(seen).includes('gate_tried')) {
+          isBroken = false;
+          turnsBefore = turnsIn(seen).length;
+          mend(world!, ports!, (policy) => {
+            changed = policy;
+          });
+        }
+        return types(seen).includes('worktree_reaped');
+      },
+    );
+    const tried = events.flatMap((one) => (one.type === 'gate_tried' ? [one.data] : []));
+    expect(tried.map(({ outcome }) => outcome)).toEqual(['could_not_run', 'pass']);
+    expect(tried[0]?.detail).toContain('sh: mvn: not found');
+    expect(turnsBefore).toBe(0);
+    expect(after.landings).toHaveLength(1);
+    expect(after.violations).toEqual([]);
+  });
+
+  test('what passed as a candidate is not tried again as trunk', async () => {
+    const { events, world } = await play(
+      (ports, world) => {
+        addIssue(world, 2, 'sure');
+        return ports;
+      },
+      { maxConcurrent: 1 },
+      (seen) => types(seen).filter((type) => type === 'worktree_reaped').length === 2,
+    );
+    expect(types(events).filter((type) => type === 'gate_tried')).toHaveLength(1);
+    expect(world.landings).toHaveLength(2);
+  });
+
+  test('an empty gate lets no turn start', async () => {
+    const { events } = await play(
+      (ports, world) => {
+        world.time.after(
+          60_000,
+          () => void world.store.record({ events: [event('loop_resumed', { by: 'ann' })], at: 60_000 }),
+        );
+        return ports;
+      },
+      { gate: { ...testPolicy().gate, commands: [] } },
+      (seen) => types(seen).includes('loop_resumed'),
+    );
+    expect(turnsIn(events)).toEqual([]);
+  });
 });

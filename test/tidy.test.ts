@@ -10,6 +10,7 @@ import {
   type Source,
   skippedProblems,
   sourcesIn,
+  unusedExportProblems,
 } from './support/tidy.ts';
 
 const source = (path: string, text: string): Source => ({ path, text });
@@ -115,6 +116,16 @@ describe('nothing is left over', () => {
       'src/unused.ts:1 nobody imports it',
       'src/tested.ts:1 nobody imports it but tests',
     ]);
+  });
+
+  test('no export that nobody imports, in this repository', () => {
+    expect(unusedExportProblems([...code, ...sourcesIn('e2e')])).toEqual([]);
+  });
+
+  test('a name that is used only in its own file is exported in vain', () => {
+    const used = source('src/used.ts', 'export const a = `\nexport const c = 1`;\nexport const b = a;');
+    const user = source('src/user.ts', "import { b } from './used.ts';");
+    expect(unusedExportProblems([used, user])).toEqual(['src/used.ts:1 nobody imports a']);
   });
 
   test('no unfinished work, in this repository', () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { appServer } from '../../src/agent/codex/app-server.ts';
 import { configFile } from '../../src/agent/codex/settings.ts';
+import { accessOf } from '../../src/core/role.ts';
 import type { Hero } from './heroes.ts';
 
 const installed = (path: string): string =>
@@ -99,7 +100,14 @@ async function codex(
 ): Promise<void> {
   const codexHome = join(env.HOME!, 'codex');
   await mkdir(codexHome);
-  await writeFile(join(codexHome, 'config.toml'), await configFile(env, { cwd, role: 'coder' }));
+  await writeFile(
+    join(codexHome, 'config.toml'),
+    await configFile(
+      env,
+      { source: 'OPENAI_API_KEY', key: env.OPENAI_API_KEY ?? '' },
+      { cwd, access: accessOf('coder', { cwd, home: codexHome, session: codexHome }) },
+    ),
+  );
   const child = spawn(argv[0]!, [...argv.slice(1), 'app-server'], {
     cwd,
     env: { ...env, CODEX_HOME: codexHome },

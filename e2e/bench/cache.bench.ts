@@ -1,9 +1,10 @@
 /**
- * What a session that goes on is worth: the same three rounds (code, changes, changes, approve) with the real agents, in one
- * warm session and one-shot. The model is scripted, its prompt cache is played from the bytes it was really sent.
+ * What a session that goes on is worth: the same three rounds (code, changes, changes, approve) with the real agents, in
+ * warm sessions and one-shot. The model is scripted, its prompt cache is played from the bytes it was really sent.
  *
- * A session that goes on knows what it read. One that begins has to read it again, here six files of 12 kB, before it
- * can change them; everything else is the agents' own doing.
+ * Two stories. A coder that has much to read reads six files of 12 kB before it can change them, and a session that begins has
+ * to read them again. A coder that has nothing to read saves only what the agent itself sends. The critic reads no file in
+ * either: what it is told is all it needs.
  */
 import { expect, test } from 'vitest';
 import type { UsageDelta } from '../../src/store/store.ts';
@@ -15,6 +16,7 @@ import { HEROES, type Hero } from './heroes.ts';
 
 type Replies = Scenario['rules'][number]['replies'];
 type Mode = 'persist' | 'fresh';
+type CacheKeys = Hero['caches'][number];
 
 interface Round {
   tokens: number;
@@ -23,8 +25,19 @@ interface Round {
   wallMs: number;
 }
 
+interface Played {
+  coder: Round[];
+  critic: Round[];
+}
+
 const FILES = Array.from({ length: 6 }, (_, index) => `module-${index}.txt`);
-const READS: Replies = FILES.map((file) => ({ run: `cat ${file}` }));
+const STORIES: Record<string, Replies> = {
+  'files read': FILES.map((file) => ({ run: `cat ${file}` })),
+  'nothing read': [],
+};
+/** Half the cost of one-shot, with the critic. */
+const GOAL = 0.5;
+
 const edit = (round: number): Replies => [
   { run: `echo round ${round} >> answer.txt` },
   { say: `round ${round} done` },
@@ -43,50 +56,52 @@ const VERDICTS = [
   { verdict: 'APPROVE', findings: [], earlier: addressed(2) },
 ];
 
-for (const hero of HEROES)
-  test(`${hero.kind}: one session against one-shot (dispatch 52)`, async () => {
-    const persist = await story(hero, 'persist');
-    const fresh = await story(hero, 'fresh');
-    const [first, ...later] = persist.coder;
-    const dearest = Math.max(...later.map(({ usd }) => usd));
-    const saved = 1 - dearest / first!.usd;
-    const coder = (rounds: readonly Round[]) => rounds.reduce((sum, { usd }) => sum + usd, 0);
-    const overall = coder(persist.coder) / coder(fresh.coder);
-    const withCritic = (coder(persist.coder) + persist.critic.usd) / (coder(fresh.coder) + fresh.critic.usd);
-    console.log(`\n### ${hero.kind} (${hero.model})\n`);
-    console.log('| mode | round | tokens | of them read from the cache | cost | wall time |');
-    console.log('|---|---|---|---|---|---|');
-    for (const [mode, { coder: rounds, critic }] of Object.entries({ persist, fresh })) {
-      rounds.forEach((round, index) => {
-        console.log(line(mode, `${index + 1}`, round));
-      });
-      console.log(line(mode, 'critic, all', critic));
-    }
-    console.log(
-      `\ngoal: rounds 2+ at least 30 % cheaper than round 1 (target 60 %): ${percent(saved)}, ${said(saved >= 0.3)}`,
-    );
-    console.log(
-      `goal: the coder at most half the cost of one-shot: ${percent(overall)}, ${said(overall <= 0.5)}`,
-    );
-    console.log(
-      `… with the critic, who begins anew in both: ${percent(withCritic)}, ${said(withCritic <= 0.5)}`,
-    );
-    expect(saved).toBeGreaterThanOrEqual(0.3);
-    expect(overall).toBeLessThanOrEqual(0.5);
-    expect(withCritic).toBeLessThanOrEqual(0.5);
-  });
+const summary: string[] = [];
 
-async function story(hero: Hero, policy: Mode): Promise<{ coder: Round[]; critic: Round }> {
-  const llm = await startLlm({ rules: [] });
+for (const hero of HEROES)
+  for (const cacheKeys of hero.caches)
+    for (const [story, reads] of Object.entries(STORIES))
+      test(`${hero.kind}, ${story}, cache ${cacheKeys}: one session against one-shot`, async () => {
+        const persist = await play(hero, reads, cacheKeys, 'persist');
+        const fresh = await play(hero, reads, cacheKeys, 'fresh');
+        console.log(`\n### ${hero.kind} (${hero.model}), ${story}, cache ${cacheKeys}\n`);
+        console.log('| mode | role | round | tokens | of them read from the cache | cost | wall time |');
+        console.log('|---|---|---|---|---|---|---|');
+        for (const [mode, played] of Object.entries({ persist, fresh }))
+          for (const role of ['coder', 'critic'] as const)
+            played[role].forEach((round, index) => {
+              console.log(line(mode, role, `${index + 1}`, round));
+            });
+
+        const coder = costOf(persist.coder) / costOf(fresh.coder);
+        const critic = costOf(persist.critic) / costOf(fresh.critic);
+        const both = costOf(persist.coder, persist.critic) / costOf(fresh.coder, fresh.critic);
+        const cells = [hero.kind, story, cacheKeys, ...[coder, critic, both].map((one) => one.toFixed(2))];
+        summary.push(`| ${cells.join(' | ')} | ${both <= GOAL ? 'yes' : 'no'} |`);
+        console.log('\n| agent | story | cache | coder | critic | both | both at most half |');
+        console.log(`|---|---|---|---|---|---|---|\n${summary.join('\n')}`);
+
+        const [first, ...later] = persist.coder;
+        const dearest = Math.max(...later.map(({ usd }) => usd));
+        const saved = 1 - dearest / first!.usd;
+        console.log(`\nrounds 2 and 3 are at least ${percent(saved)} cheaper than round 1`);
+        expect(saved).toBeGreaterThanOrEqual(0.3);
+        expect(critic).toBeLessThan(1);
+        // Where a session has nothing to read, or one-shot finds it all in the cache, there is less to save than half.
+        if (reads.length > 0 && cacheKeys === hero.caches[0]) expect(both).toBeLessThanOrEqual(GOAL);
+      });
+
+async function play(hero: Hero, reads: Replies, cacheKeys: CacheKeys, policy: Mode): Promise<Played> {
+  const llm = await startLlm({ rules: [] }, { cacheKeys });
   const world = makeWorld({ program: PROGRAM, env: hero.env(llm) });
   try {
-    const reads = policy === 'persist' ? [] : READS;
+    const again = policy === 'persist' ? [] : reads;
     llm.play({
       rules: [
         { when: { says: 'You are the critic' }, replies: VERDICTS.map((answer) => ({ answer })) },
         {
           when: { says: 'issue' },
-          replies: [...READS, ...edit(1), ...reads, ...edit(2), ...reads, ...edit(3)],
+          replies: [...reads, ...edit(1), ...again, ...edit(2), ...again, ...edit(3)],
         },
       ],
     });
@@ -104,15 +119,15 @@ async function story(hero: Hero, policy: Mode): Promise<{ coder: Round[]; critic
     const store = await world.store();
     const usage = await store.usage(task.id);
     const turns = await store.turns(task.id);
-    const sumOf = (role: string, turn?: number): Round => {
-      const mine = (one: { role: string; turn: number }) =>
-        one.role === role && (turn === undefined || one.turn === turn);
+    const roundOf = (role: string, turn: number): Round => {
+      const mine = (one: { role: string; turn: number }) => one.role === role && one.turn === turn;
       const wallMs = turns
         .filter(mine)
         .reduce((sum, { startedAt, endedAt }) => sum + (endedAt! - startedAt), 0);
       return { ...spent(usage.filter(mine)), wallMs };
     };
-    return { coder: [1, 2, 3].map((turn) => sumOf('coder', turn)), critic: sumOf('critic') };
+    const roundsOf = (role: string) => [1, 2, 3].map((turn) => roundOf(role, turn));
+    return { coder: roundsOf('coder'), critic: roundsOf('critic') };
   } finally {
     await world.dispose();
     await llm.close();
@@ -130,7 +145,8 @@ function spent(usage: readonly UsageDelta[]): Omit<Round, 'wallMs'> {
   );
 }
 
-const line = (mode: string, round: string, { tokens, cacheRead, usd, wallMs }: Round): string =>
-  `| ${mode} | ${round} | ${tokens} | ${percent(cacheRead / tokens)} | $${usd.toFixed(4)} | ${(wallMs / 1000).toFixed(1)} s |`;
+const costOf = (...rounds: readonly Round[][]): number =>
+  rounds.flat().reduce((sum, { usd }) => sum + usd, 0);
+const line = (mode: string, role: string, round: string, { tokens, cacheRead, usd, wallMs }: Round): string =>
+  `| ${mode} | ${role} | ${round} | ${tokens} | ${percent(cacheRead / tokens)} | $${usd.toFixed(4)} | ${(wallMs / 1000).toFixed(1)} s |`;
 const percent = (ratio: number): string => `${Math.round(ratio * 100)} %`;
-const said = (met: boolean): string => (met ? 'met' : 'MISSED');

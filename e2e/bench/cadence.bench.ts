@@ -1,7 +1,8 @@
 /**
  * Does the critic's answer reach the coder while the provider's cache still has the conversation? The real loop on virtual
  * time: twelve issues, three slots, coder turns of one to four minutes, critics of 45 to 120 seconds, which ask for changes
- * half of the time. Counted is the time from the end of a coder's turn to the beginning of its revision.
+ * half of the time. Counted is the time from the end of a coder's turn to the beginning of its revision, and from the end of a
+ * critic's turn to the beginning of its next round, which goes on in the same session only while the cache has it.
  */
 import { expect, test } from 'vitest';
 import type { Policy } from '../../src/core/policy.ts';
@@ -20,20 +21,35 @@ const SLOTS = 3;
 const CRITICAL = { ...WILLING, approves: 0.5 };
 
 test('the critic’s answer comes while the cache is warm', async () => {
-  const gaps = (await Promise.all([1, 2, 3, 4, 5].map(gapsOf))).flat();
-  const warm = gaps.filter((gap) => gap < TTL_MS).length / gaps.length;
-  const sorted = [...gaps].sort((a, b) => a - b);
-  const seconds = (at: number) => `${Math.round((sorted[at] ?? Number.NaN) / 1000)} s`;
-  console.log('\n| revisions | median gap | longest gap | begun within 5 minutes | goal | met |');
-  console.log('|---|---|---|---|---|---|');
+  const stories = await Promise.all([1, 2, 3, 4, 5].map(gapsOf));
+  const gaps = stories.flatMap(({ revisions }) => revisions);
+  const warm = warmShare(gaps);
   console.log(
-    `| ${gaps.length} | ${seconds(Math.floor(sorted.length / 2))} | ${seconds(sorted.length - 1)} | ${Math.round(warm * 100)} % | ≥ 95 % | ${warm >= 0.95 ? 'yes' : 'NO'} |`,
+    '\n| what begins again | how often | median gap | longest gap | within 5 minutes | goal | met |',
+  );
+  console.log('|---|---|---|---|---|---|---|');
+  console.log(line('a coder’s revision', gaps, `≥ 95 % | ${warm >= 0.95 ? 'yes' : 'NO'}`));
+  console.log(
+    line(
+      'a critic’s next round',
+      stories.flatMap(({ rounds }) => rounds),
+      'reported | –',
+    ),
   );
   expect(gaps.length).toBeGreaterThan(20);
   expect(warm).toBeGreaterThanOrEqual(0.95);
 });
 
-async function gapsOf(seed: number): Promise<number[]> {
+const warmShare = (gaps: readonly number[]): number =>
+  gaps.filter((gap) => gap < TTL_MS).length / gaps.length;
+
+function line(what: string, gaps: readonly number[], goal: string): string {
+  const sorted = [...gaps].sort((a, b) => a - b);
+  const seconds = (at: number) => `${Math.round((sorted[at] ?? Number.NaN) / 1000)} s`;
+  return `| ${what} | ${gaps.length} | ${seconds(Math.floor(sorted.length / 2))} | ${seconds(sorted.length - 1)} | ${Math.round(warmShare(gaps) * 100)} % | ${goal} |`;
+}
+
+async function gapsOf(seed: number): Promise<{ revisions: number[]; rounds: number[] }> {
   const random = seeded(seed);
   const time = createTimeline(0);
   const world = createWorld(time, random);
@@ -65,13 +81,17 @@ async function gapsOf(seed: number): Promise<number[]> {
     finished = true;
   });
   await time.play(() => finished, 1e12);
-  const gaps: number[] = [];
+  const revisions: number[] = [];
+  const rounds: number[] = [];
   const endedAt = new Map<string, number>();
+  const judgedAt = new Map<string, number>();
   for (const one of await world.store.events()) {
     if (one.task === null) continue;
-    if (one.type === 'turn_completed' && one.data.role === 'coder') endedAt.set(one.task, one.at);
-    const isRevision = one.type === 'turn_started' && one.data.prompt === 'revise';
-    if (isRevision) gaps.push(one.at - endedAt.get(one.task)!);
+    if (one.type === 'turn_completed') (one.data.role === 'coder' ? endedAt : judgedAt).set(one.task, one.at);
+    if (one.type !== 'turn_started') continue;
+    if (one.data.prompt === 'revise') revisions.push(one.at - endedAt.get(one.task)!);
+    const judged = judgedAt.get(one.task);
+    if (one.data.role === 'critic' && judged !== undefined) rounds.push(one.at - judged);
   }
-  return gaps;
+  return { revisions, rounds };
 }

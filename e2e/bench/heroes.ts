@@ -8,6 +8,11 @@ export interface Hero {
   model: string;
   /** Of WORKFLOW.md; Claude tells its own cost. */
   prices: Record<string, object>;
+  /**
+   * How the provider's cache is played. A new thread of Codex has a key of its own, by which the provider picks a server: it
+   * finds nothing there (`apart`), or by luck the same server (`shared`). Anthropic has no such keys.
+   */
+  caches: readonly ('apart' | 'shared')[];
   env(llm: Llm): Record<string, string>;
 }
 
@@ -16,12 +21,14 @@ export const HEROES: readonly Hero[] = [
     kind: 'claude',
     model: CLAUDE_MODEL,
     prices: {},
+    caches: ['shared'],
     env: (llm) => ({ ANTHROPIC_BASE_URL: llm.url, ANTHROPIC_API_KEY: 'sk-test' }),
   },
   {
     kind: 'codex',
     model: CODEX_MODEL,
     prices: { [CODEX_MODEL]: { input: 1.75, output: 14, cache_read: 0.175, cache_write: 1.75 } },
+    caches: ['apart', 'shared'],
     env: (llm) => ({ OPENAI_BASE_URL: `${llm.url}/v1`, OPENAI_API_KEY: 'sk-test' }),
   },
 ];

@@ -5,9 +5,11 @@
  * reported as deltas with stable keys, as it becomes known. When `signal` fires, everything it started is gone before
  * `run` resolves.
  */
-import type { ToolAnswer, ToolSpec } from '../core/coder-tools.ts';
-import type { AgentPolicy, Role } from '../core/policy.ts';
+
+import type { AgentPolicy } from '../core/policy.ts';
 import type { Progress } from '../core/progress.ts';
+import type { Access, Role } from '../core/role.ts';
+import type { CoderTool, ToolAnswer } from '../core/words/coder-tools.ts';
 
 export interface Usage {
   input: number;
@@ -27,21 +29,18 @@ export interface TurnRequest {
   task: string;
   issue?: number | null;
   role: Role;
-  turn: number;
+  number: number;
   cwd: string;
-  /**
-   * May still be in the making: a program that can start without it starts meanwhile. When it rejects there is no turn;
-   * `signal` fires, too.
-   */
-  prompt: string | Promise<string>;
+  prompt: string;
   sessionId: string;
   /** Where the session's data lives; the same directory when the session is resumed. Outside every workspace. */
   sessionDir: string;
   resume: boolean;
   policy: AgentPolicy;
+  access: Access;
   /** Identity for commits the agent makes itself. */
   identity: { name: string; email: string };
-  /** A private home for this task. */
+  /** A private home for this role of this task. */
   home: string;
   logPath: string;
   mark: string;
@@ -57,12 +56,18 @@ export interface TurnRequest {
 export type FailureCode =
   | 'exit_nonzero'
   | 'could_not_start'
+  /** Its program was started, and does not answer. */
+  | 'unanswered'
   | 'crashed'
   | 'invalid_result'
   | 'rate_limit'
   | 'overload'
   | 'usage_limit'
   | 'auth'
+  /** The account can't pay: no credit, or a limit of spending is reached. */
+  | 'billing'
+  /** No task could be asked with these settings. */
+  | 'setting_refused'
   | 'network'
   | 'session_lost'
   /** The conversation no longer fits into the model's window. */
@@ -72,9 +77,16 @@ export type FailureCode =
   | 'model_unavailable'
   | 'refusal';
 
+export interface Failure {
+  code: FailureCode;
+  message: string;
+  /** When the provider said to come again. */
+  retryAt: number | null;
+}
+
 export type TurnResult =
   | { status: 'finished'; text: string; structured: unknown; usageKnown: boolean }
-  | { status: 'failed'; code: FailureCode; message: string; retryAt: number | null; usageKnown: boolean }
+  | ({ status: 'failed'; usageKnown: boolean } & Failure)
   | { status: 'timed_out'; message: string; usageKnown: boolean }
   | { status: 'cancelled'; usageKnown: boolean };
 
@@ -95,7 +107,7 @@ export type { Progress };
 
 /** What the agent may ask its host in the middle of a turn; an agent that can't be given tools leaves them out. */
 export interface TurnTools {
-  readonly specs: readonly ToolSpec[];
+  readonly list: readonly CoderTool[];
   /** Never rejects and never waits for a person. The host counts the calls, and notes them. */
   call(name: string, input: unknown): Promise<ToolAnswer>;
 }
@@ -113,6 +125,25 @@ export interface TurnHooks {
   tools?: TurnTools;
 }
 
+/** A turn of which nothing runs any more and whose end nobody heard. */
+export type UnheardTurn = Pick<
+  TurnRequest,
+  | 'role'
+  | 'number'
+  | 'prompt'
+  | 'conventions'
+  | 'sessionId'
+  | 'sessionDir'
+  | 'policy'
+  | 'outputSchema'
+  | 'logPath'
+> & { startedAt: number };
+
+export interface UnheardEnd {
+  result: TurnResult;
+  endedAt: number;
+}
+
 /** `empty`: the session exists but never had a message, so starting over loses nothing. */
 export type SessionProbe = 'resumable' | 'empty' | 'lost';
 
@@ -121,16 +152,31 @@ export interface About {
   installed: boolean;
   /** Null when the program does not tell. */
   version: string | null;
+  /** What it asks of Node, where this one is older. */
+  wantsNode?: string;
   signIn: SignIn;
+  /** What it can't do here, and what to do about that. */
+  problem?: { what: string; fix: string };
 }
 
 /** `by` is where the credential is from, never what it is; `unknown` says why it can't be told. */
-export type SignIn = { by: string } | 'none' | { unknown: string };
+export type SignIn =
+  | { by: string; expires?: { at: number; advice: string } }
+  | 'none'
+  /** There is a login that no turn can use; why, and what to do. */
+  | { unusable: string }
+  | { unknown: string };
 
 export interface Agent {
   readonly kind: string;
   run(turn: TurnRequest, hooks: TurnHooks): Promise<TurnResult>;
   probeSession(session: { sessionId: string; sessionDir: string }): Promise<SessionProbe>;
+  /**
+   * What a turn came to that nobody heard end, with its usage, told under the keys it would have had. Null when it is not
+   * known to have finished: it was cut off, or failed, which can't be told from being cut off. Asked again, it tells the
+   * same.
+   */
+  finished(turn: UnheardTurn, onUsage: TurnHooks['onUsage']): Promise<UnheardEnd | null>;
   /** What is installed and who pays, a line for each of its programs. `configured` is what the roles ask of this kind. */
   about?(configured: readonly AgentPolicy[]): Promise<About[]>;
   /** Null when it can work here; else what to install or configure. */

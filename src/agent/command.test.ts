@@ -1,16 +1,24 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { hostProcesses } from '../process/host.ts';
+import { agentStage } from '../../test/support/agent-stage.ts';
+import { BARE } from '../../test/support/policy.ts';
+import { hostPrograms } from '../../test/support/programs.ts';
+import { startRunner } from '../../test/support/start-runner.ts';
+import { accessOf } from '../core/role.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { TurnRequest } from './agent.ts';
 import { commandAgent } from './command.ts';
 import { type Act, type AgentUnderTest, agentContract, programContract } from './contract.ts';
 
-const agent = commandAgent(hostProcesses());
+const make = (sandbox?: Sandbox) => commandAgent(hostPrograms(sandbox));
+const agent = make();
 
 const subject: AgentUnderTest = {
   agent,
+  isProgram: true,
+  confinedBy: make,
   performing: async (acts) => ({ command: programFor(acts) }),
   remembered: (sessionDir) => readFile(join(sessionDir, 'prompts'), 'utf8'),
 };
@@ -30,6 +38,24 @@ function programFor(acts: readonly Act[]): string {
   return ['cat /dev/stdin >> "$FORGE_SESSION_DIR/prompts"', ...lines].join('\n');
 }
 
+describe('a command that is alone', () => {
+  const { turnOf, inWorkspace, appeared } = agentStage(subject);
+
+  test('has what it said last for an answer, where it left no result', async () => {
+    const startedAt = Date.now();
+    const acts = [{ shell: 'touch begun; until [ -e go ]; do sleep 0.02; done; echo said alone' }];
+    const turn = await turnOf(acts);
+    const runner = await startRunner({ release: true, agent: 'command', turn });
+    await appeared('begun');
+    runner.kill();
+    await writeFile(inWorkspace('go'), '');
+    const find = () => agent.finished({ ...turn, startedAt }, () => {});
+    await expect
+      .poll(find, { timeout: 200_000 })
+      .toMatchObject({ result: { status: 'finished', text: 'said alone\n', usageKnown: false } });
+  });
+});
+
 describe('a command', () => {
   let dir: string;
   beforeEach(async () => {
@@ -42,7 +68,7 @@ describe('a command', () => {
     const turn: TurnRequest = {
       task: 't1',
       role: 'coder',
-      turn: 1,
+      number: 1,
       cwd: join(dir, 'work'),
       prompt: '',
       sessionId: 's-1',
@@ -60,7 +86,15 @@ describe('a command', () => {
         toolCalls: 20,
         turnTimeoutMs: 100_000,
         stallTimeoutMs: 100_000,
+        env: BARE,
+        toolTimeoutMs: 0,
+        repeatedCalls: 0,
       },
+      access: accessOf('coder', {
+        cwd: join(dir, 'work'),
+        home: join(dir, 'home'),
+        session: join(dir, 's-1'),
+      }),
       identity: { name: 'Ada', email: 'ada@example.com' },
       home: join(dir, 'home'),
       logPath: join(dir, 'turn.log'),
@@ -82,6 +116,42 @@ describe('a command', () => {
       text: 'hello\nissue []\n',
       structured: null,
       usageKnown: false,
+    });
+  });
+
+  test.each([
+    [
+      '{"code":"rate_limit","message":"429","retry_at":"2030-01-31T06:00:00Z"}',
+      'rate_limit',
+      '429',
+      1896069600000,
+    ],
+    ['{"code":"try_later"}', 'overload', 'it said try_later', null],
+    ['{"code":"auth","message":"key expired"}', 'auth', 'key expired', null],
+  ])('says what went wrong: %s', async (error, code, message, retryAt) => {
+    const said = `echo '{"error":${error}}' > "$FORGE_RESULT"`;
+    const wanted = { status: 'failed', code, message, retryAt };
+    expect(await run(`${said}; exit 1`)).toMatchObject(wanted);
+    expect(await run(said), 'whatever its exit code').toMatchObject(wanted);
+  });
+
+  test('exit 75 means try later', async () => {
+    expect(await run('echo busy; exit 75')).toMatchObject({
+      status: 'failed',
+      code: 'overload',
+      message: 'busy',
+    });
+  });
+
+  test.each([
+    ['{"code":"oops"}', 'error.code: not one of rate_limit'],
+    ['{"code":"network","retry_at":"soon"}', 'error.retry_at: not a time'],
+  ])('an error that can’t be used is said: %s', async (error, problem) => {
+    const result = await run(`echo '{"error":${error}}' > "$FORGE_RESULT"; exit 3`);
+    expect(result).toMatchObject({
+      status: 'failed',
+      code: 'exit_nonzero',
+      message: expect.stringContaining(problem),
     });
   });
 

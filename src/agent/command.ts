@@ -8,13 +8,13 @@ import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Processes } from '../process/process.ts';
 import { type Agent, failed, type SessionProbe } from './agent.ts';
-import { runProgram } from './program-turn.ts';
+import { finishedProgram, runProgram } from './program-turn.ts';
+import type { Programs } from './programs.ts';
 
 const BEGIN = ': > "$FORGE_SESSION_DIR/begun" && exec /bin/sh -c "$1"';
 
-export function commandAgent(processes: Processes): Agent {
+export function commandAgent(programs: Programs): Agent {
   return {
     kind: 'command',
 
@@ -26,15 +26,12 @@ export function commandAgent(processes: Processes): Agent {
           `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds nothing of it`,
         );
       }
-      return runProgram(
-        processes,
-        { argv: ['/bin/sh', '-c', BEGIN, 'sh', turn.policy.command] },
-        turn,
-        hooks,
-      );
+      return runProgram(programs, { argv: ['/bin/sh', '-c', BEGIN, 'sh', turn.policy.command] }, turn, hooks);
     },
 
     probeSession: ({ sessionDir }) => probe(sessionDir),
+
+    finished: finishedProgram,
 
     unavailable: async ({ command }) => (command ? missingProgram(command) : NO_COMMAND),
   };

@@ -1,5 +1,5 @@
 /**
- * What every agent must do, whatever drives it; and what one that is talked to, or is just a program, must do besides.
+ * What every agent must do, whatever drives it; and what one that is just a program must do besides.
  *
  * An agent under test turns a list of acts into a policy: under it, one turn performs them in order.
  */
@@ -10,8 +10,10 @@ import { describe, expect, test } from 'vitest';
 import { agentStage, IDLE_POLICY } from '../../test/support/agent-stage.ts';
 import { type RunnerParts, startRunner } from '../../test/support/start-runner.ts';
 import type { AgentPolicy } from '../core/policy.ts';
+import type { Access } from '../core/role.ts';
 import { processAt } from '../process/table.ts';
-import type { Agent, Usage, UsageReport } from './agent.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Agent, TurnRequest, Usage, UsageReport } from './agent.ts';
 
 export type Act =
   /** Run in the workspace. */
@@ -23,12 +25,16 @@ export type Act =
 
 export interface AgentUnderTest {
   agent: Agent;
+  /** The same one, its programs in this sandbox. */
+  confinedBy(sandbox: Sandbox): Agent;
   /** Keys of the policy that make a turn perform these acts; `dir` is free for its files. */
   performing(acts: readonly Act[], dir: string): Promise<Partial<AgentPolicy>>;
   /** Every prompt the session knows, oldest first. */
   remembered(sessionDir: string): Promise<string>;
   /** Its provider charges nothing for writing to a cache, and tells nothing of it. */
   writesFree?: boolean;
+  /** A program that has no tools to tell of. */
+  isProgram?: boolean;
   /** What a runner in a process of its own needs to make this agent. */
   runner?: RunnerParts;
 }
@@ -48,7 +54,7 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
         { usage: { input: 10, output: 5 }, costUsd: 0.5 },
       ];
       const { hooks, progress } = watched();
-      const turn = await turnOf(acts, { turn: 3 });
+      const turn = await turnOf(acts, { number: 3 });
       const result = await agent.run(turn, hooks);
       expect(result).toEqual({ status: 'finished', text: 'all done', structured: null, usageKnown: true });
       expect(await readFile(inWorkspace('where'), 'utf8')).toBe(`${at.workspace()}\n`);
@@ -81,6 +87,39 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
         status: 'finished',
         structured: report,
       });
+    });
+
+    test('its program is in the sandbox, with what its turn may touch, and leaves it when all of it is gone', async () => {
+      const confined: Access[] = [];
+      const held: number[] = [];
+      const runningAtItsEnd: boolean[] = [];
+      const sandbox = sandboxOf(async (argv, env, access) => {
+        confined.push(access);
+        return {
+          argv: ['env', 'BY_ARGV=yes', ...argv],
+          env: { ...env, BY_ENV: 'yes' },
+          dispose: async () => void runningAtItsEnd.push(...held.map(isRunning)),
+        };
+      });
+      const { hooks } = watched({ onHeld: async ({ pid }) => void held.push(pid) });
+      const turn = await turnOf([{ shell: 'echo "$BY_ARGV $BY_ENV" > confined' }, { say: 'done' }]);
+      expect(await subject.confinedBy(sandbox).run(turn, hooks)).toMatchObject({ status: 'finished' });
+      expect(await readFile(inWorkspace('confined'), 'utf8')).toBe('yes yes\n');
+      const writeRoots = expect.arrayContaining([...turn.access.writeRoots]);
+      expect(confined).toEqual([{ ...turn.access, writeRoots }]);
+      expect(runningAtItsEnd).toEqual([false]);
+    });
+
+    test('nothing runs when it can not be confined', async () => {
+      const agentInNone = subject.confinedBy(
+        sandboxOf(() => Promise.reject(new Error('no namespaces here'))),
+      );
+      const turn = await turnOf([{ shell: 'touch ran' }]);
+      const result = await agentInNone.run(turn, watched().hooks);
+      expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+      expect(result).toHaveProperty('message', expect.stringContaining('no namespaces here'));
+      expect(existsSync(inWorkspace('ran'))).toBe(false);
+      expect(await agent.probeSession(turn)).toBe('empty');
     });
 
     test('nothing runs when its record is refused, and the session stays empty', async () => {
@@ -208,6 +247,104 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       expect(existsSync(inWorkspace('ran'))).toBe(false);
     });
 
+    test('what publishes is refused wherever it runs, and told; a word is only a word', async () => {
+      const acts: Act[] = [
+        { shell: "git init -q . && sh -c 'git push origin main' 2> said; echo $? > code" },
+        { shell: `bash -lc 'git push' 2>> said || git remote -v && echo "do not git push" > passed` },
+        { shell: 'gh pr create || touch went-on' },
+        { say: 'done' },
+      ];
+      const { hooks, told } = watched();
+      expect(await agent.run(await turnOf(acts), hooks)).toMatchObject({ status: 'finished', text: 'done' });
+      expect(told.filter(({ kind }) => kind === 'refused')).toMatchObject([
+        { tool: 'shell', detail: 'git push origin main', why: expect.stringContaining('do not push') },
+        { tool: 'shell', detail: 'git push', why: expect.stringContaining('do not push') },
+        { tool: 'shell', detail: 'gh pr create', why: expect.stringContaining('the forge is not for you') },
+      ]);
+      expect(await readFile(inWorkspace('said'), 'utf8')).toMatch(
+        /^(forge-loop refused .*do not push.*\n){2}$/,
+      );
+      expect(await readFile(inWorkspace('code'), 'utf8')).toBe('1\n');
+      for (const file of ['passed', 'went-on']) expect(existsSync(inWorkspace(file))).toBe(true);
+    });
+
+    // A program has no tools to tell of.
+    test.skipIf(subject.isProgram)('a tool call is told when it begins and when it is over', async () => {
+      const { hooks, told } = watched();
+      await agent.run(await turnOf([{ shell: 'echo a' }, { shell: 'echo a' }, { say: 'done' }]), hooks);
+      const begun = told.flatMap((one) => (one.kind === 'tool' && one.call ? [one] : []));
+      const calls = [...new Map(begun.map((one) => [one.call, one])).values()];
+      expect(calls).toHaveLength(2);
+      expect(new Set(calls.map(({ same }) => same)).size).toBe(1);
+      const over = told.flatMap((one) => (one.kind === 'tool_over' ? [one.call] : []));
+      expect(over).toEqual(calls.map(({ call }) => call));
+    });
+
+    describe('a turn whose end nobody heard', () => {
+      const unheard = (turn: TurnRequest, startedAt: number) => {
+        const { hooks, reports } = watched();
+        return { reports, end: agent.finished({ ...turn, startedAt }, hooks.onUsage) };
+      };
+
+      test('is found finished, with its words and with what it used, told once', async () => {
+        const startedAt = Date.now();
+        const totals = { input: 150, output: 40 };
+        const acts: Act[] = [
+          { usage: { input: 100, output: 10 } },
+          { shell: 'true' },
+          { usage: totals },
+          { say: 'all done' },
+        ];
+        const { hooks, reports } = watched();
+        const turn = await turnOf(acts, { prompt: 'Paint it red.\n' });
+        expect(await agent.run(turn, hooks)).toMatchObject({ status: 'finished' });
+        const found = unheard(turn, startedAt);
+        const end = await found.end;
+        expect(end?.result).toMatchObject({ status: 'finished', text: 'all done', structured: null });
+        expect(end?.endedAt).toBeGreaterThanOrEqual(startedAt);
+        expect(end?.endedAt).toBeLessThanOrEqual(Date.now());
+        const byKey = new Map([...reports, ...found.reports].map((report) => [report.key, report]));
+        for (const [kind, total] of Object.entries(totals))
+          expect(sumOf([...byKey.values()], kind as keyof Usage)).toBe(total);
+      });
+
+      test('is found with its answer', async () => {
+        const startedAt = Date.now();
+        const report = { verdict: 'APPROVE', findings: [] };
+        const outputSchema = {
+          type: 'object',
+          properties: { verdict: { type: 'string' } },
+          required: ['verdict'],
+        };
+        const turn = await turnOf([{ answer: report }], { role: 'critic', outputSchema });
+        await agent.run(turn, watched().hooks);
+        expect(await unheard(turn, startedAt).end).toMatchObject({
+          result: { status: 'finished', structured: report },
+        });
+      });
+
+      test('is not finished when it was cut off in its middle', async () => {
+        const startedAt = Date.now();
+        const turn = await turnOf([{ say: 'I begin.' }, { shell: LEAVE_THE_GROUP }]);
+        const runner = await startRunner({ ...parts, release: true, agent: agent.kind, turn });
+        await appeared('stayed');
+        runner.kill();
+        await processes.stop(at.task(), [{ ...runner.child, task: at.task(), purpose: 'turn' }]);
+        expect(await unheard(turn, startedAt).end).toBeNull();
+      });
+
+      test('is not taken for an earlier one of its session', async () => {
+        const turn = await turnOf([{ say: 'one' }]);
+        const startedAt = Date.now();
+        expect(await unheard(turn, startedAt).end).toBeNull();
+        await agent.run(turn, watched().hooks);
+        const later = Date.now() + 1;
+        expect(await unheard(turn, later).end).toBeNull();
+        const next = { ...turn, number: 2, resume: true, prompt: 'The gate failed.\n' };
+        expect(await unheard(next, startedAt).end).toBeNull();
+      });
+    });
+
     test('no agent is started outside its workspace (dispatch 18)', async () => {
       const dir = at.dir();
       const elsewhere = join(dir, 'elsewhere');
@@ -240,45 +377,6 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
   });
 }
 
-/** What holds for an agent that is told its prompt by a protocol, when it is up. */
-export function dialogueContract(name: string, subject: AgentUnderTest): void {
-  describe(`dialogue with ${name}`, () => {
-    const { agent } = subject;
-    const { turnOf, watched, inWorkspace, processes, ...at } = agentStage(subject);
-
-    test('its program starts while its prompt is still being made', async () => {
-      let make = (_: string) => {};
-      const prompt = new Promise<string>((resolve) => {
-        make = resolve;
-      });
-      const { hooks } = watched({ onHeld: async () => make('The issue: paint it red.\n') });
-      const turn = await turnOf([{ shell: 'touch ran' }, { say: 'done' }], { prompt });
-      expect(await agent.run(turn, hooks)).toMatchObject({ status: 'finished', text: 'done' });
-      expect(existsSync(inWorkspace('ran'))).toBe(true);
-      expect(await subject.remembered(turn.sessionDir)).toContain('paint it red');
-    });
-
-    test('a turn that gets no prompt leaves nothing behind, and its session is empty', async () => {
-      let giveUp = (_: Error) => {};
-      const prompt = new Promise<string>((_, reject) => {
-        giveUp = reject;
-      });
-      const notAsked = new AbortController();
-      prompt.catch(() => notAsked.abort());
-      const { hooks, reports } = watched({
-        signal: notAsked.signal,
-        onHeld: async () => giveUp(new Error('the hook failed')),
-      });
-      const turn = await turnOf([{ shell: 'touch ran' }], { prompt });
-      expect(await agent.run(turn, hooks)).not.toMatchObject({ status: 'finished' });
-      expect(await processes.stop(at.task(), [])).toEqual([]);
-      expect(existsSync(inWorkspace('ran'))).toBe(false);
-      expect(reports).toEqual([]);
-      expect(await agent.probeSession(turn)).toBe('empty');
-    });
-  });
-}
-
 /** What holds for an agent that is a program with an exit code and an output of its own. */
 export function programContract(name: string, subject: AgentUnderTest): void {
   describe(`program ${name}`, () => {
@@ -297,14 +395,43 @@ export function programContract(name: string, subject: AgentUnderTest): void {
       expect(pids.filter(isRunning)).toEqual([]);
     });
 
-    test('it works from its first moment on, so nothing is started before there is a prompt', async () => {
-      const held: number[] = [];
-      const { hooks } = watched({ onHeld: async ({ pid }) => void held.push(pid) });
-      const prompt = Promise.reject<string>(new Error('the hook failed'));
-      prompt.catch(() => {});
-      const turn = await turnOf([{ shell: 'touch ran' }], { prompt });
-      expect(await agent.run(turn, hooks)).toMatchObject({ status: 'failed', code: 'could_not_start' });
-      expect(held).toEqual([]);
+    test('what it comes to while no runner lives is found, and all it used is told once', async () => {
+      const startedAt = Date.now();
+      const acts: Act[] = [
+        { usage: { output: 5 }, costUsd: 0.5 },
+        { shell: `touch begun; ${WAIT_FOR_GO}` },
+        { usage: { output: 9 }, costUsd: 0.75 },
+        { say: 'done alone' },
+      ];
+      const turn = await turnOf(acts);
+      const runner = await startRunner({ ...parts, release: true, agent: agent.kind, turn });
+      await appeared('begun');
+      runner.kill();
+      await writeFile(inWorkspace('go'), '');
+      const { hooks, reports } = watched();
+      const find = () => agent.finished({ ...turn, startedAt }, hooks.onUsage);
+      await expect.poll(find, { timeout: 200_000 }).toMatchObject({
+        result: { status: 'finished', text: 'done alone', usageKnown: true },
+      });
+      await find();
+      const byKey = [...new Map(reports.map((report) => [report.key, report])).values()];
+      expect(sumOf(byKey, 'output')).toBe(9);
+      expect(sumOf(byKey, 'costUsd')).toBe(0.75);
+    });
+
+    test('one that failed while no runner lived is not known to have finished', async () => {
+      const startedAt = Date.now();
+      const turn = await turnOf([
+        { shell: `touch begun; ${WAIT_FOR_GO}` },
+        { shell: 'echo $$ > last; exit 3' },
+      ]);
+      const runner = await startRunner({ ...parts, release: true, agent: agent.kind, turn });
+      await appeared('begun');
+      runner.kill();
+      await writeFile(inWorkspace('go'), '');
+      await expect.poll(() => isRunning(runner.child.pid), { timeout: 200_000 }).toBe(false);
+      expect(existsSync(inWorkspace('last'))).toBe(true);
+      expect(await agent.finished({ ...turn, startedAt }, () => {})).toBeNull();
     });
 
     test('a wanted shape of the answer is handed over as a file outside the workspace', async () => {
@@ -367,6 +494,12 @@ export function programContract(name: string, subject: AgentUnderTest): void {
     });
   });
 }
+
+const sandboxOf = (confine: Sandbox['confine']): Sandbox => ({
+  kind: 'test',
+  unavailable: async () => null,
+  confine,
+});
 
 export const sumOf = (reports: readonly UsageReport[], kind: keyof Usage | 'costUsd'): number =>
   reports.reduce((total, report) => total + (report[kind] ?? 0), 0);

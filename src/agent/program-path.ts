@@ -26,9 +26,35 @@ export async function versionOf(argv: readonly string[]): Promise<string | null>
   return (await packagedVersion(argv.at(-1) ?? '')) ?? (await toldVersion(argv));
 }
 
-const manifest = z.object({ version: z.string() });
+/** The Node that its package asks for, where the one that runs us is older; else null. */
+export async function newerNodeFor(
+  argv: readonly string[],
+  running = process.versions.node,
+): Promise<string | null> {
+  const wanted = (await packageOf(argv.at(-1) ?? ''))?.engines?.node ?? '';
+  return isOlder(running, wanted) ? wanted : null;
+}
+
+/** Only of a range that is nothing but a lowest version: `>=22`, `>=20.19`. */
+export function isOlder(version: string, range: string): boolean {
+  const [, lowest] = /^>=\s*v?(\d+(?:\.\d+){0,2})$/.exec(range.trim()) ?? [];
+  if (lowest === undefined) return false;
+  const parts = (text: string): number[] => text.split('.').map(Number);
+  const [have, want] = [parts(version), parts(lowest)];
+  const differs = want.findIndex((part, index) => part !== (have[index] ?? 0));
+  return differs >= 0 && (have[differs] ?? 0) < (want[differs] ?? 0);
+}
+
+const manifest = z.object({
+  version: z.string(),
+  engines: z.object({ node: z.string().optional() }).optional().catch(undefined),
+});
 
 async function packagedVersion(file: string): Promise<string | null> {
+  return (await packageOf(file))?.version ?? null;
+}
+
+async function packageOf(file: string): Promise<z.output<typeof manifest> | null> {
   const path = await realpath(file).catch(() => '');
   const [, home] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
   if (home === undefined) return null;
@@ -37,7 +63,7 @@ async function packagedVersion(file: string): Promise<string | null> {
       .then(JSON.parse)
       .catch(() => null),
   );
-  return data?.version ?? null;
+  return data ?? null;
 }
 
 async function toldVersion([program, ...args]: readonly string[]): Promise<string | null> {

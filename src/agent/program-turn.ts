@@ -7,19 +7,30 @@
  *   FORGE_SESSION_ID    FORGE_SESSION_DIR (the same directory on resume)    FORGE_RESUME (0 or 1)
  *   FORGE_RESULT        where it may write { text, structured, usage, costUsd }, once or again and again
  *   FORGE_OUTPUT_SCHEMA a file with the JSON Schema of `structured`, where one is wanted
- *   exit 0              the turn is finished; anything else is a failure, whatever the result says
+ *                       or { error: { code, message, retry_at } }, which fails the turn
+ *   exit 0              the turn is finished; 75 (EX_TEMPFAIL) means try later; anything else is a failure
  *
  * The result file is looked at while the program runs, so that usage is known early: a budget can stop a turn in
  * flight, and a kill loses little of the account.
  */
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, realpathSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
-import type { LaunchResult, Processes } from '../process/process.ts';
-import { type FailureCode, failed, type TurnHooks, type TurnRequest, type TurnResult } from './agent.ts';
+import { costOf, pricesFor } from '../core/prices.ts';
+import type { LaunchResult } from '../process/process.ts';
+import {
+  type FailureCode,
+  failed,
+  type TurnHooks,
+  type TurnRequest,
+  type TurnResult,
+  type UnheardEnd,
+  type UnheardTurn,
+} from './agent.ts';
+import type { Programs } from './programs.ts';
 import { type ResultReading, readResult } from './result-file.ts';
 import { preparePlaces, turnEnvironment } from './turn-place.ts';
+import { keptRecord, newRecord, statOrNull, type TurnRecord } from './turn-record.ts';
 import { type UsageMeter, usageMeter } from './usage-meter.ts';
 
 export interface Program {
@@ -29,55 +40,81 @@ export interface Program {
   exitCodes?: Record<number, FailureCode>;
 }
 
+/** EX_TEMPFAIL of sysexits.h. */
+const EXIT_CODES: Record<number, FailureCode> = { 75: 'overload' };
+
 const LOOK_EVERY_MS = 500;
 
 export async function runProgram(
-  processes: Processes,
+  programs: Programs,
   program: Program,
   turn: TurnRequest,
   hooks: TurnHooks,
 ): Promise<TurnResult> {
   try {
-    // The program works from its first moment on, so it starts when there is something to work on.
-    const stdin = await turn.prompt;
     await preparePlaces(turn);
-    const resultPath = freshResultPath(turn);
+    const record = newRecord(turn);
+    const { resultPath, exitPath } = record;
     const schemaPath = turn.outputSchema ? join(dirname(resultPath), 'output-schema.json') : null;
     if (schemaPath) writeFileSync(schemaPath, JSON.stringify(turn.outputSchema));
-    const meter = usageMeter(turn.policy.model ?? 'unknown', hooks.onUsage);
-    const stopLooking = lookAt(resultPath, meter, hooks.onProgress);
-    const ended = await processes.launch({
-      argv: program.argv,
-      cwd: turn.cwd,
-      env: turnEnvironment(turn, {
-        ...program.env,
-        ...(schemaPath ? { FORGE_OUTPUT_SCHEMA: schemaPath } : {}),
-        FORGE_RESULT: resultPath,
-      }),
-      stdin,
-      logPath: turn.logPath,
-      timeoutMs: turn.policy.turnTimeoutMs,
-      signal: hooks.signal,
-      onHeld: hooks.onHeld,
-      onOutput: hooks.onProgress,
+    const meter = meterOf(turn, record, hooks.onUsage);
+    const env = turnEnvironment(turn, {
+      ...program.env,
+      ...(schemaPath ? { FORGE_OUTPUT_SCHEMA: schemaPath } : {}),
+      FORGE_RESULT: resultPath,
     });
-    await stopLooking();
+    const writeRoots = [...turn.access.writeRoots, dirname(resultPath)];
+    const place = { ...turn, access: { ...turn.access, writeRoots } };
+    const stopLooking = lookAt(resultPath, meter, hooks.onProgress);
+    const ended = await programs
+      .run({ argv: program.argv, env, exitPath }, place, hooks)
+      .finally(stopLooking);
     const reading = readResult(resultPath);
     if (reading.status === 'read') meter(reading.result);
-    const result = judge(ended, reading, program, turn, resultPath);
-    // A result nobody could read stays for whoever wants to see what was wrong with it.
-    if (reading.status !== 'invalid') rmSync(dirname(resultPath), { recursive: true, force: true });
-    return result;
+    return judge(ended, reading, program, turn, resultPath);
   } catch (error) {
     return failed('could_not_start', (error as Error).message, false);
   }
 }
 
+/**
+ * A program that failed while nobody listened can't be told from one that was ended with its runner's machine: it is run
+ * again, and only one that finished is taken at its word. What either used is told.
+ */
+export async function finishedProgram(
+  turn: UnheardTurn,
+  onUsage: TurnHooks['onUsage'],
+): Promise<UnheardEnd | null> {
+  const kept = keptRecord(turn);
+  if (!kept || kept.endedAt < turn.startedAt) return null;
+  const { code, tail, endedAt, resultPath } = kept;
+  for (const report of kept.reported) onUsage(report);
+  const reading = readResult(resultPath);
+  if (reading.status === 'read') meterOf(turn, kept, onUsage)(reading.result);
+  if (code !== 0) return null;
+  const heard = { code, signal: null, timedOut: false, cancelled: false, spawnError: null, durationMs: 0 };
+  return { result: judge({ ...heard, tail }, reading, {}, turn, resultPath), endedAt };
+}
+
+function meterOf(
+  { policy }: Pick<TurnRequest, 'policy'>,
+  { launch, reported, report }: TurnRecord,
+  onUsage: TurnHooks['onUsage'],
+): UsageMeter {
+  const model = policy.model ?? 'unknown';
+  const prices = pricesFor(policy);
+  return usageMeter({ launch, reported: [...reported], model }, (delta) => {
+    const priced = { ...delta, costUsd: delta.costUsd ?? costOf(prices, model, delta) };
+    report(priced);
+    onUsage(priced);
+  });
+}
+
 function judge(
   ended: LaunchResult,
   reading: ResultReading,
-  program: Program,
-  turn: TurnRequest,
+  program: Pick<Program, 'exitCodes'>,
+  turn: Pick<TurnRequest, 'policy'>,
   resultPath: string,
 ): TurnResult {
   const usageKnown = reading.status === 'read' && reading.result.usage !== null;
@@ -88,7 +125,13 @@ function judge(
     const message = `the turn took longer than agent.turn_timeout_ms (${turn.policy.turnTimeoutMs} ms)`;
     return { status: 'timed_out', message, usageKnown: false };
   }
-  if (ended.code !== 0) return failed(...failureOf(ended, program), usageKnown);
+  if (reading.status === 'read' && reading.result.error)
+    return { status: 'failed', ...reading.result.error, usageKnown };
+  if (ended.code !== 0) {
+    const [code, said] = failureOf(ended, program);
+    const unread = reading.status === 'invalid' ? ` (its result can't be used: ${reading.problem})` : '';
+    return failed(code, `${said}${unread}`, usageKnown);
+  }
   if (reading.status === 'invalid') {
     return failed('invalid_result', `its result ${resultPath} can't be used: ${reading.problem}`, false);
   }
@@ -101,33 +144,16 @@ function judge(
   };
 }
 
-function failureOf(ended: LaunchResult, program: Program): [FailureCode, string] {
+function failureOf(ended: LaunchResult, program: Pick<Program, 'exitCodes'>): [FailureCode, string] {
   const last = ended.tail.trimEnd().split('\n').slice(-5).join('\n').slice(-1000);
   const said = last === '' ? 'it said nothing' : last;
   if (ended.code === null) return ['crashed', `the agent's program was killed by ${ended.signal}: ${said}`];
-  const known = program.exitCodes?.[ended.code];
+  const known = program.exitCodes?.[ended.code] ?? EXIT_CODES[ended.code];
   if (known) return [known, said];
   if (ended.code === 126 || ended.code === 127) {
     return ['could_not_start', `the agent's program could not be started (exit ${ended.code}): ${said}`];
   }
   return ['exit_nonzero', `the agent's program exited with ${ended.code}: ${said}`];
-}
-
-/** A directory of its own beside the session's, so that a program may write aside and rename. */
-function freshResultPath(turn: TurnRequest): string {
-  const results = join(dirname(turn.sessionDir), `${basename(turn.sessionDir)}-results`);
-  const dir = join(results, `${turn.turn}-${randomUUID()}`);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  return join(realpathSync.native(dir), 'result.json');
-}
-
-/** What lies there is the program's: a loop of links, or a folder nobody may enter, is no result either. */
-function statOrNull(path: string): Stats | null {
-  try {
-    return statSync(path);
-  } catch {
-    return null;
-  }
 }
 
 /** Returns a function that stops looking, after the look in progress. */

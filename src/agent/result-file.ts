@@ -10,7 +10,24 @@ const PIECE_BYTES = 64 * 1024;
 
 const count = z.number().int().nonnegative().nullish();
 
+/** What a program may say went wrong, so that the loop waits for the right thing. */
+const ERROR_CODES = ['rate_limit', 'usage_limit', 'overload', 'network', 'auth', 'try_later'] as const;
+
+const programError = z
+  .object({
+    code: z.enum(ERROR_CODES, { error: `not one of ${ERROR_CODES.join(', ')}` }),
+    message: z.string().nullish(),
+    /** When to come again, if that is known. */
+    retry_at: z.iso.datetime({ offset: true, error: 'not a time such as 2026-01-31T06:00:00Z' }).nullish(),
+  })
+  .transform(({ code, message, retry_at }) => ({
+    code: code === 'try_later' ? ('overload' as const) : code,
+    message: message || `it said ${code}`,
+    retryAt: retry_at ? Date.parse(retry_at) : null,
+  }));
+
 const programResult = z.object({
+  error: programError.nullish().transform((said) => said ?? null),
   text: z
     .string()
     .nullish()
@@ -37,7 +54,7 @@ const programResult = z.object({
     .nullish()
     .transform((value) => value ?? null),
 });
-export type ProgramResult = z.infer<typeof programResult>;
+type ProgramResult = z.infer<typeof programResult>;
 
 export type ResultReading =
   | { status: 'absent' }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { ROLES } from '../core/policy.ts';
+import { ROLES } from '../core/role.ts';
 import { UserError } from '../errors.ts';
 
 const path = z

@@ -5,16 +5,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { hostProcesses } from '../process/host.ts';
+import { BARE } from '../../test/support/policy.ts';
+import { hostPrograms } from '../../test/support/programs.ts';
+import { accessOf } from '../core/role.ts';
 import { processAt } from '../process/table.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { TurnRequest, UsageReport } from './agent.ts';
 import { type Act, type AgentUnderTest, agentContract, programContract } from './contract.ts';
 import { scriptedAgent } from './scripted.ts';
 
-const agent = scriptedAgent(hostProcesses());
+const make = (sandbox?: Sandbox) => scriptedAgent(hostPrograms(sandbox));
+const agent = make();
 
 const subject: AgentUnderTest = {
+  isProgram: true,
   agent,
+  confinedBy: make,
   async performing(acts, dir) {
     const script = join(dir, 'script.yaml');
     await writeFile(script, stringify({ default: acts.map(stepFor) }));
@@ -44,7 +50,7 @@ describe('a scripted agent', () => {
       task: 't1',
       issue: 1,
       role: 'coder',
-      turn: 1,
+      number: 1,
       cwd: work,
       prompt: 'Title: Paint it red\n',
       sessionId,
@@ -62,7 +68,15 @@ describe('a scripted agent', () => {
         toolCalls: 20,
         turnTimeoutMs: 100_000,
         stallTimeoutMs: 100_000,
+        env: BARE,
+        toolTimeoutMs: 0,
+        repeatedCalls: 0,
       },
+      access: accessOf(change.role ?? 'coder', {
+        cwd: work,
+        home: join(dir, 'home'),
+        session: join(dir, sessionId),
+      }),
       identity: { name: 'Ada', email: 'ada@example.com' },
       home: join(dir, 'home'),
       logPath: join(dir, 'turn.log'),
@@ -119,7 +133,7 @@ describe('a scripted agent', () => {
     expect(await says({ role: 'critic', sessionId: 'c' }), 'rounds span the sessions of a task').toBe(
       'second look',
     );
-    expect(await says({ turn: 9, sessionId: 'd' })).toBe('turn 9');
+    expect(await says({ number: 9, sessionId: 'd' })).toBe('turn 9');
     expect(await says({ prompt: 'Title: Paint it green\n', sessionId: 'e' })).toBe('green');
     expect(await says({ sessionId: 'f' })).toBe('default');
     const { message } = await play({ rules: script.rules }, { sessionId: 'g' });
@@ -129,9 +143,9 @@ describe('a scripted agent', () => {
   test('a resumed session remembers: a title that only its first prompt named still matches', async () => {
     const script = { rules: [{ when: { title: 'Paint it red' }, steps: [{ say: 'I know which issue' }] }] };
     await play(script);
-    const resumed = await play(script, { prompt: 'The gate failed.', resume: true, turn: 2 });
+    const resumed = await play(script, { prompt: 'The gate failed.', resume: true, number: 2 });
     expect(resumed.text).toBe('I know which issue');
-    const forgetful = await play(script, { prompt: 'The gate failed.', sessionId: 's-2', turn: 2 });
+    const forgetful = await play(script, { prompt: 'The gate failed.', sessionId: 's-2', number: 2 });
     expect(forgetful.result).toMatchObject({ status: 'failed' });
     const lines = (await readFile(join(dir, 's-1', 'transcript.jsonl'), 'utf8')).trim().split('\n');
     expect(lines.map((line) => Object.keys(JSON.parse(line))[0])).toEqual([
@@ -232,5 +246,8 @@ describe('a scripted agent', () => {
     toolCalls: 20,
     turnTimeoutMs: 500,
     stallTimeoutMs: 500,
+    env: BARE,
+    toolTimeoutMs: 0,
+    repeatedCalls: 0,
   });
 });

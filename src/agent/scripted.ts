@@ -8,21 +8,21 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Processes } from '../process/process.ts';
 import { type Agent, failed, type SessionProbe, type TurnRequest } from './agent.ts';
-import { type Program, runProgram } from './program-turn.ts';
+import { finishedProgram, type Program, runProgram } from './program-turn.ts';
+import type { Programs } from './programs.ts';
 import { readScript } from './script.ts';
 
 const PROGRAM = fileURLToPath(new URL('./scripted-program.js', import.meta.url));
 const SESSION_LOST = 66;
 
-export function scriptedAgent(processes: Processes): Agent {
+export function scriptedAgent(programs: Programs): Agent {
   return {
     kind: 'scripted',
 
     async run(turn, hooks) {
       try {
-        return await runProgram(processes, await programOf(turn), turn, hooks);
+        return await runProgram(programs, await programOf(turn), turn, hooks);
       } catch (error) {
         return failed('could_not_start', (error as Error).message);
       }
@@ -34,6 +34,8 @@ export function scriptedAgent(processes: Processes): Agent {
       const transcript = await readFile(join(sessionDir, 'transcript.jsonl'), 'utf8').catch(() => '');
       return transcript.includes('\n') ? 'resumable' : 'empty';
     },
+
+    finished: finishedProgram,
 
     async unavailable(policy) {
       if (!policy.script) return NO_SCRIPT;
@@ -52,7 +54,7 @@ async function programOf(turn: TurnRequest): Promise<Program> {
   if (!turn.policy.script) throw new Error(NO_SCRIPT);
   const script = await readScript(turn.policy.script);
   await mkdir(turn.home, { recursive: true });
-  const copy = join(turn.home, `script-${turn.role}-${turn.turn}.json`);
+  const copy = join(turn.home, `script-${turn.role}-${turn.number}.json`);
   await writeFile(copy, JSON.stringify(script));
   return {
     argv: [process.execPath, PROGRAM],

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CODER_TOOLS } from '../core/coder-tools.ts';
+import { CODER_TOOLS } from '../core/words/coder-tools.ts';
 import { openToolDialogue, type ToolDialogue } from './tool-dialogue.ts';
 
 let dir = '';
@@ -20,7 +20,7 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'forge-tools-'));
   calls = [];
   dialogue = await openToolDialogue(dir, {
-    specs: CODER_TOOLS,
+    list: CODER_TOOLS,
     call: async (name, input) => {
       calls.push([name, input]);
       return { text: `answer to ${name}`, isError: name === 'finish' };

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { inputSchemaOf } from '../core/coder-tools.ts';
+import { inputSchemaOf } from '../core/words/coder-tools.ts';
 import type { TurnTools } from './agent.ts';
 
 export interface ToolDialogue {
@@ -30,10 +30,10 @@ export async function openToolDialogue(sessionDir: string, tools: TurnTools): Pr
   const dir = join(sessionDir, 'tools');
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const list = tools.specs.map((spec) => ({
-    name: spec.name,
-    description: spec.description,
-    inputSchema: inputSchemaOf(spec),
+  const list = tools.list.map((tool) => ({
+    name: tool.name,
+    description: tool.description,
+    inputSchema: inputSchemaOf(tool),
   }));
   await writeFile(join(dir, 'tools.json'), JSON.stringify(list));
   const over = new AbortController();

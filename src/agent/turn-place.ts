@@ -35,9 +35,8 @@ export const fromTrunk = (conventions: string): string =>
   `The project's conventions, as trunk has them:\n${conventions}`;
 
 /** What an agent is sent that has no other place for them; a session that goes on replays it. */
-export async function withConventions({ prompt, conventions, resume }: TurnRequest): Promise<string> {
-  return conventions && !resume ? `${fromTrunk(conventions)}\n\n${await prompt}` : prompt;
-}
+export const withConventions = ({ prompt, conventions, resume }: TurnRequest): string =>
+  conventions && !resume ? `${fromTrunk(conventions)}\n\n${prompt}` : prompt;
 
 export function turnEnvironment(
   turn: TurnRequest,
@@ -47,11 +46,12 @@ export function turnEnvironment(
     ...more,
     FORGE_ROLE: turn.role,
     FORGE_TASK: turn.task,
-    FORGE_TURN: String(turn.turn),
+    FORGE_TURN: String(turn.number),
     FORGE_SESSION_ID: turn.sessionId,
     FORGE_SESSION_DIR: turn.sessionDir,
     FORGE_RESUME: turn.resume ? '1' : '0',
   };
   if (turn.issue != null) extra.FORGE_ISSUE = String(turn.issue);
-  return childEnvironment({ home: turn.home, mark: turn.mark, identity: turn.identity, extra });
+  const { home, mark, identity, policy } = turn;
+  return childEnvironment({ home, mark, identity, env: policy.env, extra });
 }

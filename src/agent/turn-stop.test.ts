@@ -8,26 +8,18 @@ describe('stopping a turn', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  function turn(prompt: string | Promise<string>) {
-    const cancel = new AbortController();
+  function turn(cancel = new AbortController()) {
     const heard: string[] = [];
     const stop = stopTurn(
-      { policy: { ...IDLE_POLICY, turnTimeoutMs: LIMIT_MS }, prompt },
+      { policy: { ...IDLE_POLICY, turnTimeoutMs: LIMIT_MS } },
       { signal: cancel.signal },
       { ask: async () => void heard.push('asked'), cut: () => void heard.push('cut') },
     );
     return { stop, heard, cancel: () => cancel.abort() };
   }
 
-  test('its time begins with its prompt', async () => {
-    let make = (_: string) => {};
-    const prompt = new Promise<string>((resolve) => {
-      make = resolve;
-    });
-    const { stop, heard } = turn(prompt);
-    await vi.advanceTimersByTimeAsync(LIMIT_MS * 10);
-    expect(stop.result(true)).toBeNull();
-    make('Do it.');
+  test('it is asked to stop when its time is over', async () => {
+    const { stop, heard } = turn();
     await vi.advanceTimersByTimeAsync(LIMIT_MS - 1);
     expect(heard).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -35,15 +27,16 @@ describe('stopping a turn', () => {
     expect(heard).toEqual(['asked']);
   });
 
-  test('whoever was asked nothing has no last words', async () => {
-    const { stop, heard, cancel } = turn(new Promise(() => {}));
-    cancel();
+  test('whoever was asked nothing has no last words', () => {
+    const cancel = new AbortController();
+    cancel.abort();
+    const { stop, heard } = turn(cancel);
     expect(heard).toEqual(['cut']);
     expect(stop.result(true)).toEqual({ status: 'cancelled', usageKnown: true });
   });
 
   test('whoever is at work is asked first, and cut off when it does not answer', async () => {
-    const { heard, cancel } = turn('Do it.');
+    const { heard, cancel } = turn();
     await vi.advanceTimersByTimeAsync(1);
     cancel();
     await vi.advanceTimersByTimeAsync(4_999);
@@ -53,7 +46,7 @@ describe('stopping a turn', () => {
   });
 
   test('a turn that is over is neither timed out nor cut off', async () => {
-    const { stop, heard, cancel } = turn('Do it.');
+    const { stop, heard, cancel } = turn();
     stop.disarm();
     cancel();
     await vi.advanceTimersByTimeAsync(LIMIT_MS * 2);

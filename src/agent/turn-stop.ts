@@ -14,37 +14,28 @@ const LAST_WORDS_MS = 5_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function stopTurn(
-  { policy, prompt }: Pick<TurnRequest, 'policy' | 'prompt'>,
+  { policy }: Pick<TurnRequest, 'policy'>,
   { signal }: Pick<TurnHooks, 'signal'>,
   how: { ask(): Promise<unknown>; cut(): void },
 ): TurnStop {
   let why: 'cancelled' | 'timed_out' | null = null;
-  let isAsked = false;
-  let isOver = false;
   let timer: NodeJS.Timeout | undefined;
   const stop = (reason: 'cancelled' | 'timed_out'): void => {
     if (why !== null) return;
     why = reason;
     clearTimeout(timer);
-    // It was asked nothing, so it has nothing to say.
-    if (!isAsked) how.cut();
-    else {
-      how.ask().catch(() => {});
-      timer = setTimeout(how.cut, LAST_WORDS_MS);
-    }
+    how.ask().catch(() => {});
+    timer = setTimeout(how.cut, LAST_WORDS_MS);
   };
   const onAbort = () => stop('cancelled');
-  signal.addEventListener('abort', onAbort);
-  if (signal.aborted) onAbort();
-  // Until there is a prompt it is not the agent who takes time.
-  Promise.resolve(prompt).then(
-    () => {
-      isAsked = true;
-      if (isOver || why !== null) return;
-      timer = setTimeout(() => stop('timed_out'), Math.min(policy.turnTimeoutMs, LONGEST_TIMER_MS));
-    },
-    () => {},
-  );
+  if (signal.aborted) {
+    // It was asked nothing yet, so it has nothing to say.
+    why = 'cancelled';
+    how.cut();
+  } else {
+    signal.addEventListener('abort', onAbort);
+    timer = setTimeout(() => stop('timed_out'), Math.min(policy.turnTimeoutMs, LONGEST_TIMER_MS));
+  }
   return {
     result(usageKnown) {
       if (why === null) return null;
@@ -53,7 +44,6 @@ export function stopTurn(
       return { status: 'timed_out', message, usageKnown };
     },
     disarm() {
-      isOver = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     },

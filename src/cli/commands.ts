@@ -1,6 +1,7 @@
 /** Every command: its arguments, its options, an example or two, and the operation it stands for. */
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
 import { collect, collectIssues, issueNumber, textFrom, wholeNumber } from './arguments.ts';
@@ -20,7 +21,7 @@ export interface Session {
   terminal: Terminal;
 }
 
-export type Options = Record<string, unknown>;
+type Options = Record<string, unknown>;
 
 /** How commands of every group are made. */
 export interface CommandParts {
@@ -96,6 +97,10 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--script <path>', 'the script of a scripted agent')
     .option('--gate <command>', 'a command that must pass; may be given again', collect)
     .option('--tracker <kind>', 'local or github; without it, github where origin is there')
+    .option(
+      '--trunk <branch>',
+      'where work lands; without it, the default branch of origin, else the one checked out',
+    )
     .option('--create-labels', 'make the labels of the loop on GitHub')
     .action(
       session(async (own, _args, options) => {
@@ -154,12 +159,32 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(task, 'list', says('task.list'), ['task list --all'])
     .option('-a, --all', 'ended tasks too')
     .action(operation('task.list', (_args, { all }) => ({ all: all === true })));
-  for (const verb of ['show', 'cancel', 'abandon', 'retry', 'approve'] as const) {
+  for (const verb of ['show', 'cancel', 'abandon', 'approve'] as const) {
     const name = `task.${verb}` as const;
     describe(task, verb, says(name), [`task ${verb} 7`, `task ${verb} 3f2a91c0`])
       .argument('<task>', TASK)
       .action(operation(name, ([id]) => ({ task: id })));
   }
+  const retry = operation('task.retry', ([id]) => ({ task: id }));
+  describe(task, 'retry', says('task.retry'), [
+    'task retry 7',
+    'task retry 3f2a91c0',
+    'task retry --reason provider_limit',
+  ])
+    .argument('[task]', TASK)
+    .option('--reason <reason>', 'every issue whose last attempt ended for this reason, instead of one')
+    .option('-y, --yes', 'with --reason: ask nothing')
+    .action(async (...given: unknown[]) => {
+      const command = given.at(-1) as Command;
+      const { reason, yes } = command.opts<{ reason?: string; yes?: boolean }>();
+      if ((reason === undefined) === (command.args.length === 0))
+        throw new UsageError('task retry: name one task, or give --reason.');
+      if (reason === undefined) return retry(...given);
+      return session(async (own) => {
+        const { retryByReason } = await import('./retry-all.ts');
+        return retryByReason(own, { reason, yes: yes === true });
+      })(...given);
+    });
   describe(task, 'restart', says('task.restart'), ['task restart 7', 'task restart 7 --force'])
     .argument('<task>', TASK)
     .option('--force', 'cancel it first when it has not ended')
@@ -171,7 +196,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     'issue new --title "Fix the sum" --body "sum([]) must return 0" --label backend --priority 1',
   ])
     .requiredOption('--title <title>', 'one line')
-    .option('--body <text>', 'what is to be done, and how one sees that it is')
+    .option('--body <text>', 'what to do, and how to tell it is done')
     .option('--body-file <path>', 'the same from a file; - is standard input')
     .option('--ready', 'let the loop work on it at once')
     .option('--label <label>', 'may be given again', collect)
@@ -245,7 +270,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     'events --follow --json',
     'events --task 7',
   ])
-    .option('-f, --follow', 'go on as they happen, until Ctrl-C')
+    .option('-f, --follow', 'keep printing new ones, until Ctrl-C')
     .option('--task <task>', TASK)
     .option('--type <type>', 'only this type, such as verdict_recorded')
     .option('-n, --last <n>', 'only so many of the newest', wholeNumber)
@@ -259,14 +284,33 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('-n, --last <n>', 'how many events', wholeNumber)
     .action(operation('boot', (_args, { last }) => (last === undefined ? {} : { last })));
   describe(program, 'recover', says('recover'), ['recover']).action(operation('recover', () => ({})));
-  describe(program, 'doctor', says('doctor'), ['doctor', 'doctor --agents'])
+  describe(program, 'gc', says('gc'), ['gc --dry-run', 'gc'])
+    .option('--dry-run', 'only say what would go')
+    .action(operation('gc', (_args, { dryRun }) => ({ dryRun: dryRun === true })));
+  describe(program, 'doctor', says('doctor'), ['doctor', 'doctor --gate', 'doctor --agents'])
+    .option('--gate', 'also run the gate on trunk, as the loop does before the first turn')
     .option('--agents', 'also let the agent of each role take a turn of one word, which costs a little')
     .action(
-      operation(
-        'doctor',
-        (_args, { agents }) => ({ agents: agents === true }),
-        (diagnosis) => (diagnosis.failed > 0 ? 1 : 0),
-      ),
+      session(async (own, _args, options) => {
+        const { showDoctor } = await import('./doctor.ts');
+        return showDoctor(own, options);
+      }),
+    );
+  describe(program, 'backup', says('backup'), ['backup ../forge-backup.db', 'backup "$(date +%F).db" --json'])
+    .argument('<file>', 'a file that is not there yet')
+    .action(operation('backup', ([file]) => ({ file })));
+  describe(program, 'restore', says('restore'), [
+    'restore ../forge-backup.db',
+    'restore .forge/forge.db',
+    'restore --empty',
+  ])
+    .argument('[file]', 'what `backup` made; the database itself is taken as it is')
+    .option('--empty', 'start anew, with a database that knows nothing of earlier tasks')
+    .action(
+      operation('restore', ([file], { empty }) => ({
+        ...(file === undefined ? {} : { file }),
+        empty: empty === true,
+      })),
     );
   describe(program, 'brief', says('brief'), ['brief 7'])
     .argument('<issue>', 'its number', issueNumber)
@@ -274,15 +318,18 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'config', says('config'), ['config', 'config --json']).action(
     operation('config', () => ({})),
   );
-  for (const verb of ['pause', 'resume'] as const) {
-    describe(program, verb, says(verb), [verb, `${verb} 7`])
-      .argument('[task]', `${TASK}; without it the whole loop`)
-      .action(operation(verb, ([id]) => (id === undefined ? {} : { task: id })));
-  }
+  const maybeTask = (id?: string): Options => (id === undefined ? {} : { task: id });
+  describe(program, 'pause', says('pause'), ['pause', 'pause 7'])
+    .argument('[task]', `${TASK}; without it the whole loop`)
+    .action(operation('pause', ([id]) => maybeTask(id)));
+  describe(program, 'resume', says('resume'), ['resume', 'resume 7', 'resume --all'])
+    .argument('[task]', `${TASK}; without it the whole loop`)
+    .option('--all', 'the loop, and every held task that needs nothing else')
+    .action(operation('resume', ([id], { all }) => ({ ...maybeTask(id), all: all === true })));
   describe(program, 'stop', says('stop'), ['stop', 'stop --now'])
     .option('--now', 'stop turns in flight; they are resumed by the next run')
     .action(operation('stop', (_args, { now }) => ({ now: now === true })));
 }
 
-const FINDING = 'its name: the task or the issue, a dot and a number';
+const FINDING = 'finding id, e.g. 7.2';
 const TASK = 'an issue number (its latest attempt), a task id, or the beginning of one';

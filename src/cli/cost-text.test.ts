@@ -16,6 +16,7 @@ const line = (change: Partial<CostLine>): CostLine => ({
   reasoning: 0,
   tokens: 8_002_600,
   costUsd: 12.345,
+  unpriced: 0,
   complete: true,
   cacheHitRatio: 0.816,
   ...change,

@@ -1,7 +1,7 @@
 /** What was spent, as a table with its sums below. */
 import type { CostLine } from '../core/cost.ts';
+import { clock } from '../core/words/wall-time.ts';
 import type { CostView } from '../operations/cost.ts';
-import { clock } from './clock.ts';
 import { type Paint, shortTokens, type Terminal, table, width } from './terminal.ts';
 
 export function costText(cost: CostView, { paint, columns }: Terminal): string {
@@ -22,7 +22,12 @@ export function costText(cost: CostView, { paint, columns }: Terminal): string {
     ...(billing === 'usd'
       ? []
       : ['a subscription is not paid by tokens: dollars are what they would cost by list']),
-    ...(total.complete ? [] : ['≥: not everything that was used is known']),
+    ...(total.unpriced === 0
+      ? []
+      : [
+          `≥: ${shortTokens(total.unpriced)} tokens have no known price; give it under \`prices\` in WORKFLOW.md`,
+        ]),
+    ...(total.complete || total.unpriced > 0 ? [] : ['≥: not everything that was used is known']),
   ];
   return [table(aligned([head, ...body]), columns), '', ...facts].join('\n');
 }

@@ -4,7 +4,7 @@
  */
 import type { Context } from '../context.ts';
 import { UserError } from '../errors.ts';
-import { preflight } from '../operations/doctor.ts';
+import { requireReady } from '../operations/doctor.ts';
 import type { Surface } from './commands.ts';
 import { readBoard } from './demo/board.ts';
 import { courseOf, differences } from './demo/course.ts';
@@ -13,7 +13,7 @@ import { openLive } from './demo/live.ts';
 import { makeProject } from './demo/project.ts';
 import { type DemoReport, type IssueReport, reportText } from './demo/report.ts';
 import { makeScratch, type Scratch } from './demo/scratch.ts';
-import { followEvents, notReady } from './run.ts';
+import { showProgress } from './run.ts';
 import type { Terminal } from './terminal.ts';
 
 export async function playDemo(
@@ -48,8 +48,7 @@ async function play(
   await makeProject(scratch.project, surface.newRepository);
   const context = await surface.open(scratch.project, {});
   try {
-    const failed = await preflight(context);
-    if (failed.length > 0) throw notReady(failed);
+    await requireReady(context);
     const forge = await context.forge();
     const by = await context.operator();
     for (const { title, body } of ISSUES) await forge.newIssue({ title, body, ready: true, by });
@@ -97,7 +96,7 @@ async function show(context: Context, terminal: Terminal): Promise<{ finish(): P
   const title = `forge-loop demo: ${ISSUES.length} issues of a small project`;
   if (!terminal.isTty || process.env.TERM === 'dumb') {
     terminal.print(title);
-    const events = await followEvents(store, terminal);
+    const events = await showProgress(store, terminal);
     return {
       async finish() {
         await events.finish();
@@ -106,11 +105,11 @@ async function show(context: Context, terminal: Terminal): Promise<{ finish(): P
     };
   }
   const live = openLive(title, terminal, (before) => readBoard(store, ISSUES, before, context.now()));
-  const events = await followEvents(store, { ...terminal, print: live.say });
+  const events = await showProgress(store, { ...terminal, print: live.say });
   return {
     async finish() {
       await events.finish();
-      live.close();
+      await live.close();
     },
   };
 }

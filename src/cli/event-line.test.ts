@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { event, type LoopEvent, type NewEvent } from '../core/event.ts';
+import { trunkChanged } from '../core/loop-hold.ts';
 import { eventLine } from './event-line.ts';
 import { painter } from './terminal.ts';
 
@@ -21,7 +22,7 @@ test('an ending says its reason and what to do', () => {
 test('a hold says who ends it and when it ends', () => {
   const detail = 'overloaded';
   expect(line(event('hold_set', { reason: 'retry_backoff', detail, until: at + 60_000 }))).toBe(
-    '12:30:05  #7 held (retry_backoff): overloaded — retried by itself (until 12:31:05)',
+    '12:30:05  #7 held (retry_backoff): overloaded — retries by itself (until 12:31:05)',
   );
   expect(
     line(event('hold_set', { reason: 'operator_pause', detail: 'paused by Eva', until: null })),
@@ -29,9 +30,31 @@ test('a hold says who ends it and when it ends', () => {
   const nextDay = new Date(at).setDate(new Date(at).getDate() + 1);
   const limited = event('account_limited', { account: 'claude', why: 'limit', until: nextDay });
   expect(line(limited)).toMatch(/^12:30:05 .*claude is used up until \d{4}-\d\d-\d\d 12:30:05: limit$/);
-  expect(line(event('hold_set', { reason: 'operator_pause', detail: 'paused by Eva', until: 0 }))).toBe(
-    '12:30:05  #7 released; goes on when a slot is free',
+  expect(line(event('hold_released', { by: 'Eva' }))).toBe(
+    '12:30:05  #7 released by Eva; continues when a slot is free',
   );
+  expect(line(event('hold_released', { by: 'loop' }))).toBe(
+    '12:30:05  #7 released; continues when a slot is free',
+  );
+});
+
+test('a hold of the loop says what to do, and its end what ended', () => {
+  const hold = trunkChanged('main', 'develop');
+  const held = expect.stringContaining(
+    'the loop is held (trunk_changed): tracker.trunk changed from main to develop',
+  );
+  expect(line(event('loop_held', hold), null)).toEqual(held);
+  expect(line(event('loop_released', { ...hold, by: 'Eva' }), null)).toBe(
+    '12:30:05  continues: trunk_changed was ended by Eva',
+  );
+  // As the first versions wrote them.
+  const earlier = {
+    key: 'trunk develop',
+    reason: 'trunk_changed',
+    detail: 'trunk was main and is develop now: …',
+  } as const;
+  expect(line(event('loop_held', earlier), null)).toEqual(held);
+  expect(line(event('loop_released', { key: 'trunk develop', by: 'Eva' }), null)).toContain('ended by Eva');
 });
 
 test('what a person says is shown with who says it', () => {

@@ -1,14 +1,19 @@
 /** One event as one line for people; null for what only the log needs to know. */
+
 import type { LoopEvent } from '../core/event.ts';
+import { turnName } from '../core/explain.ts';
 import { isFlaky } from '../core/gate.ts';
-import { resultText } from '../core/gate-text.ts';
+import { holdText } from '../core/hold.ts';
+import { loopHoldKey, loopHoldOf } from '../core/loop-hold.ts';
+import { heldWait } from '../core/loop-waits.ts';
 import { REASONS } from '../core/machine.ts';
-import { holdText } from '../core/words.ts';
-import { dayOf, timeOf } from './clock.ts';
+import { roleRow } from '../core/role.ts';
+import { resultText } from '../core/words/gate-text.ts';
+import { timeOf, untilOf } from '../core/words/wall-time.ts';
 import { decisionLine } from './conditions.ts';
 import type { Paint } from './terminal.ts';
 
-export type Naming = (task: string) => { issue: number | null; title: string } | undefined;
+type Naming = (task: string) => { issue: number | null; title: string } | undefined;
 
 export function eventLine(happened: LoopEvent, name: Naming, paint: Paint): string | null {
   const said = saying(happened, name, paint);
@@ -19,10 +24,6 @@ export function eventLine(happened: LoopEvent, name: Naming, paint: Paint): stri
   return `${paint.dim(timeOf(happened.at))}  ${subject}${said}`;
 }
 
-/** With its day, where that is another one. */
-const untilOf = (until: number, at: number): string =>
-  dayOf(until) === dayOf(at) ? timeOf(until) : `${dayOf(until)} ${timeOf(until)}`;
-
 function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null {
   switch (happened.type) {
     case 'task_created': {
@@ -31,7 +32,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'turn_started': {
       const { role, turn, prompt } = happened.data;
-      return role === 'coder' ? `turn ${turn} started (${prompt})` : `${role} round ${turn} started`;
+      return `${turnName({ role, turn })} started${prompt === roleRow(role).prompt ? '' : ` (${prompt})`}`;
     }
     case 'turn_completed':
       return turnEnded(happened.data, paint);
@@ -59,14 +60,16 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'spec_approved':
       return `specification agreed to by ${happened.data.by}`;
-    case 'specifier_failed':
-      return paint.yellow(`no usable specification: ${happened.data.problem}`);
     case 'workspace_failed':
       return paint.red(`workspace failed: ${happened.data.problem}`);
+    case 'workspace_lost':
+      return paint.yellow(happened.data.why);
     case 'checkpoint_refused':
       return paint.yellow(`work tree refused: ${happened.data.problem}`);
     case 'gate_completed':
       return gateEnded(happened.data, paint);
+    case 'gate_cut_off':
+      return `${GATES[happened.data.scope]} was cut off; it runs again if it is needed`;
     case 'gate_base_completed': {
       const { command, sha, outcome } = happened.data;
       const ended = { pass: 'passes', fail: 'is red too', could_not_run: 'could not run' }[outcome];
@@ -102,7 +105,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
         `touches what it may not touch: ${sentBack ? 'asked to take it back' : 'a person decides'}`,
       );
     }
-    case 'critic_failed':
+    case 'answer_unusable':
       return paint.yellow(`no usable report: ${happened.data.problem}`);
     case 'work_updated':
       return happened.data.conflicts.length > 0
@@ -114,7 +117,6 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return decisionLine(happened.data, paint);
     case 'hold_set': {
       const { until } = happened.data;
-      if (until !== null && until <= happened.at) return 'released; goes on when a slot is free';
       const again = until === null ? '' : ` (until ${untilOf(until, happened.at)})`;
       const issue = happened.task === null ? null : (name(happened.task)?.issue ?? null);
       return paint.yellow(`${holdText(happened.data, issue)}${again}`);
@@ -125,8 +127,12 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'account_released':
       return `${happened.data.account} is tried again, asked by ${happened.data.by}`;
+    case 'hold_released': {
+      const { by } = happened.data;
+      return `released${by === 'loop' ? '' : ` by ${by}`}; continues when a slot is free`;
+    }
     case 'hold_cleared':
-      return `goes on (${happened.data.reason} is over)`;
+      return `continues (${happened.data.reason} is over)`;
     case 'recovered':
       return `recovered: ${happened.data.plan.replaceAll('_', ' ')} (${happened.data.why})`;
     case 'worker_state_transition':
@@ -161,6 +167,19 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return `paused by ${happened.data.by}`;
     case 'loop_resumed':
       return `resumed by ${happened.data.by}`;
+    case 'loop_held':
+      return paint.yellow(heldWait(loopHoldOf(happened.data)).text);
+    case 'loop_released': {
+      const { data } = happened;
+      return `continues: ${'reason' in data ? data.reason : loopHoldKey(data)} was ended by ${data.by}`;
+    }
+    case 'gate_tried': {
+      const { outcome, detail, durationMs } = happened.data;
+      const text = `the gate on trunk: ${outcome.replaceAll('_', ' ')} (${(durationMs / 1000).toFixed(1)} s)`;
+      return outcome === 'pass' ? text : paint.yellow(`${text}: ${firstLine(detail)}`);
+    }
+    case 'gate_retry_requested':
+      return null;
     case 'loop_stop_requested':
       return `stop asked by ${happened.data.by}${happened.data.now ? ', at once' : ''}`;
     case 'deploy_started':
@@ -186,7 +205,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return `${happened.data.path} reloaded`;
     case 'config_invalid':
       return paint.red(
-        `${happened.data.path} is broken, the last good settings stay: ${happened.data.problem}`,
+        `${happened.data.path} can't be used, the last good settings stay: ${happened.data.problem}`,
       );
     case 'process_stopped':
       return `stopped process ${happened.data.pid}: ${happened.data.why}`;
@@ -207,7 +226,7 @@ function turnEnded(
   { role, turn, status, message, durationMs }: Data<'turn_completed'>,
   paint: Paint,
 ): string {
-  const which = role === 'coder' ? `turn ${turn}` : `${role} round ${turn}`;
+  const which = turnName({ role, turn });
   const took = `${(durationMs / 1000).toFixed(1)} s`;
   if (status === 'finished') return `${which} finished (${took})`;
   return paint.yellow(
@@ -215,8 +234,10 @@ function turnEnded(
   );
 }
 
+const GATES = { work: 'gate', candidate: 'gate on the merged tree', trunk: 'gate on trunk' };
+
 function gateEnded({ scope, evidence, reused }: Data<'gate_completed'>, paint: Paint): string {
-  const where = { work: 'gate', candidate: 'gate on the merged tree', trunk: 'gate on trunk' }[scope];
+  const where = GATES[scope];
   const notable =
     evidence.results.find((result) => result.outcome !== 'pass') ?? evidence.results.find(isFlaky);
   const detail = notable ? `: \`${notable.command}\` ${resultText(notable)}` : '';

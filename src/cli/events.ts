@@ -1,12 +1,12 @@
 /** Events as they were recorded: all of them, or as they happen. */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { EventData } from '../core/event.ts';
+import { clock } from '../core/words/wall-time.ts';
+import { eventsAfter, follow } from '../operations/follow.ts';
 import type { EventView } from '../operations/loop.ts';
 import { perform } from '../operations.ts';
-import { clock } from './clock.ts';
 import type { Session } from './commands.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
-import type { Terminal } from './terminal.ts';
+import { type Terminal, untilInterrupted } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;
 
@@ -14,24 +14,18 @@ export async function showEvents(
   { context, terminal }: Session,
   options: Record<string, unknown>,
 ): Promise<number> {
-  const { task, type, last, follow } = options;
+  const { task, type, last, follow: follows } = options;
+  const newest = follows ? (await perform(context, 'events', { last: 1 })).at(-1)?.seq : undefined;
   const first = await perform(context, 'events', { task, type, last });
   for (const one of first) terminal.print(lineOf(one, terminal));
-  if (first.length === 0 && type !== undefined && !follow)
+  if (first.length === 0 && type !== undefined && !follows)
     terminal.note(`No event of type ${type} was recorded.`);
-  if (!follow) return 0;
+  if (!follows) return 0;
 
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  process.stdout.once('close', () => stop.abort());
-  let after = first.at(-1)?.seq ?? (await perform(context, 'events', { last: 1 })).at(-1)?.seq ?? 0;
-  while (!stop.signal.aborted) {
-    for (const one of await perform(context, 'events', { task, type, after })) {
-      terminal.print(lineOf(one, terminal));
-      after = one.seq;
-    }
-    await wait(LOOK_EVERY_MS, null, { signal: stop.signal }).catch(() => null);
-  }
+  const read = (after: number) => perform(context, 'events', { task, type, after });
+  const look = eventsAfter(first.at(-1)?.seq ?? newest ?? 0, read);
+  for await (const news of follow(look, LOOK_EVERY_MS, untilInterrupted()))
+    for (const one of news) terminal.print(lineOf(one, terminal));
   return 0;
 }
 

@@ -1,7 +1,7 @@
 /** `init`: asks on a terminal, takes the options as they are elsewhere. */
 import { existsSync } from 'node:fs';
 import type { Context } from '../context.ts';
-import { proposedGate, proposedTracker } from '../operations/init.ts';
+import { proposedGate, proposedTracker, proposedTrunk } from '../operations/init.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
 
@@ -9,10 +9,10 @@ export async function initialise(
   { context, terminal }: Session,
   options: Record<string, unknown>,
 ): Promise<number> {
-  const { agent, command, script, gate, tracker, createLabels } = options;
+  const { agent, command, script, gate, tracker, trunk, createLabels } = options;
   const canAsk = Boolean(process.stdin.isTTY) && terminal.isTty && !terminal.json;
   const isAsked = canAsk && !options.yes && !existsSync(context.configPath);
-  const given = { agent, command, script, gate, tracker, createLabels };
+  const given = { agent, command, script, gate, tracker, trunk, createLabels };
   const choices = isAsked ? await askFor(context, given) : given;
   if (!choices) {
     terminal.note('Nothing was written.');
@@ -59,7 +59,7 @@ async function askFor(
         })
       : undefined);
   if (isCancel(command)) return null;
-  const proposal = proposedGate(context);
+  const proposal = (await proposedGate(context)).commands;
   const gate =
     given.gate ??
     (await text({
@@ -81,6 +81,15 @@ async function askFor(
         })
       : undefined);
   if (isCancel(tracker)) return null;
+  const trunk =
+    given.trunk ??
+    (await text({
+      message: 'Which branch does work start from and land on?',
+      initialValue: (await proposedTrunk(context)) ?? '',
+      validate: (name) =>
+        name?.trim() ? undefined : 'Name a branch: HEAD is detached, so none is proposed.',
+    }));
+  if (isCancel(trunk)) return null;
   const createLabels =
     given.createLabels ??
     (tracker === 'github'
@@ -96,6 +105,7 @@ async function askFor(
     command: command || undefined,
     gate: isProposal ? undefined : commands,
     tracker,
+    trunk,
     createLabels,
   };
 }

@@ -1,7 +1,7 @@
 /** What went wrong on the command line or below it, in words a person can act on. */
 import type { Command } from 'commander';
 
-export interface Told {
+interface Told {
   message: string;
   hint: string | null;
 }

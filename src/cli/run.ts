@@ -1,27 +1,31 @@
 /** `run`: starts a runner, shows what happens, and stops it in two steps when asked. */
+
+import { existsSync } from 'node:fs';
 import type { Context } from '../context.ts';
 import type { LoopEvent } from '../core/event.ts';
-import { UserError } from '../errors.ts';
 import type { RunEnd, RunMode, Runner } from '../loop/runner.ts';
-import { preflight } from '../operations/doctor.ts';
+import { requireReady } from '../operations/doctor.ts';
+import { ownHome } from '../operations/doctor-env.ts';
+import { eventsAfter, follow } from '../operations/follow.ts';
 import { type RunSummary, runStart, runSummary } from '../operations/run-summary.ts';
 import type { Store } from '../store/store.ts';
-import { iso } from '../view.ts';
+import { atWorkNow, iso } from '../view.ts';
 import type { Session } from './commands.ts';
 import { eventLine } from './event-line.ts';
 import { exitOfRun } from './exit.ts';
 import { summaryLines } from './summary-text.ts';
-import type { Terminal } from './terminal.ts';
+import { hasTerminal, type Terminal } from './terminal.ts';
 
 export async function run({ context, terminal }: Session, mode: RunMode): Promise<number> {
-  const failed = await preflight(context);
-  if (failed.length > 0) throw notReady(failed);
+  // What is wrong with a database comes first, and an older one is brought up to date: it knows where work lands.
+  if (existsSync(context.databasePath)) await context.writing();
+  await requireReady(context);
   const runner = await context.runner();
   const store = await context.writing();
   await greet(context, terminal, mode);
-  const progress = await followEvents(store, terminal);
+  const progress = await showProgress(store, terminal);
   const endpoint = await listen(context, terminal);
-  const release = onSignals(runner, store, terminal);
+  const release = onSignals(runner, () => workingOf(context), terminal, hasTerminal());
   const start = await runStart(context);
   let end: RunEnd;
   try {
@@ -32,15 +36,6 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
     await progress.finish();
   }
   return farewell(await runSummary(context, start, end), terminal);
-}
-
-/** What several roles lack alike is said once. */
-export function notReady(failed: { what: string; fix: string | null }[]): UserError {
-  const once = (texts: (string | null)[]): string => [...new Set(texts.filter(Boolean))].join('; ');
-  return new UserError(
-    `Not ready to run: ${once(failed.map(({ what }) => what.replace(/\.$/, '')))}.`,
-    once(failed.map(({ fix }) => fix)) || null,
-  );
 }
 
 async function greet(context: Context, terminal: Terminal, mode: RunMode): Promise<void> {
@@ -56,7 +51,9 @@ async function greet(context: Context, terminal: Terminal, mode: RunMode): Promi
   terminal.print(
     `${paint.bold('forge-loop')} on ${context.root} (${branch}), ${settings.policy.maxConcurrent} slots, ${until[mode]}`,
   );
-  for (const { message } of settings.warnings) terminal.note(`${paint.yellow('warning:')} ${message}`);
+  const risks = ownHome(settings.policy).map(({ what }) => what);
+  for (const warning of [...settings.warnings.map(({ message }) => message), ...risks])
+    terminal.note(`${paint.yellow('warning:')} ${warning}`);
 }
 
 /** A runner that can't be told looks by itself; so does a second one, which learns from the first what that was told. */
@@ -79,27 +76,28 @@ async function listen(context: Context, terminal: Terminal): Promise<{ close(): 
 const LOOK_EVERY_MS = 200;
 
 /** Prints what was recorded since now, by whichever runner. */
-export async function followEvents(store: Store, terminal: Terminal): Promise<{ finish(): Promise<void> }> {
-  let seen = (await store.events({ last: 1 }))[0]?.seq ?? 0;
+export async function showProgress(store: Store, terminal: Terminal): Promise<{ finish(): Promise<void> }> {
+  const newest = (await store.events({ last: 1 }))[0]?.seq ?? 0;
   const names = new Map<string, { issue: number | null; title: string }>();
-  const show = async (): Promise<void> => {
-    for (const one of await store.events({ after: seen })) {
-      seen = one.seq;
-      if (one.task !== null && !names.has(one.task)) await learn(store, names, one.task);
-      const line = terminal.json ? jsonLine(one) : eventLine(one, (task) => names.get(task), terminal.paint);
-      if (line !== null) terminal.print(line);
-    }
+  const show = async (one: LoopEvent): Promise<void> => {
+    if (one.task !== null && !names.has(one.task)) await learn(store, names, one.task);
+    const line = terminal.json ? jsonLine(one) : eventLine(one, (task) => names.get(task), terminal.paint);
+    if (line !== null) terminal.print(line);
   };
-  let showing = Promise.resolve();
   // A database that can't be read now is the runner's to report.
-  const timer = setInterval(() => {
-    showing = showing.then(show).catch(() => {});
-  }, LOOK_EVERY_MS);
+  const look = eventsAfter(newest, (after) => store.events({ after }).catch(() => []));
+  const showAll = async (news: readonly LoopEvent[]): Promise<void> => {
+    for (const one of news) await show(one).catch(() => {});
+  };
+  const stop = new AbortController();
+  const showing = (async () => {
+    for await (const news of follow(look, LOOK_EVERY_MS, stop.signal)) await showAll(news);
+    await showAll(await look());
+  })();
   return {
     async finish() {
-      clearInterval(timer);
+      stop.abort();
       await showing;
-      await show().catch(() => {});
     },
   };
 }
@@ -116,42 +114,49 @@ async function learn(
 const jsonLine = ({ seq, at, type, task, data }: LoopEvent): string =>
   JSON.stringify({ seq, at: iso(at), type, task, data });
 
-/** The first signal lets turns end, the second does not. */
-function onSignals(runner: Runner, store: Store, terminal: Terminal): () => void {
-  let asked = 0;
+/**
+ * The first signal lets what is at work end, the second does not. A terminal that closes is such a signal, however often
+ * it is told; without a terminal (nohup, a service) there is none to close, and the runner goes on.
+ */
+function onSignals(
+  runner: Runner,
+  working: () => Promise<string[]>,
+  terminal: Terminal,
+  hasTerminal: boolean,
+): () => void {
   const { paint, note } = terminal;
   const onSignal = (signal: NodeJS.Signals): void => {
-    asked += 1;
-    if (asked > 1) {
-      note(paint.yellow('Stopping now. What is cut off is resumed by the next run.'));
+    const again = runner.isDraining();
+    if (signal === 'SIGHUP' && (again || !hasTerminal)) return;
+    if (again) {
+      note(paint.yellow('Stopping now. The next run continues what is interrupted.'));
       runner.stopNow(`${signal}, twice`);
       return;
     }
-    runner.drain(signal);
-    void inFlight(store).then((work) =>
+    runner.drain(signal === 'SIGHUP' ? 'its terminal was closed (SIGHUP)' : signal);
+    void working().then((work) =>
       note(
         paint.yellow(
           work.length === 0
-            ? 'Stopping: nothing is at work.'
-            : `Finishing ${work.join(', ')}, starting nothing new. Once more (Ctrl-C) stops at once; nothing is lost either way.`,
+            ? 'Stopping. Nothing is running.'
+            : `Finishing ${work.join(', ')}, starting nothing new. Press Ctrl-C again to stop now; nothing is lost.`,
         ),
       ),
     );
   };
-  const signals = ['SIGINT', 'SIGTERM'] as const;
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, onSignal);
   return () => {
     for (const signal of signals) process.off(signal, onSignal);
   };
 }
 
-async function inFlight(store: Store): Promise<string[]> {
-  const live = (await store.tasks({ live: true })).map(({ task }) => task);
-  return live.flatMap(({ turn, issue, id }) =>
-    turn
-      ? [`${turn.role === 'coder' ? 'turn' : turn.role} ${turn.turn} of ${issue === null ? id : `#${issue}`}`]
-      : [],
-  );
+/** What this very runner has at work, in words. */
+async function workingOf(context: Context): Promise<string[]> {
+  const { store, owner } = await context.ports();
+  const mine = (await store.leases()).filter((lease) => lease.owner === owner);
+  const work = await atWorkNow(context, store, new Set(mine.map(({ key }) => key)));
+  return work.map(({ text }) => text);
 }
 
 function farewell(summary: RunSummary, terminal: Terminal): number {

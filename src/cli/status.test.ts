@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { TaskView } from '../view.ts';
-import { tasksText } from './status.ts';
+import type { Snapshot, TaskView } from '../view.ts';
+import { statusText, tasksText } from './status.ts';
 import { painter } from './terminal.ts';
 
 const task = {
@@ -18,6 +18,7 @@ const task = {
   costUsd: 0.5,
   tokens: 12_000,
   spendComplete: true,
+  unpricedTokens: 0,
 } as TaskView;
 const wide = { paint: painter(false), columns: 120 };
 
@@ -38,4 +39,29 @@ test('and a few lines for each task in a narrow terminal, with state and reason 
   ];
   expect(tasksText([task, task], narrow).split('\n')).toEqual([...lines, ...lines]);
   expect(tasksText([task], narrow, 'subscription')).toContain('12k tokens');
+});
+
+test('says once each why the loop waits, with what to do', () => {
+  const last = {
+    sha: 'abcdef0123456',
+    status: 'failed',
+    problem: 'exit 7',
+    startedAt: '',
+    endedAt: '',
+  } as const;
+  const failed = 'the deploy of abcdef0123 failed: exit 7 — fix it, then `forge-loop resume` tries again';
+  const now = {
+    ...{ tasks: [], runners: [], slots: { used: 0, max: 3 }, billing: 'usd', configProblem: null },
+    ...{ paused: 'Eva', stopRequested: null, deploy: { deployedSha: null, last } },
+    waits: [
+      { reason: 'operator_pause', text: 'the loop is paused by Eva — `forge-loop resume`' },
+      { reason: 'deploy_failed', text: failed },
+    ],
+  } as unknown as Snapshot;
+  const terminal = { ...wide } as Parameters<typeof statusText>[1];
+  expect(statusText(now, terminal).split('\n').slice(0, 2)).toEqual([
+    'no runner is running · slots 0/3 · paused by Eva',
+    failed,
+  ]);
+  expect(statusText({ ...now, waits: [] }, terminal)).toContain('\ndeploy of abcdef0123 failed: exit 7\n');
 });

@@ -1,10 +1,11 @@
 /** The snapshot as people see it: once, or drawn again whenever it changes. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { turnName } from '../core/explain.ts';
+import { timeOf } from '../core/words/wall-time.ts';
+import { follow } from '../operations/follow.ts';
 import { perform } from '../operations.ts';
 import type { Snapshot, TaskView } from '../view.ts';
-import { timeOf } from './clock.ts';
 import type { Session } from './commands.ts';
-import { cut, type Paint, shortTokens, type Terminal, table } from './terminal.ts';
+import { cut, type Paint, shortTokens, type Terminal, table, untilInterrupted } from './terminal.ts';
 
 export async function showStatus({ context, terminal }: Session): Promise<number> {
   const now = await perform(context, 'status');
@@ -15,15 +16,11 @@ export async function showStatus({ context, terminal }: Session): Promise<number
 const LOOK_EVERY_MS = 1000;
 
 export async function watchStatus({ context, terminal }: Session): Promise<number> {
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   let shown = '';
-  while (!stop.signal.aborted) {
-    const now = await perform(context, 'status');
+  for await (const now of follow(() => perform(context, 'status'), LOOK_EVERY_MS, untilInterrupted())) {
     const text = terminal.json ? JSON.stringify(now) : statusText(now, terminal);
     if (text !== shown) terminal.print(terminal.isTty && !terminal.json ? `${CLEAR}${text}` : text);
     shown = text;
-    await wait(LOOK_EVERY_MS, null, { signal: stop.signal }).catch(() => null);
   }
   return 0;
 }
@@ -40,7 +37,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
       : paint.yellow('no runner is running'),
     `slots ${now.slots.used}/${now.slots.max}`,
     ...(now.paused ? [paint.yellow(`paused by ${now.paused}`)] : []),
-    ...(now.stopRequested ? [paint.yellow('stopping')] : []),
+    ...(now.stopRequested ? [paint.yellow(stoppingText(now))] : []),
   ];
   const live = now.tasks.filter((task) => task.endedAt === null);
   const ended = now.tasks
@@ -50,11 +47,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
   const more = ended.length - ENDED_SHOWN;
   return [
     head.join(' · '),
-    ...(now.deploy ? [deployLine(now.deploy, paint)] : []),
-    ...(now.loopLimit ? [paint.yellow(now.loopLimit.text)] : []),
-    ...now.accountLimits.map(({ text, until }) =>
-      paint.yellow(`${text} (until ${until.slice(0, 19).replace('T', ' ')})`),
-    ),
+    ...waitLines(now, paint),
     ...(now.configProblem ? [`${paint.red('config:')} ${now.configProblem}`] : []),
     ...(dead.length > 0
       ? [
@@ -67,13 +60,36 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
     now.tasks.length === 0
       ? paint.dim('No tasks yet. `forge-loop why` says what the loop waits for.')
       : tasksText(shown, { paint, columns }, now.billing),
+    ...unpricedLines(shown, now.billing, paint),
     ...(more > 0 ? [paint.dim(`and ${more} more ended: forge-loop task list --all`)] : []),
   ].join('\n');
 }
 
-function deployLine({ last, hold }: NonNullable<Snapshot['deploy']>, paint: Paint): string {
+/** Money that is counted in no sum and kept by no budget of dollars. */
+function unpricedLines(tasks: readonly TaskView[], billing: Snapshot['billing'], paint: Paint): string[] {
+  const tokens = tasks.reduce((sum, task) => sum + task.unpricedTokens, 0);
+  if (tokens === 0 || billing !== 'usd') return [];
+  return [
+    paint.yellow(
+      `≥: ${shortTokens(tokens)} tokens have no known price; give it under \`prices\` in WORKFLOW.md`,
+    ),
+  ];
+}
+
+const stoppingText = ({ atWork }: Snapshot): string =>
+  atWork.length > 0 ? `stopping, waits for ${atWork.join(', ')}` : 'stopping';
+
+/** Who paused it stands above; the deploy has a line of its own unless the loop waits for it. */
+function waitLines({ waits, deploy }: Snapshot, paint: Paint): string[] {
+  const isAwaited = waits.some(({ reason }) => reason === 'deploy_failed');
+  return [
+    ...(deploy && !isAwaited ? [deployLine(deploy, paint)] : []),
+    ...waits.filter(({ reason }) => reason !== 'operator_pause').map(({ text }) => paint.yellow(text)),
+  ];
+}
+
+function deployLine({ last }: NonNullable<Snapshot['deploy']>, paint: Paint): string {
   const text = `deploy of ${last.sha.slice(0, 10)} ${last.status}${last.problem ? `: ${last.problem}` : ''}`;
-  if (hold) return paint.red(`held: ${hold}; \`forge-loop resume\` tries again`);
   return last.problem ? paint.yellow(text) : paint.dim(text);
 }
 
@@ -136,7 +152,7 @@ function whyText(task: TaskView): string {
   const text = task.hold
     ? task.hold.text
     : task.turn
-      ? `${task.turn.role === 'coder' ? 'turn' : `${task.turn.role} round`} ${task.turn.turn} since ${timeOf(Date.parse(task.turn.startedAt))}${task.turn.doing ? `, ${task.turn.doing}` : ''}`
-      : task.why;
+      ? `${turnName(task.turn)} since ${timeOf(Date.parse(task.turn.startedAt))}${task.turn.doing ? `, ${task.turn.doing}` : ''}`
+      : (task.atWork ?? task.why);
   return text.split('\n', 1)[0]!;
 }

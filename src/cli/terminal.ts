@@ -17,9 +17,9 @@ export type Paint = Record<
 
 export function openTerminal(options: { json: boolean; color: boolean | undefined }): Terminal {
   const { stdout, stderr } = process;
-  // The reader of a pipe may leave when it has seen enough.
+  // The reader of a pipe may leave when it has seen enough, and a window may be closed.
   for (const stream of [stdout, stderr])
-    if (stream.listenerCount('error') === 0) stream.on('error', ignoreClosedPipe);
+    if (stream.listenerCount('error') === 0) stream.on('error', ignoreClosed);
   return {
     json: options.json,
     isTty: Boolean(stdout.isTTY),
@@ -30,8 +30,23 @@ export function openTerminal(options: { json: boolean; color: boolean | undefine
   };
 }
 
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
+function ignoreClosed(error: NodeJS.ErrnoException): void {
+  if (!CLOSED.has(error.code ?? '')) throw error;
+}
+
+/** Nobody reads any more: a pipe that was left, a terminal that is gone. */
+const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'EIO', 'ENXIO', 'ERR_STREAM_DESTROYED']);
+
+/** Of its own: nohup and services leave none. */
+export const hasTerminal = (): boolean =>
+  [process.stdin, process.stdout, process.stderr].some((stream) => Boolean(stream.isTTY));
+
+/** Ends what goes on for as long as somebody watches: they interrupt it, or close the pipe. */
+export function untilInterrupted(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  process.stdout.once('close', () => stop.abort());
+  return stop.signal;
 }
 
 /** NO_COLOR and FORCE_COLOR as everybody reads them; otherwise only a terminal gets colours. */

@@ -14,3 +14,15 @@ test('times are those of the clock on the wall', () => {
     '(until 2026-11-17 05:00:00)',
   );
 });
+
+test('resume says what it ended, and where work lands now', () => {
+  const goesOn = { paused: null, deployAgain: false, stopRequested: null, atWork: [], runnerAlive: true };
+  const said = (more: { ended: string[]; trunk: { was: string; is: string } | null }) =>
+    TEXT.resume({ ...goesOn, ...more } as never, { paint: painter(false) } as Terminal);
+  expect(said({ ended: [], trunk: null })).toBe('The loop continues.');
+  expect(
+    said({ ended: ['credential_refused', 'trunk_changed'], trunk: { was: 'main', is: 'develop' } }),
+  ).toBe(
+    'The loop continues.\nReleased: credential_refused, trunk_changed. Work now lands on develop (was main).',
+  );
+});

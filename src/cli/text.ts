@@ -1,12 +1,14 @@
 /** The answer of each operation, for people. */
 
+import { turnName } from '../core/explain.ts';
+import { clock } from '../core/words/wall-time.ts';
+import { count, lostWorkText } from '../core/words/words.ts';
 import type { FindingDecided } from '../operations/findings.ts';
 import type { IssueDetail, IssueView } from '../operations/issues.ts';
 import type { LoopAnswer } from '../operations/loop.ts';
 import type { Asked } from '../operations/tasks.ts';
 import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
-import { clock } from './clock.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
 import { costText } from './cost-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
@@ -54,7 +56,7 @@ export const TEXT: Texts = {
     ];
     const turns = task.turnsTaken.map((turn) => [
       '',
-      turn.role === 'coder' ? `turn ${turn.turn}` : `${turn.role} ${turn.turn}`,
+      turnName(turn),
       turn.prompt,
       turn.status ?? 'running',
       clock(turn.startedAt),
@@ -95,8 +97,21 @@ export const TEXT: Texts = {
   'task.approve': askedText,
   'task.retry': ({ issue, attempt, runnerAlive }) =>
     `#${issue} is ready again: attempt ${attempt} ${startsText(runnerAlive)}`,
-  'task.restart': ({ task, issue, from, runnerAlive }) =>
-    `Task ${task}${issue === null ? '' : ` (#${issue})`} is queued again (it was ${from}); it ${startsText(runnerAlive)}`,
+  'task.retry_all': ({ reason, preview, issues, runnerAlive }) =>
+    issues.length === 0
+      ? `No open issue has a last attempt that ended with ${reason}.`
+      : [
+          ...issues.map(
+            ({ issue, title, attempt, why }) => `#${issue} ${title}: attempt ${attempt} (${why})`,
+          ),
+          preview
+            ? `${issues.length} to be made ready again.`
+            : `${issues.length} ready again; each ${startsText(runnerAlive)}`,
+        ].join('\n'),
+  'task.restart': ({ task, issue, from, rebuiltAt, runnerAlive }) =>
+    `Task ${task}${issue === null ? '' : ` (#${issue})`} is queued again (it was ${from}); it ${startsText(runnerAlive)}${
+      rebuiltAt === null ? '' : `\n${lostWorkText(rebuiltAt)}`
+    }`,
 
   'issue.new': (issue) =>
     `#${issue.number} ${issue.title}${issue.labels.length ? ` [${issue.labels.join(', ')}]` : ''}`,
@@ -163,25 +178,27 @@ export const TEXT: Texts = {
     ].join('\n\n');
   },
 
-  recover({ tasks, workspaces }) {
+  backup: ({ path, events, bytes }) =>
+    `Backed up to ${path}: ${events} events, ${Math.ceil(bytes / 1024)} kB, integrity checked. Put it back with \`forge-loop restore\`.`,
+  restore: ({ path, events, aside }) =>
+    [
+      events === 0 ? `${path} is empty: the loop starts anew.` : `${path} ends with event ${events}.`,
+      ...(aside === null ? [] : [`What it replaced is kept: ${aside}`]),
+    ].join('\n'),
+
+  recover({ tasks, processes, workspaces }) {
     const lines = [
       ...tasks.map(
         (one) => `task ${one.task} (#${one.issue}, ${one.state}): ${one.plan.replaceAll('_', ' ')}`,
       ),
+      ...processes.map((pid) => `stopped process ${pid} of a dead runner`),
       ...workspaces.map((one) => `${one.done} ${one.path}: ${one.why}`),
     ];
     return lines.join('\n') || 'Nothing to recover.';
   },
 
-  doctor({ checks, failed, warned }, { paint }) {
-    const mark = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
-    const rows = checks.flatMap((check) => [
-      [mark[check.level], paint.bold(check.name), check.what],
-      ...(check.fix && check.level !== 'ok' ? [['', '', paint.cyan(`→ ${check.fix}`)]] : []),
-    ]);
-    const sum = failed > 0 ? paint.red(`${failed} failed`) : paint.green('nothing failed');
-    return `${table(rows)}\n\n${sum}, ${warned} to know about`;
-  },
+  doctor: diagnosisText,
+  'gate.try': diagnosisText,
 
   brief: ({ prompt }) => prompt.trimEnd(),
 
@@ -201,25 +218,47 @@ export const TEXT: Texts = {
     ].join('\n');
   },
 
+  gc: ({ dryRun, removed, trees, logs }) => {
+    const ofTasks = removed.map(({ task, issue, parts }) => {
+      const what = parts.map((part) => (part === 'private' ? 'homes and sessions' : 'logs')).join(', ');
+      return `${what} of ${issue === null ? task : `${task} (#${issue})`}`;
+    });
+    const gone = [...ofTasks, ...trees, ...logs];
+    if (gone.length === 0) return 'Nothing to remove.';
+    return gone.map((one) => `${dryRun ? 'would remove' : 'removed'} ${one}`).join('\n');
+  },
   pause: (answer) =>
     'asked' in answer
       ? askedText(answer)
-      : `Paused: nothing new is started. Turns at work go on. \`forge-loop resume\` ends it.`,
+      : `Paused: nothing new is started. Running turns finish. \`forge-loop resume\` continues.`,
   resume: (answer) =>
     'asked' in answer
       ? askedText(answer)
-      : `The loop goes on${answer.deployAgain ? ', and the deploy is tried again' : ''}${runnerText(answer)}.`,
+      : [
+          `The loop continues${answer.deployAgain ? ', and the deploy is tried again' : ''}${runnerText(answer)}.`,
+          ...endedText(answer),
+          ...('released' in answer ? releasedText(answer) : []),
+        ].join('\n'),
   stop: (answer) => {
     if (!answer.runnerAlive) return 'No runner is running.';
-    return answer.stopRequested === 'now'
-      ? 'The runner stops now; turns in flight are resumed by the next run.'
-      : 'The runner stops when its turns have ended. `forge-loop stop --now` does not wait.';
+    const { atWork } = answer;
+    if (answer.stopRequested === 'now')
+      return atWork.length > 0
+        ? `Stopping now. Interrupted: ${atWork.join(', ')}. The next run continues ${atWork.length === 1 ? 'it' : 'them'}.`
+        : 'Stopping now. Nothing was running.';
+    return atWork.length > 0
+      ? `Stopping when this has finished: ${atWork.join(', ')}. \`forge-loop stop --now\` does not wait.`
+      : 'Stopping. Nothing is running.';
   },
 
-  init: ({ workflow, written, gate, tracker, labels, problems, next }, { paint }) =>
+  init: ({ workflow, written, gate, tracker, trunk, labels, problems, next }, { paint }) =>
     [
       written ? `Wrote ${workflow}.` : `${workflow} is there already; it was left as it is.`,
       ...(gate.from.length ? [`Gate, from ${gate.from.join(', ')}: ${gate.commands.join('; ')}`] : []),
+      ...(written && trunk !== null ? [`Work starts from and lands on ${trunk} (tracker.trunk).`] : []),
+      ...(written && trunk === null
+        ? [`${paint.yellow('!')} HEAD is detached: name the branch that work lands on as tracker.trunk.`]
+        : []),
       ...(written && tracker === 'github' ? ['Issues and pull requests are on GitHub.'] : []),
       ...(labels.length > 0 ? [`Labels made: ${labels.join(', ')}`] : []),
       ...problems.map(({ what, fix }) => `${paint.yellow('!')} ${what}${fix ? ` ${fix}` : ''}`),
@@ -229,9 +268,26 @@ export const TEXT: Texts = {
     ].join('\n'),
 };
 
+function endedText({ ended, trunk }: Extract<Result<'resume'>, { ended: unknown }>): string[] {
+  if (ended.length === 0) return [];
+  const lands = trunk ? ` Work now lands on ${trunk.is} (was ${trunk.was}).` : '';
+  return [`Released: ${ended.join(', ')}.${lands}`];
+}
+
+function releasedText({ released, left }: Extract<Result<'resume'>, { released: unknown }>): string[] {
+  const name = ({ task, issue }: { task: string; issue: number | null }): string =>
+    issue === null ? task : `#${issue}`;
+  return [
+    released.length > 0
+      ? `Released: ${released.map((one) => `${name(one)} (${one.reason})`).join(', ')}.`
+      : 'No held task can be released by resume alone.',
+    ...left.map((one) => `${name(one)} stays ${one.text}`),
+  ];
+}
+
 function decidedText({ finding, status, done, runnerAlive }: FindingDecided): string {
   const what = `Finding ${finding} ${status === 'open' ? 'is open again' : 'stays as it is (wontfix)'}`;
-  if (done) return `${what}. Its task has ended; \`forge-loop task restart\` goes on with it.`;
+  if (done) return `${what}. Its task has ended; \`forge-loop task restart\` continues it.`;
   return `${what} ${runnerAlive ? 'within a second.' : 'from the next `forge-loop run` on.'}`;
 }
 
@@ -306,9 +362,19 @@ function specText({ spec }: TaskView): string | null {
   return `${spec.status}${by}, ${spec.criteria} criteria: ${spec.problem}`;
 }
 
-export function spentText({ costUsd, tokens, spendComplete }: TaskView): string {
+function spentText({ costUsd, tokens, spendComplete }: TaskView): string {
   if (costUsd === null && tokens === null) return 'unknown';
   const least = spendComplete ? '' : 'at least ';
   const cost = costUsd === null ? 'cost unknown' : `$${costUsd.toFixed(2)}`;
   return `${least}${cost}, ${tokens ?? 'unknown'} tokens`;
+}
+
+function diagnosisText({ checks, failed, warned }: Result<'doctor'>, { paint }: Terminal): string {
+  const mark = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
+  const rows = checks.flatMap((check) => [
+    [mark[check.level], paint.bold(check.name), check.what],
+    ...(check.fix && check.level !== 'ok' ? [['', '', paint.cyan(`→ ${check.fix}`)]] : []),
+  ]);
+  const sum = failed > 0 ? paint.red(`${failed} failed`) : paint.green('nothing failed');
+  return `${table(rows)}\n\n${sum}, ${count(warned, 'warning')}`;
 }

@@ -1,6 +1,6 @@
 /** The settings of a repository that has no WORKFLOW.md, or one that can't be used: everything at its default. */
 import { resolve } from 'node:path';
-import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import type { Settings } from './load.ts';
 import { toPolicy } from './policy.ts';
 import { workflowSchema } from './schema.ts';

@@ -12,10 +12,11 @@ export interface GateProposal {
   from: string[];
 }
 
-export function detectGate(root: string): GateProposal {
+/** The gate runs on a commit: a lockfile that git does not track is not there. */
+export function detectGate(root: string, tracked: ReadonlySet<string>): GateProposal {
   const found = DETECTORS.flatMap(([file, detect]) => {
     const source = read(join(root, file));
-    const gate = source === null ? null : detect(source, root);
+    const gate = source === null ? null : detect(source, root, (lockfile) => tracked.has(lockfile));
     return gate ? [{ ...gate, file }] : [];
   });
   const named = found.filter(({ file }) => file !== 'Makefile');
@@ -28,7 +29,15 @@ export function detectGate(root: string): GateProposal {
   };
 }
 
-type Detector = (source: string, root: string) => { setup: string[]; commands: string[] } | null;
+/** Those that decide what is proposed. */
+export const LOCKFILES = ['package-lock.json', 'pnpm-lock.yaml'] as const;
+
+type Locks = (lockfile: (typeof LOCKFILES)[number]) => boolean;
+type Detector = (
+  source: string,
+  root: string,
+  locks: Locks,
+) => { setup: string[]; commands: string[] } | null;
 
 const DETECTORS: [file: string, detect: Detector][] = [
   ['package.json', detectNode],
@@ -38,7 +47,7 @@ const DETECTORS: [file: string, detect: Detector][] = [
   ['Makefile', (source) => (/^test\s*:/m.test(source) ? { setup: [], commands: ['make test'] } : null)],
 ];
 
-function detectNode(source: string, root: string): ReturnType<Detector> {
+function detectNode(source: string, root: string, locks: Locks): ReturnType<Detector> {
   let test: unknown;
   try {
     test = JSON.parse(source)?.scripts?.test;
@@ -48,9 +57,10 @@ function detectNode(source: string, root: string): ReturnType<Detector> {
   // What "npm init" writes always fails.
   if (typeof test !== 'string' || test.includes('no test specified')) return null;
   const has = (file: string): boolean => existsSync(join(root, file));
-  if (has('pnpm-lock.yaml')) return { setup: ['pnpm install --frozen-lockfile'], commands: ['pnpm test'] };
+  if (locks('pnpm-lock.yaml')) return { setup: ['pnpm install --frozen-lockfile'], commands: ['pnpm test'] };
+  if (has('pnpm-lock.yaml')) return { setup: ['pnpm install'], commands: ['pnpm test'] };
   if (has('yarn.lock')) return { setup: ['yarn install'], commands: ['yarn test'] };
-  if (has('package-lock.json')) return { setup: ['npm ci'], commands: ['npm test'] };
+  if (locks('package-lock.json')) return { setup: ['npm ci'], commands: ['npm test'] };
   return { setup: needsInstall(source) ? ['npm install'] : [], commands: ['npm test'] };
 }
 

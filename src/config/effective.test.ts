@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { type EffectiveKey, effectiveConfig } from './effective.ts';
 import { loadSettings } from './load.ts';
 
@@ -46,6 +46,7 @@ test('secrets are not shown', () => {
 tracker: { provider: { token: $TOKEN } }
 agent: { command: "API_KEY=hunter2 MY_TOKEN=$MY_TOKEN agent --api-key abc123 --model m sk-abcdefghijkl" }
 gate: { commands: ["PASSWORD='a b' npm test"] }
+env: { pass: [NPM_TOKEN], set: { RUSTFLAGS: "-D warnings", DB_PASSWORD: hunter2 } }
 ---
 `,
     { TOKEN: 'hunter2' },
@@ -54,5 +55,7 @@ gate: { commands: ["PASSWORD='a b' npm test"] }
   expect(of('agent.command')?.value).toBe(
     'API_KEY=[redacted] MY_TOKEN=$MY_TOKEN agent --api-key [redacted] --model m [redacted]',
   );
+  expect(of('env.pass')?.value).toEqual(['NPM_TOKEN']);
+  expect(of('env.set')?.value).toEqual({ RUSTFLAGS: '-D warnings', DB_PASSWORD: '[redacted]' });
   expect(of('gate.commands')?.value).toEqual(['PASSWORD=[redacted] npm test']);
 });

@@ -1,5 +1,6 @@
 /** Every key with the value in force and where it comes from, for `forge-loop config`. Secrets are not shown. */
 
+import { looksSecret } from '../core/toolchains.ts';
 import { configKeys } from './keys.ts';
 import type { Settings } from './load.ts';
 import { isMap, valueAt } from './map.ts';
@@ -37,6 +38,10 @@ const SECRET_SHAPE = /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abpr]-|AKIA)[\w-
 function redacted(key: string, value: unknown): unknown {
   if (key === 'tracker.provider' && isMap(value)) {
     return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]));
+  }
+  if (key.startsWith('env.') && isMap(value)) {
+    const shown = ([name, one]: [string, unknown]) => [name, looksSecret(name) ? HIDDEN : redacted(key, one)];
+    return Object.fromEntries(Object.entries(value).map(shown));
   }
   if (key === 'webhook.secret') return value === null ? null : HIDDEN;
   if (Array.isArray(value)) return value.map((item) => redacted(key, item));

@@ -4,7 +4,7 @@
  * dollars. A variable that is not set, or is empty, makes its key count as not given.
  */
 import { resolve } from 'node:path';
-import { ROLES } from '../core/policy.ts';
+import { ROLES } from '../core/role.ts';
 import { isMap, valueAt } from './map.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;

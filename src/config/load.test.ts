@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ROLES } from '../core/policy.ts';
-import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import { ROLES } from '../core/role.ts';
+import { TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
+import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { ConfigError, UserError } from '../errors.ts';
-import { loadSettings, type Settings, workflowPath } from './load.ts';
+import { loadSettings, type Settings } from './load.ts';
 
 let folder: string;
 let file: string;
@@ -40,17 +41,6 @@ test('the file is protected where it is in the repository, whatever it is called
   writeFileSync(join(folder, 'night.md'), '---\nprotected_paths: []\n---\nDo it.');
   const { policy } = loadSettings(join(folder, 'night.md'), {}, join(folder, '..'));
   expect(policy.protectedPaths).toEqual([`${basename(folder)}/night.md`]);
-});
-
-describe('which file', () => {
-  test('is WORKFLOW.md in the working directory, or the path given (dispatch 1)', () => {
-    expect(workflowPath(folder, null)).toBe(file);
-    expect(workflowPath(folder, 'other/FLOW.md')).toBe(join(folder, 'other/FLOW.md'));
-    expect(workflowPath(folder, '/elsewhere/FLOW.md')).toBe('/elsewhere/FLOW.md');
-    mkdirSync(join(folder, 'other'));
-    writeFileSync(join(folder, 'other/FLOW.md'), matter('agent: { max_turns: 7 }'));
-    expect(loadSettings(workflowPath(folder, 'other/FLOW.md'), {}).policy.maxTurns).toBe(7);
-  });
 });
 
 describe('a file that cannot be used', () => {
@@ -118,6 +108,45 @@ describe('a wrong value', () => {
   test.each([
     ['agent.max_turns', 3, 'expected whole number ≥ 1, found "twenty"', ['agent:', '  max_turns: twenty']],
     ['agent.max_turns', 2, 'expected whole number ≥ 1, found 0', ['agent: { max_turns: 0 }']],
+    ['env.pass.1', 2, 'the loop sets this variable itself, found "HOME"', ['env: { pass: [A, HOME] }']],
+    [
+      'env.gates.pass.0',
+      3,
+      'the loop sets this variable itself, found "GIT_DIR"',
+      ['env:', '  gates: { pass: [GIT_DIR] }'],
+    ],
+    [
+      'env.set.FORGE_MARK',
+      2,
+      'the loop sets this variable itself, found "x"',
+      ['env: { set: { FORGE_MARK: x } }'],
+    ],
+    ['env.pass.0', 2, 'must be the name of a variable, found "MY_*"', ['env: { pass: ["MY_*"] }']],
+    ['env.set.A-B', 2, 'must be the name of a variable, found "x"', ['env: { set: { A-B: x } }']],
+    [
+      'env.home_entries.0',
+      2,
+      'must be a path below your home, such as `.npmrc`, found "~/.npmrc"',
+      ['env: { home_entries: ["~/.npmrc"] }'],
+    ],
+    [
+      'env.home_entries.0',
+      2,
+      'must be a path below your home, such as `.npmrc`, found "../x"',
+      ['env: { home_entries: ["../x"] }'],
+    ],
+    [
+      'env.home_entries.0',
+      2,
+      'must be a path below your home, such as `.npmrc`, found "/etc"',
+      ['env: { home_entries: ["/etc"] }'],
+    ],
+    [
+      'env.home_entries.0',
+      2,
+      'must be a path below your home, such as `.npmrc`, found "."',
+      ['env: { home_entries: ["."] }'],
+    ],
     [
       'polling.interval_ms',
       2,
@@ -146,6 +175,23 @@ describe('a wrong value', () => {
     ['gate.commands.0', 3, 'expected text, found 5', ['gate:', '  commands: [5]']],
     ['gate', 2, 'expected "none" or map, found "nothing"', ['gate: nothing']],
     ['agent', 2, 'expected map, found a list', ['agent: []']],
+    [
+      'budget.usd',
+      3,
+      "can't be kept, since the price of the specifier's codex, the coder's codex, the critic's codex is not known",
+      ['agent: { kind: codex }', 'budget: { usd: 5, tokens: none }'],
+    ],
+    [
+      'budget.day.usd',
+      5,
+      "can't be kept, since the price of the coder's codex with gpt-x is not known",
+      [
+        'agent: { kind: claude }',
+        'roles: { coder: { kind: codex, model: gpt-x } }',
+        'budget:',
+        '  day: { usd: 5 }',
+      ],
+    ],
     ['budget.usd', 2, 'expected number > 0, found -1', ['budget: { usd: -1 }']],
     [
       'roles.critic.kind',
@@ -225,7 +271,7 @@ describe('defaults', () => {
       whenFull: 'compact',
       sandbox: 'auto',
       merge: { enabled: true, method: 'squash' },
-      budget: { usd: null, tokens: null, wallMs: null },
+      budget: { usd: null, tokens: 50_000_000, wallMs: 28_800_000 },
       recovery: { mode: 'auto', onLostSession: 'abandon' },
       hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 60_000 },
       cooldownMs: 3_600_000,
@@ -257,6 +303,9 @@ describe('defaults', () => {
         toolCalls: 20,
         turnTimeoutMs: 3_600_000,
         stallTimeoutMs: 300_000,
+        env: policy.gate.env,
+        toolTimeoutMs: 3_600_000,
+        repeatedCalls: 12,
       });
     }
   });
@@ -502,4 +551,47 @@ test('CRLF line ends and a byte order mark change nothing, lines included', () =
   expect(policy.hooks.beforeRun).toBe('a\nb\n');
   expect(prompts.task).toBe('Hello\nworld');
   expect(warnings).toMatchObject([{ line: 4 }]);
+});
+
+describe('env', () => {
+  test('without a word: what toolchains need, for all alike, in a private home', () => {
+    const { policy } = load(matter('agent: {}'));
+    const { pass, set, home, homeEntries } = policy.gate.env;
+    expect(pass).toEqual([...TOOLCHAIN_VARIABLES]);
+    expect([set, home, homeEntries]).toEqual([{}, 'private', [...TOOLCHAIN_ENTRIES]]);
+    expect([policy.hooks.env, policy.deploy.env, policy.agents.critic.env]).toEqual(
+      Array(3).fill(policy.gate.env),
+    );
+  });
+
+  test('adds what is named, for all and for some', () => {
+    const { policy, warnings } = load(
+      matter(
+        'env:',
+        '  toolchains: false',
+        '  pass: [REGISTRY]',
+        '  set: { A: "1", B: "1" }',
+        '  home_entries: [.npmrc]',
+        '  gates: { pass: [DATABASE], set: { B: "2" } }',
+      ),
+    );
+    expect(warnings).toEqual([]);
+    const all = { pass: ['REGISTRY'], set: { A: '1', B: '1' }, home: 'private', homeEntries: ['.npmrc'] };
+    expect(policy.gate.env).toEqual({ ...all, pass: ['REGISTRY', 'DATABASE'], set: { A: '1', B: '2' } });
+    expect([policy.hooks.env, policy.deploy.env, policy.agents.coder.env]).toEqual([all, all, all]);
+  });
+
+  test('an unknown key is told with what was meant', () => {
+    const { warnings } = load(matter('env: { passes: [A], gate: { pass: [B] } }'));
+    expect(warnings.map(({ message }) => message)).toEqual([
+      expect.stringContaining('did you mean "env.pass"?'),
+      expect.stringContaining('did you mean "env.gates"?'),
+    ]);
+  });
+
+  test('with `gate: none` too', () => {
+    expect(load(matter('gate: none', 'env: { toolchains: false, pass: [A] }')).policy.gate.env.pass).toEqual([
+      'A',
+    ]);
+  });
 });

@@ -7,17 +7,18 @@ import { homedir } from 'node:os';
 import { dirname, relative, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { PromptKind } from '../core/event.ts';
-import type { Policy } from '../core/policy.ts';
-import { SAMPLE_CONTEXTS } from '../core/prompt-context.ts';
-import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import type { AgentPolicy, Policy } from '../core/policy.ts';
+import { unpricedRoles } from '../core/prices.ts';
+import { SAMPLE_CONTEXTS } from '../core/words/prompt-context.ts';
+import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
+import { BadFrontMatter, type FrontMatter, type Path, readFrontMatter } from '../front-matter.ts';
 import { type Env, expandEnvironment } from './environment.ts';
-import { type FrontMatter, type Path, readFrontMatter } from './front-matter.ts';
 import { choices, configKeys, keysOf, schemaAt, typeText } from './keys.ts';
 import { isMap, valueAt } from './map.ts';
 import { nearest } from './nearest.ts';
 import { toPolicy } from './policy.ts';
-import { configError, problemText } from './problems.ts';
+import { configError, frontMatterError, problemText } from './problems.ts';
 import { checkPrompt } from './prompt.ts';
 import { LIMITED_STATES, type Workflow, workflowSchema } from './schema.ts';
 
@@ -41,14 +42,10 @@ export interface Settings {
   origins: Record<string, 'default' | 'file'>;
 }
 
-/** The file given, or WORKFLOW.md in the working directory. */
-export const workflowPath = (cwd: string, given: string | null): string =>
-  resolve(cwd, given ?? 'WORKFLOW.md');
-
 /** `root` is the repository's: the file itself is protected there, whatever it is called. */
 export function loadSettings(path: string, env: Env, root = dirname(resolve(path))): Settings {
   const file = resolve(path);
-  const matter = readFrontMatter(file, readSource(file));
+  const matter = frontMatterOf(file);
   const problems: ConfigProblem[] = [];
   const warn = (at: Path, text: string): void => {
     problems.push({ level: 'warning', line: matter.lineOf(at), key: at.join('.'), text, hint: null });
@@ -65,6 +62,8 @@ export function loadSettings(path: string, env: Env, root = dirname(resolve(path
     throw configError(file, parsed.success ? 'template' : 'invalid', problems);
   const workflow = parsed.data as Workflow;
   const policy = toPolicy(workflow);
+  const blind = blindBudgets(policy, matter);
+  if (blind.length > 0) throw configError(file, 'invalid', [...problems, ...blind]);
   return {
     path: file,
     policy: { ...policy, protectedPaths: [...new Set([...policy.protectedPaths, relative(root, file)])] },
@@ -82,6 +81,15 @@ export function loadSettings(path: string, env: Env, root = dirname(resolve(path
       return originsOf(given, matter.body);
     },
   };
+}
+
+function frontMatterOf(file: string): FrontMatter {
+  const source = readSource(file);
+  try {
+    return readFrontMatter(source);
+  } catch (error) {
+    throw error instanceof BadFrontMatter ? frontMatterError(file, error) : error;
+  }
 }
 
 function readSource(file: string): string {
@@ -195,6 +203,31 @@ function found(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
+
+/** Dollars that nobody can count are no limit; where nothing else limits what is spent, that is said before it is. */
+function blindBudgets(policy: Policy, matter: FrontMatter): ConfigProblem[] {
+  const roles = unpricedRoles(policy);
+  if (roles.length === 0) return [];
+  const { day, loop, ...task } = policy.budget;
+  const names = roles.map((role) => `the ${role}'s ${modelText(policy.agents[role])}`).join(', ');
+  return Object.entries({ budget: task, 'budget.day': day, 'budget.loop': loop }).flatMap(
+    ([key, { usd, tokens }]): ConfigProblem[] =>
+      usd === null || tokens !== null
+        ? []
+        : [
+            {
+              level: 'error',
+              key: `${key}.usd`,
+              line: matter.lineOf(`${key}.usd`.split('.')),
+              text: `${key}.usd: can't be kept, since the price of ${names} is not known`,
+              hint: `Set ${key}.tokens too, or give the price of the model under \`prices\`.`,
+            },
+          ],
+  );
+}
+
+const modelText = ({ kind, preset, model }: AgentPolicy): string =>
+  `${kind === 'acp' ? (preset ?? kind) : kind}${model === null ? '' : ` with ${model}`}`;
 
 type Written = [PromptKind, string][];
 

@@ -1,9 +1,11 @@
 /** The front matter's words become the policy that the core decides with. */
-import { type AgentPolicy, type Policy, ROLES, type Role } from '../core/policy.ts';
+import type { AgentPolicy, Policy } from '../core/policy.ts';
+import { ROLES, type Role } from '../core/role.ts';
+import { type ChildPolicy, TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
 import { GATE_TIMEOUT_MS, type Workflow } from './schema.ts';
 
 export function toPolicy(workflow: Workflow): Policy {
-  const { agent, critic, hooks, labels, merge, budget, recovery } = workflow;
+  const { agent, critic, hooks, labels, merge, budget, recovery, keep } = workflow;
   const { running, revising } = agent.max_concurrent_by_state;
   return {
     requiredLabels: workflow.tracker.required_labels,
@@ -32,7 +34,7 @@ export function toPolicy(workflow: Workflow): Policy {
       blockOn: critic.block_on,
     },
     spec: { expand: workflow.spec.expand },
-    gate: gateOf(workflow.gate),
+    gate: gateOf(workflow.gate, childOf(workflow.env, 'gates')),
     session: workflow.session.policy,
     whenFull: workflow.session.when_full,
     sandbox: workflow.sandbox,
@@ -44,11 +46,12 @@ export function toPolicy(workflow: Workflow): Policy {
     },
     budget: {
       usd: budget.usd,
-      tokens: budget.tokens,
-      wallMs: budget.wall_ms,
+      tokens: limit(budget.tokens),
+      wallMs: limit(budget.wall_ms),
       day: budget.day,
       loop: budget.loop,
     },
+    keep: { abandonedMs: keep.abandoned_days * DAY_MS, logsMs: keep.logs_days * DAY_MS },
     recovery: { mode: recovery.mode, onLostSession: recovery.on_lost_session },
     hooks: {
       afterCreate: hooks.after_create,
@@ -57,11 +60,13 @@ export function toPolicy(workflow: Workflow): Policy {
       beforeRemove: hooks.before_remove,
       afterMerge: hooks.after_merge,
       timeoutMs: hooks.timeout_ms,
+      env: childOf(workflow.env, 'hooks'),
     },
     deploy: {
       command: workflow.deploy.command,
       timeoutMs: workflow.deploy.timeout_ms,
       haltOnFailure: workflow.deploy.halt_on_failure,
+      env: childOf(workflow.env, null),
       passEnv: workflow.deploy.pass_env,
     },
     cooldownMs: agent.cooldown_ms,
@@ -71,7 +76,9 @@ export function toPolicy(workflow: Workflow): Policy {
   };
 }
 
-function agentFor(role: Role, { agent, roles, prices }: Workflow): AgentPolicy {
+const limit = (given: number | 'none'): number | null => (given === 'none' ? null : given);
+
+function agentFor(role: Role, { agent, roles, prices, env }: Workflow): AgentPolicy {
   const own = roles[role] ?? {};
   return {
     kind: own.kind ?? agent.kind,
@@ -85,10 +92,24 @@ function agentFor(role: Role, { agent, roles, prices }: Workflow): AgentPolicy {
     toolCalls: own.tool_calls ?? agent.tool_calls,
     turnTimeoutMs: own.turn_timeout_ms ?? agent.turn_timeout_ms,
     stallTimeoutMs: own.stall_timeout_ms ?? agent.stall_timeout_ms,
+    env: childOf(env, 'roles'),
+    toolTimeoutMs: own.tool_timeout_ms ?? agent.tool_timeout_ms,
+    repeatedCalls: own.repeated_calls ?? agent.repeated_calls,
   };
 }
 
-function gateOf(gate: Workflow['gate']): Policy['gate'] {
+function childOf(env: Workflow['env'], whose: 'roles' | 'gates' | 'hooks' | null): ChildPolicy {
+  const own = whose === null ? null : env[whose];
+  const [variables, entries] = env.toolchains ? [TOOLCHAIN_VARIABLES, TOOLCHAIN_ENTRIES] : [[], []];
+  return {
+    pass: [...new Set([...variables, ...env.pass, ...(own?.pass ?? [])])],
+    set: { ...env.set, ...own?.set },
+    home: env.home,
+    homeEntries: [...new Set([...entries, ...env.home_entries])],
+  };
+}
+
+function gateOf(gate: Workflow['gate'], env: ChildPolicy): Policy['gate'] {
   if (gate === 'none') {
     return {
       setup: [],
@@ -97,6 +118,8 @@ function gateOf(gate: Workflow['gate']): Policy['gate'] {
       preexisting: 'block',
       criteriaCommands: true,
       setupCache: true,
+      reports: [],
+      env,
     };
   }
   return {
@@ -106,6 +129,8 @@ function gateOf(gate: Workflow['gate']): Policy['gate'] {
     preexisting: gate.preexisting,
     criteriaCommands: gate.criteria_commands,
     setupCache: gate.setup_cache,
+    reports: gate.reports,
+    env,
   };
 }
 
@@ -116,3 +141,5 @@ const pricesOf = (given: Workflow['prices']): AgentPolicy['prices'] =>
       { ...rest, cacheRead, cacheWrite },
     ]),
   );
+
+const DAY_MS = 86_400_000;

@@ -1,5 +1,6 @@
-/** Everything that is wrong with WORKFLOW.md, told at once: nobody should have to mend it line by line. */
+/** Everything that is wrong with WORKFLOW.md, told at once: nobody should have to fix it line by line. */
 import { ConfigError, type ConfigProblem } from '../errors.ts';
+import type { BadFrontMatter } from '../front-matter.ts';
 
 /** One problem is told in one line with its advice; several are a list in the order of the file. */
 export function configError(
@@ -18,6 +19,26 @@ export function configError(
   error.problems = problems;
   return error;
 }
+
+export function frontMatterError(file: string, bad: BadFrontMatter): ConfigError {
+  const problems = bad.problems.map(
+    (one): ConfigProblem => ({ level: 'error', key: null, hint: null, ...one, ...OF_SETTINGS[bad.kind] }),
+  );
+  return configError(file, bad.kind === 'unclosed' ? 'yaml' : bad.kind, problems, { cause: bad });
+}
+
+/** What is said otherwise, because the front matter is settings. */
+const OF_SETTINGS: Record<BadFrontMatter['kind'], Partial<ConfigProblem>> = {
+  unclosed: {
+    text: 'the front matter is never closed',
+    hint: 'Write a line with only --- after the settings.',
+  },
+  not_a_map: {
+    text: 'the front matter must be a map of settings (key: value)',
+    hint: 'Write for example "agent:" and below it "  max_turns: 20".',
+  },
+  yaml: {},
+};
 
 export const problemText = (file: string, { line, text }: ConfigProblem): string =>
   `${file}:${line}: ${text}`;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { PromptKind } from '../core/event.ts';
-import { SAMPLE_CONTEXTS } from '../core/prompt-context.ts';
-import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import { SAMPLE_CONTEXTS } from '../core/words/prompt-context.ts';
+import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { UserError } from '../errors.ts';
 import { checkPrompt, renderPrompt } from './prompt.ts';
 

@@ -26,7 +26,7 @@ const liquid = once(() => {
   return { engine, LiquidError };
 });
 
-export interface TemplateProblem {
+interface TemplateProblem {
   message: string;
   /** Within the template; null when the trouble is with the whole. */
   line: number | null;

@@ -57,7 +57,7 @@ test('what the example comments out can be written as it stands', () => {
   expect(warnings).toEqual([]);
   expect(policy).toMatchObject({
     perState: { running: 2 },
-    budget: { usd: 5, day: { usd: 20, tokens: null }, loop: { usd: 500 } },
+    budget: { usd: 5, day: { usd: 20, tokens: 100_000_000 }, loop: { usd: 500 } },
     hooks: { afterCreate: 'npm ci' },
   });
   expect(policy.agents.critic.model).toBe('opus');

@@ -1,6 +1,7 @@
 /** The reference page, made from the schema so that it can't fall behind: an example of the whole file, then each key. */
 import type { PromptKind } from '../core/event.ts';
-import { SAMPLE_CONTEXTS } from '../core/prompt-context.ts';
+import { CREDENTIAL_ENTRIES, TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
+import { SAMPLE_CONTEXTS } from '../core/words/prompt-context.ts';
 import { exampleWorkflow } from './example.ts';
 import { type ConfigKey, configJsonSchema, configKeys, type JsonSchema } from './keys.ts';
 import { isMap } from './map.ts';
@@ -21,6 +22,32 @@ ${RULES}
 ## Keys
 
 ${Object.entries(sections()).map(sectionText).join('\n')}
+## What a child gets of your environment and home
+
+Agents, gate commands, hooks and the deploy command inherit nothing. They get \`PATH\`, \`LANG\`, \`LC_ALL\`, \`TZ\` and \`TMPDIR\`,
+what \`env.pass\` and \`env.set\` say, and a private home. Unless \`env.toolchains\` is \`false\` they also get these of your
+variables, where you have them (never one whose name looks like a secret):
+
+${list(TOOLCHAIN_VARIABLES)}
+
+and in a private home these entries of yours, a small file as a copy and a folder as a link:
+
+${list(TOOLCHAIN_ENTRIES)}
+
+What tools write to stays private: \`CARGO_HOME\`, \`GOPATH\` and every cache are in the private home, so that no task leaves
+anything there for another. A link leads to your own folder: until a sandbox keeps it from that, a child can write there. What
+holds credentials, or well may, is offered only where \`env.home_entries\` names it:
+
+${list(CREDENTIAL_ENTRIES)}
+
+The loop sets \`HOME\`, \`XDG_*_HOME\`, \`GIT_*\` and \`FORGE_*\` itself: they can't be passed or set, except that
+\`deploy.pass_env\`, which adds to \`env\` for the deploy command alone, may name them. What an agent needs itself (its provider's
+credential, its own folders) goes before \`env\`. With \`env.home: operator\` nothing is offered, since everything is there.
+
+Changing \`env\` in this file makes the gate run anew. Changing the _value_ of a variable that is passed does not: what passed
+or failed with the old value still counts. \`forge-loop doctor --gate\` runs the gate on trunk again;
+\`forge-loop resume\` tries only a gate that could not run.
+
 ## Variables of the prompts
 
 A template may name these and nothing else; an unknown variable or filter is an error when the file is loaded. The
@@ -36,8 +63,9 @@ const RULES = `## Rules
 
 - The file is \`WORKFLOW.md\` in the working directory, or the one given with \`--config\`. It is read from your checkout,
   never from a task's workspace. Without a \`---\` line at its beginning the whole file is the task prompt.
-- A change is taken up while the loop runs. A broken file leaves the last good settings in force, and \`status\`,
-  \`doctor\` and the log say what is wrong with it.
+- A change is taken up while the loop runs. A file that is broken, or that \`run\` would refuse to start with (an agent that is
+  not there, a script that can't be read, a sandbox that is not available), leaves the last good settings in force; \`status\`, \`why\`,
+  \`doctor\` and the log say what is wrong, and the new one is used once that is fixed. \`tracker\`, \`workspace\`, \`webhook\` and \`trust\` are read at start only.
 - A wrong value is an error that names file, line and key. An unknown key is ignored with a warning, and so is a wrong
   limit under \`agent.max_concurrent_by_state\`. A key without a value counts as not given.
 - \`~\` and \`$VAR\` (or \`\${VAR}\`) are expanded in \`workspace.root\`, \`agent.script\` and \`roles.<role>.script\`. A value under
@@ -74,6 +102,8 @@ function sectionText([name, node]: [string, JsonSchema]): string {
   const lead = isLeaf(node) ? '' : `${node.description ?? ''}${roles}\n\n`;
   return `### \`${name}\`\n\n${lead}| key | type | default | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
 }
+
+const list = (names: readonly string[]): string => names.map(code).join(', ');
 
 const isLeaf = (node: JsonSchema): boolean =>
   !node.properties && !node.anyOf?.some((option) => option.properties);

@@ -1,8 +1,9 @@
 import { mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ConfigError } from '../errors.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ConfigError, UserError } from '../errors.ts';
+import type { Settings } from './load.ts';
 import { watchSettings } from './reload.ts';
 
 let folder: string;
@@ -78,4 +79,42 @@ test('a deleted or emptied file keeps the last good (dispatch 4)', async () => {
 
 test('a first load that fails has nothing to fall back on', () => {
   expect(() => watchSettings(file, {})).toThrow(ConfigError);
+});
+
+describe('what a start would refuse', () => {
+  let refusal: string | null = null;
+  const requireAcceptable = async (next: Settings, inForce: Settings): Promise<void> => {
+    if (next.policy.maxTurns === inForce.policy.maxTurns || refusal === null) return;
+    throw new UserError(refusal, 'Install it.');
+  };
+  beforeEach(() => {
+    refusal = 'There is no agent.';
+  });
+
+  test('keeps the last good and is reported until the file is mended', async () => {
+    write(5);
+    const watch = watchSettings(file, {}, { requireAcceptable });
+    write(6);
+    expect(await watch.check()).toBe('broken');
+    expect(watch.current().policy.maxTurns).toBe(5);
+    expect(watch.problem()).toBe('There is no agent. Install it.');
+    expect(await watch.check()).toBe('same');
+    write(5);
+    expect(await watch.check()).toBe('reloaded');
+    expect(watch.problem()).toBeNull();
+  });
+
+  test('is taken up when what was missing is there, and another problem is said', async () => {
+    write(5);
+    const watch = watchSettings(file, {}, { requireAcceptable });
+    write(6);
+    expect(await watch.check()).toBe('broken');
+    refusal = 'It has no credential.';
+    expect(await watch.check()).toBe('broken');
+    expect(watch.problem()).toContain('no credential');
+    refusal = null;
+    expect(await watch.check()).toBe('reloaded');
+    expect(watch.current().policy.maxTurns).toBe(6);
+    expect(await watch.check()).toBe('same');
+  });
 });

@@ -3,21 +3,23 @@
  * Schema, the unknown-key warnings and the words of an error all come from here.
  */
 import { z } from 'zod';
+import { SEVERITIES } from '../core/change/findings.ts';
 import type { PromptKind } from '../core/event.ts';
-import { SEVERITIES } from '../core/findings.ts';
-import { AGENT_KINDS, type Labels, ROLES } from '../core/policy.ts';
+import { AGENT_KINDS, type Labels } from '../core/policy.ts';
+import { ROLES } from '../core/role.ts';
+import { isOurs } from '../core/toolchains.ts';
 
 // A process parses its settings once: compiling the schema first takes longer than that.
 z.config({ jitless: true });
 
-export const ACP_PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
+const ACP_PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
 
 /** States with a limit of their own. */
 export const LIMITED_STATES = ['running', 'revising'] as const;
 
 export const GATE_TIMEOUT_MS = 600_000;
 
-export const PROTECTED_PATHS = [
+const PROTECTED_PATHS = [
   'WORKFLOW.md',
   '.forge/',
   '.claude/',
@@ -26,6 +28,7 @@ export const PROTECTED_PATHS = [
   'opencode.json',
   '.cursor/',
   '.mcp.json',
+  '.lfsconfig',
   '.github/workflows/',
   '.github/actions/',
   '.gitlab-ci.yml',
@@ -37,6 +40,8 @@ const count = z.int().min(1);
 /** A longer timer would wrap around and fire at once. */
 const LONGEST_MS = 2_147_483_647;
 const milliseconds = z.int().min(1).max(LONGEST_MS);
+/** 0 is any time. */
+const patience = z.int().min(0).max(LONGEST_MS);
 const shell = z.string().refine((script) => script.trim() !== '', 'must not be empty');
 
 function optional<T extends z.ZodType>(schema: T, description: string, example: unknown) {
@@ -56,7 +61,9 @@ const agentKeys = {
   effort: text,
   tool_calls: z.int().min(0),
   turn_timeout_ms: milliseconds,
-  stall_timeout_ms: milliseconds,
+  stall_timeout_ms: patience,
+  tool_timeout_ms: patience,
+  repeated_calls: z.int().min(0),
 };
 
 const dollars = z.number().min(0);
@@ -78,6 +85,8 @@ const role = z.object({
   tool_calls: agentKeys.tool_calls.optional().describe('Overrides `agent.tool_calls`.'),
   turn_timeout_ms: agentKeys.turn_timeout_ms.optional().describe('Overrides `agent.turn_timeout_ms`.'),
   stall_timeout_ms: agentKeys.stall_timeout_ms.optional().describe('Overrides `agent.stall_timeout_ms`.'),
+  tool_timeout_ms: agentKeys.tool_timeout_ms.optional().describe('Overrides `agent.tool_timeout_ms`.'),
+  repeated_calls: agentKeys.repeated_calls.optional().describe('Overrides `agent.repeated_calls`.'),
 });
 
 const roles = z.object(
@@ -115,6 +124,66 @@ const allowance = (usd: number, tokens: number) =>
     tokens: optional(count, 'Tokens, in and out.', tokens),
   });
 
+const OWN_VARIABLE = 'the loop sets this variable itself';
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable');
+
+const variables = {
+  pass: z
+    .array(variable.refine((name) => !isOurs(name), OWN_VARIABLE))
+    .default([])
+    .meta({ description: 'Names of your own variables that they get.', examples: [['REGISTRY_URL']] }),
+  set: z
+    .record(z.string(), z.string())
+    .default({})
+    .superRefine((given, problems) => {
+      for (const name of Object.keys(given)) {
+        const message = isOurs(name) ? OWN_VARIABLE : variable.safeParse(name).error?.issues[0]?.message;
+        if (message) problems.addIssue({ code: 'custom', path: [name], message });
+      }
+    })
+    .meta({ description: 'Variables with a fixed value.', examples: [{ RUSTFLAGS: '-D warnings' }] }),
+};
+
+const variablesOf = (whose: string) =>
+  z
+    .object(variables)
+    .prefault({})
+    .meta({ description: `The same for ${whose} only, on top.`, examples: [{ pass: ['REGISTRY_URL'] }] });
+
+const env = z.object({
+  toolchains: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Pass the variables, and offer the entries of your home, that toolchains and networks need: see the lists below. `false`: only what you name.',
+    ),
+  ...variables,
+  home: z
+    .enum(['private', 'operator'])
+    .default('private')
+    .describe(
+      '`private`: a home for each role of a task, one for its commands, an empty one for what counts. `operator`: your own, with all that is in it: whatever a task runs can read your credentials and change what you and later tasks start.',
+    ),
+  home_entries: z
+    .array(
+      z
+        .string()
+        .regex(
+          /^(?!~)(?!.*(?:^|\/)\.{1,2}(?:\/|$))[^/]+(?:\/[^/]+)*$/,
+          'must be a path below your home, such as `.npmrc`',
+        ),
+    )
+    .default([])
+    .meta({
+      description:
+        'Further entries of your home that a private one has too: a small file as a copy, a folder as a link to yours.',
+      examples: [['.npmrc', '.m2/settings.xml']],
+    }),
+  roles: variablesOf('agents'),
+  gates: variablesOf('the setup and the commands of the gate'),
+  hooks: variablesOf('hooks'),
+});
+
 const gate = z.object({
   setup: z
     .array(shell)
@@ -139,13 +208,28 @@ const gate = z.object({
     .enum(['block', 'allow_unchanged'])
     .default('block')
     .describe(
-      'A command that is red on the base commit too. `block`: it has to become green all the same. `allow_unchanged`: it does not stand in the way while its exit code and its failing lines are the same as there.',
+      'A command that is red on the base commit too. `block`: it has to become green all the same. `allow_unchanged`: it does not stand in the way while it fails with the same exit code and the same failing tests as there, or fewer, by name, and every other test that ran there is still reported. The names come from TAP in its output or from `gate.reports`; a command without such a report, or in whose report no test passes, blocks either way. Give such a command nothing else to do: what else it is red for is in no report. Let its reporter name files that can’t be loaded, too (jest-junit: `reportTestSuiteErrors`).',
     ),
+  reports: z
+    .array(
+      z
+        .string()
+        .regex(
+          /^(?!.*(?:^|\/)\.{1,2}(?:\/|$))[^/]+(?:\/[^/]+)*$/,
+          'must be a path below the tree, such as `reports/**/*.xml`',
+        ),
+    )
+    .default([])
+    .meta({
+      description:
+        'Where commands write JUnit reports: paths below the tree, with `*`, `?` and `**`. What a command itself wrote there in its run tells which tests failed. TAP in its output (`TAP version 13`, as of `node --test --test-reporter=tap`) needs no setting.',
+      examples: [['reports/**/*.xml']],
+    }),
   setup_cache: z
     .boolean()
     .default(true)
     .describe(
-      'Keep what setup made on trunk for trees with the same lockfiles and manifests. Only folders that package managers own are kept; where setup writes anything else, or changes a file, it runs every time. `false` where an install compiles sources into such a folder.',
+      'Keep what setup made on trunk for trees with the same lockfiles, manifests and `env`. Only folders that package managers own are kept; where setup writes anything else, or changes a file, it runs every time. `false` where an install compiles sources into such a folder.',
     ),
   criteria_commands: z
     .boolean()
@@ -182,6 +266,10 @@ const prompts = z.object({
     'What the critic is asked.',
     'Judge this change, as the JSON report we agreed on: {{ diff }}',
   ),
+  next_round: prompt(
+    'What the critic is asked about the next head, in the session that judged the one before. It has no issue body to send again.',
+    'Judge the whole change again, as it is now: {{ diff }}',
+  ),
 } satisfies Record<Exclude<PromptKind, 'task'>, z.ZodType>);
 
 export const workflowSchema = z
@@ -204,7 +292,7 @@ export const workflowSchema = z
           }),
         trunk: optional(
           text,
-          'The branch that work starts from and lands on. Default: the one the repository names.',
+          'The branch that work starts from and lands on. Default: the one the first run found; it is remembered, and another one later holds the loop until `forge-loop resume`.',
           'main',
         ),
         required_labels: z
@@ -306,6 +394,11 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe('Shell scripts run in the workspace, except where it says otherwise.'),
+    env: env
+      .prefault({})
+      .describe(
+        'What everything that is started for a task gets of your environment and your home. Nothing else of it is inherited.',
+      ),
     agent: z
       .object({
         kind: agentKeys.kind
@@ -367,7 +460,19 @@ export const workflowSchema = z
           .default(20)
           .describe('Coder turns of one task, over all its sessions and revisions.'),
         turn_timeout_ms: milliseconds.default(3_600_000).describe('The longest one turn may take.'),
-        stall_timeout_ms: milliseconds.default(300_000).describe('The longest an agent may be silent.'),
+        stall_timeout_ms: agentKeys.stall_timeout_ms
+          .default(300_000)
+          .describe('The longest an agent may be silent while no tool of its is at work. 0: any time.'),
+        tool_timeout_ms: agentKeys.tool_timeout_ms
+          .default(3_600_000)
+          .describe(
+            'The longest an agent may be silent while a tool call is under way, such as a build. 0: any time. `turn_timeout_ms` holds in any case. Agents of the kind `command` tell no tool calls: for them `stall_timeout_ms` holds throughout.',
+          ),
+        repeated_calls: agentKeys.repeated_calls
+          .default(12)
+          .describe(
+            'How often in a row the same tool call may have the same result. One more stops the turn, and the coder is told; such turns that change nothing count towards `idle_turns`. 0: as often as it likes.',
+          ),
         cooldown_ms: z
           .int()
           .min(0)
@@ -426,7 +531,7 @@ export const workflowSchema = z
           .enum(['persist', 'rotate', 'fresh'])
           .default('persist')
           .describe(
-            '`persist`: one warm session per task. `rotate`: a new one for each pass. `fresh`: a new one for each turn.',
+            '`persist`: one warm session per task, and one for its critic, who begins a new one after five minutes. `rotate`: a new one for each pass. `fresh`: a new one for each turn.',
           ),
         when_full: z
           .enum(['compact', 'rotate'])
@@ -475,25 +580,31 @@ export const workflowSchema = z
     budget: z
       .object({
         usd: optional(z.number().positive(), 'US dollars.', 5),
-        tokens: optional(count, 'Tokens, in and out.', 2_000_000),
-        wall_ms: optional(count, 'Working time, the sum of its turns.', 14_400_000),
+        tokens: z
+          .union([count, z.literal('none')])
+          .default(50_000_000)
+          .describe('Tokens, in and out, what is read from a cache included. `none`: no limit.'),
+        wall_ms: z
+          .union([count, z.literal('none')])
+          .default(28_800_000)
+          .describe('Working time, the sum of its turns. `none`: no limit.'),
         day: allowance(20, 10_000_000)
           .prefault({})
           .meta({
             description:
               'What all tasks together may cost on one day. Reached, the loop waits until midnight.',
-            examples: [{ usd: 20 }],
+            examples: [{ usd: 20, tokens: 100_000_000 }],
           }),
         loop: allowance(500, 200_000_000)
           .prefault({})
           .meta({
             description: 'What all tasks together may cost ever. Reached, the loop waits until you raise it.',
-            examples: [{ usd: 500 }],
+            examples: [{ usd: 500, tokens: 2_000_000_000 }],
           }),
       })
       .prefault({})
       .describe(
-        'What one task may cost over all its turns, and all tasks together under `day` and `loop`. Reaching a limit stops turns in flight: a task ends with its own, and waits for one of the loop. At 80 % you are warned once. Default: no limit.',
+        'What one task may cost over all its turns, and all tasks together under `day` and `loop`. Reaching a limit stops turns in flight: a task ends with its own, and waits for one of the loop. At 80 % you are warned once. Dollars are refused as the only limit where the price of a model is not known: give it under `prices`, or limit the tokens too.',
       ),
     deploy: z
       .object({
@@ -510,11 +621,11 @@ export const workflowSchema = z
             '`true`: after a deploy that did not succeed the whole loop waits, until `forge-loop resume` tries again or a later deploy succeeds.',
           ),
         pass_env: z
-          .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'))
+          .array(variable)
           .default([])
           .meta({
             description:
-              "Variables of the runner's own environment that the command gets. Without them it has no credentials and an empty home.",
+              "Variables of the runner's own environment that the command gets on top of `env`, `HOME` too. Without them it has no credentials and an empty home.",
             examples: [['HOME', 'SSH_AUTH_SOCK', 'DEPLOY_TOKEN']],
           }),
       })
@@ -533,6 +644,27 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe('What follows after a crash.'),
+    keep: z
+      .object({
+        abandoned_days: z
+          .int()
+          .min(0)
+          .max(3650)
+          .default(14)
+          .describe('Homes and sessions of an abandoned task. Those of a merged one go with its worktree.'),
+        logs_days: z
+          .int()
+          .min(0)
+          .max(3650)
+          .default(90)
+          .describe(
+            'Prompts and logs of an ended task, never shorter than `abandoned_days`; logs of gates tried on trunk and of deploys.',
+          ),
+      })
+      .prefault({})
+      .describe(
+        'How long what ended tasks left in the state directory is kept. A runner removes the rest when it starts and once a day; `forge-loop gc` does so at once. Worktrees of abandoned tasks stay.',
+      ),
     labels: labels.prefault({}).describe('The labels by which people and the loop talk.'),
     protected_paths: z
       .array(text)

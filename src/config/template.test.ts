@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { detectGate } from './detect-gate.ts';
 import { loadSettings } from './load.ts';
 import { type TemplateChoices, workflowTemplate } from './template.ts';
@@ -42,6 +42,14 @@ describe('workflowTemplate', () => {
     expect(settings.warnings).toEqual([]);
     expect(settings.policy.gate.commands).toEqual([]);
     expect(settings.policy.agents.coder.command).toBeNull();
+  });
+
+  test.each(['main', 'release/1.x', 'on', '#1: "x"'])('says that work lands on %s', (trunk) => {
+    for (const tracker of ['local', 'github'] as const) {
+      const settings = load({ gateCommands: ['true'], agentKind: 'claude', tracker, trunk });
+      expect(settings.warnings).toEqual([]);
+      expect(settings.tracker).toMatchObject({ kind: tracker, trunk });
+    }
   });
 
   test('names the script of a scripted agent', () => {
@@ -97,7 +105,17 @@ describe('detectGate', () => {
     ],
   ])('proposes what %s has', (_what, files, setup, commands) => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    expect(detectGate(folder)).toMatchObject({ setup, commands });
+    expect(detectGate(folder, new Set(Object.keys(files)))).toMatchObject({ setup, commands });
+  });
+
+  test.each([
+    ['package-lock.json', 'npm install', 'npm test'],
+    ['pnpm-lock.yaml', 'pnpm install', 'pnpm test'],
+  ])('a %s that git does not track is not asked for', (lockfile, setup, command) => {
+    const manifest = node({ test: 'vitest' }, { devDependencies: { vitest: '1' } });
+    writeFileSync(join(folder, 'package.json'), manifest);
+    writeFileSync(join(folder, lockfile), '');
+    expect(detectGate(folder, new Set())).toMatchObject({ setup: [setup], commands: [command] });
   });
 
   test.each<[string, Record<string, string>]>([
@@ -113,6 +131,6 @@ describe('detectGate', () => {
     ['a Makefile without a test target', { Makefile: 'build:\n' }],
   ])('proposes nothing for %s', (_what, files) => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    expect(detectGate(folder)).toEqual({ setup: [], commands: [], from: [] });
+    expect(detectGate(folder, new Set(Object.keys(files)))).toEqual({ setup: [], commands: [], from: [] });
   });
 });

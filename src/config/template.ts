@@ -1,7 +1,7 @@
 /** The WORKFLOW.md that `forge-loop init` writes: the few keys people change first, each with a comment. */
 
 import type { AgentKind } from '../core/policy.ts';
-import { DEFAULT_PROMPTS } from '../core/prompts.ts';
+import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 
 export interface TemplateChoices {
   gateCommands: readonly string[];
@@ -10,13 +10,15 @@ export interface TemplateChoices {
   agentCommand?: string | null;
   agentScript?: string | null;
   tracker?: 'local' | 'github';
+  /** Null leaves it to be named later. */
+  trunk?: string | null;
 }
 
 export function workflowTemplate(choices: TemplateChoices): string {
   return `---
 # How forge-loop works on this repository. All keys: "forge-loop config", docs/configuration.md.
 # A change is taken up while the loop runs.
-${choices.tracker === 'github' ? TRACKER : ''}
+${trackerText(choices)}
 agent:
   kind: ${choices.agentKind}
 ${agentLine(choices)}
@@ -45,16 +47,25 @@ merge:
 ${DEFAULT_PROMPTS.task}`;
 }
 
-const TRACKER = `
-# Issues and pull requests live on GitHub, in the repository "origin" points at. The token is GITHUB_TOKEN or that of
-# "gh auth login"; what it needs is in docs/github.md.
+function trackerText({ tracker = 'local', trunk = null }: TemplateChoices): string {
+  const where =
+    tracker === 'github'
+      ? `# Issues and pull requests live on GitHub, in the repository "origin" points at. The token is GITHUB_TOKEN or that of
+# "gh auth login"; what it needs is in docs/github.md.`
+      : '# Issues and pull requests are Markdown files under .forge/.';
+  const trust = '# Whose "loop:ready" counts: triage, write, maintain or admin.\ntrust:\n  ready_by: write\n';
+  return `
+${where}
 tracker:
-  kind: github
-  # Another branch than the default one: trunk: develop
-# Whose "loop:ready" counts: triage, write, maintain or admin.
-trust:
-  ready_by: write
-`;
+  kind: ${tracker}
+  # The branch that work starts from and lands on. Another one later waits for "forge-loop resume".
+  ${trunk === null ? '# trunk: main' : `trunk: ${isPlain(trunk) ? trunk : JSON.stringify(trunk)}`}
+${tracker === 'github' ? trust : ''}`;
+}
+
+/** A name that YAML takes for nothing else. */
+const isPlain = (name: string): boolean =>
+  /^[A-Za-z][A-Za-z0-9._/-]*$/.test(name) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(name);
 
 const MODELS: Partial<Record<TemplateChoices['agentKind'], string>> = {
   claude: '# model: sonnet',

@@ -5,9 +5,11 @@
  * Effects are idempotent and replayed until their outcome is recorded. Runs start processes: each is started at most
  * once per row, and after a crash the recovery table decides what follows.
  */
+
+import type { RemarkRef } from './change/remark.ts';
 import type { Candidate, PromptKind } from './event.ts';
-import type { Role } from './policy.ts';
-import type { RemarkRef } from './remark.ts';
+import type { WrittenLoopHold } from './loop-hold.ts';
+import type { Role } from './role.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Proof that every condition of the merge gate held for exactly this candidate; only `mergeGate` makes one. */
@@ -43,9 +45,9 @@ export type Effect =
   | { kind: 'inspect'; headSha: string; baseSha: string }
   | { kind: 'build_candidate'; headSha: string }
   | { kind: 'land'; permit: MergePermit }
-  /** Nothing new starts anywhere; released only by the same words, so that a person's own pause stays. */
-  | { kind: 'hold_loop'; by: string }
-  | { kind: 'release_loop'; by: string; why: string }
+  /** Nothing new starts anywhere, until what has this key is released. */
+  | { kind: 'hold_loop'; hold: WrittenLoopHold }
+  | { kind: 'release_loop'; key: string; why: string }
   | { kind: 'close_pull'; pull: number; comment: string }
   /** Takes it out of the forge's merge queue, where it may be merged any moment. */
   | { kind: 'leave_queue'; pull: number }

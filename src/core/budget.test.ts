@@ -96,7 +96,11 @@ describe('when the budget of the loop is spent', () => {
     expect(new Set(play.of('turn_completed').map(({ status, code }) => `${status} ${code}`))).toEqual(
       new Set(['interrupted out_of_budget']),
     );
-    expect(play.task).toMatchObject({ turns: 1, streaks: { interrupted: 0, idle: 0 } });
+    expect(play.task).toMatchObject({
+      turns: 1,
+      roles: { coder: { interrupted: 0 } },
+      streaks: { idle: 0 },
+    });
   });
 
   test('a critic is stopped, and judges the next day', () => {

@@ -102,6 +102,7 @@ describe('what was spent', () => {
       reasoning: 10,
       tokens: 1030,
       costUsd: 1.5,
+      unpriced: 0,
       complete: true,
       cacheHitRatio: 0.6,
     });

@@ -2,7 +2,7 @@
  * What was spent, added up by issue, role, model or day. What nobody knows is null and makes the sums lower bounds; it is
  * never counted as nothing.
  */
-import type { Role } from './policy.ts';
+import type { Role } from './role.ts';
 import { isEnded, type Task } from './task.ts';
 
 /** What one call of an agent used. */
@@ -21,10 +21,18 @@ export interface Usage {
   at: number;
 }
 
+type Amounts = Pick<Usage, 'input' | 'output' | 'cacheRead' | 'cacheWrite' | 'reasoning' | 'costUsd'>;
+
+/** What was spent stays spent: nothing below zero is ever booked. */
+export const isAmount = ({ input, output, cacheRead, cacheWrite, reasoning, costUsd }: Amounts): boolean =>
+  [input, output, cacheRead, cacheWrite, reasoning, costUsd ?? 0].every(
+    (amount) => amount >= 0 && Number.isFinite(amount),
+  );
+
 /** A turn whose usage nobody knows, or only in part. */
 export type UnknownTurn = Pick<Usage, 'task' | 'role' | 'turn' | 'sessionId' | 'at'>;
 
-export const COST_GROUPS = ['issue', 'role', 'model', 'day'] as const;
+const COST_GROUPS = ['issue', 'role', 'model', 'day'] as const;
 export type CostGroup = (typeof COST_GROUPS)[number];
 
 export interface CostLine {
@@ -41,6 +49,8 @@ export interface CostLine {
   tokens: number;
   /** Null when no cost at all is known. */
   costUsd: number | null;
+  /** Tokens whose price is not known. */
+  unpriced: number;
   /** False when something is unknown, so that these are lower bounds. */
   complete: boolean;
   /** Of what went in, the part that was read from a cache; null when nothing went in. */
@@ -150,6 +160,9 @@ function line(
     ...sums,
     tokens: into + sums.output + sums.reasoning,
     costUsd: priced.length === 0 ? null : sum(({ costUsd }) => costUsd ?? 0),
+    unpriced: sum((one) =>
+      one.costUsd === null ? one.input + one.output + one.cacheRead + one.cacheWrite + one.reasoning : 0,
+    ),
     complete: priced.length === usage.length && unknown.length === 0,
     cacheHitRatio: into === 0 ? null : sums.cacheRead / into,
   };

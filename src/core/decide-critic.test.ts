@@ -10,10 +10,12 @@ import {
   problem,
   revising,
   running,
+  turnOutcome,
 } from '../../test/support/play.ts';
-import type { PolicyChange } from '../../test/support/policy.ts';
-import { MAX_CRITIC_BACKOFFS } from './decision.ts';
-import type { NewFinding } from './findings.ts';
+import { type PolicyChange, testPolicy } from '../../test/support/policy.ts';
+import type { NewFinding } from './change/findings.ts';
+import { holdText } from './hold.ts';
+import { roleRow } from './role.ts';
 
 const ended = (play: Play) => [play.task.state, play.task.reason];
 const critics = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'critic');
@@ -22,7 +24,7 @@ describe('a verdict', () => {
   test('is asked for once per head, in a session of its own', () => {
     const play = awaiting();
     expect(play.run()).toMatchObject({ role: 'critic', turn: 1, sessionId: 's2', prompt: 'critic' });
-    expect(play.task).toMatchObject({ sessionId: 's1', sessionIds: ['s1'], turns: 1 });
+    expect(play.task).toMatchObject({ roles: { coder: { session: 's1' } }, sessionIds: ['s1'], turns: 1 });
   });
 
   test('waits for a free critic', () => {
@@ -149,57 +151,175 @@ describe('a verdict', () => {
 });
 
 describe('an unusable report', () => {
+  /** The first is asked for at once, the last is followed by a person. */
+  const BACKOFFS = roleRow('critic').patience[0]!.most - 2;
   const garbage = (play: Play): Play => play.turn('finished', { text: 'looks good to me!' });
+  /** Each time for another reason. */
+  const nonsense = (play: Play): Play =>
+    play.task.roles.critic.unusable % 2 === 0
+      ? garbage(play)
+      : play.turn('finished', { structured: { verdict: 'FINE' } });
 
   test('is asked for once more at once, and never approves (dispatch 33)', () => {
     const play = garbage(awaiting());
-    expect(play.of('critic_failed')).toHaveLength(1);
+    expect(play.of('answer_unusable')).toHaveLength(1);
     expect(critics(play)).toHaveLength(2);
     expect(play.task.verdict).toBeNull();
     expect(play.critic(APPROVE).task.state).toBe('merging');
   });
 
   test('then backs off five times, then holds for a person, then ends (dispatch 33)', () => {
-    const play = garbage(awaiting());
+    const play = nonsense(awaiting());
     const waits: number[] = [];
-    for (let n = 0; n < MAX_CRITIC_BACKOFFS; n += 1) {
-      garbage(play);
+    for (let n = 0; n < BACKOFFS; n += 1) {
+      nonsense(play);
       expect(play.task.hold?.reason).toBe('retry_backoff');
       waits.push(play.task.hold!.until! - play.now);
       play.wait(300_000);
     }
     expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000]);
-    garbage(play);
+    nonsense(play);
     expect(play.task.hold).toMatchObject({ reason: 'critic_unusable', until: null });
     play.wait(86_400_000);
     expect(play.task.hold?.reason).toBe('critic_unusable');
-    garbage(play.ask('resume'));
+    nonsense(play.ask('resume'));
     expect(ended(play)).toEqual(['abandoned', 'critic_unusable']);
     expect(play.states()).not.toContain('merging');
   });
 
+  test('for the same reason three times holds for a person, who reads the reason', () => {
+    const play = garbage(garbage(garbage(awaiting())).wait(10_000));
+    expect(play.task.hold).toMatchObject({
+      reason: 'critic_unusable',
+      detail: '3 reports in a row were unusable, the last: the critic returned no structured report',
+    });
+    expect(holdText(play.task.hold!, 7)).toContain('no structured report');
+    garbage(play.ask('resume'));
+    expect(play.task.why).toBe('the last report: the critic returned no structured report');
+  });
+
   test.each(['failed', 'timed_out', 'stalled'] as const)('a critic that %s counts as one', (status) => {
-    expect(awaiting().turn(status).task.streaks.critic).toBe(1);
+    expect(awaiting().turn(status).task.roles.critic).toMatchObject(
+      status === 'stalled' ? { stalled: 1 } : { failed: 1 },
+    );
   });
 
   test('a critic that was interrupted does not', () => {
     const play = awaiting().crash();
-    expect(play.task).toMatchObject({ streaks: { critic: 0 }, criticRounds: 0 });
+    expect(play.task).toMatchObject({ roles: { critic: { failed: 0 } }, criticRounds: 0 });
     expect(play.run()).toMatchObject({ role: 'critic', sessionId: 's3' });
   });
 
   test('a usable one ends the streak', () => {
-    expect(garbage(awaiting()).critic(changes()).task.streaks.critic).toBe(0);
+    expect(garbage(awaiting()).critic(changes()).task.roles.critic).toMatchObject({
+      unusable: 0,
+      problem: null,
+    });
   });
 
   test('a person’s approval ends the hold', () => {
     const play = awaiting();
-    for (let n = 0; n <= MAX_CRITIC_BACKOFFS + 1; n += 1) garbage(play).wait(play.task.hold ? 200_000 : 0);
+    for (let n = 0; n <= BACKOFFS + 1; n += 1) nonsense(play).wait(play.task.hold ? 200_000 : 0);
     expect(play.task.hold?.reason).toBe('critic_unusable');
     expect(play.ask('approve').task).toMatchObject({
       state: 'merging',
       verdict: { by: 'ann', headSha: 'c1' },
     });
+  });
+});
+
+describe('the next round', () => {
+  const twoRounds = (change: PolicyChange = {}) => revising(change).worked('c2');
+  const NEXT = { role: 'critic', turn: 2, sessionId: 's2', prompt: 'next_round', priorFailure: null };
+  const ANEW = { role: 'critic', turn: 2, sessionId: 's3', prompt: 'critic' };
+
+  test('goes on with the session that gave the last verdict, and is about the new head alone', () => {
+    const play = twoRounds();
+    expect(play.run()).toMatchObject(NEXT);
+    play.critic(changes('another'));
+    expect(play.task.verdict).toMatchObject({ headSha: 'c2', round: 2 });
+    play.worked('c3');
+    expect(play.run()).toMatchObject({ ...NEXT, turn: 3 });
+    expect(play.fold()).toEqual(play.task);
+  });
+
+  test('has to judge every criterion again, and answers for every open finding', () => {
+    const play = judgedBy('- [ ] It opens\n- [ ] It closes').critic(changes()).worked('c2');
+    play.critic({ ...APPROVE, criteria: [{ id: 'c1', met: 'met', evidence: 'a.test.ts' }] });
+    expect(play.task).toMatchObject({ criticRounds: 1, roles: { critic: { unusable: 1 } } });
+    expect(play.run()).toMatchObject({ ...ANEW, priorFailure: 'the report does not judge c2' });
+    expect(twoRounds().critic({ ...APPROVE, earlier: [] }).task.verdict).toMatchObject({
+      verdict: 'REQUEST_CHANGES',
+      headSha: 'c2',
+    });
+  });
+
+  test('begins anew when the provider’s cache may have forgotten the last one', () => {
+    const later = (ms: number) => {
+      const play = revising();
+      play.now += ms;
+      return play.worked('c2').run();
+    };
+    expect(later(5 * 60_000 - 1)).toMatchObject(NEXT);
+    expect(later(5 * 60_000)).toMatchObject(ANEW);
+  });
+
+  test('begins anew when the change is large: it would read it again with every call', () => {
+    const play = revising();
+    play.world.chars = 20_001;
+    expect(play.worked('c2').run()).toMatchObject(ANEW);
+  });
+
+  test.each(['fresh', 'rotate'] as const)('begins anew where session.policy is %s', (session) => {
+    expect(critics(twoRounds({ session })).at(-1)).toMatchObject({ turn: 2, prompt: 'critic' });
+  });
+
+  test('begins anew for a program of the operator’s own, which may remember nothing', () => {
+    const { agents } = testPolicy();
+    const play = twoRounds({ agents: { ...agents, critic: { ...agents.critic, kind: 'command' } } });
+    expect(play.run()).toMatchObject(ANEW);
+  });
+
+  test.each(['session_lost', 'context_overflow', 'invalid_request'])(
+    'begins anew at once, at no cost to the task, when its session can’t be gone on with: %s',
+    (code) => {
+      const play = twoRounds().turn('failed', { code, message: 'no' });
+      expect(play.run()).toMatchObject(ANEW);
+      expect(play.task).toMatchObject({ hold: null, criticRounds: 1, roles: { critic: { failed: 0 } } });
+      expect(play.turn('failed', { code, message: 'no' }).task.roles.critic).toMatchObject({ failed: 1 });
+    },
+  );
+
+  test('begins anew after it was interrupted, and after a turn that failed', () => {
+    const crashed = twoRounds().crash();
+    expect(crashed.run()).toMatchObject(ANEW);
+    expect(crashed.task.roles.critic).toMatchObject({ failed: 0, session: null });
+    const failed = twoRounds().turn('failed', { code: 'overload', message: 'busy' });
+    expect(failed.task.roles.critic).toMatchObject({ failed: 1, session: null });
+    expect(failed.wait(60_000).run()).toMatchObject(ANEW);
+  });
+
+  test('goes on after a turn that was taken up', () => {
+    const report = { ...changes('another'), earlier: [{ id: 't1.1', addressed: 'yes' }] };
+    const play = twoRounds().crash({}, turnOutcome('finished', { structured: report }));
+    expect(play.task.criticRounds).toBe(2);
+    expect(play.worked('c3').run()).toMatchObject({ ...NEXT, turn: 3 });
+  });
+
+  test('begins anew when the last one was shortened: a summary of the contract is not the contract', () => {
+    const play = awaiting();
+    play.answer(turnOutcome('finished', { structured: changes(), shortened: true })).worked('c2');
+    expect(play.run()).toMatchObject(ANEW);
+  });
+
+  test('begins anew when the contract is another one', () => {
+    const play = revising().issue({
+      body: 'Something else: it closes.',
+      textHash: 'body-2',
+      readyHash: 'body-2',
+    });
+    play.turn().checkpoint('c2').worked('c3');
+    expect(play.run()).toMatchObject({ role: 'critic', prompt: 'critic' });
   });
 });
 
@@ -241,6 +361,13 @@ describe('a disabled critic', () => {
         .run(),
     ).toMatchObject({ role: 'critic' });
   });
+});
+
+test('a critic that wrote is asked once more at once, then after a wait', () => {
+  const wrote = { code: 'critic_wrote', message: 'it wrote' };
+  const play = awaiting().turn('failed', wrote);
+  expect(play.task.hold).toBeNull();
+  expect(play.turn('failed', wrote).task.hold).toMatchObject({ reason: 'retry_backoff' });
 });
 
 describe('people', () => {
@@ -288,7 +415,7 @@ describe('criteria of the contract', () => {
 
   test('a report that leaves one out is unusable, and nobody blames the coder', () => {
     const play = judgedBy(BODY).critic({ verdict: 'APPROVE', criteria: [met('c1')] });
-    expect(play.of('critic_failed')).toEqual([{ problem: 'the report does not judge c2', unusable: true }]);
+    expect(play.of('answer_unusable')).toEqual([{ role: 'critic', problem: 'the report does not judge c2' }]);
     expect(play.task).toMatchObject({
       state: 'awaiting_critic',
       verdict: null,
@@ -324,7 +451,7 @@ describe('criteria of the contract', () => {
 
   test('the pull request is told after each verdict, a person’s too', () => {
     const play = judgedBy(BODY).critic(changes()).worked('c2').critic(changes('other')).worked('c3');
-    play.turn('failed').turn('failed').ask('approve');
+    play.turn('failed').ask('approve');
     const bodies = play.actionsOf('update_pull').map(({ body }) => /Judged by .*:/.exec(body)?.[0]);
     expect(bodies).toEqual([
       'Judged by critic at `c1`, round 1:',
@@ -506,7 +633,9 @@ describe('what the rules find before the critic is paid', () => {
   test('each head is looked at once, and a clean one goes on to the critic', () => {
     const play = awaiting();
     expect(play.actionsOf('inspect')).toEqual([{ kind: 'inspect', headSha: 'c1', baseSha: 'base' }]);
-    expect(play.of('change_inspected')).toEqual([{ headSha: 'c1', open: [], grave: [], sentBack: false }]);
+    expect(play.of('change_inspected')).toEqual([
+      { headSha: 'c1', open: [], grave: [], sentBack: false, chars: 100 },
+    ]);
     expect(play.critic(changes()).worked('c2').actionsOf('inspect')).toHaveLength(2);
   });
 
@@ -515,7 +644,7 @@ describe('what the rules find before the critic is paid', () => {
     expect(critics(play)).toEqual([]);
     expect(play.task).toMatchObject({
       state: 'running',
-      pushedSha: null,
+      published: null,
       sentBack: true,
       criticRounds: 0,
       changeRequests: 0,
@@ -553,7 +682,7 @@ describe('what the rules find before the critic is paid', () => {
     expect(play.actionsOf('push')).toEqual([]);
     expect(play.wait(8 * 3_600_000).task.hold).not.toBeNull();
     play.ask('wontfix', 'ann', { finding: 't1.1', why: 'an example' });
-    expect(play.task).toMatchObject({ state: 'awaiting_critic', pushedSha: 'c2' });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', published: { sha: 'c2' } });
     expect(play.run()).toMatchObject({ role: 'critic' });
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   APPROVE,
   awaiting,
+  BLOCK,
   changes,
   landing,
   merging,
@@ -117,7 +118,7 @@ describe('labels', () => {
 describe('requests', () => {
   test('pause holds the task until a person resumes it', () => {
     const play = awaiting({ critic: { enabled: false } }).ask('pause', 'ann');
-    expect(play.task.hold).toEqual({ reason: 'operator_pause', detail: 'paused by ann', until: null });
+    expect(play.task.hold).toMatchObject({ reason: 'operator_pause', detail: 'paused by ann', until: null });
     expect(play.wait(86_400_000).task.hold?.reason).toBe('operator_pause');
     expect(play.ask('resume').task.hold?.reason).toBe('needs_approval');
   });
@@ -129,6 +130,26 @@ describe('requests', () => {
     paused.ask('resume');
     expect(paused.resting()).toBe('its hold is over; waiting for a slot');
     expect(paused.change({ slotsFull: false }).checkpoint('c1').run()).toMatchObject({ kind: 'gate' });
+  });
+
+  test.each([
+    ['pause, resume', ['pause', 'resume'], null],
+    ['pause, resume, pause', ['pause', 'resume', 'pause'], 'operator_pause'],
+    ['pause, pause, resume', ['pause', 'pause', 'resume'], null],
+  ] as const)('asked during a turn, the last one counts: %s', (_, asked, reason) => {
+    const play = running();
+    for (const kind of asked) play.ask(kind);
+    play.turn();
+    expect(play.task.hold?.reason ?? null).toBe(reason);
+    expect(play.world.requests).toEqual([]);
+    expect(play.of('hold_set')).toHaveLength(reason === null ? 0 : 1);
+  });
+
+  test('a pause that was taken back leaves the resume to what the task is held for', () => {
+    const play = awaiting({ critic: { enabled: false } });
+    play.world.requests.push({ id: 1, kind: 'pause', by: 'ann' }, { id: 2, kind: 'resume', by: 'ann' });
+    play.configure({ critic: { enabled: true } });
+    expect(play.run()).toMatchObject({ role: 'critic' });
   });
 
   test('a dispatched task that is paused goes back to the queue and starts again from there', () => {
@@ -263,12 +284,59 @@ describe('a restart', () => {
     expect(play.findings.map(({ id, message }) => `${id} ${message}`)).toEqual(['t1.1 a', 't1.2 b']);
   });
 
-  test('after an approval at the same head it merges without another round', () => {
-    const play = awaiting({ merge: { enabled: false } })
-      .critic(APPROVE)
-      .ask('cancel')
-      .restart();
-    play.turn().checkpoint('c1');
-    expect(play.task.hold?.reason).toBe('needs_merge');
+  describe('goes on where the task was', () => {
+    const coderTurns = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'coder').length;
+    const gates = (play: Play) => play.actionsOf('gate').length;
+
+    test.each<[string, () => Play]>([
+      ['it awaited its critic', () => awaiting()],
+      [
+        'its critic gave no usable report',
+        () => awaiting().turn('finished', { structured: {} }).turn('finished', { structured: {} }),
+      ],
+    ])('%s: straight to the critic, on the evidence it has', (_, start) => {
+      const play = start().ask('cancel');
+      const before = { turns: coderTurns(play), gates: gates(play) };
+      play.restart().checkpoint('c1');
+      expect(play.task.state).toBe('awaiting_critic');
+      expect(play.run()).toMatchObject({ role: 'critic' });
+      expect({ turns: coderTurns(play), gates: gates(play) }).toEqual(before);
+    });
+
+    test('approved: to the merge, without another round', () => {
+      const play = awaiting({ merge: { enabled: false } })
+        .critic(APPROVE)
+        .ask('cancel');
+      play.configure({ merge: { enabled: true } });
+      play.restart().checkpoint('c1');
+      expect(play.pending[0]?.action.kind).toBe('build_candidate');
+      expect(coderTurns(play)).toBe(1);
+      expect(play.actionsOf('turn').filter(({ role }) => role === 'critic')).toHaveLength(1);
+    });
+
+    test('verified by other commands than today’s: the gate runs again, and a red one asks the coder', () => {
+      const play = awaiting().ask('cancel');
+      play.configure({ gate: { commands: ['npm run check'] } });
+      play.restart().checkpoint('c1');
+      expect(play.run()).toMatchObject({ kind: 'gate' });
+      expect(play.gate('fail').run()).toMatchObject({ role: 'coder', prompt: 'handover' });
+    });
+
+    test.each<[string, () => Play]>([
+      ['changes were asked for', () => awaiting().critic(changes()).ask('cancel')],
+      ['it was blocked', () => awaiting().critic(BLOCK)],
+      ['the gate was red', () => running().worked('c1', 'fail').ask('cancel')],
+      ['it was never published', () => running().turn().checkpoint('c1').ask('cancel')],
+      ['nothing was done', () => running().ask('cancel')],
+    ])('%s: the coder is asked', (_, start) => {
+      expect(start().restart().run()).toMatchObject({ role: 'coder', turn: 1 });
+    });
+
+    test('more than was published is in its work tree: the coder is asked', () => {
+      expect(awaiting().ask('cancel').restart().checkpoint('c2').run()).toMatchObject({
+        role: 'coder',
+        turn: 1,
+      });
+    });
   });
 });

@@ -12,12 +12,23 @@ import {
   running,
 } from '../../test/support/play.ts';
 import { accountOf } from './account.ts';
-import type { Finding } from './findings.ts';
+import type { Said } from './change/checks.ts';
+import type { Finding } from './change/findings.ts';
+import { loopHoldKey } from './loop-hold.ts';
 import { type MergeFacts, mergeGate } from './merge.ts';
 import type { Policy } from './policy.ts';
 import type { Task } from './task.ts';
 
 const ended = (play: Play) => [play.task.state, play.task.reason];
+
+const said = (state: 'green' | 'pending' | 'red', more: Partial<Said> = {}): Said => ({
+  checks: [{ name: 'build', state }],
+  red: null,
+  pending: null,
+  wants: [],
+  objections: [],
+  ...more,
+});
 
 describe('the merge gate', () => {
   const good = () => {
@@ -29,9 +40,7 @@ describe('the merge gate', () => {
       openFindings: [],
       left: [],
       change: { files: ['a.ts'], secrets: [], guarded: [] },
-      checks: [{ name: 'build', state: 'green' }],
-      objections: [],
-      wants: [],
+      said: said('green'),
     };
     return { task, facts, policy };
   };
@@ -65,7 +74,7 @@ describe('the merge gate', () => {
   test('permits exactly the candidate that was tested, at the head that was judged', () => {
     const { task, facts, policy } = good();
     const { permit, conditions } = mergeGate(task, facts, policy);
-    expect(permit).toEqual({ permit: 'merge', pull: 1, headSha: 'c1', candidate: task.candidate });
+    expect(permit).toEqual({ permit: 'merge', pull: 1, headSha: 'c1', candidate: task.landing!.candidate });
     expect(conditions.every(({ met }) => met)).toBe(true);
   });
 
@@ -77,13 +86,18 @@ describe('the merge gate', () => {
   type Change = (all: { task: Task; facts: MergeFacts; policy: Policy }) => void;
   const flips: [string, string, Change][] = [
     ['merging is switched off', 'merging is enabled', ({ policy }) => (policy.merge.enabled = false)],
-    ['a check is red', CHECKS, ({ facts }) => (facts.checks = [{ name: 'build', state: 'red' }])],
-    ['a check is pending', CHECKS, ({ facts }) => (facts.checks = [{ name: 'build', state: 'pending' }])],
-    ['the checks are unknown', CHECKS, ({ facts }) => (facts.checks = null)],
-    ['a person objects', OBJECTION, ({ facts }) => (facts.objections = [remark('no', 'request_changes')])],
-    ['the forge wants more', RULES, ({ facts }) => (facts.wants = ['1 approving review'])],
-    ['what the forge wants is unknown', RULES, ({ facts }) => (facts.wants = null)],
-    ['what people say is unknown', OBJECTION, ({ facts }) => (facts.objections = null)],
+    ['a check is red', CHECKS, ({ facts }) => (facts.said = said('red'))],
+    ['a check is pending', CHECKS, ({ facts }) => (facts.said = said('pending'))],
+    [
+      'a person objects',
+      OBJECTION,
+      ({ facts }) => (facts.said = said('green', { objections: [remark('no', 'request_changes')] })),
+    ],
+    [
+      'the forge wants more',
+      RULES,
+      ({ facts }) => (facts.said = said('green', { wants: ['1 approving review'] })),
+    ],
     ['the issue was closed', 'the issue is open', ({ facts }) => (facts.issueOpen = false)],
     [
       'the body was edited',
@@ -136,23 +150,23 @@ describe('the merge gate', () => {
     [
       'the candidate is of another head',
       'the candidate is this head on trunk',
-      ({ task }) => (task.candidate!.headSha = 'c0'),
+      ({ task }) => (task.landing!.candidate.headSha = 'c0'),
     ],
     [
       'the gate failed',
       'the gate passed on the candidate',
-      ({ task }) => (task.candidateGate!.outcome = 'fail'),
+      ({ task }) => (task.landing!.gate!.outcome = 'fail'),
     ],
     [
       'the gate could not run',
       'the gate passed on the candidate',
-      ({ task }) => (task.candidateGate!.outcome = 'could_not_run'),
+      ({ task }) => (task.landing!.gate!.outcome = 'could_not_run'),
     ],
-    ['the gate did not run', 'the gate passed on the candidate', ({ task }) => (task.candidateGate = null)],
+    ['the gate did not run', 'the gate passed on the candidate', ({ task }) => (task.landing!.gate = null)],
     [
       'the gate ran on another tree',
       'the gate passed on the candidate',
-      ({ task }) => (task.candidateGate!.tree = 'tree-c1'),
+      ({ task }) => (task.landing!.gate!.tree = 'tree-c1'),
     ],
     [
       'the gate ran other commands',
@@ -162,12 +176,12 @@ describe('the merge gate', () => {
     [
       'the gate was run by an older version, which did not say with what',
       'the gate passed on the candidate',
-      ({ task }) => delete task.candidateGate!.digest,
+      ({ task }) => delete task.landing!.gate!.digest,
     ],
     [
       'the gate ran nothing',
       'the gate passed on the candidate',
-      ({ task }) => (task.candidateGate!.results = []),
+      ({ task }) => (task.landing!.gate!.results = []),
     ],
     [
       'a protected path is touched',
@@ -222,9 +236,15 @@ describe('the merge gate', () => {
     expect(conditions.find(({ name }) => name === 'every criterion is met')?.value).toBe(value);
   });
 
+  test('what nobody could be asked about refuses: checks, rules and people', () => {
+    const { task, facts, policy } = good();
+    const { conditions } = mergeGate(task, { ...facts, said: null }, policy);
+    expect(conditions.filter(({ met }) => !met).map(({ name }) => name)).toEqual([CHECKS, RULES, OBJECTION]);
+  });
+
   test('without a candidate nothing about a candidate is met', () => {
     const { task, facts, policy } = good();
-    const unmet = mergeGate({ ...task, candidate: null }, facts, policy).conditions.filter(({ met }) => !met);
+    const unmet = mergeGate({ ...task, landing: null }, facts, policy).conditions.filter(({ met }) => !met);
     expect(unmet).toHaveLength(2);
   });
 
@@ -237,7 +257,7 @@ describe('the merge gate', () => {
 
   test('a pass of nothing counts only where `gate: none` was said', () => {
     const play = landing({ gate: { commands: 'none' } });
-    expect(play.task.candidateGate?.results).toEqual([]);
+    expect(play.task.landing?.gate?.results).toEqual([]);
     expect(play.actionsOf('land')).toHaveLength(1);
   });
 
@@ -281,7 +301,7 @@ describe('on the way to trunk', () => {
 
   test('trunk moved before it landed: a new candidate is built and verified again (dispatch 46)', () => {
     const play = landing().answer({ kind: 'trunk_moved' });
-    expect(play.task).toMatchObject({ state: 'merging', candidate: null, candidateGate: null });
+    expect(play.task).toMatchObject({ state: 'merging', landing: null });
     expect(play.pending[0]?.action).toEqual({ kind: 'build_candidate', headSha: 'c1' });
     play.candidate('k2', 'm2').gate('pass').landed();
     expect(play.task.state).toBe('merged');
@@ -306,7 +326,7 @@ describe('on the way to trunk', () => {
       .answer({ kind: 'merged_in', conflicts: [], landed: ['abc Rename it'] })
       .checkpoint('c2')
       .gate('pass');
-    expect(play.task).toMatchObject({ state: 'awaiting_critic', turns: 1, pushedSha: 'c2' });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', turns: 1, published: { sha: 'c2' } });
   });
 
   test('work of which a conflict left nothing is asked about once, then superseded (dispatch 50)', () => {
@@ -339,7 +359,7 @@ describe('on the way to trunk', () => {
 
   test('a red merged tree is fed back, with trunk merged in before the coder goes on', () => {
     const play = merging().candidate('k1', 'm2').gate('fail');
-    expect(play.task).toMatchObject({ state: 'revising', mergeInto: 'm2', candidate: null });
+    expect(play.task).toMatchObject({ state: 'revising', mergeInto: 'm2', landing: null });
     play.answer({ kind: 'merged_in', conflicts: [], landed: ['abc Rename it'] }).checkpoint('c2');
     expect(play.run()).toMatchObject({ prompt: 'revise', sessionId: 's1' });
     expect(play.task.feedback[0]?.text).toContain('expected 1 but got 2');
@@ -427,7 +447,7 @@ describe('on the way to trunk', () => {
   test('says what a person left, and what of the rules their approval covers', () => {
     const { task, policy } = landing();
     const facts = {
-      ...{ issueOpen: true, textHash: 'body-1', branchSha: 'c1', checks: [], objections: [], wants: [] },
+      ...{ issueOpen: true, textHash: 'body-1', branchSha: 'c1', said: said('green') },
       change: { files: ['a.ts'], secrets: [], guarded: [] },
     };
     const verdict = { ...task.verdict!, by: 'ann' };
@@ -451,7 +471,6 @@ describe('on the way to trunk', () => {
 
 describe('another tree landed than was tested', () => {
   const untested = { tree: 'tree-other', why: 'm2 landed with another tree' };
-  const by = 'forge-loop (m2 landed with another tree)';
   const landed = () => landing().answer({ kind: 'landed', sha: 'm2', untested });
 
   test('the loop is held at once and trunk is verified, before anything else of the merge', () => {
@@ -461,7 +480,9 @@ describe('another tree landed than was tested', () => {
       mergedSha: 'm2',
       unverified: { sha: 'm2', ...untested },
     });
-    expect(play.actionsOf('hold_loop')).toEqual([{ kind: 'hold_loop', by }]);
+    expect(play.actionsOf('hold_loop')).toMatchObject([
+      { hold: { reason: 'untested_merge', why: 'm2 landed with another tree' } },
+    ]);
     expect(play.run()).toEqual({ kind: 'gate', scope: 'trunk', tree: 'tree-other', commit: 'm2' });
   });
 
@@ -494,10 +515,12 @@ describe('another tree landed than was tested', () => {
 
   test('trunk that passes releases it, and what was tested of the candidate stays as it was', () => {
     const play = landed();
-    const { candidateGate } = play.task;
+    const before = play.task.landing;
     play.gate('pass');
-    expect(play.actionsOf('release_loop')).toMatchObject([{ by, why: 'trunk passes the gate at m2' }]);
-    expect(play.task).toMatchObject({ unverified: null, candidateGate });
+    expect(play.actionsOf('release_loop')).toMatchObject([
+      { key: loopHoldKey(play.actionsOf('hold_loop')[0]!.hold), why: 'trunk passes the gate at m2' },
+    ]);
+    expect(play.task).toMatchObject({ unverified: null, landing: before });
   });
 
   test.each(['fail', 'could_not_run'] as const)('%s leaves it held, and says so on the issue', (outcome) => {
@@ -516,22 +539,52 @@ test.each([
   const play = merging();
   Object.assign(play.world, spent);
   play.answer({ kind: 'conflict', files: ['a.ts'], trunk: 't2' });
-  expect(play.task).toMatchObject({ state: 'awaiting_critic', mergeInto: 't2', candidate: null });
+  expect(play.task).toMatchObject({ state: 'awaiting_critic', mergeInto: 't2', landing: null });
 });
 
 describe('a merge queue of the forge’s own', () => {
   const waiting = () => {
     const play = landing().answer({ kind: 'merge_queued', tree: 'tree-candidate', detail: 'in the queue' });
-    play.world.pull = { ...play.world.pull!, queued: true };
+    play.world.pull = { ...play.world.pull!, inMergeQueue: true };
     return play.look();
   };
   const merges = (play: Play, mergedTree: string) => {
-    play.world.pull = { ...play.world.pull!, state: 'merged', mergedSha: 'm2', mergedTree, queued: false };
+    play.world.pull = {
+      ...play.world.pull!,
+      state: 'merged',
+      mergedSha: 'm2',
+      mergedTree,
+      inMergeQueue: false,
+    };
     return play.look();
   };
 
   test('it waits there, and the merge is free for others', () => {
     expect(waiting().task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'merge_queued' } });
+  });
+
+  test('an effect that fails meanwhile does not hide that it is there', () => {
+    const play = landing();
+    play.world.stuck = 'comment failed';
+    play.answer({ kind: 'merge_queued', tree: 'tree-candidate', detail: 'in the queue' });
+    play.change({ stuck: null, pull: { ...play.world.pull!, inMergeQueue: true } }).wait(600_000);
+    const there = { inMergeQueue: { tree: 'tree-candidate' }, hold: { reason: 'merge_queued' } };
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', ...there });
+  });
+
+  test('an answer that was lost does not hide it either: what it lands is compared with what was tested', () => {
+    const play = landing();
+    play.pending = [];
+    play.world.stuck = 'land failed';
+    play.change({ pull: { ...play.world.pull!, inMergeQueue: true } });
+    const there = { inMergeQueue: { tree: 'tree-candidate' }, hold: { reason: 'merge_queued' } };
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', ...there });
+    expect(merges(play.change({ stuck: null }), 'tree-other').actionsOf('hold_loop')).toHaveLength(1);
+  });
+
+  test('a hold that a person ends too early is set again while it is there', () => {
+    const play = waiting().ask('resume');
+    expect(play.task).toMatchObject({ inMergeQueue: {}, hold: { reason: 'merge_queued' } });
   });
 
   test.each([
@@ -549,11 +602,11 @@ describe('a merge queue of the forge’s own', () => {
   });
 
   test.each([
-    ['abandoned', (play: Play) => play.ask('abandon'), { state: 'abandoned', queued: null }],
+    ['abandoned', (play: Play) => play.ask('abandon'), { state: 'abandoned', inMergeQueue: null }],
     [
       'edited',
       (play: Play) => play.issue({ textHash: 'body-2' }),
-      { hold: { reason: 'body_edited' }, queued: null },
+      { hold: { reason: 'body_edited' }, inMergeQueue: null },
     ],
   ])('%s meanwhile, it is taken out again', (_what, happens, after) => {
     const play = happens(waiting());
@@ -563,8 +616,8 @@ describe('a merge queue of the forge’s own', () => {
 
   test('given back unmerged, a person looks; released, it is put in again', () => {
     const play = waiting();
-    play.world.pull = { ...play.world.pull!, queued: false };
-    expect(play.look().task).toMatchObject({ queued: null, hold: { reason: 'merge_refused' } });
+    play.world.pull = { ...play.world.pull!, inMergeQueue: false };
+    expect(play.look().task).toMatchObject({ inMergeQueue: null, hold: { reason: 'merge_refused' } });
     expect(play.ask('resume').pending[0]?.action.kind).toBe('build_candidate');
   });
 });

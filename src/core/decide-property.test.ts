@@ -181,7 +181,7 @@ function walker(seed: number) {
     if (isEnded(play.task) && play.pending.length === 0) {
       if (play.task.state !== 'abandoned' || !chance(0.3)) return;
       play.world = { ...new Play().world, pull: play.world.pull && { ...play.world.pull, state: 'open' } };
-      play.world.branch = play.task.pushedSha ? { sha: play.task.pushedSha, tree: 'x' } : null;
+      play.world.branch = play.task.published ? { sha: play.task.published.sha, tree: 'x' } : null;
       play.world.issue!.textHash = play.task.contract.hash;
       play.restart();
     }
@@ -214,21 +214,21 @@ function walker(seed: number) {
   }
 
   function checkPermit({ headSha, candidate }: MergePermit): void {
-    const { verdict, head, candidateGate, contract } = play.task;
+    const { verdict, head, landing, contract } = play.task;
     expect(verdict).toMatchObject({ verdict: 'APPROVE', headSha });
     expect(head?.sha).toBe(headSha);
     expect(candidate.headSha).toBe(headSha);
-    expect(candidateGate).toMatchObject({ tree: candidate.tree, outcome: 'pass' });
+    expect(landing?.gate).toMatchObject({ tree: candidate.tree, outcome: 'pass' });
     expect(play.world.branch?.sha).toBe(headSha);
     for (const check of play.world.feedback.checks)
       if (check.headSha === headSha && check.required) expect(check.state).toBe('green');
-    const told = new Set(play.task.delivered);
+    const told = new Set(play.task.acknowledged);
     for (const { id, mayWrite, verdict: said } of play.world.feedback.remarks)
       if (mayWrite && said !== 'approve')
         expect([...told].some((one) => one.startsWith(`remark:${id}:`))).toBe(true);
     if (verdict?.by === 'critic') expect(play.world.change.files).not.toContain('WORKFLOW.md');
     expect(play.world.issue).toMatchObject({ state: 'open', textHash: contract.hash });
-    expect(new Set(play.task.delivered).size).toBe(play.task.delivered.length);
+    expect(new Set(play.task.acknowledged).size).toBe(play.task.acknowledged.length);
   }
 
   return { play, step };

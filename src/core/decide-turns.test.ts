@@ -1,21 +1,28 @@
 /** The turn loop: what follows a coder's turn, and what stops one in flight. */
 import { describe, expect, test } from 'vitest';
-import { awaiting, changes, type Play, queued, revising, running } from '../../test/support/play.ts';
+import { awaiting, changes, Play, queued, redBefore, revising, running } from '../../test/support/play.ts';
+import { testPolicy } from '../../test/support/policy.ts';
 import { renderPrompt } from '../config/prompt.ts';
-import {
-  MAX_FAILED,
-  MAX_FAILED_BY_PROVIDER,
-  MAX_INTERRUPTED,
-  MAX_STALLED,
-  MAX_WORKSPACE_FAILURES,
-} from './decision.ts';
-import { promptContext } from './prompt-context.ts';
-import { DEFAULT_PROMPTS } from './prompts.ts';
+import { MAX_FETCH_FAILURES, MAX_WORKSPACE_FAILURES } from './decision.ts';
+import { type Mishap, PROVIDER_PATIENCE, roleRow } from './role.ts';
+import { promptContext } from './words/prompt-context.ts';
+import { DEFAULT_PROMPTS } from './words/prompts.ts';
 
+const most = (of: Mishap): number => roleRow('coder').patience.find((one) => one.of.includes(of))!.most;
+const PATIENCE = { failed: most('failed'), stalled: most('stalled') };
 const DAY = 24 * 3_600_000;
 
 const turns = (play: Play) => play.actionsOf('turn').filter(({ role }) => role === 'coder');
 const ended = (play: Play) => [play.task.state, play.task.reason];
+
+/** Its runner dies in every turn, until it waits for a person. */
+function interruptedAlone(play: Play, dies: (play: Play) => void): Play {
+  for (let n = 0; n < 8; n += 1) {
+    dies(play);
+    if (play.task.hold?.until) play.wait(play.task.hold.until - play.now);
+  }
+  return play;
+}
 
 /** What the agent would read, with the templates we ship. */
 function prompt(play: Play): string {
@@ -212,14 +219,14 @@ describe('a turn that broke', () => {
   test('is retried after a backoff that is on record, on the same session (dispatch 27, 41)', () => {
     const play = running().turn('failed', { code: 'overload', message: 'overloaded' }).checkpoint('c1');
     expect(play.of('retry_scheduled')).toEqual([{ until: 10_000 }]);
-    expect(play.task.hold).toEqual({ reason: 'retry_backoff', detail: 'overloaded', until: 10_000 });
+    expect(play.task.hold).toMatchObject({ reason: 'retry_backoff', detail: 'overloaded', until: 10_000 });
     expect(play.wait(9_999).task.hold).not.toBeNull();
-    expect(play.wait(1).run()).toMatchObject({ turn: 2, sessionId: 's1' });
+    expect(play.wait(1).run()).toMatchObject({ turn: 1, sessionId: 's1' });
   });
 
   test('the backoff doubles, and too many failures in a row end the task', () => {
     const play = running();
-    for (let n = 1; n < MAX_FAILED; n += 1) {
+    for (let n = 1; n < PATIENCE.failed; n += 1) {
       play.turn('failed', { message: 'overloaded' }).checkpoint(`c${n}`);
       expect(play.task.hold?.until).toBe(play.now + 10_000 * 2 ** (n - 1));
       play.wait(300_000);
@@ -234,7 +241,7 @@ describe('a turn that broke', () => {
     (code) => {
       const play = running();
       const begun = play.now;
-      for (let n = 1; n < MAX_FAILED_BY_PROVIDER; n += 1) {
+      for (let n = 1; n < PROVIDER_PATIENCE; n += 1) {
         play.turn('failed', { code, message: 'down' }).checkpoint(`c${n}`);
         expect(play.task.hold, `after ${n}`).toMatchObject({ reason: 'retry_backoff' });
         play.wait(play.task.hold!.until! - play.now);
@@ -245,19 +252,15 @@ describe('a turn that broke', () => {
     },
   );
 
-  test('a credential that is refused three times pauses the loop, and ends no task however often', () => {
-    const refused = { code: 'auth', message: 'invalid x-api-key' };
-    const by = "forge-loop (an agent's provider refuses its credential: invalid x-api-key)";
-    const play = running();
-    for (let n = 1; n < MAX_FAILED; n += 1) play.turn('failed', refused).checkpoint(`c${n}`).wait(300_000);
-    expect(play.actionsOf('hold_loop')).toEqual([]);
-    play.turn('failed', refused).checkpoint('c3');
-    expect(play.task).toMatchObject({ state: 'running', hold: { reason: 'retry_backoff' } });
-    expect(play.actionsOf('hold_loop')).toEqual([{ kind: 'hold_loop', by }]);
-    play.wait(300_000).turn('failed', refused).checkpoint('c4');
-    expect(play.actionsOf('hold_loop')).toHaveLength(2);
-    expect(play.wait(300_000).worked('c5').task.state).toBe('awaiting_critic');
-  });
+  test.each(['overload', 'rate_limit', 'network', 'auth', 'billing', 'setting_refused'])(
+    'what failed outside the agent (%s) is not given to it as work, and costs no turn',
+    (code) => {
+      const play = running().turn('failed', { code, message: 'Invalid API key' }).checkpoint('c1');
+      play.change({ accountLimits: [] }).wait(20_000);
+      expect(play.run()).toMatchObject({ turn: 1, sessionId: 's1', prompt: 'interrupted' });
+      expect(prompt(play)).not.toContain('Invalid API key');
+    },
+  );
 
   test('a limit that is said to end in a year is asked about after a week', () => {
     const play = running().turn('failed', { code: 'usage_limit', message: 'limit', retryAt: 365 * DAY });
@@ -267,7 +270,7 @@ describe('a turn that broke', () => {
 
   test('a finished turn ends the streak of failures', () => {
     const play = running().turn('failed').checkpoint('c1').wait(10_000).worked('c2', 'fail');
-    expect(play.task.streaks.failed).toBe(0);
+    expect(play.task.roles.coder.failed).toBe(0);
   });
 
   test('a usage limit with a reset time is waited for; without one the task ends with provider_limit', () => {
@@ -277,7 +280,8 @@ describe('a turn that broke', () => {
       .checkpoint('c1');
     expect(play.task.hold).toMatchObject({ reason: 'provider_limit', until: 7_200_000 });
     const other = running();
-    for (let n = 0; n < MAX_FAILED; n += 1) other.turn('failed', limited).checkpoint('c1').wait(300_000);
+    for (let n = 0; n < PROVIDER_PATIENCE; n += 1)
+      other.turn('failed', limited).checkpoint('c1').wait(300_000);
     expect(ended(other)).toEqual(['abandoned', 'provider_limit']);
   });
 
@@ -346,24 +350,53 @@ describe('a turn that broke', () => {
 
   test('stalled turns back off and end in stall_timeout', () => {
     const play = running();
-    for (let n = 0; n < MAX_STALLED; n += 1) {
+    for (let n = 0; n < PATIENCE.stalled; n += 1) {
       expect(play.task.state).toBe('running');
       play.turn('stalled', { message: 'silent' }).checkpoint(`c${n}`).wait(300_000);
     }
     expect(ended(play)).toEqual(['abandoned', 'stall_timeout']);
   });
 
-  test('an interrupted turn is not counted, is told so, and three in a row end the task (dispatch 38)', () => {
+  test('an interrupted turn is not counted, and is told so', () => {
     const play = running();
-    for (let n = 1; n < MAX_INTERRUPTED; n += 1) {
+    for (let n = 1; n < 3; n += 1) {
       play.crash().checkpoint(`c${n}`);
       expect(play.run()).toMatchObject({ turn: 1, sessionId: 's1', prompt: 'interrupted' });
       expect(prompt(play)).toContain('You were interrupted');
       expect(prompt(play)).not.toContain('still open before');
     }
-    play.crash().checkpoint('c9');
-    expect(ended(play)).toEqual(['abandoned', 'crash_recovery_failed']);
-    expect(play.task.turns).toBe(0);
+  });
+
+  test('after three interruptions it waits, each time longer, and goes on in its session', () => {
+    const play = running();
+    const waits: number[] = [];
+    for (let n = 1; n < 8; n += 1) {
+      play.crash().checkpoint(`c${n}`);
+      if (n < 3) continue;
+      expect(play.task.hold?.reason).toBe('retry_backoff');
+      waits.push(play.task.hold!.until! - play.now);
+      play.wait(waits.at(-1)!);
+      expect(play.run()).toMatchObject({ turn: 1, sessionId: 's1', prompt: 'interrupted' });
+    }
+    expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000]);
+  });
+
+  test('interrupted alone, again and again, it waits for a person and is never given up', () => {
+    const play = interruptedAlone(running(), (one) => one.crash().checkpoint('c1'));
+    expect(play.task).toMatchObject({ state: 'running', hold: { reason: 'interrupted', until: null } });
+    expect(play.task.hold?.detail).toBe(
+      'the runner died in 8 turns in a row; in the last 5 no other task was running',
+    );
+    expect(play.wait(DAY).task.state).toBe('running');
+    play.ask('resume').crash().checkpoint('c2');
+    expect(play.run(), 'it has all its chances again').toMatchObject({ prompt: 'interrupted' });
+    expect(play.worked('c3').task.state).toBe('awaiting_critic');
+  });
+
+  test('so does a critic', () => {
+    const play = interruptedAlone(awaiting(), (one) => one.crash());
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'interrupted' } });
+    expect(play.ask('resume').run()).toMatchObject({ role: 'critic' });
   });
 
   test('an interrupted continuation still names what the gate had found', () => {
@@ -373,7 +406,7 @@ describe('a turn that broke', () => {
 
   test('a turn that ends by itself breaks the streak of interruptions', () => {
     const play = running().crash().checkpoint('c1').crash().checkpoint('c2').worked('c3', 'fail');
-    expect(play.task.streaks.interrupted).toBe(0);
+    expect(play.task.roles.coder.interrupted).toBe(0);
   });
 
   test.each([
@@ -381,6 +414,42 @@ describe('a turn that broke', () => {
     ['sandbox_failed', 'sandbox_failed'],
   ])('%s ends the task at once with %s', (code, reason) => {
     expect(ended(running().turn('failed', { code }).checkpoint('c1'))).toEqual(['abandoned', reason]);
+  });
+});
+
+describe('a work tree that somebody deleted', () => {
+  const lost = { kind: 'workspace_lost', saved: 'c1c1c1c1c1c1c1' } as const;
+
+  test('before a turn: made anew, and the turn is taken in the same session, with the news', () => {
+    const play = running().worked('c1', 'fail');
+    const { session } = play.task.roles.coder;
+    expect(play.run()).toMatchObject({ kind: 'turn', turn: 2 });
+    play.answer(lost);
+    expect(play.actionsOf('prepare_workspace')).toHaveLength(2);
+    play.checkpoint('c1');
+    expect(play.run()).toMatchObject({ kind: 'turn', turn: 2, sessionId: session, prompt: 'continuation' });
+    expect(prompt(play)).toContain('The worktree was gone; it is recreated at `c1c1c1c1c1`');
+    expect(play.worked('c2').task.state).toBe('awaiting_critic');
+  });
+
+  test('before the first turn: nobody has heard of the session yet', () => {
+    const play = running().answer(lost).checkpoint('base', { empty: true });
+    expect(play.run()).toMatchObject({ kind: 'turn', turn: 1, prompt: 'task' });
+    expect(play.task.hold).toBeNull();
+  });
+
+  test('after a turn: its coder is told that the work is lost, and nobody waits', () => {
+    const play = running().turn().answer(lost);
+    expect(play.actionsOf('prepare_workspace')).toHaveLength(2);
+    expect(play.task.hold).toBeNull();
+    expect(play.run()).toMatchObject({ kind: 'turn', turn: 2 });
+    expect(prompt(play)).toContain('What was not committed is lost');
+  });
+
+  test('under its gate: made anew, and the gate runs again', () => {
+    const play = running().turn().checkpoint('c1').answer(lost).checkpoint('c1');
+    expect(play.run()).toMatchObject({ kind: 'gate', scope: 'work' });
+    expect(play.gate('pass').task.state).toBe('awaiting_critic');
   });
 });
 
@@ -399,6 +468,18 @@ describe('a work tree that can’t be saved', () => {
     expect(play.task.state).toBe('running');
     for (let n = 1; n < MAX_WORKSPACE_FAILURES; n += 1) play.turn().answer(refused);
     expect(ended(play)).toEqual(['abandoned', 'workspace_failed']);
+  });
+
+  test('a first workspace that lacks what can’t be fetched is waited for, then shown to a person', () => {
+    const play = queued();
+    const unfetched = { kind: 'workspace_failed', problem: 'no network', unfetched: true } as const;
+    play.failing.set('prepare_workspace', Array(MAX_FETCH_FAILURES).fill(unfetched));
+    play.change({ slotsFull: false });
+    expect(play.task).toMatchObject({ state: 'queued', hold: { detail: 'no network', until: 10_000 } });
+    while (play.task.hold?.reason === 'retry_backoff') play.wait(play.task.hold.until! - play.now);
+    expect(play.task).toMatchObject({ state: 'queued', hold: { reason: 'fetch_failed', until: null } });
+    play.ask('resume');
+    expect(play.task).toMatchObject({ state: 'running', hold: null, turns: 1 });
   });
 
   test('a workspace that can’t be made is tried again with backoff, then given up', () => {
@@ -444,6 +525,64 @@ describe('while a turn is in flight', () => {
     const play = running();
     for (let n = 0; n < 12; n += 1) play.progress().wait(299_999).progress();
     expect(stopped(play.wait(12))).toMatchObject({ status: 'timed_out' });
+  });
+
+  test('a tool at work is no silence: another clock holds for it, until it is over', () => {
+    const build = { kind: 'tool', tool: 'shell', detail: 'make', call: 'c', same: 'make' } as const;
+    const policy = testPolicy();
+    const agents = { ...policy.agents, coder: { ...policy.agents.coder, toolTimeoutMs: 900_000 } };
+    const play = running({ agents }).progress(build).wait(899_999);
+    expect(play.run()).not.toBeNull();
+    expect(play.decide()).toMatchObject({ until: 900_000 });
+    const after = play.progress({ kind: 'tool_over', call: 'c', result: 'ok' }).wait(299_999);
+    expect(after.run()).not.toBeNull();
+    expect(stopped(after.wait(1))).toMatchObject({
+      status: 'stalled',
+      message: expect.stringMatching(/^no sign/),
+    });
+    const stuck = running({ agents }).progress(build).wait(900_000);
+    expect(stopped(stuck)).toMatchObject({
+      status: 'stalled',
+      message: expect.stringMatching(/^a tool call/),
+    });
+  });
+
+  describe('the same call again and again', () => {
+    const poll = (play: Play, times: number, result: (n: number) => string) => {
+      for (let n = 0; n < times; n += 1) {
+        play.progress({ kind: 'tool', tool: 'shell', detail: 'ls', call: `c${n}`, same: 'ls' });
+        play.progress({ kind: 'tool_over', call: `c${n}`, result: result(n) });
+      }
+      return play;
+    };
+    const stopsAfter = (play: Play) => poll(play, 13, () => 'same');
+
+    test('stops the turn, and the coder is told at once', () => {
+      const play = running();
+      expect(poll(play, 12, () => 'same').run()).not.toBeNull();
+      expect(stopped(stopsAfter(running()))).toMatchObject({ status: 'stalled', code: 'repeated_calls' });
+      const next = stopsAfter(running()).checkpoint('c1');
+      expect(next.run()).toMatchObject({
+        turn: 2,
+        priorFailure: expect.stringContaining('the same tool call was made 13 times in a row'),
+      });
+    });
+
+    test('with results that differ is polling, and goes on', () => {
+      expect(poll(running(), 100, (n) => `${n} %`).run()).not.toBeNull();
+    });
+
+    test('repeated_calls 0 lets it', () => {
+      const policy = testPolicy();
+      const agents = { ...policy.agents, coder: { ...policy.agents.coder, repeatedCalls: 0 } };
+      expect(poll(running({ agents }), 100, () => 'same').run()).not.toBeNull();
+    });
+
+    test('in turns that change nothing ends in no_progress', () => {
+      let play = running();
+      for (let n = 0; n < 3; n += 1) play = stopsAfter(play).checkpoint('base', { empty: true });
+      expect(ended(play)).toEqual(['abandoned', 'no_progress']);
+    });
   });
 
   test('stall_timeout_ms 0 means silence is never a stall', () => {
@@ -519,5 +658,47 @@ describe('slots', () => {
     play.now += 10_000;
     play.world.slotsFull = false;
     expect(play.decide()).toMatchObject({ kind: 'act', limits: { slots: 3 } });
+  });
+});
+
+describe('a red that trunk has without the work', () => {
+  const red = (play: Play, sha: string): Play =>
+    play
+      .turn()
+      .checkpoint(sha)
+      .gated(redBefore({ command: 'node check.mjs' }));
+
+  test.each([
+    ['its text', { body: 'Make `node  check.mjs` pass.' }],
+    ['a criterion', { body: 'Make it pass.\n\n- [ ] it is green (verify: `node check.mjs`)' }],
+  ])('is ordinary work where %s names it', (_, issue) => {
+    const play = new Play();
+    Object.assign(play.world.issue!, issue);
+    red(play.claim(), 'c1').turn().checkpoint('c1');
+    expect(play.task.hold).toBeNull();
+    expect(play.run()).toMatchObject({ role: 'coder', turn: 3 });
+  });
+
+  test('is ordinary work while turns change something', () => {
+    const play = running();
+    for (let n = 1; n < 6; n += 1) red(play, `c${n}`);
+    expect(play.task).toMatchObject({ hold: null, turns: 6 });
+  });
+
+  test('and is left as it is waits, until trunk is another; a trunk that did not help is not taken in twice', () => {
+    const play = red(running(), 'c1').turn().checkpoint('c1');
+    expect(play.task.hold?.reason).toBe('trunk_red');
+    play.change({ trunk: 'm2' });
+    expect(play.pending[0]?.action).toEqual({ kind: 'merge_in', sha: 'm2' });
+    play.answer({ kind: 'merged_in', conflicts: [], landed: [] });
+    play.checkpoint('c2', { baseSha: 'older' }).gated(redBefore({ command: 'node check.mjs' }));
+    expect(play.run()).toMatchObject({ role: 'coder', turn: 3 });
+  });
+
+  test('is first tried on the trunk of today, before another turn is paid for', () => {
+    const play = running();
+    play.world.trunk = 'm2';
+    red(play, 'c1');
+    expect(play.pending[0]?.action).toEqual({ kind: 'merge_in', sha: 'm2' });
   });
 });

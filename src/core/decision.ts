@@ -1,8 +1,10 @@
 /** What a decision is made of: the facts it rests on, the answers it can give, and the small words they share. */
-import { createHash } from 'node:crypto';
 import type { AccountLimit } from './account.ts';
 import type { Action, Run } from './action.ts';
 import type { LoopLimit } from './budget.ts';
+import { type Said, saidAt } from './change/checks.ts';
+import type { Finding } from './change/findings.ts';
+import type { PullFeedback } from './change/remark.ts';
 import {
   type Checkpoint,
   event,
@@ -11,14 +13,12 @@ import {
   type Related,
   type TurnStatus,
 } from './event.ts';
-import { approvedWith, type Finding } from './findings.ts';
-import type { Evidence } from './gate.ts';
+import { isTrunksRed } from './gate.ts';
+import { agreedHash } from './issue/text-hash.ts';
 import type { Reason, State } from './machine.ts';
 import type { Policy } from './policy.ts';
-import type { PullFeedback } from './remark.ts';
-import type { Task } from './task.ts';
-import { agreedHash } from './text-hash.ts';
-import { couldNotRunComment, couldNotRunText, holderOf, pullBody, pullTitle, refusedText } from './words.ts';
+import { type RecordedVerdict, runsAlone, type Task } from './task.ts';
+import type { ToolWatch } from './tool-watch.ts';
 
 export interface Facts {
   /** Null when the issue is gone altogether. */
@@ -36,7 +36,7 @@ export interface Facts {
     mergedSha: string | null;
     /** The tree of that commit, and whether a queue of the forge has it; absent where nobody can tell. */
     mergedTree?: string | null;
-    queued?: boolean;
+    inMergeQueue?: boolean;
     approvals: readonly { headSha: string; by: string }[];
   } | null;
   /** What people and CI said about it; null when it was not asked for, or there is no pull request. */
@@ -53,24 +53,30 @@ export interface Facts {
   slot: boolean;
   criticSlot: boolean;
   mergeFree: boolean;
+  /** Where trunk is now; null unless a red of trunk's own keeps the task. */
+  trunk: string | null;
   /** What the candidate would bring to trunk; empty until one is built. */
   change: TouchedChange;
   /** Why a merge could not land now, such as a dirty checkout. */
   mergeBlocker: string | null;
   /** Why nothing may be run here: a sandbox is required and there is none. */
   unconfined: string | null;
+  /** Which paths of trunk have a filter that is not applied here. Asked before the first turn. */
+  unfiltered: string | null;
   /** The template that could not be rendered is another one now. */
   promptChanged: boolean;
   /** The budget of the day or of the loop is spent: no turn may run. */
   loopLimit: LoopLimit | null;
   /** Accounts of providers that are used up. */
   accountLimits: readonly AccountLimit[];
+  /** Why no turn may be paid for: the gate was not tried on trunk, or can't run there. */
+  untried: string | null;
   /** No new run may start: the loop is paused or draining. */
   paused: string | null;
   /** An effect that can't be performed now; until it can, only an ending is decided. */
   stuck: string | null;
   /** The run at work, or about to be started. */
-  inFlight: { action: Run; startedAt: number; lastProgressAt: number } | null;
+  inFlight: { action: Run; startedAt: number; lastProgressAt: number; tools: ToolWatch } | null;
   /** Randomness, passed in. */
   newSessionId: string;
   jitter: number;
@@ -96,49 +102,35 @@ export interface Asked {
 type StopStatus = Extract<TurnStatus, 'cancelled' | 'stalled' | 'timed_out' | 'interrupted'>;
 
 export type Decision =
-  /** `for` says what ends the rest: a grant of the schedule, a time, money, or a changed fact. */
-  | { kind: 'rest'; why: string; until: number | null; for: 'grant' | 'time' | 'budget' | 'fact' }
-  | { kind: 'stop'; status: StopStatus; why: string; code: string | null }
+  /** `for` says what ends the rest: a grant of the schedule (and of what), a time, money, a gate that runs, or a changed fact. */
   | {
-      kind: 'act';
-      events: NewEvent[];
-      actions: Action[];
-      limits?: { slots?: number; critics?: number; merging?: number };
-      /** The account a turn is to be paid by; the commit is refused when it is used up by then. */
-      account?: string;
-      consume?: number[];
-      /** Findings as they are from now on. */
-      findings?: Finding[];
-    };
+      kind: 'rest';
+      why: string;
+      until: number | null;
+      for: 'grant' | 'time' | 'budget' | 'gate' | 'fact';
+      grant?: 'slot' | 'critic' | 'merge';
+    }
+  | { kind: 'stop'; status: StopStatus; why: string; code: string | null }
+  | Act;
 
-export const MAX_INTERRUPTED = 3;
-
-export const MAX_FAILED = 3;
-
-/** What nobody here can mend and time does: with the waits between them, a quarter of an hour. */
-export const MAX_FAILED_BY_PROVIDER = 8;
-const PROVIDERS_OWN = ['overload', 'rate_limit', 'network'];
-
-/** How many failed turns in a row end a task, by the code of the last one. */
-export function mostFailures(code: string | null): number {
-  if (code === 'auth') return Number.POSITIVE_INFINITY;
-  return PROVIDERS_OWN.includes(code ?? '') ? MAX_FAILED_BY_PROVIDER : MAX_FAILED;
+export interface Act {
+  kind: 'act';
+  events: NewEvent[];
+  actions: Action[];
+  limits?: { slots?: number; critics?: number; merging?: number };
+  /** The account a turn is to be paid by; the commit is refused when it is used up by then. */
+  account?: string;
+  consume?: number[];
+  /** Findings as they are from now on. */
+  findings?: Finding[];
 }
 
-/** A credential that is refused would be refused to every issue of the night: it waits for a person, and ends none. */
-export function holdsLoop(
-  { code, message }: { code: string | null; message: string },
-  failed: number,
-): Action[] {
-  if (code !== 'auth' || failed < MAX_FAILED) return [];
-  return [{ kind: 'hold_loop', by: holderOf({ why: refusedText(message) }) }];
-}
-
-export const MAX_STALLED = 5;
+export const act = (events: NewEvent[], actions: Action[] = []): Act => ({ kind: 'act', events, actions });
 
 export const MAX_WORKSPACE_FAILURES = 3;
 
-export const MAX_CRITIC_BACKOFFS = 5;
+/** Three quarters of an hour of tries: what could not be fetched until then needs a person. */
+export const MAX_FETCH_FAILURES = 12;
 
 /** The transition event, with what a reader of the log wants to see beside it. */
 export function transition(task: Task, to: State, why: string, reason: Reason | null = null): NewEvent {
@@ -147,7 +139,7 @@ export function transition(task: Task, to: State, why: string, reason: Reason | 
     to,
     reason,
     why,
-    sessionId: task.sessionId,
+    sessionId: task.roles.coder.session,
     turn: task.turns,
     headSha: task.headSha,
   });
@@ -163,7 +155,20 @@ export const rest = (why: string, until: number | null = null): Decision => ({
   for: until === null ? 'fact' : 'time',
 });
 
-export const awaitGrant = (why: string): Decision => ({ kind: 'rest', why, until: null, for: 'grant' });
+export const awaitGrant = (grant: 'slot' | 'critic' | 'merge', why: string): Decision => ({
+  kind: 'rest',
+  why,
+  until: null,
+  for: 'grant',
+  grant,
+});
+
+/** How many may have a slot when this task takes one. */
+export const slotLimit = (task: Task, policy: Policy): number => (runsAlone(task) ? 1 : policy.maxConcurrent);
+
+/** What it waits for when it is granted none. */
+export const slotWords = (task: Task): string =>
+  runsAlone(task) ? 'it runs alone, once no other turn is at work' : 'waiting for a slot';
 
 export const stop = (status: StopStatus, why: string, code: string | null = null): Decision => ({
   kind: 'stop',
@@ -173,27 +178,13 @@ export const stop = (status: StopStatus, why: string, code: string | null = null
 });
 
 /** One candidate at a time: a task that has to wait must not keep the merge from others. */
-export const stepAside = (task: Task, why: string, ...events: NewEvent[]): Decision => ({
-  kind: 'act',
-  events: [...putAside(task, why), ...events],
-  actions: [],
-});
+export const stepAside = (task: Task, why: string, ...events: NewEvent[]): Decision =>
+  act([...putAside(task, why), ...events]);
 
 export const putAside = (task: Task, why: string): NewEvent[] => [
   event('candidate_dropped', { why }),
   transition(task, 'awaiting_critic', why),
 ];
-
-/** Nobody's failure and never a pass: it waits for a person, who is told once for each thing that is broken. */
-export function gateBroken(task: Task, gate: Evidence): Extract<Decision, { kind: 'act' }> {
-  const detail = couldNotRunText(gate);
-  const marker = `${task.id}:could-not-run:${createHash('sha256').update(detail).digest('hex').slice(0, 12)}`;
-  const notice: Action[] =
-    task.issue === null
-      ? []
-      : [{ kind: 'comment', issue: task.issue, marker, body: couldNotRunComment(task.issue, gate) }];
-  return { kind: 'act', events: [hold('gate_could_not_run', detail)], actions: notice };
-}
 
 export const isGateEmpty = (policy: Policy): boolean =>
   policy.gate.commands !== 'none' && policy.gate.commands.length === 0;
@@ -205,44 +196,19 @@ export const OUT_OF_BUDGET = 'out_of_budget';
 
 export const waitedFor = (task: Task, now: number): boolean => task.retryAt !== null && now >= task.retryAt;
 
-const approval = (task: Task, headSha: string, by: string): NewEvent =>
-  event('verdict_recorded', {
-    headSha,
-    verdict: 'APPROVE',
-    by,
-    round: task.criticRounds,
-    blocking: [],
-    criteria: [],
-  });
-
-/** A person's approval of the head, what it decides in the ledger, and the pull request's text that tells of it. */
-export function approve(
-  task: Task,
-  facts: Facts,
-  by: string,
-  now: number,
-): { events: NewEvent[]; actions: Action[]; findings: Finding[] } {
-  const headSha = task.head!.sha;
-  const verdict = { headSha, verdict: 'APPROVE' as const, by, round: task.criticRounds, criteria: [] };
-  return {
-    events: [approval(task, headSha, by)],
-    actions: updatePull({ ...task, verdict }),
-    findings: approvedWith(facts.openFindings, { by, at: now, sha: headSha }),
-  };
-}
-
-/** The text of the pull request as this row tells it; said again after every verdict. */
-export function updatePull(task: Task): Action[] {
-  if (task.pull === null) return [];
-  return [{ kind: 'update_pull', pull: task.pull, title: pullTitle(task), body: pullBody(task) }];
-}
-
 export function approvalFor(task: Task, facts: Facts): { by: string } | null {
   return facts.pull?.approvals.find((one) => one.headSha === task.head?.sha) ?? null;
 }
 
-export const approvedAtHead = (task: Task): boolean =>
-  task.verdict?.verdict === 'APPROVE' && task.verdict.headSha === task.head?.sha;
+/** A verdict counts only for its own head. */
+export const verdictAtHead = ({ verdict, head }: Task): RecordedVerdict | null =>
+  verdict !== null && verdict.headSha === head?.sha ? verdict : null;
+
+export const approvedAtHead = (task: Task): boolean => verdictAtHead(task)?.verdict === 'APPROVE';
+
+/** What was said about the task's head; null when nobody could be asked. */
+export const saidOf = ({ head }: Task, { feedback }: Pick<Facts, 'feedback'>, policy: Policy): Said | null =>
+  saidAt(head?.sha ?? null, feedback, policy);
 
 /** What the rules found at this head that no critic can outweigh and nobody has decided about. */
 export const graveOf = (task: Task, facts: Facts): Finding[] =>
@@ -254,9 +220,19 @@ export const graveOf = (task: Task, facts: Facts): Finding[] =>
 export const isEdited = (task: Task, { issue }: Facts): boolean =>
   issue !== null && issue.textHash !== agreedHash(task.contract);
 
+/** The issue was edited and then made ready again in its new form. */
+export const hasNewContract = (task: Task, facts: Facts): boolean =>
+  isEdited(task, facts) && facts.issue?.readyHash === facts.issue?.textHash;
+
 /** Text shaped like a secret, at this head, that nobody has decided about. */
 export const secretsIn = (task: Task, facts: Facts): Finding[] =>
   graveOf(task, facts).filter(({ category }) => category === 'secret');
 
+/** A red that trunk has too may be gone on a newer trunk: the commit to take in before anything else is tried. */
+export function newerTrunk({ gate, baseSha, mergedIn }: Task, { trunk }: Facts): string | null {
+  if (trunk === null || gate === null || !isTrunksRed(gate)) return null;
+  return trunk === baseSha || trunk === mergedIn ? null : trunk;
+}
+
 export const personPushed = (task: Task, facts: Facts): boolean =>
-  task.state === 'awaiting_critic' && facts.branch !== null && facts.branch.sha !== task.pushedSha;
+  task.state === 'awaiting_critic' && facts.branch !== null && facts.branch.sha !== task.published?.sha;

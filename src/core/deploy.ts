@@ -27,7 +27,7 @@ export interface DeployState {
   deployedSha: string | null;
 }
 
-export type DeployStep =
+type DeployStep =
   | { kind: 'nothing' }
   /** The merges are considered, and there is nothing to deploy for them. */
   | { kind: 'consider'; considered: number }

@@ -1,13 +1,16 @@
 /** How a task ends whatever it is doing: merged by a person, given up, called off, paid out. */
+
 import type { Action } from './action.ts';
 import { exhausted, spent } from './budget.ts';
-import { approvedAtHead, type Decision, type Facts, transition } from './decision.ts';
+import { act, approvedAtHead, type Decision, type Facts, transition } from './decision.ts';
 import { event } from './event.ts';
+import { untestedMerge } from './loop-hold.ts';
 import { REASONS, type Reason } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { hasLabel } from './schedule.ts';
 import type { Task } from './task.ts';
-import { endedComment, holderOf, untestedText } from './words.ts';
+import { endedComment } from './words/comments.ts';
+import { untestedText } from './words/words.ts';
 
 export type Ending =
   | { to: 'merged'; sha: string; why: string }
@@ -18,7 +21,7 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
   if (task.mergedSha) return { to: 'merged', sha: task.mergedSha, why: 'its candidate is on trunk' };
   if (facts.pull?.state === 'merged') {
     const sha = facts.pull.mergedSha ?? '';
-    if (task.queued) return { to: 'merged', sha, why: "the forge's merge queue merged it" };
+    if (task.inMergeQueue) return { to: 'merged', sha, why: "the forge's merge queue merged it" };
     const why = isOurs(task, facts.pull) ? 'its candidate is on trunk' : 'a person merged it';
     return { to: 'merged', sha, why };
   }
@@ -40,7 +43,7 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
       return abandon('label_withdrawn', `neither ${labels.running} nor ${labels.ready} is on the issue`);
   }
   if (facts.pull?.state === 'closed') return abandon('pull_closed');
-  if (task.pull !== null && task.pushedSha !== null && facts.branch === null)
+  if (task.pull !== null && task.published !== null && facts.branch === null)
     return abandon('branch_deleted');
   if (task.unrecoverable !== null) return abandon('crash_recovery_failed', task.unrecoverable);
   const { inFlight } = facts;
@@ -53,18 +56,18 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
 
 /** Landed by us, though the answer was lost, or by the queue we put it into. */
 const isOurs = (task: Task, { mergedSha, mergedTree }: NonNullable<Facts['pull']>): boolean =>
-  (mergedSha !== null && task.candidate?.sha === mergedSha) ||
-  Boolean(task.queued) ||
+  (mergedSha !== null && task.landing?.candidate.sha === mergedSha) ||
+  Boolean(task.inMergeQueue) ||
   (Boolean(mergedTree) && treeHandedOver(task) !== null);
 
 /**
  * The tested tree that the forge has, or was about to be asked, to land. A forge that makes its own commit may have
  * landed another: somebody pushed in between, and the answer that says so may be lost.
  */
-function treeHandedOver({ queued, state, candidate, candidateGate: gate }: Task): string | null {
-  if (queued) return queued.tree;
-  const isTested = gate?.outcome === 'pass' && gate.tree === candidate?.tree;
-  return state === 'merging' && isTested ? candidate!.tree : null;
+export function treeHandedOver({ inMergeQueue, state, landing }: Task): string | null {
+  if (inMergeQueue) return inMergeQueue.tree;
+  if (state !== 'merging' || landing?.gate?.outcome !== 'pass') return null;
+  return landing.gate.tree === landing.candidate.tree ? landing.candidate.tree : null;
 }
 
 /** What landed, where that is not what was tested here. */
@@ -89,32 +92,31 @@ export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, no
   const untested = isNews ? untestedIn(task, facts) : null;
   const ended: Task = {
     ...task,
-    unverified: untested ?? task.unverified ?? null,
+    unverified: untested ?? task.unverified,
     state: end.to,
     reason,
     mergedSha: end.to === 'merged' ? end.sha : null,
     endedAt: now,
   };
+  const events = [
+    ...observed,
+    ...(untested ? [event('trunk_unverified', untested)] : []),
+    ...(task.inMergeQueue && end.to === 'abandoned' ? [event('queue_left', {})] : []),
+    transition(task, end.to, end.why, reason),
+  ];
   return {
-    kind: 'act',
-    events: [
-      ...observed,
-      ...(untested ? [event('trunk_unverified', untested)] : []),
-      ...(task.queued && end.to === 'abandoned' ? [event('queue_left', {})] : []),
-      transition(task, end.to, end.why, reason),
-    ],
-    actions: endingActions(ended, end.why, facts, policy),
+    ...act(events, endingActions(ended, end.why, facts, policy)),
     consume: facts.requests.map((request) => request.id),
   };
 }
 
-export function endingActions(task: Task, why: string, facts: Facts, policy: Policy): Action[] {
+function endingActions(task: Task, why: string, facts: Facts, policy: Policy): Action[] {
   const { labels } = policy;
   const actions: Action[] = [];
   const { unverified } = task;
   if (task.state === 'abandoned') actions.push(...outOfQueue(task));
   // Nothing more is built on what nobody tested.
-  if (unverified) actions.push({ kind: 'hold_loop', by: holderOf(unverified) });
+  if (unverified) actions.push({ kind: 'hold_loop', hold: untestedMerge(task.id, unverified) });
   if (task.issue !== null && facts.issue) {
     const add = task.state === 'merged' ? [labels.merged] : labelsForReason(task.reason, labels);
     const marker = `${task.id}:ended:${task.endedAt}`;
@@ -134,11 +136,11 @@ export function endingActions(task: Task, why: string, facts: Facts, policy: Pol
 }
 
 /** What is not to be merged must not wait where it is merged by itself. */
-export const outOfQueue = ({ queued, pull }: Task): Action[] =>
-  queued && pull !== null ? [{ kind: 'leave_queue', pull }] : [];
+export const outOfQueue = ({ inMergeQueue, pull }: Task): Action[] =>
+  inMergeQueue && pull !== null ? [{ kind: 'leave_queue', pull }] : [];
 
 /** A failure asks for a person; a neutral end or an operator's own decision does not. */
-export function labelsForReason(reason: Reason | null, labels: Policy['labels']): string[] {
+function labelsForReason(reason: Reason | null, labels: Policy['labels']): string[] {
   if (!reason || REASONS[reason].outcome !== 'failure') return [];
   if (reason === 'spec_rejected') return [labels.needsSpec];
   return [reason === 'critic_blocked' ? labels.blocked : labels.needsReview];

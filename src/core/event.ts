@@ -3,20 +3,25 @@
  *
  * A task's row is the fold of its events (`apply` in task.ts), so an event carries every value the row takes from it.
  */
-import type { Criterion } from './criteria.ts';
+
+import type { RemarkRef } from './change/remark.ts';
 import type { BaseRun, Evidence } from './gate.ts';
+import type { Criterion } from './issue/criteria.ts';
+import type { Spec, Specification } from './issue/specification.ts';
+import type { LoopRelease, WrittenLoopHold } from './loop-hold.ts';
 import type { Reason, State } from './machine.ts';
 import type { Condition } from './merge.ts';
-import type { Role } from './policy.ts';
-import type { RemarkRef } from './remark.ts';
-import type { Spec, Specification } from './specification.ts';
+import type { Role } from './role.ts';
+import type { Trial } from './trial.ts';
 import type { Judgement, Verdict } from './verdict.ts';
 
 export type TaskKind = 'issue' | 'plan' | 'goal';
 
 export type HoldReason =
   | 'retry_backoff'
+  | 'interrupted'
   | 'provider_limit'
+  | 'fetch_failed'
   | 'gate_could_not_run'
   | 'gate_empty'
   | 'trunk_red'
@@ -33,6 +38,7 @@ export type HoldReason =
   | 'merge_queued'
   | 'prompt_broken'
   | 'sandbox_unavailable'
+  | 'filter_unsupported'
   | 'trunk_rewritten'
   | 'checks_pending'
   | 'checks_red'
@@ -44,8 +50,14 @@ export interface Hold {
   reason: HoldReason;
   detail: string;
   until: number | null;
+  /** When it was set, as its event says. */
+  since?: number;
   /** The provider's account it waits for; the hold ends with that account's limit. */
   account?: string;
+  /** That account failed for everybody: what failed of this task before is not held against it. */
+  outage?: true;
+  /** Digest of the settings it rests on, where its cause may be in them: others end it. Absent in rows of before. */
+  settings?: string;
 }
 
 /** What a coder says of its work, in its own words. */
@@ -58,9 +70,22 @@ export interface CoderSummary {
 /** How a turn ended. `interrupted` (its runner died or stopped) does not count as a turn. */
 export type TurnStatus = 'finished' | 'failed' | 'interrupted' | 'cancelled' | 'stalled' | 'timed_out';
 
-export type PromptKind = 'task' | 'continuation' | 'revise' | 'interrupted' | 'handover' | 'critic' | 'spec';
+export type PromptKind =
+  | 'task'
+  | 'continuation'
+  | 'revise'
+  | 'interrupted'
+  | 'handover'
+  | 'critic'
+  | 'next_round'
+  | 'spec';
 
-export type FeedbackKind = 'critic' | 'rule' | 'conflict' | 'landed' | 'gate' | 'ci' | 'review' | 'contract';
+const GOING_ON: readonly PromptKind[] = ['continuation', 'revise', 'interrupted', 'next_round'];
+
+/** The other prompts go on with a conversation. */
+export const opensSession = (prompt: PromptKind): boolean => !GOING_ON.includes(prompt);
+
+type FeedbackKind = 'critic' | 'rule' | 'conflict' | 'landed' | 'gate' | 'ci' | 'review' | 'contract';
 
 export interface Feedback {
   kind: FeedbackKind;
@@ -124,10 +149,18 @@ interface TaskEvents {
   spec_approved: { by: string };
   /** Said of a head that was not the task's any more when it was heard: it approves nothing. */
   approval_outdated: { by: string; head: string };
-  specifier_failed: { problem: string };
   workspace_ready: { path: string; baseSha: string };
-  workspace_failed: { problem: string };
-  turn_started: { turn: number; role: Role; sessionId: string; prompt: PromptKind };
+  /** `unfetched`: what it needs could not be fetched, which is no fault of the task's. */
+  workspace_failed: { problem: string; unfetched?: true };
+  /** `triesAccount`: the account that failed for everybody, which this turn tries again; `probe` in older databases. */
+  turn_started: {
+    turn: number;
+    role: Role;
+    sessionId: string;
+    prompt: PromptKind;
+    triesAccount?: string;
+    probe?: string;
+  };
   turn_completed: {
     turn: number;
     role: Role;
@@ -138,6 +171,14 @@ interface TaskEvents {
     retryAt: number | null;
     durationMs: number;
     usage: 'known' | 'unknown';
+    /** Who was asked; absent in events of older versions. */
+    account?: string;
+    /** It came to nothing with no sign of work: nothing used, no tool called, nothing changed. */
+    workless?: true;
+    /** Its agent replaced what was said by a summary of it. */
+    shortened?: true;
+    /** No turn of its account can do better with these settings: their digest. */
+    blocks?: string;
     /** A coder's, of the work that it called finished. */
     summary?: CoderSummary;
   };
@@ -169,13 +210,14 @@ interface TaskEvents {
     /** What was found about each criterion; none when a person decided. */
     criteria: Judgement[];
   };
-  /** `unusable`: it answered, and this was wrong with its answer. */
-  critic_failed: { problem: string; unusable?: true };
+  /** It answered, and this was wrong with its answer. */
+  answer_unusable: { role: Role; problem: string };
   /**
    * The rules looked at this head. `grave` are the findings that no critic can outweigh; `sentBack`: the coder is asked
    * to take them back. That happens once; after that a person decides.
    */
-  change_inspected: { headSha: string; open: string[]; grave: string[]; sentBack: boolean };
+  /** `chars`: the length of the whole change, as a patch; absent in events of older versions. */
+  change_inspected: { headSha: string; open: string[]; grave: string[]; sentBack: boolean; chars?: number };
   /**
    * A person decided about a finding. `settles`: nothing else was asked for at this head, so that the critic is asked
    * anew instead of the coder.
@@ -192,7 +234,7 @@ interface TaskEvents {
   /** It holds no more, and the coder was not told yet: CI turned green, or the head is another. */
   feedback_withdrawn: { ids: string[]; why: string };
   /** The turn that carried these, begun at this head, has finished; only now are they told. */
-  feedback_delivered: { ids: string[]; turn: number; headSha: string; remarks: RemarkRef[] };
+  feedback_acknowledged: { ids: string[]; turn: number; headSha: string; remarks: RemarkRef[] };
   /** Said on the pull request by people without write access: no instruction to anybody. */
   remarks_ignored: { remarks: { id: string; author: string }[] };
   candidate_built: { candidate: Candidate };
@@ -218,6 +260,8 @@ interface TaskEvents {
   /** A provider's account is used up: no turn asks it until then. Kept in the loop's row, not in the task's. */
   account_limited: { account: string; why: string; until: number };
   account_released: { account: string; by: string };
+  /** Nothing keeps it any more but that it has no slot yet: a person let it go on, or (`loop`) what it waited for is over. */
+  hold_released: { by: string };
   hold_cleared: { reason: HoldReason; by: string };
   /** The next try waits until then; kept apart from the hold, which also ends by a person's word. */
   retry_scheduled: { until: number };
@@ -226,7 +270,11 @@ interface TaskEvents {
   recovery_failed: { why: string };
   recovered: { plan: string; why: string };
   worktree_preserved: { path: string };
+  /** Its directory is gone. It is made anew from this commit; what was not committed is lost. */
+  workspace_lost: { saved: string; why: string };
   worktree_reaped: { path: string };
+  /** Its runner was stopped, or nobody needs it any more. What it found until then proves nothing. */
+  gate_cut_off: { scope: 'work' | 'candidate' | 'trunk' };
   /** A command of the operator's that is run once for a task. */
   hook_completed: { name: 'after_merge'; problem: string | null };
   /** 80 % of a limit are used; said once for each limit and, of the day's, each day. */
@@ -252,6 +300,19 @@ interface LoopEvents {
   readiness_withdrawn: { issue: number; textHash: string };
   loop_paused: { by: string };
   loop_resumed: { by: string };
+  /** Work lands there from now on, until a person accepts another branch. */
+  trunk_pinned: { branch: string };
+  /** Kept in the loop's row: no run starts anywhere until it is released. */
+  loop_held: WrittenLoopHold;
+  loop_released: LoopRelease;
+  /** What the operator's commands came to on trunk, before anybody worked for them. Kept in the loop's row. */
+  gate_tried: Trial & { sha: string; durationMs: number };
+  /** A gate that could not run is tried again; what passed or failed still counts. */
+  gate_retry_requested: { by: string };
+  /** The same in older databases. */
+  gate_trials_forgotten: { by: string };
+  /** What ended tasks left was looked through; the next sweep judges their age by this time. */
+  swept: { removed: number };
   loop_stop_requested: { by: string; now: boolean };
   request_made: { kind: string; by: string };
   /** Somebody wrote `/loop …` into a comment; `says` is the answer. */

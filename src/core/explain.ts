@@ -1,23 +1,27 @@
 /** What a task rests on, in one line: the same words for `why` and for an answer to `/loop explain`. */
-import { type AccountLimit, accountOf, limitOf } from './account.ts';
+import type { AccountLimit } from './account.ts';
 import type { Action, PendingAction } from './action.ts';
-import { namesOf, requiredChecks } from './checks.ts';
-import { approvedAtHead } from './decision.ts';
+import type { PullFeedback } from './change/remark.ts';
+import { decide } from './decide.ts';
+import { approvedAtHead, type Decision, type Facts } from './decision.ts';
 import type { LoopEvent } from './event.ts';
-import { oneLine } from './fence.ts';
+import { holdText } from './hold.ts';
+import { agreedHash } from './issue/text-hash.ts';
 import type { Policy } from './policy.ts';
-import type { PullFeedback } from './remark.ts';
+import { type Role, roleRow } from './role.ts';
 import { grants, isHeld } from './schedule.ts';
 import { isEnded, occupiesSlot, type Task } from './task.ts';
-import { adviceText, holdText } from './words.ts';
+import { isPutOff } from './waiting.ts';
+import { oneLine } from './words/fence.ts';
+import { adviceText } from './words/words.ts';
 
-export interface Explanation {
+interface Explanation {
   why: string;
   /** When it goes on by itself, if that is known. */
   until: number | null;
 }
 
-export interface Around {
+interface Around {
   /** What is pending for it, first. */
   pending: PendingAction | null;
   /** All tasks: what one waits for another may have. */
@@ -25,20 +29,92 @@ export interface Around {
   /** What was said about its pull request; asked for only where `hangsOnChecks`. */
   said: PullFeedback | null;
   accounts: readonly AccountLimit[];
+  untried: string | null;
 }
 
 export function explain(task: Task, around: Around, policy: Policy, now: number): Explanation {
   const { pending } = around;
   if (isEnded(task)) return { why: ending(task), until: null };
   if (task.hold && isHeld(task, now)) return { why: holdText(task.hold, task.issue), until: task.hold.until };
-  if (pending && pending.notBefore > now)
+  if (pending && isPutOff(pending, now))
     return {
       why: `${pending.action.kind} failed ${pending.attempts}×; tried again`,
       until: pending.notBefore,
     };
-  const limit = pending ? null : criticLimit(task, around, policy, now);
-  if (limit) return { why: `${task.state}: waiting for ${limit.account}: ${limit.why}`, until: limit.until };
-  return { why: `${task.state}: ${restsOn(task, around, policy, now)}`, until: null };
+  if (pending) {
+    const stage = pending.startedAt === null ? 'is next' : 'at work';
+    return { why: `${task.state}: ${doing(pending.action)} ${stage}`, until: null };
+  }
+  const live = around.all.filter((other) => !isEnded(other));
+  const decision = decide(task, factsKnown(task, live, around, policy, now), policy, now);
+  if (decision.kind !== 'rest')
+    return { why: `${task.state}: continues with the next step of its runner`, until: null };
+  return {
+    why: `${task.state}: ${decision.why}${whoHasIt(decision, task, live, policy)}`,
+    until: decision.until,
+  };
+}
+
+/**
+ * The facts as far as the store has them. What only the forge or git could tell is taken to be as the loop left it: `decide`
+ * then says what the task waits for, in the words it says to the loop itself.
+ */
+function factsKnown(
+  task: Task,
+  live: readonly Task[],
+  { said, accounts, untried }: Around,
+  policy: Policy,
+  now: number,
+): Facts {
+  const { title, body } = task.contract;
+  const textHash = agreedHash(task.contract);
+  const granted = grants(live, 0, policy, now, accounts);
+  return {
+    issue: { state: 'open', title, body, textHash, labels: [policy.labels.running], readyHash: textHash },
+    pull: task.pull === null ? null : { state: 'open', mergedSha: null, approvals: [] },
+    feedback: said,
+    branch: task.published && { sha: task.published.sha, tree: task.head?.tree ?? '' },
+    spend: { costUsd: 0, tokens: 0 },
+    openFindings: [],
+    ledger: [],
+    requests: [],
+    slot: granted.slots.includes(task.id),
+    criticSlot: granted.critics.includes(task.id),
+    mergeFree: !live.some((other) => other.id !== task.id && other.state === 'merging'),
+    trunk: null,
+    change: { files: [], secrets: [], guarded: [] },
+    mergeBlocker: null,
+    unconfined: null,
+    unfiltered: null,
+    promptChanged: false,
+    loopLimit: null,
+    accountLimits: accounts,
+    untried,
+    paused: null,
+    stuck: null,
+    inFlight: null,
+    newSessionId: '',
+    jitter: 0,
+  };
+}
+
+/** What it waits for is others' for now. */
+function whoHasIt(
+  { grant }: Extract<Decision, { kind: 'rest' }>,
+  task: Task,
+  live: readonly Task[],
+  policy: Policy,
+): string {
+  switch (grant) {
+    case 'slot':
+      return ` (${live.filter(occupiesSlot).length} of ${policy.maxConcurrent} in use)`;
+    case 'critic':
+      return ` (${policy.critic.parallel} may judge at once)`;
+    case 'merge':
+      return ` (#${live.find((other) => other.id !== task.id && other.state === 'merging')?.issue})`;
+    default:
+      return '';
+  }
 }
 
 export function ending(task: Task): string {
@@ -79,38 +155,6 @@ export function eventText(happened: LoopEvent): string {
 export const hangsOnChecks = (task: Task): boolean =>
   task.state === 'awaiting_critic' && task.hold === null && approvedAtHead(task) && task.pull !== null;
 
-/** Whoever works in a slot is held for it; a critic that can't be paid now is only waited for. */
-function criticLimit(task: Task, { accounts }: Around, policy: Policy, now: number): AccountLimit | null {
-  if (task.state !== 'awaiting_critic' || approvedAtHead(task)) return null;
-  const role = task.feedback.length > 0 ? 'coder' : 'critic';
-  return limitOf(accounts, accountOf(policy.agents[role]), now);
-}
-
-function restsOn(task: Task, { pending, all, said }: Around, policy: Policy, now: number): string {
-  if (pending)
-    return pending.startedAt === null
-      ? `${doing(pending.action)} is next`
-      : `${doing(pending.action)} at work`;
-  const live = all.filter((other) => !isEnded(other));
-  const { slots, critics } = grants(live, 0, policy, now);
-  const used = `${live.filter(occupiesSlot).length} of ${policy.maxConcurrent} in use`;
-  const needsSlot = task.state === 'queued' || task.hold !== null || task.feedback.length > 0;
-  if (needsSlot && !slots.includes(task.id)) return `waiting for a slot (${used})`;
-  if (
-    task.state === 'awaiting_critic' &&
-    task.verdict?.headSha !== task.head?.sha &&
-    !critics.includes(task.id)
-  )
-    return `waiting for a critic (${policy.critic.parallel} may judge at once)`;
-  const checks = requiredChecks(said, task.head?.sha ?? null, policy) ?? [];
-  const pendingChecks = namesOf(checks, 'pending');
-  if (hangsOnChecks(task) && pendingChecks) return `approved; waiting for the checks ${pendingChecks}`;
-  const merging = live.find((other) => other.id !== task.id && other.state === 'merging');
-  if (task.state === 'awaiting_critic' && task.verdict?.verdict === 'APPROVE' && merging)
-    return `approved; waiting for the merge of #${merging.issue}`;
-  return 'goes on with the next step of its runner';
-}
-
 export function doing(action: Action): string {
   switch (action.kind) {
     case 'turn':
@@ -125,6 +169,10 @@ export function doing(action: Action): string {
       return action.kind.replaceAll('_', ' ');
   }
 }
+
+/** `turn 3`, `critic round 2`: where there is only room for a name. */
+export const turnName = ({ turn, role }: { turn: number; role: Role }): string =>
+  roleRow(role).place === 'workspace' ? `turn ${turn}` : `${role} round ${turn}`;
 
 export const turnText = ({ turn, role }: { turn: number; role: string }): string =>
   `turn ${turn} of the ${role}`;

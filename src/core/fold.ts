@@ -2,12 +2,16 @@
  * The row is the fold of its events. `apply` is the only place where a task changes, so replaying the events of a task
  * from the first yields its row.
  */
-import { fitting } from './delivery.ts';
-import type { LoopEvent } from './event.ts';
-import { type Evidence, isRedAsBefore } from './gate.ts';
+
+import { failedAtOnce, triedAccount } from './account.ts';
+import { OUT_OF_BUDGET } from './decision.ts';
+import type { HoldReason, LoopEvent } from './event.ts';
+import { withSpecified } from './issue/specification.ts';
 import { isEdge, isTerminal } from './machine.ts';
-import { withSpecified } from './specification.ts';
-import { born, NOT_ASKED, restarted, type Task, withCriteria } from './task.ts';
+import { endsSession, isNotItsDoing, REPEATING, TAMPERED, waitsForAccount } from './outcome.ts';
+import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
+import { born, mishaps, NO_MEMORY, type RoleMemory, restarted, type Task, withCriteria } from './task.ts';
+import { fitting } from './words/prompt-size.ts';
 
 export function fold(id: string, events: readonly LoopEvent[]): Task {
   let task: Task | null = null;
@@ -36,8 +40,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         startedAt: to === 'dispatched' ? (task.startedAt ?? at) : task.startedAt,
         endedAt: isTerminal(to) ? at : null,
         hold: isTerminal(to) || from === 'abandoned' ? null : task.hold,
-        candidate: to === 'merging' || to === 'merged' ? task.candidate : null,
-        candidateGate: to === 'merging' || to === 'merged' ? task.candidateGate : null,
+        landing: to === 'merging' || to === 'merged' ? task.landing : null,
         // The answers are among the actions of this very edge.
         owed: to === 'awaiting_critic' && from !== 'merging' ? [] : task.owed,
         ...(from === 'abandoned' ? restarted(task) : {}),
@@ -48,18 +51,19 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         ...task,
         contract: withCriteria(happened.data.contract),
         spec: null,
-        specifier: NOT_ASKED,
+        // A critic that was told the old text begins anew with the new one.
+        roles: { ...forgotten(task, 'specifier'), critic: { ...task.roles.critic, session: null } },
         verdict: null,
       };
     case 'spec_settled':
-      return { ...task, spec: happened.data.spec, specifier: NOT_ASKED };
+      return { ...task, spec: happened.data.spec, roles: forgotten(task, 'specifier') };
     case 'spec_expanded': {
       const { specification, status } = happened.data;
       const { contract } = task;
       const criteria =
         status === 'adopted' ? withSpecified(contract.criteria, specification, null) : contract.criteria;
-      const spec = { status, specification, by: null };
-      return { ...task, contract: { ...contract, criteria }, spec, specifier: NOT_ASKED };
+      const spec = { status, specification, by: null, at: happened.at };
+      return { ...task, contract: { ...contract, criteria }, spec, roles: forgotten(task, 'specifier') };
     }
     case 'spec_approved': {
       if (task.spec?.status !== 'proposed') return task;
@@ -69,78 +73,77 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       const spec = { status: 'adopted' as const, specification, by };
       return { ...task, contract: { ...task.contract, criteria }, spec };
     }
-    case 'specifier_failed':
+    case 'answer_unusable': {
+      const { role, problem } = happened.data;
+      const before = task.roles[role];
       return {
         ...task,
-        specifier: {
-          ...task.specifier,
-          unusable: task.specifier.unusable + 1,
-          problem: happened.data.problem,
-        },
+        roles: remembering(task, role, {
+          unusable: before.unusable + 1,
+          session: roleRow(role).session === 'continues' ? before.session : null,
+          problem,
+          sameProblem: before.problem === problem ? (before.sameProblem ?? 1) + 1 : 1,
+        }),
       };
+    }
     case 'workspace_ready':
       return {
         ...task,
         workspace: happened.data.path,
         baseSha: task.baseSha ?? happened.data.baseSha,
         streaks: { ...task.streaks, workspace: 0 },
-        ...(task.unprepared ? { unprepared: null } : {}),
+        unprepared: null,
+        unfetched: false,
       };
     case 'workspace_failed':
       return {
         ...task,
         unprepared: happened.data.problem,
+        unfetched: happened.data.unfetched === true,
         retryAt: null,
         streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 },
       };
-    case 'turn_started': {
-      const { turn, role, sessionId, prompt } = happened.data;
-      const current = {
-        turn,
-        role,
-        sessionId,
-        startedAt: at,
-        delivers: role === 'coder' ? fitting(task.feedback, prompt) : 0,
-      };
-      if (role !== 'coder') return { ...task, turn: current, retryAt: null };
+    case 'workspace_lost':
       return {
         ...task,
-        turn: current,
+        unprepared: happened.data.why,
+        head: null,
+        streaks: { ...task.streaks, workspace: 0 },
+      };
+    case 'turn_started': {
+      const { turn, role, sessionId, prompt } = happened.data;
+      const isTry = triedAccount(happened.data) !== null;
+      const isWork = roleRow(role).place === 'workspace';
+      const carries = isWork ? fitting(task.feedback, prompt) : 0;
+      const goesOn = roleRow(role).session === 'continues' || task.roles[role].session === sessionId;
+      const session = goesOn ? sessionId : null;
+      const started = {
+        ...task,
+        turn: { turn, role, sessionId, startedAt: at, carries },
+        roles: remembering(task, role, { session, last: null, ...(isTry && { failed: 0, stalled: 0 }) }),
+        retryAt: null,
+      };
+      if (!isWork) return started;
+      const { sessionIds } = task;
+      return {
+        ...started,
         turns: turn,
-        sessionId,
-        sessionIds: task.sessionIds.includes(sessionId) ? task.sessionIds : [...task.sessionIds, sessionId],
+        sessionIds: sessionIds.includes(sessionId) ? sessionIds : [...sessionIds, sessionId],
         head: null,
         refused: null,
-        retryAt: null,
-        lastTurn: null,
       };
     }
     case 'turn_completed': {
-      const { role, status, durationMs, message, code, retryAt, summary } = happened.data;
-      const workedMs = task.workedMs + durationMs;
-      if (role === 'specifier')
-        return { ...task, turn: null, workedMs, specifier: afterSpecifier(task.specifier, happened.data) };
-      if (role !== 'coder') return { ...task, turn: null, workedMs, criticBroke: code };
-      const { streaks } = task;
+      const { role, status, durationMs, summary } = happened.data;
+      const before = task.roles[role];
+      const roles = remembering(task, role, { ...afterTurn(before, happened), ...warmAfter(happened) });
+      const over = { ...task, turn: null, workedMs: task.workedMs + durationMs, roles };
+      if (roleRow(role).place !== 'workspace') return over;
       return {
-        ...task,
-        turn: null,
-        workedMs,
-        turns: status === 'interrupted' ? task.turns - 1 : task.turns,
-        feedback: status === 'finished' ? task.feedback.slice(task.turn?.delivers ?? 0) : task.feedback,
-        lastTurn: { status, message, code, retryAt },
-        ...(summary && { summary }),
-        streaks: {
-          ...streaks,
-          interrupted: status === 'interrupted' ? streaks.interrupted + (isNobodys(code) ? 0 : 1) : 0,
-          failed:
-            status === 'failed' || status === 'timed_out'
-              ? streaks.failed + 1
-              : status === 'finished'
-                ? 0
-                : streaks.failed,
-          stalled: status === 'stalled' ? streaks.stalled + 1 : status === 'finished' ? 0 : streaks.stalled,
-        },
+        ...over,
+        turns: countsForNothing(happened.data) ? task.turns - 1 : task.turns,
+        feedback: status === 'finished' ? task.feedback.slice(task.turn?.carries ?? 0) : task.feedback,
+        summary: summary ?? task.summary,
       };
     }
     case 'checkpointed': {
@@ -155,7 +158,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         refused: null,
         streaks: {
           ...task.streaks,
-          idle: changed ? 0 : task.streaks.idle + (task.lastTurn?.status === 'finished' ? 1 : 0),
+          idle: changed ? 0 : task.streaks.idle + (isIdle(task.roles.coder.last) ? 1 : 0),
           workspace: 0,
         },
       };
@@ -170,37 +173,42 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       if (happened.data.scope === 'trunk')
         return happened.data.evidence.outcome === 'pass' ? { ...task, unverified: null } : task;
       return happened.data.scope === 'work'
-        ? { ...task, gate: happened.data.evidence, streaks: afterGate(task, happened.data.evidence) }
-        : { ...task, candidateGate: happened.data.evidence, candidateEvidence: happened.data.evidence };
+        ? { ...task, gate: happened.data.evidence }
+        : {
+            ...task,
+            landing: task.landing && { ...task.landing, gate: happened.data.evidence },
+            candidateEvidence: happened.data.evidence,
+          };
     case 'merge_queued':
-      return { ...task, queued: happened.data };
+      return { ...task, inMergeQueue: happened.data };
     case 'queue_left':
-      return { ...task, queued: null };
+      return { ...task, inMergeQueue: null };
     case 'trunk_unverified':
       return { ...task, unverified: happened.data };
     case 'push_rejected':
-      return { ...task, pushedSha: happened.data.sha, pushedAt: at, mergeInto: happened.data.sha };
+      return { ...task, published: { sha: happened.data.sha, at }, mergeInto: happened.data.sha };
     case 'update_needed':
       return { ...task, mergeInto: happened.data.mergeInto };
     case 'work_updated':
       return {
         ...task,
         mergeInto: null,
+        mergedIn: happened.data.mergedIn,
         tookIn: true,
         head: happened.data.conflicts.length > 0 ? task.head : null,
       };
     case 'candidate_empty':
       return { ...task, superseded: true };
     case 'branch_pushed':
-      return { ...task, ...outOfQueue(task), pushedSha: happened.data.sha, pushedAt: at };
+      return { ...task, inMergeQueue: null, published: { sha: happened.data.sha, at } };
     case 'person_pushed':
       return {
         ...task,
-        ...outOfQueue(task),
+        // A forge's queue drops what gets another head.
+        inMergeQueue: null,
         head: happened.data.head,
         headSha: happened.data.head.sha,
-        pushedSha: happened.data.head.sha,
-        pushedAt: at,
+        published: { sha: happened.data.head.sha, at },
         superseded: false,
         feedback: task.feedback.filter(({ kind }) => !['critic', 'gate', 'ci'].includes(kind)),
       };
@@ -213,13 +221,13 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         verdict: { headSha, verdict, by, round, criteria: happened.data.criteria ?? [] },
         criticRounds: round,
         changeRequests: task.changeRequests + (verdict === 'REQUEST_CHANGES' ? 1 : 0),
-        streaks: { ...task.streaks, critic: 0 },
-        reportProblem: null,
+        roles: { ...task.roles, critic: { ...NO_MEMORY, ...conversationOf(task.roles.critic) } },
       };
     }
     case 'change_inspected': {
-      const { headSha, grave, sentBack } = happened.data;
-      return { ...task, inspected: { headSha, grave }, sentBack: task.sentBack || sentBack };
+      const { headSha, grave, sentBack, chars } = happened.data;
+      const inspected = { headSha, grave, ...(chars !== undefined && { chars }) };
+      return { ...task, inspected, sentBack: task.sentBack || sentBack };
     }
     case 'finding_decided': {
       const { status, settles } = happened.data;
@@ -227,12 +235,6 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       if (!settles) return task;
       return { ...task, verdict: null, feedback: task.feedback.filter(({ kind }) => kind !== 'critic') };
     }
-    case 'critic_failed':
-      return {
-        ...task,
-        streaks: { ...task.streaks, critic: task.streaks.critic + 1 },
-        ...(happened.data.unusable ? { reportProblem: happened.data.problem } : {}),
-      };
     case 'feedback_added': {
       const { feedback } = happened.data;
       // A person's word is new work: turns that changed nothing before it do not count against it.
@@ -244,47 +246,54 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         ...task,
         feedback: task.feedback.filter(({ id }) => id === undefined || !happened.data.ids.includes(id)),
       };
-    case 'feedback_delivered': {
+    case 'feedback_acknowledged': {
       const { ids, remarks, headSha } = happened.data;
       const owed = [...task.owed, ...remarks.map((remark) => ({ ...remark, headSha }))];
-      return { ...task, delivered: [...task.delivered, ...ids], owed };
+      return { ...task, acknowledged: [...task.acknowledged, ...ids], owed };
     }
     case 'remarks_ignored':
       return { ...task, ignored: [...task.ignored, ...happened.data.remarks.map(({ id }) => id)] };
     case 'candidate_built':
-      return { ...task, candidate: happened.data.candidate, candidateGate: null };
+      return { ...task, landing: { candidate: happened.data.candidate, gate: null } };
     case 'candidate_dropped':
-      return { ...task, candidate: null, candidateGate: null };
+      return { ...task, landing: null };
     case 'prompt_broken': {
       const { prompt, digest } = happened.data;
       return { ...task, brokenPrompt: { prompt, digest } };
     }
     case 'landing_blocked': {
-      const { streaks } = task;
-      const landing = (streaks.landing ?? 0) + 1;
-      return { ...task, landProblem: happened.data.detail, streaks: { ...streaks, landing } };
+      const streaks = { ...task.streaks, blocked: task.streaks.blocked + 1 };
+      return { ...task, landProblem: happened.data.detail, streaks };
     }
     case 'merge_observed':
       return { ...task, mergedSha: happened.data.sha };
-    case 'hold_set': {
-      const told = happened.data.reason === 'dirty_checkout' && task.landProblem ? { landProblem: null } : {};
-      return { ...task, hold: happened.data, ...told };
-    }
-    case 'hold_cleared':
+    case 'hold_set':
+      return {
+        ...task,
+        hold: { ...happened.data, since: happened.at },
+        landProblem: happened.data.reason === 'dirty_checkout' ? null : task.landProblem,
+      };
+    // Events of older versions say it by a hold_set whose time is over.
+    case 'hold_released':
+      return { ...task, hold: task.hold && { ...task.hold, until: 0 } };
+    case 'hold_cleared': {
+      const { reason, by } = happened.data;
+      const { landing } = task;
       return {
         ...task,
         hold: null,
         retryAt: task.retryAt === null ? null : 0,
-        criticHeldOnce: task.criticHeldOnce || happened.data.reason === 'critic_unusable',
-        ...(happened.data.reason === 'prompt_broken' ? { brokenPrompt: null } : {}),
-        ...(happened.data.reason === 'trunk_red' ? { streaks: { ...task.streaks, redBefore: 0 } } : {}),
+        roles: released(task, reason, by),
+        brokenPrompt: reason === 'prompt_broken' ? null : task.brokenPrompt,
+        streaks: reason === 'trunk_red' ? { ...task.streaks, idle: 0 } : task.streaks,
         gate: task.gate?.outcome === 'could_not_run' ? null : task.gate,
-        candidateGate: task.candidateGate?.outcome === 'could_not_run' ? null : task.candidateGate,
+        landing: landing?.gate?.outcome === 'could_not_run' ? { ...landing, gate: null } : landing,
       };
+    }
     case 'retry_scheduled':
       return { ...task, retryAt: happened.data.until };
     case 'session_lost':
-      return { ...task, sessionId: null };
+      return { ...task, roles: remembering(task, 'coder', { session: null }) };
     case 'recovery_failed':
       return { ...task, unrecoverable: happened.data.why };
     case 'worktree_reaped':
@@ -294,32 +303,90 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
   }
 }
 
-/** An answer that tampered with the work is as good as none; every other failure says nothing about the issue. */
-function afterSpecifier(
-  before: Task['specifier'],
-  { status, code, message, retryAt }: Extract<LoopEvent, { type: 'turn_completed' }>['data'],
-): Task['specifier'] {
-  if (status === 'cancelled') return before;
-  if (status === 'interrupted')
-    return { ...before, interrupted: before.interrupted + (isNobodys(code) ? 0 : 1) };
-  if (status === 'finished') return { ...before, failed: 0, interrupted: 0, last: null };
-  const tampered = code === 'critic_wrote';
-  return {
-    unusable: before.unusable + (tampered ? 1 : 0),
-    failed: before.failed + (tampered ? 0 : 1),
-    interrupted: 0,
-    last: { code, message, retryAt },
-    ...(before.problem === undefined ? {} : { problem: before.problem }),
-  };
+/** What broke it was not the task's. */
+const countsForNothing = (ended: Extract<LoopEvent, { type: 'turn_completed' }>['data']): boolean =>
+  ended.status === 'interrupted' || failedAtOnce(ended) || isNotItsDoing(ended.code);
+
+/** A turn that came to nothing by itself, when nothing was changed. */
+const isIdle = (last: RoleMemory['last']): boolean => last?.status === 'finished' || last?.code === REPEATING;
+
+const ALL: readonly Mishap[] = ['unusable', 'failed', 'stalled'];
+
+const remembering = ({ roles }: Task, role: Role, change: Partial<RoleMemory>): Task['roles'] => ({
+  ...roles,
+  [role]: { ...roles[role], ...change },
+});
+
+/** What it is forgiven: by a person who lets it go on, or because its account failed for everybody. */
+function released(task: Task, reason: HoldReason, by: string): Task['roles'] {
+  const { roles } = task;
+  // A person grants one more try; a critic with other settings is another one.
+  const critic = by === 'loop' ? NO_MEMORY : { releasedAt: mishaps(roles.critic, ALL) };
+  if (reason === 'critic_unusable') return remembering(task, 'critic', critic);
+  const isForgiven = reason === 'interrupted' || task.hold?.outage;
+  if (!isForgiven) return roles;
+  const clean = reason === 'interrupted' ? { interrupted: 0 } : { failed: 0, stalled: 0 };
+  const fresh = ROLES.map((role) => [role, { ...roles[role], ...clean }]);
+  return Object.fromEntries(fresh) as Task['roles'];
 }
 
-function afterGate({ streaks }: Task, evidence: Evidence): Task['streaks'] {
-  return { ...streaks, redBefore: isRedAsBefore(evidence) ? (streaks.redBefore ?? 0) + 1 : 0 };
+const forgotten = ({ roles }: Task, role: Role): Task['roles'] => ({ ...roles, [role]: NO_MEMORY });
+
+const conversationOf = ({ session, answeredAt }: RoleMemory): Partial<RoleMemory> =>
+  session === null || answeredAt === undefined ? {} : { session, answeredAt };
+
+/**
+ * Whose session goes on while it is warm goes on only after an answer, and only with all of what it was told. After anything
+ * else it begins anew.
+ */
+function warmAfter({
+  at,
+  data,
+}: Extract<LoopEvent, { type: 'turn_completed' }>): Pick<RoleMemory, 'session' | 'answeredAt'> | object {
+  const { role, status, sessionId, shortened } = data;
+  if (roleRow(role).session !== 'while_warm') return {};
+  return status === 'finished' && !shortened ? { session: sessionId, answeredAt: at } : { session: null };
+}
+
+/**
+ * What a role remembers when a turn of it has ended. An answer that tampered with the work is as good as none. A critic
+ * whose account is used up was not asked, and a runner that was stopped blames nobody.
+ */
+function afterTurn(
+  before: RoleMemory,
+  { at, data }: Extract<LoopEvent, { type: 'turn_completed' }>,
+): Partial<RoleMemory> {
+  const { role, status, message, code, retryAt } = data;
+  const last = { status, message, code, retryAt };
+  const { unusable, failed, stalled, interrupted } = before;
+  switch (status) {
+    case 'finished':
+      return roleRow(role).forgives === 'finished'
+        ? { last, failed: 0, stalled: 0, interrupted: 0, failure: null }
+        : { last, interrupted: 0 };
+    case 'interrupted':
+      return { last, interrupted: isNoFault(code) ? interrupted : interrupted + 1 };
+    case 'cancelled':
+      return { last, interrupted: 0 };
+    case 'stalled':
+      // Whose work is its answer goes on at once, and is told; whether anything came of it, its tree says.
+      if (code === REPEATING && roleRow(role).answer === null) return { last, interrupted: 0 };
+      return { last, stalled: stalled + 1, interrupted: 0, failure: { code, message } };
+    case 'failed':
+    case 'timed_out': {
+      if (code === TAMPERED) return { last, unusable: unusable + 1, interrupted: 0 };
+      // Whoever keeps no slot from others waits for the account itself, as if it had not been asked.
+      if (roleRow(role).limit === 'critics' && waitsForAccount(last, at)) return {};
+      // It could not be gone on with: nothing was asked yet, and the next one begins anew.
+      if (roleRow(role).session === 'while_warm' && before.session !== null && endsSession(code)) return {};
+      const failure = { code, message, ...(failedAtOnce(data) && { atOnce: true as const }) };
+      return { last, failed: failed + 1, interrupted: 0, failure };
+    }
+    default:
+      return status satisfies never;
+  }
 }
 
 /** Interruptions that say nothing about the task: told to stop, out of the loop's money, a template a person has to mend. */
-const isNobodys = (code: string | null): boolean =>
-  code === 'runner_stopped' || code === 'out_of_budget' || code === 'prompt_broken';
-
-/** A forge's queue drops what gets another head. */
-const outOfQueue = ({ queued }: Task): Pick<Task, 'queued'> => (queued ? { queued: null } : {});
+const isNoFault = (code: string | null): boolean =>
+  code === 'runner_stopped' || code === OUT_OF_BUDGET || code === 'prompt_broken';

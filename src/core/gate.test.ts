@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { testPolicy } from '../../test/support/policy.ts';
-import { contractOf } from './criteria.ts';
 import {
   asCriterion,
   type CommandResult,
@@ -11,11 +10,14 @@ import {
   gateCommands,
   gateDigest,
   holdsFor,
+  isAllowable,
   isFlaky,
   isUnchanged,
+  looksUnchanged,
   overall,
   wasRedBefore,
 } from './gate.ts';
+import { contractOf } from './issue/criteria.ts';
 
 const exit = (change: Partial<Exit>): Exit => ({
   code: null,
@@ -100,56 +102,77 @@ describe('the whole gate', () => {
 });
 
 describe('a red command, compared with the base commit', () => {
-  const other = ran('fail', { signature: 's2' });
-  const TABLE: [string, CommandResult, GateOutcome, GateOutcome][] = [
-    // what, the result, under block, under allow_unchanged
-    ['green there', result('fail', ran('pass')), 'fail', 'fail'],
-    ['red there in the same way', result('fail', ran('fail')), 'fail', 'pass'],
-    ['red there in another way', result('fail', other), 'fail', 'fail'],
-    ['could not run there', result('fail', ran('could_not_run')), 'fail', 'fail'],
-    ['not run there', result('fail'), 'fail', 'fail'],
+  const red = (...failing: string[]) => ran('fail', { failing });
+  const NONE = { count: 0, some: [] };
+  const now = (base: CommandRun | undefined, ...failing: string[]) =>
+    result('fail', base, { failing, vanished: NONE });
+  const TABLE: [string, CommandResult, GateOutcome][] = [
+    // what, the result, under allow_unchanged; under block none passes
+    ['green there', now(ran('pass'), 'a'), 'fail'],
+    ['the same failing tests', now(red('a', 'b'), 'b', 'a'), 'pass'],
+    ['fewer of them', now(red('a', 'b'), 'a'), 'pass'],
+    ['one more', now(red('a'), 'a', 'b'), 'fail'],
+    ['another one instead', now(red('a'), 'b'), 'fail'],
     [
-      'red in both without a signature',
-      result('fail', ran('fail'), { signature: undefined as never }),
-      'fail',
-      'fail',
-    ],
-    ['could not run here, red there', result('could_not_run', ran('fail')), 'could_not_run', 'could_not_run'],
-    [
-      'red in both for want of a program',
-      result('fail', ran('fail'), { tail: 'FAIL: jest: not found' }),
-      'fail',
+      'the same, but tests that ran there have vanished',
+      { ...now(red('a'), 'a'), vanished: { count: 1, some: ['b'] } },
       'fail',
     ],
     [
-      'red in both for want of a module',
-      result('fail', ran('fail'), { tail: "Error: Cannot find module 'x'" }),
-      'fail',
-      'fail',
-    ],
-    [
-      'red in both for want of a python module',
-      result('fail', ran('fail'), { tail: 'No module named pytest' }),
-      'fail',
+      'the same, by a row that does not know of vanished tests',
+      result('fail', red('a'), { failing: ['a'] }),
       'fail',
     ],
-    [
-      'red in both for want of rights',
-      result('fail', ran('fail'), { tail: './x: Permission denied' }),
-      'fail',
-      'fail',
-    ],
+    ['the same, with another exit code', { ...now(red('a'), 'a'), exitCode: 2 }, 'fail'],
+    ['a report that names no failure', now(red('a')), 'fail'],
+    ['a report only here', now(ran('fail'), 'a'), 'fail'],
+    ['a report only there', result('fail', red('a')), 'fail'],
+    ['no report, and the same failing lines', result('fail', ran('fail')), 'fail'],
+    ['could not run there', now(ran('could_not_run', { failing: ['a'] }), 'a'), 'fail'],
+    ['not run there', now(undefined, 'a'), 'fail'],
+    ['could not run here, red there', result('could_not_run', red('a'), { failing: ['a'] }), 'could_not_run'],
   ];
-  test.each(TABLE)('%s', (_what, one, block, allow) => {
-    expect(overall([one])).toBe(block);
+  test.each(TABLE)('%s', (_what, one, allow) => {
+    expect(overall([one])).toBe(one.outcome);
     expect(overall([one], 'allow_unchanged')).toBe(allow);
     expect(overall([one, result('pass')], 'allow_unchanged')).toBe(allow);
     expect(overall([one, result('fail')], 'allow_unchanged')).not.toBe('pass');
   });
 
-  test('red before and red before in the same way are two things', () => {
-    expect([wasRedBefore(result('fail', other)), isUnchanged(result('fail', other))]).toEqual([true, false]);
-    expect(wasRedBefore(result('pass', other))).toBe(false);
+  test('red before and red before by the same tests are two things', () => {
+    const one = now(red('a'), 'b');
+    expect([wasRedBefore(one), isUnchanged(one)]).toEqual([true, false]);
+    expect(wasRedBefore(result('pass', red('a')))).toBe(false);
+  });
+
+  test('only what `allow_unchanged` would let pass is allowable', () => {
+    const of = (...results: CommandResult[]) =>
+      isAllowable({ tree: 't', at: 0, outcome: overall(results), results });
+    expect(of(result('pass'), now(red('a'), 'a'))).toBe(true);
+    expect(of(now(red('a'), 'a'), result('fail', ran('fail')))).toBe(false);
+    expect(of(result('pass'))).toBe(false);
+  });
+});
+
+describe('whether a red looks as it does on the base commit, which proves nothing', () => {
+  test.each([
+    ['the same', {}, true],
+    ['other failing lines', { signature: 's2' }, false],
+    ['for want of a program', { tail: 'FAIL: jest: not found' }, false],
+    ['for want of a module', { tail: "Error: Cannot find module 'x'" }, false],
+    ['for want of a python module', { tail: 'No module named pytest' }, false],
+    ['for want of rights', { tail: './x: Permission denied' }, false],
+  ] as [string, Partial<CommandResult>, boolean][])('%s', (_what, change, looks) => {
+    const one = result('fail', ran('fail'), change);
+    expect(looksUnchanged(one)).toBe(looks);
+  });
+
+  test('as told by a report, where there is one', () => {
+    const base = ran('fail', { signature: 's2', failing: ['a'] });
+    const one = result('fail', base, { failing: ['a'], vanished: { count: 0, some: [] } });
+    expect(looksUnchanged(one)).toBe(true);
+    const other = result('fail', ran('fail', { failing: ['a'] }), { failing: ['b'] });
+    expect(looksUnchanged(other), 'although its lines are the same').toBe(false);
   });
 });
 
@@ -170,6 +193,8 @@ describe('evidence', () => {
     ['none', { commands: 'none' as const }],
     ['another setup', { setup: ['npm ci'] }],
     ['another rule for what was red before', { preexisting: 'allow_unchanged' as const }],
+    ['another environment', { env: { ...gate.env, set: { A: '1' } } }],
+    ['other reports', { reports: ['reports/*.xml'] }],
   ])('counts no more under %s', (_what, change) => {
     expect(gateDigest({ ...gate, ...change }, contract)).not.toBe(digest);
   });

@@ -4,7 +4,7 @@
  * Evidence holds for one tree and one set of commands. A red command is run once more in the same tree, and when it
  * stays red, on the commit the work is measured against: whether it was red before is proved, not argued.
  */
-import { createHash } from 'node:crypto';
+import { digestOfValue } from './digest.ts';
 import type { Contract } from './event.ts';
 import type { Policy } from './policy.ts';
 
@@ -21,14 +21,18 @@ export interface CommandRun {
   durationMs: number;
   /** What a red run looked like, without what differs from run to run; see signature.ts. */
   signature?: string;
+  /** The tests that failed in a red run, by name; absent when no report told. */
+  failing?: readonly string[];
 }
 
 /** The same command on the commit the work is measured against. */
 export interface BaseRun extends CommandRun {
   sha: string;
   command: string;
-  /** What was run there before it; another setup says nothing about this one. */
+  /** What it was run with and in: another setup or environment says nothing about this one. */
   setup: string;
+  /** Every test that ran in a red run, packed; kept where the run is remembered, for the work to be compared with. */
+  tests?: string;
 }
 
 export interface CommandResult extends CommandRun {
@@ -38,6 +42,8 @@ export interface CommandResult extends CommandRun {
   /** Set when it was red and run again: the first of the two runs. */
   first?: CommandRun;
   base?: BaseRun;
+  /** How many tests ran on the base commit and are not reported here, and some of them; absent when not both reported. */
+  vanished?: { count: number; some: readonly string[] };
 }
 
 export interface Evidence {
@@ -47,6 +53,8 @@ export interface Evidence {
   at: number;
   /** Of the commands and what counts as a pass; absent in rows of older versions, which hold for nothing any more. */
   digest?: string;
+  /** Of the operator's own commands, where what was judged may become trunk; see trial.ts. */
+  trial?: string;
 }
 
 export interface GateCommand {
@@ -68,13 +76,11 @@ export function gateCommands(gate: GatePolicy, contract: Contract): GateCommand[
 
 /** What evidence has to have been made with to count under this policy and contract. */
 export function gateDigest(gate: GatePolicy, contract: Contract): string {
-  return digestOf([gate.setup, gateCommands(gate, contract), gate.preexisting]);
+  return digestOfValue([gate.setup, gateCommands(gate, contract), gate.preexisting, gate.env, gate.reports]);
 }
 
-export const setupDigest = (setup: readonly string[]): string => digestOf(setup);
-
-const digestOf = (value: unknown): string =>
-  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
+export const setupDigest = ({ setup, env, reports }: GatePolicy): string =>
+  digestOfValue([setup, env, reports]);
 
 /** Does this evidence say anything about this tree under these rules? */
 export const holdsFor = (evidence: Evidence | null, tree: string, digest: string): evidence is Evidence =>
@@ -121,19 +127,44 @@ export const wasRedBefore = (result: CommandResult): boolean =>
   result.outcome === 'fail' && result.base?.outcome === 'fail';
 
 /**
- * Red on the base commit in the same way: the same exit code and the same failing lines. A run that speaks of a
- * missing program or module proves nothing about the work, so two of them are never "the same".
+ * Red on the base commit by the same failing tests, or more of them, each known by name from a report that has passing
+ * ones, too. Without such a report of both runs never: a command whose tool could not start looks the same twice. Nor
+ * when tests have vanished: those of a file that can't be loaded, or of a module that does not compile, fail in no report.
  */
 export function isUnchanged(result: CommandResult): boolean {
-  const { base, signature } = result;
+  const { base, failing = [], vanished } = result;
+  if (!base || !wasRedBefore(result) || result.exitCode !== base.exitCode) return false;
+  if (vanished?.count !== 0) return false;
+  return failing.length > 0 && failing.every((name) => base.failing?.includes(name));
+}
+
+/**
+ * Looks as it does on the base commit: the same failing tests, or where no report names them the same exit code and the
+ * same failing lines. Lines prove nothing, so they let nothing pass; a run that speaks of a missing program or module
+ * does not even look the same.
+ */
+export function looksUnchanged(result: CommandResult): boolean {
+  const { base, signature, failing } = result;
+  if (failing && base?.failing) return isUnchanged(result);
   if (!base || !wasRedBefore(result) || signature === undefined) return false;
   return base.signature === signature && !BROKEN.test(result.tail);
 }
 
-/** Nothing is red but what is red on the base commit in the same way. */
-export function isRedAsBefore({ outcome, results }: Evidence): boolean {
-  return outcome === 'fail' && results.every((result) => result.outcome !== 'fail' || isUnchanged(result));
+/** Whether `allow_unchanged` would let this evidence pass. */
+export const isAllowable = ({ outcome, results }: Evidence): boolean =>
+  outcome === 'fail' && results.every((result) => result.outcome !== 'fail' || isUnchanged(result));
+
+/** Nothing is red but what is red on the base commit too, in whatever way. */
+export const isTrunksRed = ({ outcome, results }: Evidence): boolean =>
+  outcome === 'fail' && results.every((result) => result.outcome !== 'fail' || wasRedBefore(result));
+
+/** A red command is what the contract is about: its text or a criterion names it. */
+export function isAskedFor({ results }: Evidence, { title, body, criteria }: Contract): boolean {
+  const told = squeezed([title, body, ...criteria.map(({ text, verify }) => `${text} ${verify}`)].join('\n'));
+  return results.some(({ outcome, command }) => outcome === 'fail' && told.includes(squeezed(command)));
 }
+
+const squeezed = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 const BROKEN =
   /\b(?:command )?not found\b|No such file or directory|No module named|Cannot find (?:module|package)|permission denied/i;

@@ -1,52 +1,54 @@
 /** From a published head to trunk: verdict, revision, candidate, merge. */
-import { namesOf, requiredChecks, wantsOf } from './checks.ts';
+import { approve } from './approval.ts';
+import { hear } from './change/feedback.ts';
+import { type Finding, isStuck, leftAsIs } from './change/findings.ts';
 import {
+  type Act,
+  act,
   approvalFor,
-  approve,
   awaitGrant,
   type Decision,
   type Facts,
-  gateBroken,
   gateEmpty,
   graveOf,
   hold,
   isEdited,
   isGateEmpty,
-  MAX_CRITIC_BACKOFFS,
   personPushed,
   putAside,
   rest,
+  saidOf,
   stepAside,
   transition,
+  verdictAtHead,
   waitedFor,
 } from './decision.ts';
 import { abandon, finish, outOfQueue } from './ending.ts';
-import { type Candidate, event, type NewEvent } from './event.ts';
-import { hear, objections } from './feedback.ts';
-import { oneLine } from './fence.ts';
-import { type Finding, isStuck, leftAsIs } from './findings.ts';
+import { type Candidate, type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
-import { gateFailureText } from './gate-text.ts';
 import { mergeGate, touchedBy } from './merge.ts';
-import { fallback } from './models.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
-import { isByPerson, type Task } from './task.ts';
-import { approvedText, editedComment, redBeforeText } from './words.ts';
-import { verify } from './work.ts';
+import { isByPerson, mishaps, type RecordedVerdict, runsAlone, type Task } from './task.ts';
+import { askAnew, lastProblem, nextTry, startTurn } from './turn.ts';
+import { approvedText, editedComment } from './words/comments.ts';
+import { oneLine } from './words/fence.ts';
+import { gateFailureText } from './words/gate-text.ts';
+import { redBeforeText } from './words/words.ts';
+import { evidenceAt, gateBroken, inspect, verify } from './work.ts';
 
 export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   if (facts.branch && personPushed(task, facts)) {
-    return {
-      kind: 'act',
-      events: [
+    return act(
+      [
         event('person_pushed', { head: facts.branch }),
         transition(task, 'awaiting_critic', 'a person pushed a new head'),
       ],
-      actions: [{ kind: 'adopt_head', sha: facts.branch.sha }],
-    };
+      [{ kind: 'adopt_head', sha: facts.branch.sha }],
+    );
   }
-  const verdict = task.verdict && task.verdict.headSha === task.head?.sha ? task.verdict : null;
+  const head = headOf(task);
+  const verdict = verdictAtHead(task);
   if (verdict?.verdict === 'BLOCK') return finish(task, abandon('critic_blocked'), facts, policy, now);
   if (verdict?.verdict === 'BLOCK_ON_SPEC') return finish(task, abandon('spec_rejected'), facts, policy, now);
   if (verdict?.verdict === 'REQUEST_CHANGES') {
@@ -61,33 +63,38 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
   }
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
   const heard = hear(task, facts.feedback, policy);
-  if (heard.length > 0) return { kind: 'act', events: heard, actions: [] };
+  if (heard.length > 0) return act(heard);
   if (task.feedback.length > 0 || task.mergeInto !== null) return revise(task, facts, policy, now);
 
-  const verified = verify(task, policy);
-  if (verified) return verified;
-  const gate = task.gate!;
+  const gate = evidenceAt(head, task, policy);
+  if (!gate) return verify(head, task, policy);
   if (gate.outcome === 'could_not_run') return gateBroken(task, gate);
-  if (gate.outcome === 'fail') {
-    return {
-      kind: 'act',
-      events: [event('feedback_added', { feedback: { kind: 'gate', text: gateFailureText(gate) } })],
-      actions: [],
-    };
-  }
-  const { sha: headSha } = task.head!;
-  if (task.inspected?.headSha !== headSha)
-    return { kind: 'act', events: [], actions: [{ kind: 'inspect', headSha, baseSha: task.baseSha! }] };
+  if (gate.outcome === 'fail')
+    return act([event('feedback_added', { feedback: { kind: 'gate', text: gateFailureText(gate) } })]);
+  if (task.inspected?.headSha !== head.sha) return inspect(head, task);
   const grave = graveOf(task, facts);
-  if (grave.length > 0 && !(verdict?.verdict === 'APPROVE' && isByPerson(verdict))) {
-    const approved = approvalFor(task, facts);
-    if (approved) return { kind: 'act', ...approve(task, facts, approved.by, now) };
-    return { kind: 'act', events: [hold('protected_paths', graveText(grave))], actions: [] };
-  }
-  const refused = refusals(task, facts, policy);
-  if (refused) return { kind: 'act', events: [refused], actions: [] };
-  if (verdict?.verdict !== 'APPROVE') return seekVerdict(task, facts, policy, now);
-  return awaitRules(facts) ?? awaitChecks(task, facts, policy, now) ?? enterMerge(task, facts, policy);
+  if (grave.length > 0 && !(verdict?.verdict === 'APPROVE' && isByPerson(verdict)))
+    return byPerson(task, head, facts, now) ?? act([hold('protected_paths', graveText(grave))]);
+  const refused = refusals(task, head, facts, policy);
+  if (refused) return act([refused]);
+  if (verdict?.verdict !== 'APPROVE') return seekVerdict(task, head, facts, policy, now);
+  return (
+    awaitRules(task, facts, policy) ??
+    awaitChecks(task, facts, policy, now) ??
+    enterMerge(task, head, verdict, facts, policy)
+  );
+}
+
+/** What is under review has a head: it could not have been published without. */
+function headOf({ id, state, head }: Task): Checkpoint {
+  if (head === null) throw new Error(`task ${id} is ${state} and has no head`);
+  return head;
+}
+
+/** The approval that a person gave this head on the forge, taken as the verdict. */
+function byPerson(task: Task, head: Checkpoint, facts: Facts, now: number): Act | null {
+  const approved = approvalFor(task, facts);
+  return approved && approve(task, head, facts, approved.by, now);
 }
 
 const graveText = (grave: readonly Finding[]): string =>
@@ -97,35 +104,33 @@ const graveText = (grave: readonly Finding[]): string =>
     .join(' ');
 
 /** CI or a person said no to this very head, and the coder, who was told, left it as it is: a person decides. */
-function refusals(task: Task, facts: Facts, policy: Policy): NewEvent | null {
-  const checks = requiredChecks(facts.feedback, task.head!.sha, policy) ?? [];
-  const red = namesOf(checks, 'red');
-  if (red) return hold('checks_red', `red at ${task.head!.sha.slice(0, 10)}: ${red}`);
-  const [objection] = objections(facts.feedback?.remarks ?? [], task.head!.sha);
+function refusals(task: Task, { sha }: Checkpoint, facts: Facts, policy: Policy): NewEvent | null {
+  const said = saidOf(task, facts, policy);
+  if (said?.red) return hold('checks_red', `red at ${sha.slice(0, 10)}: ${said.red}`);
+  const [objection] = said?.objections ?? [];
   return objection
-    ? hold('changes_requested', `${objection.author} asked for changes at ${task.head!.sha.slice(0, 10)}`)
+    ? hold('changes_requested', `${objection.author} asked for changes at ${sha.slice(0, 10)}`)
     : null;
 }
 
 /** The forge would refuse it: whoever can do something about that is told before it is tried. */
-function awaitRules({ feedback }: Facts): Decision | null {
-  const wants = feedback ? wantsOf(feedback) : [];
-  return wants.length > 0 ? { kind: 'act', events: [rulesUnmet(wants)], actions: [] } : null;
+function awaitRules(task: Task, facts: Facts, policy: Policy): Decision | null {
+  const wants = saidOf(task, facts, policy)?.wants ?? [];
+  return wants.length > 0 ? act([rulesUnmet(wants)]) : null;
 }
 
 const rulesUnmet = (wants: readonly string[]): NewEvent => hold('rules_unmet', wants.join('; '));
 
 /** Checks take their time; only when they take too long is it a person's matter. */
 function awaitChecks(task: Task, facts: Facts, policy: Policy, now: number): Decision | null {
-  const checks = requiredChecks(facts.feedback, task.head!.sha, policy) ?? [];
-  const pending = namesOf(checks, 'pending');
+  const pending = saidOf(task, facts, policy)?.pending;
   if (!pending) return null;
-  const until = (task.pushedAt ?? now) + policy.merge.checksWaitMs;
+  const until = (task.published?.at ?? now) + policy.merge.checksWaitMs;
   if (now < until) return rest(`approved; waiting for the checks ${pending}`, until);
-  return { kind: 'act', events: [hold('checks_pending', `still not reported: ${pending}`)], actions: [] };
+  return act([hold('checks_pending', `still not reported: ${pending}`)]);
 }
 
-export function revise(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+function revise(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   if (task.turns >= policy.maxTurns) {
     return finish(
       task,
@@ -140,94 +145,94 @@ export function revise(task: Task, facts: Facts, policy: Policy, now: number): D
       now,
     );
   }
-  if (!facts.slot) return awaitGrant('changes were asked for; waiting for a slot');
-  return {
-    kind: 'act',
-    events: [transition(task, 'revising', kindsOf(task) || 'trunk moved')],
-    actions: [{ kind: 'prepare_workspace' }],
-    limits: { slots: policy.maxConcurrent },
-  };
+  if (!facts.slot) return awaitGrant('slot', 'changes were asked for; waiting for a slot');
+  return backToWork(task, [], 'trunk moved', policy);
 }
+
+/** With a slot; `otherwise` says why where nothing was asked for. */
+const backToWork = (task: Task, before: NewEvent[], otherwise: string, policy: Policy): Act => ({
+  ...act(
+    [...before, transition(task, 'revising', kindsOf(task) || otherwise)],
+    [{ kind: 'prepare_workspace' }],
+  ),
+  limits: { slots: policy.maxConcurrent },
+});
 
 const kindsOf = ({ feedback }: Task): string => [...new Set(feedback.map(({ kind }) => kind))].join(', ');
 
-export function seekVerdict(task: Task, facts: Facts, policy: Policy, now: number): Decision {
-  const head = task.head!;
+function seekVerdict(task: Task, head: Checkpoint, facts: Facts, policy: Policy, now: number): Decision {
   if (!policy.critic.enabled) {
-    const approved = approvalFor(task, facts);
-    if (approved) return { kind: 'act', ...approve(task, facts, approved.by, now) };
-    return {
-      kind: 'act',
-      events: [hold('needs_approval', `a person has to approve ${head.sha.slice(0, 10)}`)],
-      actions: [],
-    };
+    const asks = hold('needs_approval', `a person has to approve ${head.sha.slice(0, 10)}`);
+    return byPerson(task, head, facts, now) ?? act([asks]);
   }
-  const { critic: failures } = task.streaks;
-  if (task.criticHeldOnce && failures > MAX_CRITIC_BACKOFFS + 2) {
-    return finish(task, abandon('critic_unusable'), facts, policy, now);
+  const next = nextTry(task, 'critic', facts, policy, now);
+  if (next.kind === 'later') return act(next.events, next.actions);
+  // A person is asked before it is given up; whoever lets it go on grants one more try.
+  if (next.kind === 'spent' && !waitedFor(task, now)) {
+    const { critic } = task.roles;
+    const count = mishaps(critic, ['unusable', 'failed', 'stalled']);
+    const problem = oneLine(lastProblem(critic));
+    if (critic.releasedAt !== null && count > critic.releasedAt)
+      return finish(task, abandon('critic_unusable', `the last report: ${problem}`), facts, policy, now);
+    const detail = `${count} reports in a row were unusable, the last: ${problem}`;
+    return act([event('retry_scheduled', { until: now }), hold('critic_unusable', detail)]);
   }
-  if (failures > 1 && !waitedFor(task, now)) {
-    if (failures > MAX_CRITIC_BACKOFFS + 1) {
-      return {
-        kind: 'act',
-        events: [
-          event('retry_scheduled', { until: now }),
-          hold('critic_unusable', `${failures} reports in a row were unusable`),
-        ],
-        actions: [],
-      };
-    }
-    const until = now + backoffMs(failures - 1, facts.jitter);
-    return {
-      kind: 'act',
-      events: [
-        event('retry_scheduled', { until }),
-        hold('retry_backoff', 'the critic gave no usable report', until),
-      ],
-      actions: [],
-    };
-  }
-  if (!facts.criticSlot) return awaitGrant('waiting for a critic');
+  if (!facts.criticSlot)
+    return awaitGrant(
+      'critic',
+      runsAlone(task) ? 'its critic runs alone, once no other turn is at work' : 'waiting for a critic',
+    );
   const turn = task.criticRounds + 1;
-  const sessionId = facts.newSessionId;
-  return {
-    kind: 'act',
-    events: [event('turn_started', { turn, role: 'critic', sessionId, prompt: 'critic' })],
-    actions: [
-      {
-        kind: 'turn',
-        role: 'critic',
-        turn,
-        sessionId,
-        prompt: 'critic',
-        priorFailure: task.reportProblem ?? null,
-        ...fallback(policy.agents.critic, task.criticBroke ?? null, failures),
-      },
-    ],
-    limits: { critics: policy.critic.parallel },
-  };
+  const session = warmSession(task, policy, now);
+  if (session === null) return askAnew(task, 'critic', turn, facts, policy);
+  return startTurn(
+    task,
+    'critic',
+    { turn, session, prompt: 'next_round', priorFailure: null },
+    facts,
+    policy,
+  );
 }
 
-export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
-  if (!policy.merge.enabled)
-    return { kind: 'act', events: [hold('needs_merge', 'merge.enabled is false')], actions: [] };
+/** As long as providers keep a conversation in their caches at least. After that, going on would cost more than to begin anew. */
+const WARM_MS = 5 * 60_000;
+
+/** Of a patch. Each call reads the earlier diffs again: of a larger change they cost more than what need not be told again. */
+const SMALL_CHARS = 20_000;
+
+/** The conversation that gave the last verdict, where going on with it saves money; null begins another. */
+function warmSession({ roles, inspected }: Task, policy: Policy, now: number): string | null {
+  const { session, answeredAt = 0 } = roles.critic;
+  const isSmall = (inspected?.chars ?? 0) <= SMALL_CHARS;
+  // A program of the operator's own may remember nothing, and says so to nobody.
+  const remembers = policy.agents.critic.kind !== 'command';
+  const isWorthIt = policy.session === 'persist' && remembers && isSmall && now - answeredAt < WARM_MS;
+  return isWorthIt ? session : null;
+}
+
+function enterMerge(
+  task: Task,
+  head: Checkpoint,
+  verdict: RecordedVerdict,
+  facts: Facts,
+  policy: Policy,
+): Decision {
+  if (!policy.merge.enabled) return act([hold('needs_merge', 'merge.enabled is false')]);
   if (isEdited(task, facts)) return holdEdited(task, facts, policy);
-  if (task.queued)
-    return {
-      kind: 'act',
-      events: [
-        event('queue_left', {}),
-        hold('merge_refused', 'the merge queue gave it back: see the pull request'),
-      ],
-      actions: [],
-    };
-  if (!facts.mergeFree) return awaitGrant('another task is merging');
-  if (facts.mergeBlocker)
-    return { kind: 'act', events: [hold('dirty_checkout', facts.mergeBlocker)], actions: [] };
+  if (task.inMergeQueue && facts.pull?.inMergeQueue)
+    return act([hold('merge_queued', 'it is in the merge queue of the forge')]);
+  if (task.inMergeQueue)
+    return act([
+      event('queue_left', {}),
+      hold('merge_refused', 'the merge queue gave it back: see the pull request'),
+    ]);
+  if (!facts.mergeFree) return awaitGrant('merge', 'another task is merging');
+  if (facts.mergeBlocker) return act([hold('dirty_checkout', facts.mergeBlocker)]);
   return {
-    kind: 'act',
-    events: [transition(task, 'merging', approvedText(task.verdict!, leftAsIs(facts.ledger)))],
-    actions: [{ kind: 'build_candidate', headSha: task.head!.sha }],
+    ...act(
+      [transition(task, 'merging', approvedText(verdict, leftAsIs(facts.ledger)))],
+      [{ kind: 'build_candidate', headSha: head.sha }],
+    ),
     limits: { merging: 1 },
   };
 }
@@ -236,51 +241,43 @@ export function enterMerge(task: Task, facts: Facts, policy: Policy): Decision {
 function holdEdited(task: Task, { issue }: Facts, policy: Policy, before: NewEvent[] = []): Decision {
   const marker = `${task.id}:edited:${issue?.textHash.slice(0, 12)}`;
   const body = editedComment(task, policy.labels.ready);
-  return {
-    kind: 'act',
-    events: [
+  return act(
+    [
       ...before,
-      ...(task.queued ? [event('queue_left', {})] : []),
+      ...(task.inMergeQueue ? [event('queue_left', {})] : []),
       hold('body_edited', 'the issue was edited after it was made ready'),
     ],
-    actions: [
+    [
       ...outOfQueue(task),
       ...(task.issue === null ? [] : [{ kind: 'comment' as const, issue: task.issue, marker, body }]),
     ],
-  };
+  );
 }
 
 export function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   const back = (why: string, ...events: NewEvent[]): Decision => stepAside(task, why, ...events);
-  if (facts.branch?.sha !== task.head?.sha) return back('the head moved');
+  const head = headOf(task);
+  if (facts.branch?.sha !== head.sha) return back('the head moved');
   if (isEdited(task, facts)) return holdEdited(task, facts, policy, putAside(task, 'the issue was edited'));
   if (facts.mergeBlocker)
     return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
   // What blocked it can't be seen from here, so only time tells whether it is gone.
   if (task.landProblem) {
-    const until = now + backoffMs(task.streaks.landing ?? 1, facts.jitter);
+    const until = now + backoffMs(task.streaks.blocked, facts.jitter);
     return back('the checkout could not be moved along', hold('dirty_checkout', task.landProblem, until));
   }
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
   const heard = hear(task, facts.feedback, policy);
-  if (heard.length > 0) return { kind: 'act', events: heard, actions: [] };
+  if (heard.length > 0) return act(heard);
   if (task.feedback.length > 0 || task.mergeInto !== null) {
     if (!facts.slot || task.turns >= policy.maxTurns)
       return back('the merged tree needs changes; waiting for a slot');
-    return {
-      kind: 'act',
-      events: [
-        event('candidate_dropped', { why: 'it needs changes' }),
-        transition(task, 'revising', kindsOf(task) || 'conflict'),
-      ],
-      actions: [{ kind: 'prepare_workspace' }],
-      limits: { slots: policy.maxConcurrent },
-    };
+    return backToWork(task, [event('candidate_dropped', { why: 'it needs changes' })], 'conflict', policy);
   }
   if (isGateEmpty(policy)) return back('no gate is configured', gateEmpty());
-  const { candidate, candidateGate: gate } = task;
-  if (!candidate)
-    return { kind: 'act', events: [], actions: [{ kind: 'build_candidate', headSha: task.head!.sha }] };
+  const { landing } = task;
+  if (!landing) return act([], [{ kind: 'build_candidate', headSha: head.sha }]);
+  const { candidate, gate } = landing;
   const digest = gateDigest(policy.gate, task.contract);
   if (!holdsFor(gate, candidate.tree, digest)) return testCandidate(task, candidate, digest);
   if (gate.outcome === 'could_not_run') {
@@ -289,27 +286,25 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   }
   if (gate.outcome === 'fail') {
     const feedback = { kind: 'gate' as const, text: gateFailureText(gate) };
-    return {
-      kind: 'act',
-      events: [event('feedback_added', { feedback }), event('update_needed', { mergeInto: candidate.trunk })],
-      actions: [],
-    };
+    return act([
+      event('feedback_added', { feedback }),
+      event('update_needed', { mergeInto: candidate.trunk }),
+    ]);
   }
 
-  const checks = requiredChecks(facts.feedback, task.head?.sha ?? null, policy);
-  const waiting = checks?.filter(({ state }) => state !== 'green') ?? [];
+  const said = saidOf(task, facts, policy);
+  const waiting = said?.checks.filter(({ state }) => state !== 'green') ?? [];
   if (waiting.length > 0) return back(`not green: ${waiting.map(({ name }) => name).join(', ')}`);
-
-  const wants = facts.feedback ? wantsOf(facts.feedback) : [];
+  const wants = said?.wants ?? [];
   if (wants.length > 0) return back('the rules of the branch are not met', rulesUnmet(wants));
 
   // The rules had the coder take it back once; what is there now is a person's matter.
   const delicate = [...touchedBy(facts.change, policy), ...facts.change.secrets];
-  if (delicate.length > 0 && !isByPerson(task.verdict)) {
-    const approved = approvalFor(task, facts);
-    if (approved) return { kind: 'act', ...approve(task, facts, approved.by, now) };
-    return back('a person has to agree to it', hold('protected_paths', delicate.slice(0, 5).join(', ')));
-  }
+  if (delicate.length > 0 && !isByPerson(task.verdict))
+    return (
+      byPerson(task, head, facts, now) ??
+      back('a person has to agree to it', hold('protected_paths', delicate.slice(0, 5).join(', ')))
+    );
   const decision = mergeGate(
     task,
     {
@@ -319,9 +314,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
       openFindings: facts.openFindings,
       left: leftAsIs(facts.ledger),
       change: facts.change,
-      checks,
-      wants: facts.feedback && wantsOf(facts.feedback),
-      objections: facts.feedback && objections(facts.feedback.remarks, task.head?.sha ?? null),
+      said,
     },
     policy,
   );
@@ -329,23 +322,18 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
     permitted: decision.permit !== null,
     conditions: decision.conditions,
   });
-  if (decision.permit)
-    return { kind: 'act', events: [recorded], actions: [{ kind: 'land', permit: decision.permit }] };
+  if (decision.permit) return act([recorded], [{ kind: 'land', permit: decision.permit }]);
   const unmet = decision.conditions.filter((one) => !one.met).map((one) => `${one.name} (${one.value})`);
   return back('the merge gate refused', recorded, hold('merge_refused', `not met: ${unmet.join('; ')}`));
 }
 
 /** Runs the gate on it, unless a candidate with the same tree has passed these very commands against the same trunk. */
 function testCandidate(task: Task, candidate: Candidate, digest: string): Decision {
-  const known = task.candidateEvidence ?? null;
+  const known = task.candidateEvidence;
   if (holdsFor(known, candidate.tree, digest) && known.outcome === 'pass' && restsOn(known, candidate.trunk))
-    return {
-      kind: 'act',
-      events: [event('gate_completed', { scope: 'candidate', evidence: known, reused: true })],
-      actions: [],
-    };
+    return act([event('gate_completed', { scope: 'candidate', evidence: known, reused: true })]);
   const { tree, sha: commit, trunk: base } = candidate;
-  return { kind: 'act', events: [], actions: [{ kind: 'gate', scope: 'candidate', tree, commit, base }] };
+  return act([], [{ kind: 'gate', scope: 'candidate', tree, commit, base }]);
 }
 
 /** A red that was let pass because trunk was red says nothing about another trunk. */

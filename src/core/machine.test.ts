@@ -65,7 +65,7 @@ describe('every edge is taken', () => {
   test('running → awaiting_critic: gate passed, branch pushed, pull request ensured', () => {
     const play = running().worked('c1');
     expect(edgesOf(play).at(-1)).toBe('running → awaiting_critic');
-    expect(play.task).toMatchObject({ pushedSha: 'c1', pull: 1 });
+    expect(play.task).toMatchObject({ published: { sha: 'c1' }, pull: 1 });
   });
 
   test('running → completed exists for plans that deliver a branch; an issue never takes it', () => {
@@ -97,7 +97,7 @@ describe('every edge is taken', () => {
   test('revising → awaiting_critic: gate passed at the new head, pushed', () => {
     const play = revising().worked('c2');
     expect(edgesOf(play).at(-1)).toBe('revising → awaiting_critic');
-    expect(play.task.pushedSha).toBe('c2');
+    expect(play.task.published?.sha).toBe('c2');
   });
 
   test('merging → merged: the merge was observed on trunk (dispatch 48)', () => {

@@ -18,10 +18,10 @@ export const STATES = [
 ] as const;
 export type State = (typeof STATES)[number];
 
-export const TERMINAL: readonly State[] = ['merged', 'completed', 'abandoned'];
+const TERMINAL: readonly State[] = ['merged', 'completed', 'abandoned'];
 export const isTerminal = (state: State): boolean => TERMINAL.includes(state);
 
-export interface Edge {
+interface Edge {
   from: State | 'none';
   to: State;
   when: string;
@@ -96,7 +96,7 @@ export const REASONS = {
     outcome: 'failure',
     says: 'the same finding stayed open three rounds running',
     advice:
-      'Fix it by hand, or leave it with `forge-loop findings wontfix`; then `forge-loop task restart` goes on with the same task.',
+      'Fix it by hand, or leave it with `forge-loop findings wontfix`; then `forge-loop task restart` continues the same task.',
   },
   no_progress: {
     outcome: 'failure',
@@ -111,7 +111,8 @@ export const REASONS = {
   stall_timeout: {
     outcome: 'failure',
     says: 'the agent went silent again and again',
-    advice: 'Look at the turn log; raise agent.stall_timeout_ms if long silence is normal.',
+    advice:
+      'Look at the turn log; raise agent.stall_timeout_ms (agent thinking) or agent.tool_timeout_ms (a tool running) if that is normal.',
   },
   error_max_retries: {
     outcome: 'failure',
@@ -175,9 +176,9 @@ export const REASONS = {
   },
   crash_recovery_failed: {
     outcome: 'failure',
-    says: 'after a crash it could not be recovered, or crashes cut it off again and again',
+    says: 'after a crash it could not be recovered',
     advice:
-      '`forge-loop task restart` goes on with the work it has; where its worktree is gone, `forge-loop task retry` starts a new attempt.',
+      '`forge-loop task restart` continues with the work it has; if its worktree is gone, `forge-loop task retry` starts a new attempt.',
   },
   workspace_failed: {
     outcome: 'failure',

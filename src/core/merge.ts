@@ -3,18 +3,17 @@
  * its value, so a person can read why a merge was or was not permitted; the permit is the proof `land` asks for.
  */
 import type { MergePermit } from './action.ts';
-import type { RequiredCheck } from './checks.ts';
-import { protectedAmong } from './danger.ts';
-import type { TouchedChange } from './decision.ts';
-import { oneLine } from './fence.ts';
-import type { Finding } from './findings.ts';
+import type { Said } from './change/checks.ts';
+import { protectedAmong } from './change/danger.ts';
+import type { Finding } from './change/findings.ts';
+import { approvedAtHead, type TouchedChange, verdictAtHead } from './decision.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
-import { resultText } from './gate-text.ts';
+import { agreedHash } from './issue/text-hash.ts';
 import type { Policy } from './policy.ts';
-import type { Remark } from './remark.ts';
 import { isByPerson, type Task } from './task.ts';
-import { agreedHash } from './text-hash.ts';
 import { blocking } from './verdict.ts';
+import { oneLine } from './words/fence.ts';
+import { resultText } from './words/gate-text.ts';
 
 export interface MergeFacts {
   issueOpen: boolean;
@@ -24,11 +23,8 @@ export interface MergeFacts {
   /** What a person decided to leave as it is. */
   left: readonly Finding[];
   change: TouchedChange;
-  /** At this head; null when nobody could be asked. */
-  checks: readonly RequiredCheck[] | null;
-  objections: readonly Remark[] | null;
-  /** What the forge's own rules want; null when nobody could be asked. */
-  wants: readonly string[] | null;
+  /** Of this head; null when nobody could be asked. */
+  said: Said | null;
 }
 
 export interface Condition {
@@ -39,10 +35,12 @@ export interface Condition {
   evidence?: string;
 }
 
-export type MergeDecision = { conditions: Condition[]; permit: MergePermit | null };
+type MergeDecision = { conditions: Condition[]; permit: MergePermit | null };
 
 export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeDecision {
-  const { verdict, candidate, candidateGate: gate, pull } = task;
+  const { verdict, landing, pull } = task;
+  const candidate = landing?.candidate ?? null;
+  const gate = landing?.gate ?? null;
   const head = task.head?.sha ?? null;
   const blockers = blockersAt(task, facts, policy);
   const seen = blocking(facts.openFindings, policy.critic.blockOn).filter((one) => !blockers.includes(one));
@@ -66,7 +64,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     ),
     condition(
       'approved at this head',
-      verdict !== null && verdict.verdict === 'APPROVE' && verdict.headSha === head,
+      approvedAtHead(task),
       verdict ? `${verdict.verdict} by ${verdict.by} at ${short(verdict.headSha)}` : 'no verdict',
       verdict ? `round ${verdict.round}` : '',
     ),
@@ -112,14 +110,14 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     ),
     condition(
       'required checks are green',
-      facts.checks?.every(({ state }) => state === 'green') ?? false,
-      listed(facts.checks?.map(({ name, state }) => `${name} ${state}`)),
+      facts.said?.checks.every(({ state }) => state === 'green') ?? false,
+      listed(facts.said?.checks.map(({ name, state }) => `${name} ${state}`)),
     ),
-    condition("the forge's own rules are met", facts.wants?.length === 0, listed(facts.wants)),
+    condition("the forge's own rules are met", facts.said?.wants.length === 0, listed(facts.said?.wants)),
     condition(
       'no person asks for changes at this head',
-      facts.objections?.length === 0,
-      listed(facts.objections?.map(({ author }) => author)),
+      facts.said?.objections.length === 0,
+      listed(facts.said?.objections.map(({ author }) => author)),
     ),
     condition('a pull request exists', pull !== null, pull === null ? 'none' : `#${pull}`),
   ];
@@ -134,8 +132,8 @@ export const touchedBy = ({ files, guarded }: TouchedChange, policy: Policy): st
 ];
 
 /** A person who approves this head has seen what the rules say about it; what others found is decided by itself. */
-function blockersAt({ verdict, head }: Task, { openFindings }: MergeFacts, policy: Policy): Finding[] {
-  const isSeen = isByPerson(verdict) && verdict?.headSha === head?.sha;
+function blockersAt(task: Task, { openFindings }: MergeFacts, policy: Policy): Finding[] {
+  const isSeen = isByPerson(verdictAtHead(task));
   const open = isSeen ? openFindings.filter(({ source }) => source !== 'rule') : openFindings;
   return blocking(open, policy.critic.blockOn);
 }
@@ -165,6 +163,6 @@ const condition = (name: string, met: boolean, value: string, evidence = ''): Co
   ...(evidence === '' ? {} : { evidence: evidence.slice(0, MAX_EVIDENCE) }),
 });
 const MAX_EVIDENCE = 1000;
-const listed = (names: readonly string[] | null | undefined): string =>
-  names == null ? 'unknown' : names.join(', ') || 'none';
+const listed = (names: readonly string[] | undefined): string =>
+  names === undefined ? 'unknown' : names.join(', ') || 'none';
 const short = (sha: string | null): string => sha?.slice(0, 10) ?? 'none';

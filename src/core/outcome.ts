@@ -1,6 +1,7 @@
 /** What came of an action. `record` turns an outcome into events; nothing else looks at it. */
+
+import type { NewFinding } from './change/findings.ts';
 import type { Candidate, Checkpoint, CoderSummary, PromptKind, TurnStatus } from './event.ts';
-import type { NewFinding } from './findings.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 
 /** Codes of a failed turn after which its conversation can't be gone on with: it is gone, too long, or refused as it is. */
@@ -8,19 +9,50 @@ const SESSION_ENDING = ['session_lost', 'context_overflow', 'invalid_request'];
 
 export const endsSession = (code: string | null): boolean => SESSION_ENDING.includes(code ?? '');
 
+/** The code of a turn whose workspace is gone and is made anew from its branch. */
+export const WORKSPACE_LOST = 'workspace_lost';
+
+/** A turn of a role that only reads, during which something changed: its answer is as good as none. */
+export const TAMPERED = 'critic_wrote';
+
+/** A turn that was stopped because it made the same call again and again. */
+export const REPEATING = 'repeated_calls';
+
+const USED_UP = ['usage_limit', 'billing'];
+
 /** With a time at which it is over: then it is the account's matter and not this turn's. */
-export const isAccountUsedUp = ({
-  code,
-  retryAt,
-}: {
-  code: string | null;
-  retryAt: number | null;
-}): boolean => code === 'usage_limit' && retryAt !== null;
+export const isAccountUsedUp = <T extends { code: string | null; retryAt: number | null }>(
+  turn: T,
+): turn is T & { retryAt: number } => USED_UP.includes(turn.code ?? '') && turn.retryAt !== null;
+
+/** What is refused to one task is refused to every task of its account, until a person does something. */
+const BLOCKING = ['auth', 'billing', 'model_unavailable', 'setting_refused'] as const;
+export type Blocking = (typeof BLOCKING)[number];
+
+export const isBlocking = (code: string | null): code is Blocking =>
+  (BLOCKING as readonly (string | null)[]).includes(code);
+
+/** The first request of a conversation was refused, so that it is not what the conversation has come to. */
+export const REQUEST_REFUSED = 'request_refused';
+
+/** It broke for reasons that lie outside the agent and its work: nothing of it is for the agent to address. */
+export const isNotItsDoing = (code: string | null): boolean =>
+  isBlocking(code) ||
+  ['overload', 'rate_limit', 'network', 'usage_limit', REQUEST_REFUSED].includes(code ?? '');
+
+/** It failed because its account is used up until a time that is still to come. */
+export const waitsForAccount = (
+  last: { status: TurnStatus; code: string | null; retryAt: number | null },
+  now: number,
+): boolean => last.status === 'failed' && isAccountUsedUp(last) && (last.retryAt ?? 0) > now;
 
 export type Outcome =
   | { kind: 'done' }
   | { kind: 'workspace'; path: string; baseSha: string }
-  | { kind: 'workspace_failed'; problem: string }
+  /** `unfetched`: what it needs could not be fetched. */
+  | { kind: 'workspace_failed'; problem: string; unfetched?: true }
+  /** Its directory is gone, and this commit has its work as far as it was saved. */
+  | { kind: 'workspace_lost'; saved: string }
   | { kind: 'checkpoint'; head: Checkpoint; baseSha: string; empty: boolean }
   | { kind: 'refused'; problem: string }
   | { kind: 'pushed' }
@@ -38,6 +70,10 @@ export type Outcome =
       retryAt: number | null;
       durationMs: number;
       usageKnown: boolean;
+      /** It came to nothing with no sign of work. */
+      workless?: true;
+      /** Its agent replaced what was said by a summary of it. */
+      shortened?: true;
       /** The session it was to open never had a message: there is nothing to go on with. */
       sessionEmpty?: boolean;
       /** What its coder said of the work when it called it finished; nothing rests on it. */
@@ -50,7 +86,8 @@ export type Outcome =
   /** `bases` are the runs on the base commit that were made for it. */
   | { kind: 'gate'; evidence: Evidence; bases: BaseRun[] }
   | { kind: 'hook'; problem: string | null }
-  | { kind: 'inspected'; findings: NewFinding[] }
+  /** `chars`: the length of the whole change, as a patch. */
+  | { kind: 'inspected'; findings: NewFinding[]; chars: number }
   | { kind: 'candidate'; candidate: Candidate }
   | { kind: 'conflict'; files: string[]; trunk: string }
   | { kind: 'empty'; trunk: string }

@@ -1,13 +1,12 @@
 /** What the operator decided, resolved from WORKFLOW.md: plain values, no file names of ours, no clock. */
-import type { Severity } from './findings.ts';
-
-export const ROLES = ['coder', 'critic', 'auditor', 'specifier', 'planner', 'groomer'] as const;
-export type Role = (typeof ROLES)[number];
+import type { Severity } from './change/findings.ts';
+import type { Role } from './role.ts';
+import type { ChildPolicy } from './toolchains.ts';
 
 export const AGENT_KINDS = ['claude', 'codex', 'opencode', 'acp', 'command', 'scripted'] as const;
 export type AgentKind = (typeof AGENT_KINDS)[number];
 
-export type SessionPolicy = 'persist' | 'rotate' | 'fresh';
+type SessionPolicy = 'persist' | 'rotate' | 'fresh';
 
 /** US dollars for a million tokens. */
 export interface Price {
@@ -33,7 +32,12 @@ export interface AgentPolicy {
   /** How often one of the coder's tools is answered in a turn. */
   toolCalls: number;
   turnTimeoutMs: number;
+  /** The longest silence while no tool is at work, and while one is; 0 is any. */
   stallTimeoutMs: number;
+  env: ChildPolicy;
+  toolTimeoutMs: number;
+  /** How often in a row the same call may have the same result; 0 is any. */
+  repeatedCalls: number;
 }
 
 export interface Labels {
@@ -75,6 +79,9 @@ export interface Policy {
     criteriaCommands: boolean;
     /** Whether what setup makes is kept for trees with the same lockfiles. */
     setupCache: boolean;
+    /** Where commands write JUnit reports, as globs below the tree. */
+    reports: string[];
+    env: ChildPolicy;
   };
   session: SessionPolicy;
   /** When a conversation is too long although its agent shortens it: a lost session, or a new one with a hand-over. */
@@ -98,14 +105,18 @@ export interface Policy {
     beforeRemove: string | null;
     afterMerge: string | null;
     timeoutMs: number;
+    env: ChildPolicy;
   };
   deploy: {
     command: string | null;
     timeoutMs: number;
     haltOnFailure: boolean;
-    /** Variables of the runner's own environment that it gets. */
+    env: ChildPolicy;
+    /** Variables of the runner's own environment that it gets on top, those of the loop too. */
     passEnv: string[];
   };
+  /** For how long after its end the homes and sessions of an abandoned task stay, and the logs of any. */
+  keep: { abandonedMs: number; logsMs: number };
   cooldownMs: number;
   /** Consecutive turns that may change nothing before `no_progress`. */
   idleTurns: number;

@@ -1,14 +1,20 @@
 /** What an agent does inside a turn, in words that are the same for all of them; every surface shows these. */
 export type Progress =
   | { kind: 'said'; text: string }
-  | { kind: 'tool'; tool: string; detail: string }
+  /** A call begins. `call` names it until it is over, `same` is equal for calls of the same tool with the same input. */
+  | { kind: 'tool'; tool: string; detail: string; call?: string; same?: string }
+  /** `result` is equal for equal results; null where the agent does not tell it. */
+  | { kind: 'tool_over'; call: string; result: string | null }
   /** A call that was not let through, and what the agent was told instead. */
   | { kind: 'refused'; tool: string; detail: string; why: string }
   | { kind: 'retrying'; why: string }
   /** The conversation was shortened by the agent itself, because it came near the model's limit. */
   | { kind: 'compacted'; why: string };
 
-export function progressText(progress: Progress): string {
+/** What there is to show of it; the end of a call is no news of its own. */
+export type ShownProgress = Exclude<Progress, { kind: 'tool_over' }>;
+
+export function progressText(progress: ShownProgress): string {
   switch (progress.kind) {
     case 'said':
       return `says: ${progress.text}`;

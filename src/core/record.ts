@@ -1,28 +1,33 @@
 /** What came of an action, as events, further actions and findings to be written with it. */
-import { accountOf } from './account.ts';
+
+import { accountOf, accountSettings } from './account.ts';
 import { type Action, verifiesTrunk } from './action.ts';
-import { updatePull } from './decision.ts';
-import { event, type Feedback, type NewEvent } from './event.ts';
-import { fence } from './fence.ts';
-import { afterRound, type Finding, leftByPerson, type NewFinding } from './findings.ts';
+import { updatePull } from './approval.ts';
+import { afterRound, type Finding, leftByPerson, type NewFinding } from './change/findings.ts';
+import { isGrave } from './change/rules.ts';
+import { event, type Feedback, type NewEvent, opensSession } from './event.ts';
 import type { Evidence } from './gate.ts';
-import { endsSession, isAccountUsedUp, type Outcome } from './outcome.ts';
+import { withSettings } from './hold.ts';
+import { loopHoldKey, untestedMerge } from './loop-hold.ts';
+import {
+  endsSession,
+  isAccountUsedUp,
+  isBlocking,
+  type Outcome,
+  REQUEST_REFUSED,
+  WORKSPACE_LOST,
+} from './outcome.ts';
 import type { Policy } from './policy.ts';
-import { isGrave } from './rules.ts';
+import { workspaceLost } from './recover.ts';
+import { type Role, roleRow } from './role.ts';
 import { recordSpec } from './specify.ts';
 import type { RecordedVerdict, Task } from './task.ts';
 import { blocking, effectiveVerdict, judgementsOf, parseReport } from './verdict.ts';
-import {
-  changesText,
-  conflictText,
-  holderOf,
-  reviewBody,
-  rewrittenText,
-  takeBackText,
-  trunkRedComment,
-} from './words.ts';
+import { reviewBody, trunkRedComment } from './words/comments.ts';
+import { fence } from './words/fence.ts';
+import { changesText, conflictText, lostWorkText, rewrittenText, takeBackText } from './words/words.ts';
 
-export interface Recorded {
+interface Recorded {
   events: NewEvent[];
   actions: Action[];
   findings: Finding[];
@@ -40,7 +45,7 @@ export function record(
   now: number,
 ): Recorded {
   if (outcome.kind === 'turn' && action.kind === 'turn')
-    return recordTurn(task, action, outcome, ledger, policy, now);
+    return recordTurn({ task, action, outcome, ledger, policy, now });
   if (outcome.kind === 'prompt_broken' && action.kind === 'turn')
     return { events: promptBroken(action, outcome), actions: [], findings: [] };
   if (outcome.kind === 'gate' && verifiesTrunk(action))
@@ -49,8 +54,9 @@ export function record(
       actions: afterTrunkGate(task, outcome.evidence),
       findings: [],
     };
-  if (outcome.kind === 'inspected') return recordInspection(task, outcome.findings, ledger, now);
-  return { events: eventsOf(task, action, outcome), actions: [], findings: [] };
+  if (outcome.kind === 'inspected') return recordInspection(task, outcome, ledger, now);
+  const events = eventsOf(task, action, outcome).map((one) => withSettings(one, policy));
+  return { events, actions: [], findings: [] };
 }
 
 function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
@@ -63,7 +69,14 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
     case 'workspace':
       return [event('workspace_ready', { path: outcome.path, baseSha: outcome.baseSha })];
     case 'workspace_failed':
-      return [event('workspace_failed', { problem: outcome.problem })];
+      return [
+        event('workspace_failed', {
+          problem: outcome.problem,
+          ...(outcome.unfetched && { unfetched: outcome.unfetched }),
+        }),
+      ];
+    case 'workspace_lost':
+      return lostWorkspace(task, action, outcome.saved);
     case 'checkpoint': {
       const { head, baseSha, empty } = outcome;
       const before = task.headSha ?? task.baseSha;
@@ -139,12 +152,29 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
   }
 }
 
+/** Whoever was about to work in it begins anew when it is there again; whoever has worked in it is told what was lost. */
+function lostWorkspace(task: Task, action: Action, saved: string): NewEvent[] {
+  const lost = workspaceLost(saved);
+  const why = lostWorkText(saved);
+  if (action.kind === 'turn') {
+    const { turn, role, sessionId } = action;
+    const ended = { status: 'interrupted', retryAt: null, durationMs: 0, usage: 'known' } as const;
+    return [
+      event('turn_completed', { turn, role, sessionId, code: WORKSPACE_LOST, message: why, ...ended }),
+      ...(neverBegan(action, WORKSPACE_LOST) ? [event('session_lost', { sessionId, why })] : []),
+      lost,
+    ];
+  }
+  const hasWorked = action.kind === 'checkpoint' && task.roles.coder.last !== null;
+  return hasWorked ? [event('checkpoint_refused', { problem: why }), lost] : [lost];
+}
+
 /** Trunk that passes lets the loop go on; anything else is told, and the loop stays held. */
 function afterTrunkGate({ unverified, issue, id }: Task, evidence: Evidence): Action[] {
   if (!unverified) return [];
   if (evidence.outcome === 'pass') {
     const why = `trunk passes the gate at ${unverified.sha.slice(0, 10)}`;
-    return [{ kind: 'release_loop', by: holderOf(unverified), why }];
+    return [{ kind: 'release_loop', key: loopHoldKey(untestedMerge(id, unverified)), why }];
   }
   const body = trunkRedComment(unverified, evidence);
   return issue === null ? [] : [{ kind: 'comment', issue, marker: `${id}:trunk-unverified`, body }];
@@ -159,16 +189,21 @@ function toldOfMerge(task: Task, conflicts: readonly string[], landed: readonly 
   return feedback.map((one) => event('feedback_added', { feedback: one }));
 }
 
-function recordTurn(
-  task: Task,
-  action: TurnAction,
-  outcome: TurnOutcome,
-  ledger: readonly Finding[],
-  policy: Policy,
-  now: number,
-): Recorded {
+/** A turn that has ended, and what its answer is read with. */
+interface Ended {
+  task: Task;
+  action: TurnAction;
+  outcome: TurnOutcome;
+  ledger: readonly Finding[];
+  policy: Policy;
+  now: number;
+}
+
+function recordTurn(ended: Ended): Recorded {
+  const { action, outcome, policy, now } = ended;
   const { role, turn, sessionId } = action;
-  const { status, code, message, durationMs } = outcome;
+  const { status, message, durationMs } = outcome;
+  const code = codeOf(action, outcome);
   const retryAt = outcome.retryAt === null ? null : Math.min(outcome.retryAt, now + LONGEST_LIMIT_MS);
   const usage = outcome.usageKnown ? 'known' : 'unknown';
   const completed = event('turn_completed', {
@@ -181,53 +216,64 @@ function recordTurn(
     retryAt,
     durationMs,
     usage,
+    account: accountOf(policy.agents[role]),
+    ...(outcome.workless && { workless: true }),
+    ...(outcome.shortened && { shortened: true }),
+    ...(blocks(ended) && { blocks: accountSettings(policy, accountOf(policy.agents[role])) }),
     ...(outcome.summary && { summary: outcome.summary }),
   });
   const limited = accountLimited(action, { ...outcome, retryAt }, policy, now);
-  if (role === 'coder') {
-    const lost =
-      endsSession(code) || neverBegan(action, code) || outcome.sessionEmpty
-        ? [event('session_lost', { sessionId, why: message })]
-        : [];
-    const told = status === 'finished' ? delivered(task) : [];
-    return { events: [completed, ...told, ...lost, ...limited], actions: [], findings: [] };
-  }
-  if (role === 'specifier') {
-    const settled = status === 'finished' ? recordSpec(task, sessionId, outcome, policy) : null;
-    const events = [completed, ...(settled?.events ?? []), ...limited];
-    return { events, actions: settled?.actions ?? [], findings: [] };
-  }
-  if (status === 'interrupted' || status === 'cancelled')
-    return { events: [completed], actions: [], findings: [] };
-  // The critic gave no report because it was not asked: that says nothing about it.
-  if (limited.length > 0) return { events: [completed, ...limited], actions: [], findings: [] };
-  if (status !== 'finished')
-    return { events: [completed, event('critic_failed', { problem: message })], actions: [], findings: [] };
-  return recordVerdict(task, action, outcome, ledger, policy, now, [completed]);
+  const answered: Recorded =
+    status === 'finished' ? ANSWERS[role](ended) : { events: [], actions: [], findings: [] };
+  const lost = isOver(action, { ...outcome, code })
+    ? [event('session_lost', { sessionId, why: message })]
+    : [];
+  return { ...answered, events: [completed, ...answered.events, ...lost, ...limited] };
+}
+
+function codeOf({ prompt }: TurnAction, { code }: TurnOutcome): string | null {
+  return code === 'invalid_request' && opensSession(prompt) ? REQUEST_REFUSED : code;
+}
+
+/** A limit that ends by itself blocks nobody, and neither does a model while there is another one to ask. */
+function blocks({ task, action: { role }, outcome, policy }: Ended): boolean {
+  const { status, code, retryAt } = outcome;
+  if (status !== 'failed' || !isBlocking(code) || retryAt !== null) return false;
+  return code !== 'model_unavailable' || task.roles[role].failed >= policy.agents[role].fallbackModels.length;
+}
+
+/** What the answer of each role means. */
+const ANSWERS: Record<Role, (ended: Ended) => Recorded> = {
+  coder: ({ task }) => ({ events: acknowledged(task), actions: [], findings: [] }),
+  specifier: ({ task, action, outcome, policy }) => ({
+    ...recordSpec(task, action.sessionId, outcome, policy),
+    findings: [],
+  }),
+  critic: recordVerdict,
+};
+
+/** There is no conversation to go on with. */
+function isOver(action: TurnAction, { code, sessionEmpty }: TurnOutcome): boolean {
+  if (roleRow(action.role).session !== 'continues') return false;
+  return endsSession(code) || neverBegan(action, code) || Boolean(sessionEmpty);
 }
 
 /** Limits are of hours or of a week. One that is said to end later is asked about sooner: somebody's clock is wrong. */
 const LONGEST_LIMIT_MS = 8 * 24 * 3_600_000;
 
-function accountLimited(
-  { role }: TurnAction,
-  { status, code, message, retryAt }: TurnOutcome,
-  policy: Policy,
-  now: number,
-): NewEvent[] {
-  if (status !== 'failed' || !isAccountUsedUp({ code, retryAt }) || retryAt! <= now) return [];
-  return [
-    event('account_limited', { account: accountOf(policy.agents[role]), why: message, until: retryAt! }),
-  ];
+function accountLimited({ role }: TurnAction, outcome: TurnOutcome, policy: Policy, now: number): NewEvent[] {
+  if (outcome.status !== 'failed' || !isAccountUsedUp(outcome) || outcome.retryAt <= now) return [];
+  const { message: why, retryAt: until } = outcome;
+  return [event('account_limited', { account: accountOf(policy.agents[role]), why, until })];
 }
 
 /** What people and CI said counts as told when the turn that carried it has finished, and not before. */
-function delivered({ turn, feedback, headSha }: Task): NewEvent[] {
-  const told = feedback.slice(0, turn?.delivers ?? 0).filter(({ id }) => id !== undefined);
+function acknowledged({ turn, feedback, headSha }: Task): NewEvent[] {
+  const told = feedback.slice(0, turn?.carries ?? 0).filter(({ id }) => id !== undefined);
   if (!turn || told.length === 0) return [];
   return [
-    event('feedback_delivered', {
-      ids: told.map(({ id }) => id!),
+    event('feedback_acknowledged', {
+      ids: told.flatMap(({ id }) => id ?? []),
       turn: turn.turn,
       headSha: headSha ?? '',
       remarks: told.flatMap(({ remark }) => remark ?? []),
@@ -243,7 +289,7 @@ function promptBroken(
   const { turn, role, sessionId } = action;
   const code = 'prompt_broken';
   const ended = { status: 'interrupted', retryAt: null, durationMs: 0, usage: 'known' } as const;
-  const lost = role === 'coder' && neverBegan(action, code);
+  const lost = roleRow(role).session === 'continues' && neverBegan(action, code);
   return [
     event('turn_completed', { turn, role, sessionId, code, message: problem, ...ended }),
     ...(lost ? [event('session_lost', { sessionId, why: problem })] : []),
@@ -255,25 +301,17 @@ function promptBroken(
 /** The turn that was to open the session failed before the agent was asked: there is no conversation to go on with. */
 function neverBegan({ prompt }: TurnAction, code: string | null): boolean {
   return (
-    (prompt === 'task' || prompt === 'handover') &&
-    (code === 'hook_failed' || code === 'could_not_start' || code === 'prompt_broken')
+    opensSession(prompt) &&
+    ['hook_failed', 'could_not_start', 'prompt_broken', WORKSPACE_LOST].includes(code ?? '')
   );
 }
 
-function recordVerdict(
-  task: Task,
-  action: TurnAction,
-  outcome: TurnOutcome,
-  ledger: readonly Finding[],
-  policy: Policy,
-  now: number,
-  before: NewEvent[],
-): Recorded {
+function recordVerdict({ task, action, outcome, ledger, policy, now }: Ended): Recorded {
   const { criteria } = task.contract;
   const parsed = parseReport(outcome.structured, outcome.text, criteria);
   if (!parsed.ok)
     return {
-      events: [...before, event('critic_failed', { problem: parsed.problem, unusable: true })],
+      events: [event('answer_unusable', { role: action.role, problem: parsed.problem })],
       actions: [],
       findings: [],
     };
@@ -304,7 +342,6 @@ function recordVerdict(
   const feedback = { kind: 'critic' as const, text: changesText(report, judged.criteria, open) };
   return {
     events: [
-      ...before,
       event('verdict_recorded', { ...judged, blocking: blockers }),
       ...(verdict === 'REQUEST_CHANGES' ? [event('feedback_added', { feedback })] : []),
     ],
@@ -316,7 +353,7 @@ function recordVerdict(
               kind: 'post_review',
               pull: task.pull,
               headSha,
-              marker: `${task.id}:review:${action.sessionId}`,
+              marker: `${task.id}:review:${action.sessionId}:${round}`,
               verdict,
               body: reviewBody(report, judged, task, open),
               comments: report.findings.map(({ file, line, severity, message }) => ({
@@ -334,7 +371,7 @@ function recordVerdict(
 /** The first time the coder takes it back; what is grave after that is a person's matter. */
 function recordInspection(
   task: Task,
-  found: readonly NewFinding[],
+  { findings: found, chars }: Extract<Outcome, { kind: 'inspected' }>,
   ledger: readonly Finding[],
   now: number,
 ): Recorded {
@@ -355,7 +392,7 @@ function recordInspection(
   const ids = (some: readonly Finding[]) => some.map(({ id }) => id);
   return {
     events: [
-      event('change_inspected', { headSha, open: ids(open), grave: ids(grave), sentBack }),
+      event('change_inspected', { headSha, open: ids(open), grave: ids(grave), sentBack, chars }),
       ...(sentBack ? [event('feedback_added', { feedback })] : []),
     ],
     actions: [],

@@ -1,13 +1,25 @@
 /** The recovery table, row by row. */
 import { describe, expect, test } from 'vitest';
-import { awaiting, landing, type Play, queued, revising, running } from '../../test/support/play.ts';
+import {
+  APPROVE,
+  awaiting,
+  landing,
+  type Play,
+  queued,
+  revising,
+  running,
+  turnOutcome,
+} from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
 import type { Action, PendingAction } from './action.ts';
 import { type Probes, type RecoveryPlan, recover } from './recover.ts';
 
 const INTACT = { exists: true, intact: true, problem: null };
 const GONE = { exists: false, intact: false, problem: null };
+const SAVED = { ...GONE, saved: 'c1c1c1c1c1c1' };
 const BROKEN = { exists: true, intact: false, problem: 'its .git was replaced' };
+
+const SEEN: Probes = { workspace: INTACT, session: 'resumable', finished: false, lastSignAt: null };
 
 const coder: Action = {
   kind: 'turn',
@@ -98,6 +110,33 @@ const TABLE: Row[] = [
     ['turn_completed', 'recovery_failed'],
   ],
   [
+    'a coder, its workspace gone and its branch there',
+    coder,
+    SAVED,
+    'resumable',
+    'abandon',
+    'resume_session',
+    ['turn_completed', 'workspace_lost'],
+  ],
+  [
+    'a coder, its workspace gone, its branch there, its session empty',
+    coder,
+    SAVED,
+    'empty',
+    'abandon',
+    'start_over',
+    ['turn_completed', 'session_lost', 'workspace_lost'],
+  ],
+  [
+    'a coder, its workspace gone, its branch there, its session lost',
+    coder,
+    SAVED,
+    'lost',
+    'fresh_session',
+    'fresh_session',
+    ['turn_completed', 'session_lost', 'workspace_lost'],
+  ],
+  [
     'a coder, its workspace not the one we made',
     coder,
     BROKEN,
@@ -119,7 +158,7 @@ const TABLE: Row[] = [
 
 test.each(TABLE)('%s', (_what, action, workspace, session, onLostSession, plan, types) => {
   const policy = testPolicy({ recovery: { onLostSession } });
-  const recovery = recover(action && started(action), { workspace, session }, policy);
+  const recovery = recover(action && started(action), { ...SEEN, workspace, session }, policy);
   expect(recovery.plan).toBe(plan);
   expect(recovery.events.map(({ type }) => type)).toEqual(['recovered', ...types]);
   expect(recovery.events[0]?.data).toMatchObject({ plan, why: recovery.why });
@@ -127,12 +166,38 @@ test.each(TABLE)('%s', (_what, action, workspace, session, onLostSession, plan, 
 });
 
 test('an interrupted turn is recorded with unknown usage, never with none', () => {
-  const { events } = recover(started(coder), { workspace: INTACT, session: 'resumable' }, testPolicy());
+  const { events } = recover(started(coder), SEEN, testPolicy());
   expect(events[1]?.data).toMatchObject({ status: 'interrupted', usage: 'unknown', role: 'coder', turn: 2 });
 });
 
+test.each([
+  ['a coder', coder, {}, 'take_up'],
+  ['a coder whose session is lost', coder, { session: 'lost' }, 'take_up'],
+  ['a critic, whatever its task has lost', critic, { workspace: GONE }, 'take_up'],
+  ['a specifier', { ...critic, role: 'specifier' }, {}, 'take_up'],
+  ['a coder, its work gone', coder, { workspace: GONE }, 'give_up'],
+] as const)('%s that finished while nobody listened: %j → %s', (_who, action, seen, plan) => {
+  const recovery = recover(started(action as Action), { ...SEEN, finished: true, ...seen }, testPolicy());
+  expect(recovery).toMatchObject({ plan, finishAction: 5 });
+  if (plan === 'take_up') expect(recovery.events.map(({ type }) => type)).toEqual(['recovered']);
+});
+
+test.each([
+  ['until its last sign', 61_001, 61_000],
+  ['nothing, when there was none', null, 0],
+  ['nothing, when its last sign is of the turn before', 0, 0],
+  [
+    'no more than a turn may take, when a clock was set ahead',
+    86_400_001,
+    testPolicy().agents.coder.turnTimeoutMs,
+  ],
+])('the working time of a turn that was killed counts: %s', (_what, lastSignAt, durationMs) => {
+  const { events } = recover(started(coder), { ...SEEN, lastSignAt }, testPolicy());
+  expect(events[1]?.data).toMatchObject({ status: 'interrupted', durationMs });
+});
+
 test('why a workspace is lost is said', () => {
-  expect(recover(started(coder), { workspace: BROKEN, session: 'resumable' }, testPolicy()).why).toBe(
+  expect(recover(started(coder), { ...SEEN, workspace: BROKEN }, testPolicy()).why).toBe(
     'its .git was replaced',
   );
 });
@@ -145,6 +210,21 @@ describe('what follows', () => {
     expect(play.pending[0]?.action.kind).toBe('checkpoint');
     play.checkpoint('c1');
     expect(play.run()).toMatchObject({ turn: 1, sessionId: 's1', prompt: 'interrupted' });
+  });
+
+  test('a turn that finished is taken up: nobody is asked again, and it counts', () => {
+    const play = running().crash({}, turnOutcome('finished'));
+    expect(play.events.filter(({ type }) => type === 'turn_started')).toHaveLength(1);
+    play.checkpoint('c1').gate('pass');
+    expect(play.task.turns).toBe(1);
+    expect(play.run()).toMatchObject({ role: 'critic' });
+  });
+
+  test('a critic that finished is taken at its word', () => {
+    const play = awaiting();
+    expect(play.run()).toMatchObject({ role: 'critic' });
+    play.crash({}, turnOutcome('finished', { structured: { ...APPROVE, criteria: [], earlier: [] } }));
+    expect(play.task.verdict).toMatchObject({ verdict: 'APPROVE', round: 1 });
   });
 
   test('an empty session starts over with the full prompt (dispatch 38)', () => {
@@ -166,6 +246,15 @@ describe('what follows', () => {
     expect(ended(play)).toEqual(['abandoned', 'crash_recovery_failed']);
     expect(play.task.why).toBe(why);
     expect(play.actionsOf('preserve_workspace')).toHaveLength(1);
+  });
+
+  test('a workspace that is gone is made anew from its branch, and its session is told what it lost', () => {
+    const play = running().worked('c1', 'fail').crash({ workspace: SAVED, session: 'resumable' });
+    expect(play.actionsOf('prepare_workspace')).toHaveLength(2);
+    play.checkpoint('c1');
+    expect(play.task.hold).toBeNull();
+    expect(play.run()).toMatchObject({ turn: 2, sessionId: 's1', prompt: 'continuation' });
+    expect(play.run()).toMatchObject({ priorFailure: expect.stringContaining('not committed is lost') });
   });
 
   test('an issue closed while nobody looked is closed, not resumed', () => {

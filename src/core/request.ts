@@ -16,8 +16,12 @@ export interface Refusal {
   advice: string | null;
 }
 
-/** Null when it can be asked. */
-export function refusal(task: Task, kind: RequestKind): Refusal | null {
+/** Null when it can be asked. `pending` was asked before and not answered yet, oldest first. */
+export function refusal(
+  task: Task,
+  kind: RequestKind,
+  pending: readonly { kind: string }[] = [],
+): Refusal | null {
   const name = `Task ${task.id} (#${task.issue})`;
   if (kind === 'retry') {
     if (!isEnded(task))
@@ -35,7 +39,7 @@ export function refusal(task: Task, kind: RequestKind): Refusal | null {
   if (isEnded(task)) {
     const advice =
       task.state === 'abandoned'
-        ? `\`forge-loop task restart ${task.id}\` goes on with it, \`forge-loop task retry ${task.issue}\` starts a new attempt.`
+        ? `\`forge-loop task restart ${task.id}\` continues it, \`forge-loop task retry ${task.issue}\` starts a new attempt.`
         : null;
     return { why: `${name} has ended: ${task.state}.`, advice };
   }
@@ -47,10 +51,14 @@ export function refusal(task: Task, kind: RequestKind): Refusal | null {
         'A task is approved while it waits for its critic, or for somebody to agree to its specification.',
     };
   }
-  if (kind === 'resume' && !task.hold)
+  if (kind === 'resume' && !task.hold && !willPause(pending))
     return {
       why: `${name} is not held: it is ${task.state}.`,
       advice: '`forge-loop why` says what it rests on.',
     };
   return null;
 }
+
+/** Of a pause and a resume the later one counts. */
+const willPause = (pending: readonly { kind: string }[]): boolean =>
+  pending.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';

@@ -2,7 +2,7 @@
 import type { LoopEvent } from './event.ts';
 import { type OutcomeClass, REASONS, type Reason } from './machine.ts';
 import { isEnded, type Task } from './task.ts';
-import { adviceText } from './words.ts';
+import { adviceText } from './words/words.ts';
 
 export interface Result {
   /** Null for what is no attempt at an issue. */

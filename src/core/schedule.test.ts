@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { APPROVE, awaiting, changes, merging, queued, revising, running } from '../../test/support/play.ts';
 import { type PolicyChange, testPolicy } from '../../test/support/policy.ts';
+import type { AccountLimit } from './account.ts';
+import type { WorkItem } from './claim.ts';
+import { readiness } from './issue/readiness.ts';
 import { REASONS, type Reason } from './machine.ts';
 import {
   backoffMs,
   givesWay,
   grants,
   hasLabel,
-  type IssueFacts,
   isHeld,
   makesRoom,
   type ScheduleInput,
@@ -17,11 +19,14 @@ import type { Task } from './task.ts';
 
 const HOUR = 3_600_000;
 
-function issue(number: number, change: Partial<IssueFacts> = {}): IssueFacts {
+function issue(number: number, change: Partial<WorkItem> = {}): WorkItem {
+  const { title, body } = { title: `Issue ${number}`, body: 'Returns `42`.', ...change };
   return {
+    kind: 'issue',
     number,
-    title: `Issue ${number}`,
-    body: 'Returns `42`.',
+    slug: `issue-${number}`,
+    title,
+    body,
     textHash: 'hash',
     state: 'open',
     labels: ['loop:ready'],
@@ -30,27 +35,36 @@ function issue(number: number, change: Partial<IssueFacts> = {}): IssueFacts {
     readyHash: 'hash',
     readyAt: null,
     createdAt: number,
+    readiness: () => readiness(title, body),
     ...change,
   };
 }
 
+/** The schedule, with issues by their number. */
 function plan(
-  issues: IssueFacts[],
+  items: WorkItem[],
   more: Partial<Omit<ScheduleInput, 'policy'>> & { policy?: PolicyChange } = {},
 ) {
   const { policy, ...rest } = more;
-  return schedule({
-    issues,
+  const planned = schedule({
+    items,
     tasks: [],
     policy: testPolicy({ maxConcurrent: 99, ...policy }),
     now: 0,
+    accountLimits: [],
     forced: new Set(),
     ...rest,
   });
+  return {
+    claims: planned.claims.map(({ number }) => number),
+    declines: planned.declines.map(({ item, ...asked }) => ({ issue: item.number, ...asked })),
+    withdrawals: planned.withdrawals.map(({ number }) => number),
+    standings: new Map([...planned.standings].map(([{ number }, standing]) => [number, standing])),
+  };
 }
 
 const claims = (...args: Parameters<typeof plan>) => plan(...args).claims;
-const why = (one: IssueFacts, more: Parameters<typeof plan>[1] = {}) =>
+const why = (one: WorkItem, more: Parameters<typeof plan>[1] = {}) =>
   plan([one], more).standings.get(one.number);
 
 /** A task at issue #1 that ended. */
@@ -73,7 +87,7 @@ describe('eligibility', () => {
     expect(why(issue(1), { policy })).toEqual({ kind: 'not_ready', why: 'lacks the required label Team  A' });
   });
 
-  const notTaken: [string, Partial<IssueFacts>, string][] = [
+  const notTaken: [string, Partial<WorkItem>, string][] = [
     ['closed', { state: 'closed' }, 'closed'],
     ['not ready', { labels: [] }, 'not labelled loop:ready'],
     ['declined before', { labels: ['loop:needs-spec'] }, 'declined: answer the questions'],
@@ -198,7 +212,7 @@ describe('order', () => {
 
   test('alignment reorders within a priority and never drops one (dispatch 10)', () => {
     const issues = [issue(1), issue(2), issue(3, { priority: 1 })];
-    const alignment = (one: IssueFacts) => (one.number === 2 ? 1 : -100);
+    const alignment = (one: WorkItem) => (one.number === 2 ? 1 : -100);
     expect(claims(issues, { alignment })).toEqual([3, 2, 1]);
   });
 
@@ -215,14 +229,14 @@ describe('slots', () => {
     return named(play.critic(changes()).task, id, createdAt);
   };
   const slots = (live: Task[], eligible: number, change: PolicyChange, now = 0) =>
-    grants(live, eligible, testPolicy(change), now).slots;
+    grants(live, eligible, testPolicy(change), now, []).slots;
 
   test('dispatched, running and revising use one; waiting and held tasks do not', () => {
     const held = running().turn('failed').checkpoint('c1').task;
     const live = [running().task, revising().task, held, awaiting().task, merging().task].map((task, n) =>
       named(task, `t${n}`),
     );
-    expect(grants(live, 0, testPolicy({ maxConcurrent: 4 }), 0).free).toBe(2);
+    expect(grants(live, 0, testPolicy({ maxConcurrent: 4 }), 0, []).free).toBe(2);
   });
 
   test('revisions go before new dispatches (their cache is warm)', () => {
@@ -239,7 +253,7 @@ describe('slots', () => {
     ];
     expect(slots(live, 0, { maxConcurrent: 3 })).toEqual(['r1', 'r2', 'new']);
     expect(slots(live.slice(0, 3), 0, { maxConcurrent: 3 })).toEqual(['r1', 'r2', 'r3']);
-    expect(grants(live.slice(0, 3), 1, testPolicy({ maxConcurrent: 3 }), 0)).toMatchObject({
+    expect(grants(live.slice(0, 3), 1, testPolicy({ maxConcurrent: 3 }), 0, [])).toMatchObject({
       slots: ['r1', 'r2'],
       free: 1,
     });
@@ -264,12 +278,12 @@ describe('slots', () => {
       named(queued().task, 'q2', 2),
     ];
     expect(slots(live, 0, { maxConcurrent: 9, perState: { revising: 1, running: 1 } })).toEqual(['q1']);
-    expect(grants([], 5, testPolicy({ maxConcurrent: 9, perState: { running: 2 } }), 0).free).toBe(2);
+    expect(grants([], 5, testPolicy({ maxConcurrent: 9, perState: { running: 2 } }), 0, []).free).toBe(2);
   });
 
   test('a lowered limit takes nothing away and grants nothing', () => {
     const live = [named(running().task, 'a'), named(running().task, 'b'), named(queued().task, 'c')];
-    expect(grants(live, 3, testPolicy({ maxConcurrent: 1 }), 0)).toMatchObject({ slots: [], free: 0 });
+    expect(grants(live, 3, testPolicy({ maxConcurrent: 1 }), 0, [])).toMatchObject({ slots: [], free: 0 });
   });
 
   test('the oldest first', () => {
@@ -288,7 +302,7 @@ describe('critics', () => {
     return { ...play.task, id, hold: null };
   };
   const critics = (live: Task[], parallel: number) =>
-    grants(live, 0, testPolicy({ critic: { parallel } }), 0).critics;
+    grants(live, 0, testPolicy({ critic: { parallel } }), 0, []).critics;
 
   test('at most critic.parallel at once, those at work counted', () => {
     const atWork = { ...awaiting().task, id: 'c0' };
@@ -301,6 +315,70 @@ describe('critics', () => {
     const approved = { ...play.critic(APPROVE).task, id: 'a' };
     const unverified = { ...verified('b'), gate: null };
     expect(critics([approved, unverified, verified('c')], 1)).toEqual(['c']);
+  });
+});
+
+describe('a task whose runner died again and again runs alone', () => {
+  /** Interrupted so often in a row, and its wait is over. */
+  const lone = (id: string, times = 3, createdAt = 0): Task => {
+    const play = running();
+    for (let n = 1; n <= times; n += 1) {
+      play.crash().checkpoint('c1');
+      if (n < times && play.task.hold?.until) play.wait(play.task.hold.until - play.now);
+    }
+    return { ...play.task, id, createdAt };
+  };
+  const granted = (live: Task[], eligible = 0, now = HOUR, limits: AccountLimit[] = []) =>
+    grants(live, eligible, testPolicy({ maxConcurrent: 5, critic: { parallel: 5 } }), now, limits);
+  const named = (task: Task, id: string): Task => ({ ...task, id });
+  const atWork = (id: string): Task => ({ ...lone(id), hold: null });
+  const toJudge = { ...awaiting({ critic: { enabled: false } }).task, id: 'judge', hold: null };
+
+  test('when nothing else is at work', () => {
+    expect(granted([lone('a')])).toEqual({ slots: ['a'], critics: [], free: 0 });
+    expect(granted([lone('a'), named(running().task, 'busy')]).slots).toEqual([]);
+    expect(granted([lone('a'), named(awaiting().task, 'judging')]).slots).toEqual([]);
+  });
+
+  test('after what is in hand and could start, and before anything new is taken up', () => {
+    const live = [lone('a'), named(queued().task, 'queued'), toJudge];
+    expect(granted(live, 3)).toEqual({ slots: ['queued'], critics: ['judge'], free: 0 });
+  });
+
+  test('while it is at work nobody else begins', () => {
+    const live = [atWork('a'), named(queued().task, 'queued'), toJudge];
+    expect(granted(live, 3)).toEqual({ slots: [], critics: [], free: 0 });
+  });
+
+  test('two of them, one after the other: who was interrupted less goes first', () => {
+    expect(granted([lone('a', 5), lone('b', 4, 9), lone('c', 4, 1)]).slots).toEqual(['c']);
+  });
+
+  test('while it waits, others go on', () => {
+    expect(granted([lone('a'), named(queued().task, 'queued')], 1, 0)).toMatchObject({
+      slots: ['queued'],
+      free: 4,
+    });
+  });
+
+  test('a critic too', () => {
+    const { roles, ...rest } = toJudge;
+    const judge = { ...rest, roles: { ...roles, critic: { ...roles.critic, interrupted: 3 } } };
+    expect(granted([judge]).critics).toEqual(['judge']);
+    expect(granted([judge, named(running().task, 'busy')]).critics).toEqual([]);
+    const turn = { turn: 1, role: 'critic' as const, sessionId: 's', startedAt: 0, carries: 0 };
+    expect(granted([{ ...judge, turn }, named(queued().task, 'queued')]).slots).toEqual([]);
+  });
+
+  test('and waits for no critic whose account is not asked now', () => {
+    const out = [{ account: 'scripted', why: '503', until: 2 * HOUR }];
+    const { roles, ...rest } = toJudge;
+    const lonely = { ...rest, roles: { ...roles, critic: { ...roles.critic, interrupted: 3 } } };
+    for (const judge of [toJudge, lonely]) {
+      expect(granted([lone('a', 4), judge], 0, HOUR, out).slots).toEqual(['a']);
+      expect(granted([lone('a', 4), judge], 0, 2 * HOUR, out).slots).toEqual([]);
+    }
+    expect(granted([lonely], 3, HOUR, out).free).toBe(5);
   });
 });
 
@@ -341,8 +419,10 @@ describe('what one task’s change means for others', () => {
   const judged: Task = { ...awaiting().task, turn: null };
   const judging: Task = {
     ...judged,
-    turn: { turn: 1, role: 'critic', sessionId: 's', startedAt: 0, delivers: 0 },
+    turn: { turn: 1, role: 'critic', sessionId: 's', startedAt: 0, carries: 0 },
   };
+  const interrupted = { ...task.roles.coder, interrupted: 3 };
+  const alone: Task = { ...task, roles: { ...task.roles, coder: interrupted } };
   const ended: Task = { ...judged, state: 'abandoned', reason: 'operator_abandon' };
 
   test.each([
@@ -355,6 +435,7 @@ describe('what one task’s change means for others', () => {
     ['its critic has answered', judging, judged, true, false],
     ['it goes to its merge', judged, merging().task, true, false],
     ['it ended, though it had no slot', judged, ended, true, true],
+    ['it need not run alone any more', alone, task, true, true],
   ])('%s', (_, before, after, way, room) => {
     expect({ way: givesWay(before, after), room: makesRoom(before, after) }).toEqual({ way, room });
   });

@@ -1,40 +1,28 @@
 /**
- * Who works next. Pure: which issues are eligible and in what order, which tasks get a slot, which critics may start.
- * Every issue that is not taken has a standing that says why.
+ * Who works next. Pure: what is eligible and in what order, which tasks get a slot, which critics may start. Whatever is
+ * not taken has a standing that says why.
  */
+
+import { type AccountLimit, accountOf, limitOf } from './account.ts';
+import type { WorkItem } from './claim.ts';
+import { approvedAtHead } from './decision.ts';
+import { agreedHash } from './issue/text-hash.ts';
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
-import { readiness } from './spec.ts';
-import { isEnded, isJudging, needsSlot, occupiesSlot, type Task } from './task.ts';
-import { agreedHash } from './text-hash.ts';
-
-export interface IssueFacts {
-  number: number;
-  title: string;
-  body: string;
-  textHash: string;
-  state: 'open' | 'closed';
-  labels: readonly string[];
-  priority: number | null;
-  blockedBy: readonly number[];
-  readyHash: string | null;
-  readyAt: number | null;
-  readyProblem?: string;
-  createdAt: number;
-}
+import { isAtWork, isEnded, isJudging, needsSlot, occupiesSlot, runsAlone, type Task } from './task.ts';
+import { isWaiting } from './waiting.ts';
 
 export interface ScheduleInput {
-  issues: readonly IssueFacts[];
+  items: readonly WorkItem[];
   /** Every task, ended ones included. */
   tasks: readonly Task[];
   policy: Policy;
   now: number;
+  accountLimits: readonly AccountLimit[];
   /** Issues whose next attempt a person forced: no cooldown. */
   forced: ReadonlySet<number>;
-  /** How an issue's text is judged; the rules of spec.ts unless the caller remembers their answers. */
-  readiness?: typeof readiness;
-  /** Reorders issues of the same priority; higher goes first. Never drops one. */
-  alignment?: (issue: IssueFacts) => number;
+  /** Reorders items of the same priority; higher goes first. Never drops one. */
+  alignment?: (item: WorkItem) => number;
 }
 
 export type Standing =
@@ -51,34 +39,34 @@ export interface Schedule {
   slots: string[];
   /** Tasks whose critic may start now. */
   critics: string[];
-  /** Issues to claim now, in order. */
-  claims: number[];
-  /** Ready issues that nobody could check when they are done; each is answered with questions once. */
-  declines: { issue: number; problem: string; questions: string[] }[];
-  /** Ready issues whose text was edited since. */
-  withdrawals: number[];
-  standings: Map<number, Standing>;
+  /** To be claimed now, in order. */
+  claims: WorkItem[];
+  /** Ready, but nobody could check when they are done; each is answered with questions once. */
+  declines: { item: WorkItem; problem: string; questions: string[] }[];
+  /** Ready, but their text was edited since. */
+  withdrawals: WorkItem[];
+  standings: Map<WorkItem, Standing>;
 }
 
 export function schedule(input: ScheduleInput): Schedule {
-  const { issues, tasks, policy, now } = input;
+  const { items, tasks, policy, now } = input;
   const standings = standingsOf(input);
-  const eligible = issues
-    .filter((issue) => standings.get(issue.number)?.kind === 'eligible')
+  const eligible = items
+    .filter((item) => standings.get(item)?.kind === 'eligible')
     .sort(byUrgency(input.alignment));
   const live = tasks.filter((task) => !isEnded(task));
-  const { slots, critics, free } = grants(live, eligible.length, policy, now);
-  const declines = issues.flatMap((issue) => {
-    const standing = standings.get(issue.number);
-    if (standing?.kind !== 'declined') return [];
-    return [{ issue: issue.number, problem: standing.problem, questions: standing.questions }];
-  });
+  const { slots, critics, free } = grants(live, eligible.length, policy, now, input.accountLimits);
+  const all = [...standings];
   return {
     slots,
     critics,
-    claims: eligible.slice(0, free).map((issue) => issue.number),
-    declines,
-    withdrawals: issues.flatMap(({ number }) => (standings.get(number)?.kind === 'edited' ? [number] : [])),
+    claims: eligible.slice(0, free),
+    declines: all.flatMap(([item, standing]) =>
+      standing.kind === 'declined'
+        ? [{ item, problem: standing.problem, questions: standing.questions }]
+        : [],
+    ),
+    withdrawals: all.flatMap(([item, standing]) => (standing.kind === 'edited' ? [item] : [])),
     standings,
   };
 }
@@ -92,7 +80,35 @@ export function grants(
   eligible: number,
   policy: Policy,
   now: number,
-): { slots: string[]; critics: string[]; free: number } {
+  limits: readonly AccountLimit[],
+): Grants {
+  const nothing: Grants = { slots: [], critics: [], free: 0 };
+  const working = live.filter(isAtWork);
+  if (working.some(runsAlone)) return nothing;
+  // A critic whose account is not asked now waits for that, and nobody waits for it.
+  const canJudge = limitOf(limits, accountOf(policy.agents.critic), now) === null;
+  const isDue = (task: Task): boolean =>
+    wantsSlot(task, now) ||
+    (canJudge && wantsCritic(task, now)) ||
+    (task.state === 'queued' && !isHeld(task, now));
+  const alone = live.filter((task) => runsAlone(task) && isDue(task)).sort(leastInterrupted);
+  if (alone.length === 0) return grantsTogether(live, eligible, policy, now);
+  // What is in hand goes on first; nothing new is taken up before the lonely ones have had their turn.
+  const others = live.filter((task) => !alone.includes(task));
+  const granted = { ...grantsTogether(others, 0, policy, now), free: 0 };
+  const isJudged = canJudge && granted.critics.length > 0;
+  if (working.length > 0 || granted.slots.length > 0 || isJudged) return granted;
+  return { ...grantsTogether(alone.slice(0, 1), 0, policy, now), free: 0 };
+}
+
+interface Grants {
+  slots: string[];
+  critics: string[];
+  /** How many issues may be claimed. */
+  free: number;
+}
+
+function grantsTogether(live: readonly Task[], eligible: number, policy: Policy, now: number): Grants {
   const used = live.filter(occupiesSlot).length;
   let free = Math.max(0, policy.maxConcurrent - used);
 
@@ -139,59 +155,59 @@ function wantsSlot(task: Task, now: number): boolean {
 function wantsCritic(task: Task, now: number): boolean {
   if (task.state !== 'awaiting_critic' || task.turn !== null || isHeld(task, now) || wantsSlot(task, now))
     return false;
-  const { head, gate, verdict } = task;
+  const { head, gate } = task;
   const verified = head !== null && gate?.tree === head.tree && gate.outcome === 'pass';
-  return verified && !(verdict?.verdict === 'APPROVE' && verdict.headSha === head.sha);
+  return verified && !approvedAtHead(task);
 }
 
 /** Another task that waits for a slot, a critic or the merge may get it now. */
 export function givesWay(before: Task, after: Task): boolean {
   const stepsAside = before.hold === null && after.hold !== null;
   const hasJudged = isJudging(before) && !isJudging(after);
-  return before.state !== after.state || stepsAside || hasJudged;
+  return before.state !== after.state || stepsAside || hasJudged || joinsOthers(before, after);
 }
 
 /** Another issue may be taken up now. */
 export function makesRoom(before: Task, after: Task): boolean {
-  return (takesRoom(before) && !takesRoom(after)) || (!isEnded(before) && isEnded(after));
+  return (
+    (takesRoom(before) && !takesRoom(after)) ||
+    (!isEnded(before) && isEnded(after)) ||
+    joinsOthers(before, after)
+  );
 }
+
+const joinsOthers = (before: Task, after: Task): boolean => runsAlone(before) && !runsAlone(after);
 
 const takesRoom = (task: Task): boolean =>
   task.state === 'queued' ? task.hold === null : occupiesSlot(task);
 
 /** A hold whose time has come no longer counts, though its row still names it. */
 export function isHeld(task: Task, now: number): boolean {
-  return task.hold !== null && (task.hold.until === null || task.hold.until > now);
+  if (task.hold === null) return false;
+  const { until, since } = task.hold;
+  return until === null || isWaiting({ until, since }, now);
 }
 
-function standingsOf({
-  issues,
-  tasks,
-  policy,
-  now,
-  forced,
-  readiness: judge = readiness,
-}: ScheduleInput): Map<number, Standing> {
-  const open = new Set(issues.filter((issue) => issue.state === 'open').map((issue) => issue.number));
-  const byIssue = new Map<number, Task>();
+function standingsOf({ items, tasks, policy, now, forced }: ScheduleInput): Map<WorkItem, Standing> {
+  const open = new Set(items.filter((item) => item.state === 'open').map((item) => item.number));
+  const latest = latestAttempts(tasks);
+  return new Map(
+    items.map((item) => {
+      const last = latest.get(item.number) ?? null;
+      return [item, standing(item, { last, open, policy, now, forced: forced.has(item.number) })];
+    }),
+  );
+}
+
+/** By issue. */
+export function latestAttempts(tasks: readonly Task[]): Map<number, Task> {
+  const latest = new Map<number, Task>();
   for (const task of tasks) {
     if (task.issue === null) continue;
-    const other = byIssue.get(task.issue);
-    if (!other || task.attempt > other.attempt) byIssue.set(task.issue, task);
+    const other = latest.get(task.issue);
+    if (!other || task.attempt > other.attempt) latest.set(task.issue, task);
   }
-  return new Map(
-    issues.map((issue) => [
-      issue.number,
-      standing(issue, {
-        last: byIssue.get(issue.number) ?? null,
-        open,
-        policy,
-        now,
-        forced: forced.has(issue.number),
-        judge,
-      }),
-    ]),
-  );
+  return latest;
 }
 
 interface Around {
@@ -200,10 +216,9 @@ interface Around {
   policy: Policy;
   now: number;
   forced: boolean;
-  judge: typeof readiness;
 }
 
-function standing(issue: IssueFacts, { last, open, policy, now, forced, judge }: Around): Standing {
+function standing(issue: WorkItem, { last, open, policy, now, forced }: Around): Standing {
   if (last && !isEnded(last)) return { kind: 'in_hand', task: last.id };
   const { labels } = policy;
   if (issue.state !== 'open') return { kind: 'not_ready', why: 'closed' };
@@ -231,19 +246,19 @@ function standing(issue: IssueFacts, { last, open, policy, now, forced, judge }:
     return { kind: 'not_ready', why: `attempt ${last.attempt} has ended since; make it ready again` };
   }
   const cooling = coolingUntil(issue, last, policy);
-  if (!forced && cooling !== null && cooling > now) {
+  if (!forced && cooling !== null && isWaiting({ until: cooling, since: last?.endedAt ?? 0 }, now)) {
     return {
       kind: 'waiting',
       why: `cooling down: attempt ${last?.attempt} failed (${last?.reason}) and the issue is unchanged`,
       until: cooling,
     };
   }
-  const { decision, problem, questions } = judge(issue.title, issue.body);
+  const { decision, problem, questions } = issue.readiness();
   return decision === 'declined' ? { kind: 'declined', problem, questions } : { kind: 'eligible' };
 }
 
 /** Only after a failure, and only while the text is the one that failed. */
-function coolingUntil(issue: IssueFacts, last: Task | null, policy: Policy): number | null {
+function coolingUntil(issue: WorkItem, last: Task | null, policy: Policy): number | null {
   if (last?.state !== 'abandoned' || last.reason === null || last.endedAt === null) return null;
   if (REASONS[last.reason].outcome !== 'failure' || agreedHash(last.contract) !== issue.textHash) return null;
   return last.endedAt + policy.cooldownMs;
@@ -255,10 +270,10 @@ export function hasLabel(labels: readonly string[], wanted: string): boolean {
 
 const normal = (label: string): string => label.trim().replace(/\s+/g, ' ').toLowerCase();
 
-function byUrgency(alignment: ((issue: IssueFacts) => number) | undefined) {
-  const rank = (issue: IssueFacts): number =>
-    issue.priority !== null && issue.priority >= 1 && issue.priority <= 4 ? issue.priority : 5;
-  return (a: IssueFacts, b: IssueFacts): number =>
+function byUrgency(alignment: ScheduleInput['alignment']) {
+  const rank = ({ priority }: WorkItem): number =>
+    priority !== null && priority >= 1 && priority <= 4 ? priority : 5;
+  return (a: WorkItem, b: WorkItem): number =>
     rank(a) - rank(b) ||
     (alignment ? alignment(b) - alignment(a) : 0) ||
     a.createdAt - b.createdAt ||
@@ -266,6 +281,12 @@ function byUrgency(alignment: ((issue: IssueFacts) => number) | undefined) {
 }
 
 const oldestFirst = (a: Task, b: Task): number => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+
+const leastInterrupted = (a: Task, b: Task): number =>
+  interruptions(a) - interruptions(b) || oldestFirst(a, b);
+
+const interruptions = ({ roles }: Task): number =>
+  Math.max(...Object.values(roles).map(({ interrupted }) => interrupted));
 
 /** `min(10 s · 2^(n-1), 5 min)`, spread by up to a quarter; `jitter` is in [0, 1). */
 export function backoffMs(attempt: number, jitter: number): number {

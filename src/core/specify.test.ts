@@ -1,7 +1,9 @@
 /** Before the first coder turn: who is asked, what follows from each answer, and what never does. */
+
 import { describe, expect, test } from 'vitest';
 import { APPROVE, EXPAND, Play } from '../../test/support/play.ts';
 import type { PolicyChange } from '../../test/support/policy.ts';
+import { PROVIDER_PATIENCE } from './role.ts';
 
 const READY = { title: 'Add a revoke button', body: 'Clicking Revoke POSTs /tokens/1/revoke.' };
 const THIN = { title: 'Add a revoke button', body: 'We need `revoke` for tokens.' };
@@ -51,7 +53,12 @@ describe('who is asked first', () => {
 describe('the specifier’s turn', () => {
   test('is no turn of the coder’s, has a session of its own, and its time counts', () => {
     const play = claimed(THIN).specifier(EXPAND);
-    expect(play.task).toMatchObject({ turns: 1, sessionId: 's2', sessionIds: ['s2'], workedMs: 1000 });
+    expect(play.task).toMatchObject({
+      turns: 1,
+      roles: { coder: { session: 's2' } },
+      sessionIds: ['s2'],
+      workedMs: 1000,
+    });
     expect(play.of('turn_started')).toMatchObject([
       { role: 'specifier', turn: 1, sessionId: 's1', prompt: 'spec' },
       { role: 'coder', turn: 1, sessionId: 's2', prompt: 'task' },
@@ -159,11 +166,12 @@ describe('declined', () => {
 });
 
 describe('what goes wrong with the specifier', () => {
-  test('a credential that is refused pauses the loop, and the issue waits', () => {
+  test('a credential that is refused blocks its account, and the issue waits', () => {
     const play = claimed(UNSURE);
-    for (let n = 1; n <= 4; n += 1) play.turn('failed', { code: 'auth', message: 'no key' }).wait(600_000);
-    expect(play.actionsOf('hold_loop')).toHaveLength(2);
-    expect(play.task.state).not.toBe('abandoned');
+    const refused = { code: 'auth', message: 'no key', workless: true } as const;
+    for (let n = 1; n <= 3; n += 1) play.turn('failed', refused).wait(600_000);
+    expect(play.world.accountLimits).toMatchObject([{ blocked: { code: 'auth' } }]);
+    expect(play.task).toMatchObject({ hold: { reason: 'provider_limit' } });
   });
 
   const times = (play: Play, count: number, happens: (play: Play) => void): Play => {
@@ -190,9 +198,7 @@ describe('what goes wrong with the specifier', () => {
     ['an answer that tampered, twice', UNSURE, 2, tampers, 'abandoned', 'spec_rejected'],
     ['three failures', THIN, 3, fails, 'running', null],
     ['three failures', UNSURE, 3, fails, 'abandoned', 'error_max_retries'],
-    ['three refusals of the provider', UNSURE, 3, outOfMoney, 'abandoned', 'provider_limit'],
-    ['three deaths of the runner', THIN, 3, dies, 'running', null],
-    ['three deaths of the runner', UNSURE, 3, dies, 'abandoned', 'crash_recovery_failed'],
+    ['eight refusals of the provider', UNSURE, PROVIDER_PATIENCE, outOfMoney, 'abandoned', 'provider_limit'],
   ] as const)('%s: the rules have the last word (%o)', (_what, issue, count, happens, state, reason) => {
     const play = claimed(issue);
     times(play, count - 1, happens);
@@ -201,6 +207,17 @@ describe('what goes wrong with the specifier', () => {
     happens(play);
     expect(play.task).toMatchObject({ state, reason });
     expect(roles(play).filter((role) => role === 'specifier')).toHaveLength(count);
+  });
+
+  test('deaths of its runner settle nothing: it waits, then a person looks, who gives it fresh chances', () => {
+    const play = claimed(UNSURE);
+    for (let n = 0; n < 8; n += 1) {
+      dies(play);
+      if (play.task.hold?.until) play.wait(play.task.hold.until - play.now);
+    }
+    expect(play.task).toMatchObject({ state: 'queued', hold: { reason: 'interrupted', until: null } });
+    expect(play.ask('resume').run()).toMatchObject({ role: 'specifier' });
+    expect(play.specifier({ decision: 'ready' }).task.state).toBe('running');
   });
 
   test('a runner that is stopped orderly does not count as a death', () => {

@@ -5,28 +5,17 @@
  * Whatever goes wrong with that turn, the rules have the last word: what they found checkable is taken as it stands;
  * what they did not is never worked on.
  */
-import { waitsFor } from './account.ts';
 import type { Action } from './action.ts';
-import {
-  type Decision,
-  type Facts,
-  hold,
-  holdsLoop,
-  MAX_INTERRUPTED,
-  mostFailures,
-  transition,
-  waitedFor,
-} from './decision.ts';
+import { act, type Decision, type Facts, hold, transition } from './decision.ts';
 import { abandon, finish } from './ending.ts';
 import { event, type NewEvent } from './event.ts';
-import { fallback } from './models.ts';
+import { type Readiness, readiness } from './issue/readiness.ts';
+import { parseSpecReport, settle } from './issue/specification.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import { backoffMs } from './schedule.ts';
-import { type Readiness, readiness } from './spec.ts';
-import { parseSpecReport, settle } from './specification.ts';
-import type { Task } from './task.ts';
-import { specificationComment } from './words.ts';
+import type { RoleMemory, Task } from './task.ts';
+import { askAnew, nextTry } from './turn.ts';
+import { specificationComment } from './words/comments.ts';
 
 /** Null when the task may go on with its contract. */
 export function specify(task: Task, facts: Facts, policy: Policy, now: number): Decision | null {
@@ -38,59 +27,19 @@ export function specify(task: Task, facts: Facts, policy: Policy, now: number): 
   if (!judged) return null;
   if (judged.decision === 'declined') return declineByRules(judged, judged.problem);
 
-  const { unusable, failed, interrupted, last } = task.specifier;
-  if (unusable >= MAX_UNUSABLE) {
+  const { unusable, failed, stalled, last, failure } = task.roles.specifier;
+  if (last?.code === 'sandbox_failed')
+    return finish(task, abandon('sandbox_failed', last.message), facts, policy, now);
+  const next = nextTry(task, 'specifier', facts, policy, now);
+  if (next.kind === 'later') return stepBack(task, stopped(last), next.events, next.actions);
+  if (next.kind === 'now') return askAnew(task, 'specifier', unusable + failed + stalled + 1, facts, policy);
+  if (next.by === 'unusable') {
     const problem = `${judged.problem}, and the specifier gave no usable answer`;
     return withoutSpecifier(judged, () => declineByRules(judged, problem));
   }
-  if (interrupted >= MAX_INTERRUPTED) {
-    const why = `${interrupted} specifier turns in a row were interrupted`;
-    return withoutSpecifier(judged, () =>
-      finish(task, abandon('crash_recovery_failed', why), facts, policy, now),
-    );
-  }
-  if (last?.code === 'sandbox_failed')
-    return finish(task, abandon('sandbox_failed', last.message), facts, policy, now);
-  if (failed >= mostFailures(last?.code ?? null)) {
-    const reason = last?.code === 'usage_limit' ? 'provider_limit' : 'error_max_retries';
-    const why = `the specifier failed ${failed} times: ${last?.message ?? ''}`;
-    return withoutSpecifier(judged, () => finish(task, abandon(reason, why), facts, policy, now));
-  }
-  if (last && failed > 0 && !waitedFor(task, now)) {
-    const until = Math.max(last.retryAt ?? 0, now + backoffMs(failed, facts.jitter));
-    const reason = last.retryAt === null ? 'retry_backoff' : 'provider_limit';
-    const events = [
-      event('retry_scheduled', { until }),
-      event('hold_set', {
-        reason,
-        detail: last.message || 'the specifier failed',
-        until,
-        ...waitsFor(last, policy.agents.specifier, facts.accountLimits, now),
-      }),
-    ];
-    return stepBack(task, 'the specifier failed', events, holdsLoop(last, failed));
-  }
-  const turn = unusable + failed + 1;
-  const sessionId = facts.newSessionId;
-  return {
-    kind: 'act',
-    events: [event('turn_started', { turn, role: 'specifier', sessionId, prompt: 'spec' })],
-    actions: [
-      {
-        kind: 'turn',
-        role: 'specifier',
-        turn,
-        sessionId,
-        prompt: 'spec',
-        priorFailure: task.specifier.problem ?? null,
-        ...fallback(policy.agents.specifier, last?.code ?? null, failed),
-      },
-    ],
-  };
+  const why = `the specifier failed ${failed + stalled} times: ${failure?.message ?? ''}`;
+  return withoutSpecifier(judged, () => finish(task, abandon(next.reason, why), facts, policy, now));
 }
-
-/** One retry. */
-const MAX_UNUSABLE = 2;
 
 /** What the rules say of a contract that nobody has settled and no coder has begun; null when there is no doubt. */
 export function doubts(task: Task, policy: Policy): Readiness | null {
@@ -102,26 +51,24 @@ export function doubts(task: Task, policy: Policy): Readiness | null {
 /** A person has to agree; until then the slot is somebody else's. */
 export function propose(task: Task): Decision {
   const asks = hold('spec_proposed', 'its specification is in a comment; a person has to agree to it');
-  return task.state === 'queued'
-    ? { kind: 'act', events: [asks], actions: [] }
-    : stepBack(task, 'a specification was proposed', [asks]);
+  return task.state === 'queued' ? act([asks]) : stepBack(task, 'a specification was proposed', [asks]);
 }
 
-const stepBack = (task: Task, why: string, events: NewEvent[], actions: Action[] = []): Decision => ({
-  kind: 'act',
-  events: [transition(task, 'queued', why), ...events],
-  actions,
-});
+const stopped = (last: RoleMemory['last']): string =>
+  last?.status === 'interrupted' ? 'the specifier was interrupted' : 'the specifier failed';
+
+const stepBack = (task: Task, why: string, events: NewEvent[], actions: Action[] = []): Decision =>
+  act([transition(task, 'queued', why), ...events], actions);
 
 function withoutSpecifier(judged: Readiness, otherwise: () => Decision): Decision {
   if (!judged.checkable) return otherwise();
   const why = 'the specifier gave no usable answer, and the rules found something to check';
-  return { kind: 'act', events: [event('spec_settled', { spec: { status: 'taken', why } })], actions: [] };
+  return act([event('spec_settled', { spec: { status: 'taken', why } })]);
 }
 
 function declineByRules({ questions }: Readiness, problem: string): Decision {
   const spec = { status: 'declined' as const, problem, questions };
-  return { kind: 'act', events: [event('spec_settled', { spec })], actions: [] };
+  return act([event('spec_settled', { spec })]);
 }
 
 type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
@@ -134,7 +81,11 @@ export function recordSpec(
   policy: Policy,
 ): { events: NewEvent[]; actions: Action[] } {
   const parsed = parseSpecReport(outcome.structured, outcome.text);
-  if (!parsed.ok) return { events: [event('specifier_failed', { problem: parsed.problem })], actions: [] };
+  if (!parsed.ok)
+    return {
+      events: [event('answer_unusable', { role: 'specifier', problem: parsed.problem })],
+      actions: [],
+    };
   const judged = readiness(task.contract.title, task.contract.body);
   const spec = settle(parsed.report, judged, policy.spec.expand);
   if (spec.status === 'taken' || spec.status === 'declined')

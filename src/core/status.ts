@@ -6,7 +6,7 @@ import { type Action, isRun } from './action.ts';
 import type { NewEvent } from './event.ts';
 import { apply } from './fold.ts';
 import type { Task } from './task.ts';
-import { statusText } from './words.ts';
+import { statusText } from './words/words.ts';
 
 /** One for each issue, whatever the attempt. */
 export const STATUS_MARKER = 'status';

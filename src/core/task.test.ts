@@ -13,7 +13,7 @@ import {
 } from '../../test/support/play.ts';
 import { event, type LoopEvent, type NewEvent } from './event.ts';
 import { apply, fold } from './fold.ts';
-import { isEnded, occupiesSlot, revived, type Task } from './task.ts';
+import { isEnded, occupiesSlot } from './task.ts';
 
 describe('the row is the fold of the events', () => {
   const plays: [string, () => Play][] = [
@@ -60,19 +60,11 @@ describe('the row is the fold of the events', () => {
     expect(JSON.parse(JSON.stringify(play.task))).toEqual(play.task);
   });
 
-  test('events and rows of a version that knew no criteria have none', () => {
+  test('events of a version that knew no criteria have none', () => {
     const old = JSON.parse(JSON.stringify(running().events).replaceAll(/,"criteria":\[.*?\]/g, ''));
     expect(JSON.stringify(old)).not.toContain('criteria');
     const folded = fold('t1', old);
     expect(folded.contract.criteria).toEqual([]);
-    const { criteria: _, ...contract } = folded.contract;
-    expect(revived({ ...folded, contract } as Task)).toEqual(folded);
-  });
-
-  test('a row of a version that asked no specifier was never specified', () => {
-    const { task } = running();
-    const { spec: _, specifier: __, ...old } = task;
-    expect(revived(old as Task)).toEqual(task);
   });
 
   test('other tasks and the loop’s own events say nothing about it', () => {
@@ -149,14 +141,14 @@ describe('evidence', () => {
 
   test('leaving merging drops the candidate and its gate', () => {
     const play = merging().candidate();
-    expect(play.task.candidate).not.toBeNull();
+    expect(play.task.landing).not.toBeNull();
     play.world.mergeBlocker = 'dirty';
-    expect(play.gate('pass').task).toMatchObject({ candidate: null, candidateGate: null });
+    expect(play.gate('pass').task).toMatchObject({ landing: null });
   });
 
   test('a new candidate has not been through the gate', () => {
     const play = landing().answer({ kind: 'trunk_moved' }).candidate('k2');
-    expect(play.task).toMatchObject({ candidate: { sha: 'k2' }, candidateGate: null });
+    expect(play.task).toMatchObject({ landing: { candidate: { sha: 'k2' }, gate: null } });
   });
 
   test('the last head is known while a turn may be changing it', () => {

@@ -3,6 +3,7 @@
  * said of it without looking at anything else. How it changes is in fold.ts.
  */
 
+import type { RemarkRef } from './change/remark.ts';
 import type {
   Candidate,
   Checkpoint,
@@ -16,10 +17,9 @@ import type {
   TurnStatus,
 } from './event.ts';
 import type { Evidence } from './gate.ts';
+import type { Spec } from './issue/specification.ts';
 import { isTerminal, type Reason, type State } from './machine.ts';
-import type { Role } from './policy.ts';
-import type { RemarkRef } from './remark.ts';
-import type { Spec } from './specification.ts';
+import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
 import type { Judgement, Verdict } from './verdict.ts';
 
 export interface RecordedVerdict {
@@ -40,15 +40,6 @@ export interface Task {
   contract: Contract;
   /** What was settled about the contract; null while nobody had to ask, or nobody has answered. */
   spec: Spec | null;
-  /** The specifier's turns on this contract: unusable answers, failures, interruptions, and how the last one broke. */
-  specifier: {
-    unusable: number;
-    failed: number;
-    interrupted: number;
-    last: { code: string | null; message: string; retryAt: number | null } | null;
-    /** What was wrong with its last answer. Absent in rows from before it was kept. */
-    problem?: string;
-  };
 
   state: State;
   reason: Reason | null;
@@ -56,33 +47,21 @@ export interface Task {
   why: string;
   hold: Hold | null;
 
-  /** Coder turns, counted when they start; an interrupted one is taken back. */
+  /** Coder turns, counted when they start; one that was interrupted or failed at once is taken back. */
   turns: number;
   /** Verdicts so far, and how many of them asked for changes. */
   criticRounds: number;
   changeRequests: number;
+  /** What each role has to remember from one turn to the next. */
+  roles: Readonly<Record<Role, RoleMemory>>;
   /**
-   * In a row: turns killed with their runner, failed turns, stalled turns, turns without a change, unusable reports.
-   * `landing` counts landings that a checkout blocked, `redBefore` gates that were red only as trunk itself is; rows
-   * from before they were counted lack them.
+   * In a row: turns without a change, workspaces that could not be made or saved, landings that a checkout blocked.
    */
-  streaks: {
-    interrupted: number;
-    failed: number;
-    stalled: number;
-    idle: number;
-    critic: number;
-    workspace: number;
-    landing?: number;
-    redBefore?: number;
-  };
-  /** The coder's session; null until the first turn and after it was lost. */
-  sessionId: string | null;
+  streaks: { idle: number; workspace: number; blocked: number };
+  /** Every session of the coder. */
   sessionIds: string[];
-  /** The turn in progress, whatever its role; `delivers` is how much of `feedback` its prompt carries. */
-  turn: { turn: number; role: Role; sessionId: string; startedAt: number; delivers: number } | null;
-  /** How the last coder turn ended; null before the first and while one runs. */
-  lastTurn: { status: TurnStatus; message: string; code: string | null; retryAt: number | null } | null;
+  /** The turn in progress, whatever its role; `carries` is how much of `feedback` its prompt carries. */
+  turn: { turn: number; role: Role; sessionId: string; startedAt: number; carries: number } | null;
 
   workspace: string | null;
   baseSha: string | null;
@@ -98,6 +77,8 @@ export interface Task {
   retryAt: number | null;
   /** A commit (trunk's, or a person's on the branch) that the work must contain before the coder goes on. */
   mergeInto: string | null;
+  /** The last such commit that was merged in; absent in rows of older versions. */
+  mergedIn?: string | null;
   /** What recovery could not get back; ends the task. */
   unrecoverable: string | null;
   /** Trunk was merged into the work, and nothing of its own was seen since. */
@@ -105,51 +86,69 @@ export interface Task {
   /** Trunk already has everything this task did. */
   superseded: boolean;
   gate: Evidence | null;
-  pushedSha: string | null;
-  /** When that was published; null when it was before this was kept. */
-  pushedAt: number | null;
+  /** What the branch was last brought to where others see it. */
+  published: { sha: string; at: number } | null;
   pull: number | null;
   /** The last one on this contract; it counts only for its own head. */
   verdict: RecordedVerdict | null;
-  /** The last head that the rules looked at, and the findings there that no critic can outweigh. */
-  inspected: { headSha: string; grave: string[] } | null;
+  /** The last head that the rules looked at, the findings there that no critic can outweigh, and how long the change is. */
+  inspected: { headSha: string; grave: string[]; chars?: number } | null;
   /** The coder was asked once to take such a thing back. */
   sentBack: boolean;
   /** What the coder has not been told yet. */
   feedback: Feedback[];
   /** Ids of what it was told, and of what does not count. */
-  delivered: string[];
+  acknowledged: string[];
   ignored: string[];
   /** Remarks that were told and not answered yet, with the head they were told at. */
   owed: (RemarkRef & { headSha: string })[];
-  candidate: Candidate | null;
-  candidateGate: Evidence | null;
+  /** The commit that would land, and what the gate found on it. */
+  landing: { candidate: Candidate; gate: Evidence | null } | null;
   /** What the gate last found on a candidate. It outlives the candidate: one with the same tree need not be tested again. */
   candidateEvidence: Evidence | null;
-  /** The template the last turn could not be told by. Absent in rows from before it was kept. */
-  brokenPrompt?: { prompt: PromptKind; digest: string } | null;
+  /** The template the last turn could not be told by. */
+  brokenPrompt: { prompt: PromptKind; digest: string } | null;
   /** Why the workspace is not ready although it was once: it is prepared again before the next turn. */
-  unprepared?: string | null;
-  /** Why the last landing was blocked, until that is a hold. Absent in rows from before it was kept. */
-  landProblem?: string | null;
-  /** The forge's own merge queue has it, with this tree as tested here. Absent in older rows. */
-  queued?: { tree: string } | null;
-  /** What landed and was never tested; null when trunk has passed the gate since. Absent in older rows. */
-  unverified?: { sha: string; tree: string; why: string } | null;
+  unprepared: string | null;
+  /** Its workspace needs what could not be fetched. Absent in rows of before. */
+  unfetched?: boolean;
+  /** Why the last landing was blocked, until that is a hold. */
+  landProblem: string | null;
+  /** The forge's own merge queue has it, with this tree as tested here. */
+  inMergeQueue: { tree: string } | null;
+  /** What landed and was never tested; null when trunk has passed the gate since. */
+  unverified: { sha: string; tree: string; why: string } | null;
   mergedSha: string | null;
-  /** What was wrong with the critic's last report; it is told with the next request. Absent in older rows. */
-  reportProblem?: string | null;
-  /** Set when a person released a critic hold: the next unusable report ends the task. */
-  criticHeldOnce: boolean;
-  /** How the critic's last turn failed; null when it did not. Absent in rows from before it was kept. */
-  criticBroke?: string | null;
-  /** What its coder said last of the work as finished. Absent when it said nothing, and in older rows. */
-  summary?: CoderSummary;
+  /** What its coder said last of the work as finished. */
+  summary: CoderSummary | null;
 
   workedMs: number;
   createdAt: number;
   startedAt: number | null;
   endedAt: number | null;
+}
+
+/** What a role has to remember from one turn to the next. */
+export interface RoleMemory {
+  /** The conversation to go on with; null before the first turn, after it was lost, and for who begins anew each time. */
+  session: string | null;
+  /** When its last answer came, of a role whose session goes on while it is warm. */
+  answeredAt?: number;
+  /** In a row, as `Patience` counts them. */
+  unusable: number;
+  failed: number;
+  stalled: number;
+  interrupted: number;
+  /** How it failed last, in this row of mishaps; `atOnce`: before any work, which may be its account's doing. */
+  failure: { code: string | null; message: string; atOnce?: true } | null;
+  /** How its last turn ended; null before the first and while one runs. */
+  last: { status: TurnStatus; message: string; code: string | null; retryAt: number | null } | null;
+  /** What was wrong with its last answer; it is told with the next request. */
+  problem: string | null;
+  /** How often in a row it was that; absent in rows of older versions. */
+  sameProblem?: number;
+  /** How many mishaps it had when a person let it go on although its patience was used up: one more ends the task. */
+  releasedAt: number | null;
 }
 
 /** The critic's word is bound by every condition of the merge gate; a person's stands for some of them. */
@@ -169,33 +168,44 @@ export const needsSlot = (task: Task): boolean => ['dispatched', 'running', 'rev
 export const occupiesSlot = (task: Task): boolean => needsSlot(task) && task.hold === null;
 
 /** A critic is at work on it. */
-export const isJudging = (task: Task): boolean => task.turn?.role === 'critic';
+export const isJudging = ({ turn }: Task): boolean => turn !== null && roleRow(turn.role).limit === 'critics';
+
+/** Nothing was spent on it in this run of its life. */
+export const isBeforeWork = ({ state }: Pick<Task, 'state'>): boolean =>
+  state === 'queued' || state === 'dispatched';
+
+/** An agent is at work on it, or may begin at any moment. */
+export const isAtWork = (task: Task): boolean => occupiesSlot(task) || isJudging(task);
+
+/** So many interruptions in a row, and the next turn runs alone; see alone.ts. */
+export const ALONE_AFTER = 3;
+
+/** No other turn may run beside the next one of this task. */
+export function runsAlone({ state, roles }: Task): boolean {
+  const { coder, specifier, critic } = roles;
+  const isJudged = state === 'awaiting_critic' || state === 'merging';
+  return (isJudged ? critic.interrupted : Math.max(coder.interrupted, specifier.interrupted)) >= ALONE_AFTER;
+}
 
 export const isEnded = (task: Task): boolean => isTerminal(task.state);
 
-/** A row as an older version wrote it, with what it lacks. */
-export function revived(row: Task): Task {
-  const verdict = row.verdict && { ...row.verdict, criteria: row.verdict.criteria ?? [] };
-  const lacks = Object.entries(ADDED).filter(([name]) => !(name in row));
-  // A plain copy is many times as quick as two that are laid over each other, and every row is read on every look.
-  return Object.assign({ ...row }, Object.fromEntries(lacks), {
-    contract: withCriteria(row.contract),
-    verdict,
-  });
-}
+/** How many of these it has in a row. */
+export const mishaps = (memory: RoleMemory, of: readonly Mishap[]): number =>
+  of.reduce((sum, one) => sum + memory[one], 0);
 
-export const NOT_ASKED: Task['specifier'] = { unusable: 0, failed: 0, interrupted: 0, last: null };
+export const NO_MEMORY: RoleMemory = {
+  session: null,
+  unusable: 0,
+  failed: 0,
+  stalled: 0,
+  interrupted: 0,
+  failure: null,
+  last: null,
+  problem: null,
+  releasedAt: null,
+};
 
-const ADDED = {
-  inspected: null,
-  sentBack: false,
-  spec: null,
-  specifier: NOT_ASKED,
-  pushedAt: null,
-  delivered: [],
-  ignored: [],
-  owed: [],
-} satisfies Partial<Task>;
+const NO_MEMORIES = Object.fromEntries(ROLES.map((role) => [role, NO_MEMORY])) as Task['roles'];
 
 export const withCriteria = (contract: Contract): Contract => ({
   ...contract,
@@ -214,7 +224,6 @@ export function born(id: string, birth: Birth, at: number): Task {
     branch: birth.branch,
     contract: withCriteria(birth.contract),
     spec: null,
-    specifier: NOT_ASKED,
     state: 'queued',
     reason: null,
     why: 'claimed',
@@ -222,11 +231,10 @@ export function born(id: string, birth: Birth, at: number): Task {
     turns: 0,
     criticRounds: 0,
     changeRequests: 0,
+    roles: NO_MEMORIES,
     streaks: NO_STREAKS,
-    sessionId: null,
     sessionIds: [],
     turn: null,
-    lastTurn: null,
     workspace: null,
     baseSha: null,
     head: null,
@@ -239,21 +247,24 @@ export function born(id: string, birth: Birth, at: number): Task {
     superseded: false,
     unrecoverable: null,
     gate: null,
-    pushedSha: null,
-    pushedAt: null,
+    published: null,
     pull: null,
     verdict: null,
     inspected: null,
     sentBack: false,
     feedback: [],
-    delivered: [],
+    acknowledged: [],
     ignored: [],
     owed: [],
-    candidate: null,
-    candidateGate: null,
+    landing: null,
     candidateEvidence: null,
+    brokenPrompt: null,
+    unprepared: null,
+    landProblem: null,
+    inMergeQueue: null,
+    unverified: null,
     mergedSha: null,
-    criticHeldOnce: false,
+    summary: null,
     workedMs: 0,
     createdAt: at,
     startedAt: null,
@@ -261,32 +272,23 @@ export function born(id: string, birth: Birth, at: number): Task {
   };
 }
 
-const NO_STREAKS: Task['streaks'] = {
-  interrupted: 0,
-  failed: 0,
-  stalled: 0,
-  idle: 0,
-  critic: 0,
-  workspace: 0,
-};
+const NO_STREAKS: Task['streaks'] = { idle: 0, workspace: 0, blocked: 0 };
 
 /** A restart keeps identity, work, findings and money spent; it resets the counters and opens a fresh session. */
 export function restarted({ spec }: Task): Partial<Task> {
   return {
     // Whoever restarts a task that was declined wants it judged again.
     spec: spec?.status === 'declined' ? null : spec,
-    specifier: NOT_ASKED,
+    roles: NO_MEMORIES,
     streaks: NO_STREAKS,
     turn: null,
     turns: 0,
     criticRounds: 0,
     changeRequests: 0,
-    criticHeldOnce: false,
     head: null,
     refused: null,
     unrecoverable: null,
     superseded: false,
     sentBack: false,
-    sessionId: null,
   };
 }

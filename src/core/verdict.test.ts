@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { problem } from '../../test/support/play.ts';
-import type { Severity } from './findings.ts';
+import type { Severity } from './change/findings.ts';
 import {
   blocking,
   type CriticReport,

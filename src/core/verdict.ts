@@ -1,12 +1,12 @@
 /** The critic's typed answer, and the rule that turns it into a verdict we act on. */
 import { z } from 'zod';
-import type { Criterion } from './criteria.ts';
-import { type NewFinding, SEVERITIES, type Severity } from './findings.ts';
+import { type NewFinding, SEVERITIES, type Severity } from './change/findings.ts';
+import type { Criterion } from './issue/criteria.ts';
 
 export const VERDICTS = ['APPROVE', 'REQUEST_CHANGES', 'BLOCK', 'BLOCK_ON_SPEC'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-export const MET = ['met', 'unmet', 'unclear'] as const;
+const MET = ['met', 'unmet', 'unclear'] as const;
 
 /** What was found about one criterion. `id` is null for one that the critic named itself. */
 export interface Judgement {
@@ -90,7 +90,7 @@ export const criticReport = z.object({
 });
 export type CriticReport = z.infer<typeof criticReport>;
 
-export type ParsedReport = { ok: true; report: CriticReport } | { ok: false; problem: string };
+type ParsedReport = { ok: true; report: CriticReport } | { ok: false; problem: string };
 
 /**
  * Structured output first, else the last fenced JSON block of the text. Anything else is unusable, never an approval;

@@ -1,44 +1,49 @@
 /** From a slot to a published head: workspace, turns, gate, pull request. */
-import { waitsFor } from './account.ts';
+
 import type { Action } from './action.ts';
 import {
+  type Act,
+  act,
   awaitGrant,
   type Decision,
   type Facts,
-  gateBroken,
   gateEmpty,
   hold,
-  holdsLoop,
   isGateEmpty,
-  MAX_INTERRUPTED,
-  MAX_STALLED,
+  MAX_FETCH_FAILURES,
   MAX_WORKSPACE_FAILURES,
-  mostFailures,
+  newerTrunk,
   secretsIn,
+  slotLimit,
+  slotWords,
   transition,
+  verdictAtHead,
   waitedFor,
 } from './decision.ts';
+import { digestOf } from './digest.ts';
 import { abandon, finish } from './ending.ts';
-import { type Checkpoint, event, type HoldReason, type NewEvent, type PromptKind } from './event.ts';
-import { gateDigest, holdsFor } from './gate.ts';
-import { gateFailureText } from './gate-text.ts';
-import { fallback } from './models.ts';
-import { endsSession } from './outcome.ts';
+import { type Checkpoint, event, type NewEvent, type PromptKind } from './event.ts';
+import { type Evidence, gateDigest, holdsFor, isAskedFor, isTrunksRed } from './gate.ts';
+import { endsSession, isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { doubts, propose, specify } from './specify.ts';
-import type { Task } from './task.ts';
-import { addressedText, openText, redBeforeComment, redBeforeText } from './words.ts';
+import type { RoleMemory, Task } from './task.ts';
+import { nextTry, startTurn } from './turn.ts';
+import { addressedText, couldNotRunComment, redBeforeComment } from './words/comments.ts';
+import { gateFailureText } from './words/gate-text.ts';
+import { couldNotRunText, openText, redBeforeText } from './words/words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (task.spec?.status === 'proposed') return propose(task);
-  if (!facts.slot) return awaitGrant('waiting for a slot');
+  if (!facts.slot) return awaitGrant('slot', slotWords(task));
   return {
-    kind: 'act',
-    events: [transition(task, 'dispatched', 'a slot was granted')],
     // A workspace is made when it is clear that there will be work in it.
-    actions: doubts(task, policy) ? [] : [{ kind: 'prepare_workspace' }],
-    limits: { slots: policy.maxConcurrent },
+    ...act(
+      [transition(task, 'dispatched', 'a slot was granted')],
+      doubts(task, policy) ? [] : [{ kind: 'prepare_workspace' }],
+    ),
+    limits: { slots: slotLimit(task, policy) },
   };
 }
 
@@ -47,84 +52,105 @@ export function prepare(task: Task, facts: Facts, policy: Policy, now: number): 
   if (unsettled) return unsettled;
   if (task.workspace && task.baseSha && task.streaks.workspace === 0) {
     const ready = transition(task, 'running', 'its workspace is ready');
-    return startTurn(task, facts, policy, [ready], redGate(task));
+    if (isPublished(task, task.headSha)) return act([ready], [{ kind: 'checkpoint' }]);
+    return code(task, facts, policy, redGate(task), [ready]);
   }
   const { workspace: failures } = task.streaks;
-  if (failures >= MAX_WORKSPACE_FAILURES)
+  if (!task.unfetched && failures >= MAX_WORKSPACE_FAILURES)
     return finish(task, abandon('workspace_failed'), facts, policy, now);
-  if (failures === 0) return { kind: 'act', events: [], actions: [{ kind: 'prepare_workspace' }] };
-  const until = now + backoffMs(failures, facts.jitter);
-  return {
-    kind: 'act',
-    events: [
-      transition(task, 'queued', 'its workspace could not be prepared'),
-      hold('retry_backoff', 'preparing its workspace failed', until),
-    ],
-    actions: [],
-  };
+  if (failures === 0) return act([], [{ kind: 'prepare_workspace' }]);
+  return act([
+    transition(task, 'queued', 'its workspace could not be prepared'),
+    waitForWorkspace(task, 'preparing its workspace failed', facts, now),
+  ]);
+}
+
+/** What could not be fetched is nobody's fault: it is tried for a while, then a person is told. */
+function waitForWorkspace(task: Task, otherwise: string, { jitter }: Facts, now: number): NewEvent {
+  const { streaks, unfetched, unprepared } = task;
+  const detail = unfetched ? (unprepared ?? otherwise) : otherwise;
+  if (unfetched && streaks.workspace >= MAX_FETCH_FAILURES) return hold('fetch_failed', detail);
+  return hold('retry_backoff', detail, now + backoffMs(streaks.workspace, jitter));
+}
+
+/** A restart goes on from what was verified and published, where nobody asked for changes to it: no coder is needed. */
+function isPublished({ published, pull, verdict, feedback, mergeInto }: Task, sha: string | null): boolean {
+  if (sha === null || published?.sha !== sha || pull === null) return false;
+  const isRefused = verdict?.headSha === sha && verdict.verdict !== 'APPROVE';
+  return !isRefused && feedback.length === 0 && mergeInto === null;
 }
 
 /** After a turn: save, judge how it ended, verify, publish. */
 export function work(task: Task, facts: Facts, policy: Policy, now: number): Decision {
-  const last = task.lastTurn;
+  const { head } = task;
+  const { last } = task.roles.coder;
   if (task.unprepared) return prepareAgain(task, task.unprepared, facts, policy, now);
   if (task.refused !== null) return afterRefusal(task, task.refused, facts, policy, now);
-  if (task.head === null) return { kind: 'act', events: [], actions: [{ kind: 'checkpoint' }] };
+  if (head === null) return act([], [{ kind: 'checkpoint' }]);
+  if (task.turns === 0 && last === null && !isPublished(task, head.sha))
+    return code(task, facts, policy, redGate(task));
   if (last && last.status !== 'finished') return afterBrokenTurn(task, last, facts, policy, now);
-  if (task.mergeInto !== null)
-    return { kind: 'act', events: [], actions: [{ kind: 'merge_in', sha: task.mergeInto }] };
+  if (task.mergeInto !== null) return act([], [{ kind: 'merge_in', sha: task.mergeInto }]);
   if (task.feedback.length > 0) return nextTurn(task, facts, policy, now, 'There is feedback to work in.');
   if (task.empty && task.tookIn) return afterTakingIn(task, facts, policy, now);
   if (task.empty)
     return nextTurn(task, facts, policy, now, 'Nothing was changed: the work tree is the same as trunk.');
-  if (
-    task.state === 'revising' &&
-    task.verdict?.verdict === 'REQUEST_CHANGES' &&
-    task.verdict.headSha === task.head.sha
-  ) {
+  if (task.state === 'revising' && verdictAtHead(task)?.verdict === 'REQUEST_CHANGES') {
     return nextTurn(task, facts, policy, now, 'Nothing was changed since the review that asked for changes.');
   }
 
-  const verified = verify(task, policy);
-  if (verified) return verified;
-  const gate = task.gate!;
+  const gate = evidenceAt(head, task, policy);
+  if (!gate) return verify(head, task, policy);
   if (gate.outcome === 'could_not_run') return gateBroken(task, gate);
-  if (gate.outcome === 'fail' && (task.streaks.redBefore ?? 0) >= MAX_RED_BEFORE) return trunkRed(task);
-  if (gate.outcome === 'fail') return nextTurn(task, facts, policy, now, gateFailureText(gate));
-  return inspectFirst(task, facts) ?? publish(task, task.head);
+  if (gate.outcome === 'fail') return afterRed(task, gate, facts, policy, now);
+  return inspectFirst(head, task, facts) ?? publish(task, head);
 }
 
 /** What is pushed can be read by others for good: the rules look before, and text shaped like a secret stays here. */
-function inspectFirst(task: Task, facts: Facts): Decision | null {
-  const { sha: headSha } = task.head!;
-  if (task.inspected?.headSha !== headSha)
-    return { kind: 'act', events: [], actions: [{ kind: 'inspect', headSha, baseSha: task.baseSha! }] };
+function inspectFirst(head: Checkpoint, task: Task, facts: Facts): Decision | null {
+  if (task.inspected?.headSha !== head.sha) return inspect(head, task);
   const secrets = secretsIn(task, facts);
   if (secrets.length === 0) return null;
   const detail = secrets.map(({ id, message }) => `${message} (finding ${id})`).join(' ');
-  return { kind: 'act', events: [hold('secret_found', detail)], actions: [] };
+  return act([hold('secret_found', detail)]);
 }
 
-/** Told once, the coder left trunk's own red as it was. Further turns would only cost: a person is told instead. */
+export function inspect({ sha: headSha }: Checkpoint, { id, baseSha }: Task): Decision {
+  if (baseSha === null) throw new Error(`task ${id} has a head and no base`);
+  return act([], [{ kind: 'inspect', headSha, baseSha }]);
+}
+
+/**
+ * A red that trunk has without the work is tried on the newest trunk first. Where the contract is about it, or turns still
+ * change something, it is work like any other; else further turns would only cost, and a person is told.
+ */
+function afterRed(task: Task, gate: Evidence, facts: Facts, policy: Policy, now: number): Decision {
+  const newer = newerTrunk(task, facts);
+  if (newer !== null) return act([event('update_needed', { mergeInto: newer })]);
+  const isLeft = isTrunksRed(gate) && task.streaks.idle > 0;
+  if (isLeft && !isAskedFor(gate, task.contract)) return trunkRed(task);
+  return nextTurn(task, facts, policy, now, gateFailureText(gate));
+}
+
 function trunkRed(task: Task): Decision {
-  const detail = redBeforeText(task)!;
+  const detail = redBeforeText(task) ?? 'trunk is red';
   const marker = `${task.id}:trunk-red:${task.baseSha}`;
   const notice: Action[] =
     task.issue === null ? [] : [{ kind: 'comment', issue: task.issue, marker, body: redBeforeComment(task) }];
-  return { kind: 'act', events: [hold('trunk_red', detail)], actions: notice };
+  return act([hold('trunk_red', detail)], notice);
 }
-
-const MAX_RED_BEFORE = 2;
 
 /** Its workspace had to be made anew and is not ready: no turn starts in one that its hook has not set up. */
 function prepareAgain(task: Task, problem: string, facts: Facts, policy: Policy, now: number): Decision {
   const { workspace: failures } = task.streaks;
-  if (failures >= MAX_WORKSPACE_FAILURES)
+  if (!task.unfetched && failures >= MAX_WORKSPACE_FAILURES)
     return finish(task, abandon('workspace_failed', problem), facts, policy, now);
-  if (waitedFor(task, now)) return { kind: 'act', events: [], actions: [{ kind: 'prepare_workspace' }] };
+  if (failures === 0 || waitedFor(task, now)) return act([], [{ kind: 'prepare_workspace' }]);
   const until = now + backoffMs(failures, facts.jitter);
-  const events = [event('retry_scheduled', { until }), hold('retry_backoff', problem, until)];
-  return { kind: 'act', events, actions: [] };
+  const waits = waitForWorkspace(task, problem, facts, now);
+  // A person's word is enough for the next try.
+  const isPersons = waits.type === 'hold_set' && waits.data.until === null;
+  return act([event('retry_scheduled', { until: isPersons ? now : until }), waits]);
 }
 
 /** Nothing of the change is left beside what landed. The coder is asked once whether that is right. */
@@ -136,29 +162,36 @@ function afterTakingIn(task: Task, facts: Facts, policy: Policy, now: number): D
   return nextTurn(task, facts, policy, now, ask);
 }
 
-/** The gate on the current head, unless its tree is already judged by these commands. */
-export function verify(task: Task, policy: Policy): Decision | null {
-  const head = task.head!;
-  if (isGateEmpty(policy)) return { kind: 'act', events: [gateEmpty()], actions: [] };
-  if (holdsFor(task.gate, head.tree, gateDigest(policy.gate, task.contract))) return null;
-  const base = task.baseSha === null ? {} : { base: task.baseSha };
-  return {
-    kind: 'act',
-    events: [],
-    actions: [{ kind: 'gate', scope: 'work', tree: head.tree, commit: head.sha, ...base }],
-  };
+/** What these commands found on this head's tree; null when they have not run on it. */
+export function evidenceAt({ tree }: Checkpoint, { gate, contract }: Task, policy: Policy): Evidence | null {
+  if (isGateEmpty(policy)) return null;
+  return holdsFor(gate, tree, gateDigest(policy.gate, contract)) ? gate : null;
 }
 
-export function publish(task: Task, head: Checkpoint): Decision {
+export function verify({ tree, sha: commit }: Checkpoint, { baseSha }: Task, policy: Policy): Decision {
+  if (isGateEmpty(policy)) return act([gateEmpty()]);
+  const base = baseSha === null ? {} : { base: baseSha };
+  return act([], [{ kind: 'gate', scope: 'work', tree, commit, ...base }]);
+}
+
+function publish(task: Task, head: Checkpoint): Decision {
   const actions: Action[] = [];
-  if (task.pushedSha !== head.sha) actions.push({ kind: 'push', sha: head.sha, expected: task.pushedSha });
+  const expected = task.published?.sha ?? null;
+  if (expected !== head.sha) actions.push({ kind: 'push', sha: head.sha, expected });
   if (task.pull === null) actions.push({ kind: 'ensure_pull', headSha: head.sha });
-  if (actions.length > 0) return { kind: 'act', events: [], actions };
-  return {
-    kind: 'act',
-    events: [transition(task, 'awaiting_critic', 'verified and published')],
-    actions: answers(task, head),
-  };
+  if (actions.length > 0) return act([], actions);
+  return act([transition(task, 'awaiting_critic', 'verified and published')], answers(task, head));
+}
+
+/** Nobody's failure and never a pass: it waits for a person, who is told once for each thing that is broken. */
+export function gateBroken(task: Task, gate: Evidence): Act {
+  const detail = couldNotRunText(gate);
+  const marker = `${task.id}:could-not-run:${digestOf(detail, 12)}`;
+  const notice: Action[] =
+    task.issue === null
+      ? []
+      : [{ kind: 'comment', issue: task.issue, marker, body: couldNotRunComment(task.issue, gate) }];
+  return act([hold('gate_could_not_run', detail)], notice);
 }
 
 /** Whoever said what was worked in is told so, where they said it. */
@@ -171,13 +204,7 @@ function answers(task: Task, head: Checkpoint): Action[] {
   }));
 }
 
-export function nextTurn(
-  task: Task,
-  facts: Facts,
-  policy: Policy,
-  now: number,
-  priorFailure: string,
-): Decision {
+function nextTurn(task: Task, facts: Facts, policy: Policy, now: number, priorFailure: string): Decision {
   const before = redBeforeText(task);
   const open = openText(facts.openFindings);
   const still = `${open ? `${open} ` : ''}${before ? `${before}. ` : ''}${priorFailure}`;
@@ -199,132 +226,84 @@ export function nextTurn(
       now,
     );
   }
-  return startTurn(task, facts, policy, [], priorFailure);
+  return code(task, facts, policy, priorFailure);
 }
 
-export function afterRefusal(
-  task: Task,
-  problem: string,
-  facts: Facts,
-  policy: Policy,
-  now: number,
-): Decision {
+function afterRefusal(task: Task, problem: string, facts: Facts, policy: Policy, now: number): Decision {
   if (task.streaks.workspace >= MAX_WORKSPACE_FAILURES) {
     return finish(task, abandon('workspace_failed', problem), facts, policy, now);
   }
   return nextTurn(task, facts, policy, now, `Your work tree could not be saved: ${problem}`);
 }
 
-export function afterBrokenTurn(
-  task: Task,
-  last: NonNullable<Task['lastTurn']>,
-  facts: Facts,
-  policy: Policy,
-  now: number,
-): Decision {
-  const { streaks } = task;
+type LastTurn = NonNullable<RoleMemory['last']>;
+
+function afterBrokenTurn(task: Task, last: LastTurn, facts: Facts, policy: Policy, now: number): Decision {
   if (endsSession(last.code)) {
     const rotates = last.code === 'context_overflow' && policy.whenFull === 'rotate';
     if (rotates || policy.recovery.onLostSession === 'fresh_session')
       return nextTurn(task, facts, policy, now, stillOpen(task, last));
     const why =
-      last.code === 'session_lost' ? 'the session is lost' : `the session can't go on: ${last.message}`;
+      last.code === 'session_lost' ? 'the session is lost' : `the session can't continue: ${last.message}`;
     return finish(task, abandon('crash_recovery_failed', why), facts, policy, now);
   }
   if (last.code === 'workspace_refused')
     return finish(task, abandon('workspace_failed', last.message), facts, policy, now);
   if (last.code === 'sandbox_failed')
     return finish(task, abandon('sandbox_failed', last.message), facts, policy, now);
-  if (streaks.interrupted >= MAX_INTERRUPTED) {
-    return finish(
-      task,
-      abandon('crash_recovery_failed', `${streaks.interrupted} turns in a row were interrupted`),
-      facts,
-      policy,
-      now,
-    );
-  }
-  if (streaks.failed >= mostFailures(last.code)) {
-    const reason = last.code === 'usage_limit' ? 'provider_limit' : 'error_max_retries';
-    return finish(task, abandon(reason, last.message), facts, policy, now);
-  }
-  if (streaks.stalled >= MAX_STALLED)
-    return finish(task, abandon('stall_timeout', last.message), facts, policy, now);
-  if (
-    task.hold === null &&
-    (last.status === 'failed' || last.status === 'stalled') &&
-    !waitedFor(task, now)
-  ) {
-    const until = Math.max(
-      last.retryAt ?? 0,
-      now + backoffMs(streaks.failed + streaks.stalled, facts.jitter),
-    );
-    const reason: HoldReason = last.retryAt === null ? 'retry_backoff' : 'provider_limit';
-    const account = waitsFor(last, policy.agents.coder, facts.accountLimits, now);
-    return {
-      kind: 'act',
-      events: [
-        event('retry_scheduled', { until }),
-        event('hold_set', { reason, detail: last.message, until, ...account }),
-      ],
-      actions: holdsLoop(last, streaks.failed),
-    };
-  }
-  return nextTurn(task, facts, policy, now, stillOpen(task, last));
+  const next = nextTry(task, 'coder', facts, policy, now);
+  if (next.kind === 'later') return act(next.events, next.actions);
+  if (next.kind === 'now') return nextTurn(task, facts, policy, now, stillOpen(task, last));
+  const why = task.roles.coder.failure?.message ?? last.message;
+  return finish(task, abandon(next.reason, why), facts, policy, now);
 }
 
 /** After a turn that broke: why it did, and what the gate had found before it. */
-export function stillOpen(task: Task, last: NonNullable<Task['lastTurn']>): string {
-  const broke = last.status === 'interrupted' ? null : last.message;
+function stillOpen(task: Task, last: LastTurn): string {
+  const isNoNews =
+    (last.status === 'interrupted' && last.code !== WORKSPACE_LOST) || isNotItsDoing(last.code);
+  const broke = isNoNews ? null : last.message;
   return [broke, redGate(task)].filter((one) => one !== null).join('\n\n');
 }
 
-export const redGate = (task: Task): string | null =>
+const redGate = (task: Task): string | null =>
   task.gate?.outcome === 'fail' ? gateFailureText(task.gate) : null;
 
-export function startTurn(
+/** The coder's next turn, in its session unless there is none or the policy wants another. */
+function code(
   task: Task,
   facts: Facts,
   policy: Policy,
+  told: string | null,
   before: NewEvent[] = [],
-  priorFailure: string | null = null,
 ): Decision {
-  const fresh = task.sessionId === null || startsFresh(task, policy);
-  const sessionId = fresh ? facts.newSessionId : task.sessionId!;
-  const prompt = promptFor(task, fresh);
-  const turn = task.turns + 1;
-  return {
-    kind: 'act',
-    events: [...before, event('turn_started', { turn, role: 'coder', sessionId, prompt })],
-    actions: [
-      {
-        kind: 'turn',
-        role: 'coder',
-        turn,
-        sessionId,
-        prompt,
-        priorFailure,
-        ...fallback(policy.agents.coder, task.lastTurn?.code ?? null, task.streaks.failed),
-      },
-    ],
-  };
+  const session = startsFresh(task, policy) ? null : task.roles.coder.session;
+  const prompt = promptFor(task, session === null);
+  const started = startTurn(
+    task,
+    'coder',
+    { turn: task.turns + 1, session, prompt, priorFailure: told },
+    facts,
+    policy,
+  );
+  return { ...started, events: [...before, ...started.events] };
 }
 
 /** `fresh` never resumes; `rotate` begins a session for each pass over the work, which feedback begins. */
-export function startsFresh(task: Task, policy: Policy): boolean {
+function startsFresh(task: Task, policy: Policy): boolean {
   if (task.turns === 0) return false;
   return policy.session === 'fresh' || (policy.session === 'rotate' && task.feedback.length > 0);
 }
 
-export function promptFor(task: Task, fresh: boolean): PromptKind {
+function promptFor(task: Task, fresh: boolean): PromptKind {
   if (fresh) return task.sessionIds.length === 0 || task.turns === 0 ? firstPrompt(task) : 'handover';
-  const last = task.lastTurn;
+  const { last } = task.roles.coder;
   const wasCut = last?.status === 'interrupted' || last?.status === 'cancelled';
-  // A turn whose prompt could not be rendered interrupted nobody.
-  if (wasCut && last.code !== 'prompt_broken') return 'interrupted';
-  return task.feedback.length > 0 ? 'revise' : 'continuation';
+  // A turn whose prompt could not be rendered interrupted nobody; one whose work tree is gone did not leave it as it is.
+  if (wasCut && last.code !== 'prompt_broken' && last.code !== WORKSPACE_LOST) return 'interrupted';
+  if (task.feedback.length > 0) return 'revise';
+  return last && isNotItsDoing(last.code) ? 'interrupted' : 'continuation';
 }
 
 /** A restart has no turns but has work in its tree: that is a hand-over, not a beginning. */
-export const firstPrompt = (task: Task): PromptKind =>
-  task.headSha === null || task.empty ? 'task' : 'handover';
+const firstPrompt = (task: Task): PromptKind => (task.headSha === null || task.empty ? 'task' : 'handover');

@@ -4,8 +4,8 @@
  * `people` is the other side of the forge: what users do with it by hand, in whatever way it offers them.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Check, Remark } from '../core/change/remark.ts';
 import type { Candidate } from '../core/event.ts';
-import type { Check, Remark } from '../core/remark.ts';
 import type { Forge } from './forge.ts';
 
 export interface People {
@@ -262,47 +262,6 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         await forge.deleteBranch('loop/1-a');
         expect(await forge.branchHead('loop/1-a')).toBeNull();
         expect(await forge.pull(pull.number)).toMatchObject({ state: 'merged', headSha: null });
-      });
-
-      it('shows what a head changes since it left trunk, not what trunk did since', async () => {
-        const { sha } = await openPull('loop/1-a', { 'ä b.txt': 'neu\n', 'README.md': null });
-        await people.pushCommit((await forge.trunk()).branch, { 'other.txt': 'x\n' });
-        const diff = await forge.diff((await forge.trunk()).sha, sha);
-        expect(diff.files.sort()).toEqual(['README.md', 'ä b.txt']);
-        expect(diff.patch).toContain('+neu');
-        expect(diff.patch).not.toContain('other.txt');
-      });
-
-      it('knows size and content of what a head changed, and its commits in order', async () => {
-        const { sha: trunk } = await forge.trunk();
-        const one = await people.commit(trunk, { 'a.txt': 'one\n', 'sub/b.bin': '\0\0\0' });
-        const two = await people.commit(one, { 'a.txt': 'again\n', 'README.md': null });
-        const { blobs, commits } = await forge.diff(trunk, two);
-        const sizes = Object.fromEntries(blobs.map(({ path, bytes }) => [path, bytes]));
-        expect(sizes).toEqual({ 'README.md': null, 'a.txt': 6, 'sub/b.bin': 3 });
-        const grown = (await forge.diff(one, two)).blobs.find(({ path }) => path === 'a.txt');
-        expect(grown).toMatchObject({ bytes: 6, bytesBefore: 4 });
-        const before = (await forge.diff(trunk, one)).blobs.find(({ path }) => path === 'a.txt');
-        expect(before?.sha).toMatch(/^[0-9a-f]{40}/);
-        expect(blobs.find(({ path }) => path === 'a.txt')?.sha).not.toBe(before?.sha);
-        expect(commits.map(({ sha }) => sha)).toEqual([one, two]);
-        expect(commits.every(({ message }) => message !== '')).toBe(true);
-        expect(await forge.diff(trunk, trunk)).toEqual({
-          files: [],
-          patch: '',
-          blobs: [],
-          commits: [],
-          hidden: [],
-        });
-      });
-
-      it('reads a file as a commit has it', async () => {
-        const { sha: trunk } = await forge.trunk();
-        const one = await people.commit(trunk, { 'sub/ä.txt': 'größer\n', 'README.md': null });
-        expect(await forge.fileAt(one, 'sub/ä.txt')).toBe('größer\n');
-        expect(await forge.fileAt(one, 'README.md')).toBeNull();
-        expect(await forge.fileAt(trunk, 'README.md')).toBe('hello\n');
-        expect(await forge.fileAt(one, 'sub')).toBeNull();
       });
     });
 

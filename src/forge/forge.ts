@@ -4,9 +4,8 @@
  * Verbs are idempotent: `ensure…` finds what an earlier call made, by deterministic name or marker and own author.
  * A forge that can't answer throws ForgeUnavailable; it never invents an answer.
  */
-import type { Change } from '../core/change.ts';
+import type { PullFeedback, Remark, RemarkRef } from '../core/change/remark.ts';
 import type { Candidate, Checkpoint, Related } from '../core/event.ts';
-import type { PullFeedback, Remark, RemarkRef } from '../core/remark.ts';
 
 export interface Issue {
   number: number;
@@ -42,7 +41,7 @@ export interface Pull {
   /** The tree of that commit; absent where the loop's own commits land. */
   mergedTree?: string | null;
   /** It waits in a merge queue of the forge's own; absent where there is none. */
-  queued?: boolean;
+  inMergeQueue?: boolean;
   /** Approvals of people with write access, each for one head. */
   approvals: { headSha: string; by: string }[];
 }
@@ -63,7 +62,7 @@ export type LandResult =
       untested?: { tree: string };
     }
   /** The branch merges by a queue of the forge's own, which has it now. */
-  | { kind: 'queued'; detail: string }
+  | { kind: 'merge_queued'; detail: string }
   | { kind: 'trunk_moved' }
   | { kind: 'dirty_checkout'; detail: string }
   | { kind: 'refused'; detail: string };
@@ -157,6 +156,8 @@ export interface Forge {
     | { kind: 'behind'; trunk: string }
     | { kind: 'empty'; trunk: string }
     | { kind: 'rewritten'; trunk: string }
+    /** It would merge, and the commit can't be made as the operator wants it. */
+    | { kind: 'refused'; detail: string }
   >;
   /** Why a merge (of this head, when it is known) could not land now, before anything is built; null when it could. */
   mergeBlocker(headSha?: string): Promise<string | null>;
@@ -167,8 +168,4 @@ export interface Forge {
   land(pull: number, candidate: Candidate): Promise<LandResult>;
   /** Is this commit, or a commit with the same effect for the pull request, on trunk? */
   onTrunk(sha: string): Promise<boolean>;
-  /** What `head` changes since it left `base`. */
-  diff(base: string, head: string): Promise<Change>;
-  /** The text of a file as a commit has it; null when it has no such file. */
-  fileAt(commit: string, path: string): Promise<string | null>;
 }

@@ -1,10 +1,9 @@
 /** The change between two commits, from where they parted. */
-import type { Change, ChangeCommit, ChangedBlob } from '../core/change.ts';
+import type { Change, ChangeCommit, ChangedBlob } from '../core/change/change.ts';
 import { type Changed, changesBetween } from './changes.ts';
 import { type Git, nulSeparated } from './git.ts';
 import { hiddenIn } from './hidden.ts';
-import { mergeBase, straightLine, treeOf } from './objects.ts';
-import { isId } from './reader.ts';
+import { isId, mergeBase, treeOf } from './objects.ts';
 import { rememberRecent } from './recent.ts';
 
 export async function diffs(git: Git, base: string, head: string): Promise<Change> {
@@ -15,10 +14,13 @@ export async function diffs(git: Git, base: string, head: string): Promise<Chang
 }
 
 async function change(git: Git, from: string, head: string): Promise<Change> {
-  const changed = await changesBetween(git, from, head);
+  const [changed, patch, messages] = await Promise.all([
+    changesBetween(git, from, head),
+    patchBetween(git, from, head),
+    commitsBetween(git, from, head),
+  ]);
   const blobs = await blobsOf(git, changed);
-  const patch = await patchBetween(git, from, head);
-  const commits = await withPatches(git, from, head, await commitsBetween(git, from, head));
+  const commits = await withPatches(git, from, head, messages);
   return {
     files: blobs.map(({ path }) => path),
     patch,
@@ -104,14 +106,6 @@ async function commitsBetween(
   from: string,
   head: string,
 ): Promise<{ sha: string; message: string }[]> {
-  const line = await straightLine(git, head);
-  const end = line.indexOf(from);
-  if (end >= 0) {
-    const shas = line.slice(0, end).reverse();
-    const commits = await Promise.all(shas.map((sha) => git.commit(sha)));
-    if (commits.every((commit) => commit !== null))
-      return commits.map(({ message }, index) => ({ sha: shas[index]!, message: message.trim() }));
-  }
   const log = await git(['log', '--reverse', '--format=%H%n%B', '-z', `${from}..${head}`]);
   return nulSeparated(log.stdout).map((entry) => {
     const first = entry.indexOf('\n');

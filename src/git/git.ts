@@ -1,23 +1,27 @@
 /**
  * The one way the loop runs git on the host.
  *
- * Hooks path empty, fsmonitor off, configured filters blanked, submodules ignored, no prompts, no pager, no inherited
- * GIT_* variables; the repository is always named explicitly and is never a directory an agent can write to.
+ * Hooks path empty, fsmonitor off, configured filters blanked (but that of Git LFS), submodules ignored, no prompts, no
+ * pager, no inherited GIT_* variables; the repository is always named explicitly and is never a directory an agent can write to.
  */
 import { UserError } from '../errors.ts';
-import { createStarter } from '../process/starter.ts';
-import { builtEnvironment, protections } from './protection.ts';
-import { type CommitObject, createReader } from './reader.ts';
-import { createRefWriter, REF_WRITER, type RefMove } from './ref-writer.ts';
+import { builtEnvironment } from './environment.ts';
+import { protections } from './protection.ts';
+import { createReader, READER } from './reader.ts';
+import { type RefMove, refUpdates } from './refs.ts';
 import { type Invocation, run, runPiped } from './run.ts';
 
-export interface GitOptions {
+interface GitOptions {
   /** Extra environment: GIT_INDEX_FILE, GIT_WORK_TREE, GIT_ALTERNATE_OBJECT_DIRECTORIES, identities. */
   env?: Record<string, string>;
   input?: string | Buffer;
   /** Exit codes besides 0 that are answers, not failures. */
   allow?: readonly number[];
   cwd?: string;
+  /** Git LFS may ask its server. Only ever in the operator's own checkout. */
+  online?: boolean;
+  /** Ends it, and what it started, when it takes longer. */
+  timeoutMs?: number;
 }
 
 export interface GitResult {
@@ -26,7 +30,7 @@ export interface GitResult {
   exitCode: number;
 }
 
-export interface GitCommand {
+interface GitCommand {
   args: readonly string[];
   options?: GitOptions;
 }
@@ -38,67 +42,74 @@ export interface Git {
   readonly ownDir: string;
   /** The operator's checkout; null for a bare repository. */
   readonly worktree: string | null;
+  /** The operator has set Git LFS up, and its filter runs. */
+  readonly lfs: boolean;
   (args: readonly string[], options?: GitOptions): Promise<GitResult>;
   /** Feeds one git's output to another, byte for byte; answers with what the second one said. */
   pipe(from: GitCommand, to: GitCommand): Promise<GitResult>;
   /** The id of the object a full name (`refs/…`, an id, either with `^{tree}`) stands for now; null when there is none. */
   resolve(name: string): Promise<string | null>;
   resolveAll(names: readonly string[]): Promise<(string | null)[]>;
-  /** Null when no commit of the repository has this id. */
-  commit(sha: string): Promise<CommitObject | null>;
   /** The text of the file a name (`<commit>:<path>`) stands for; null when it is no file, or not there. */
   text(name: string): Promise<string | null>;
   /** How long each of these objects is; null for one that is not there. */
   sizes(shas: readonly string[]): Promise<(number | null)[]>;
   /** All or nothing, never through a symbolic ref. Throws GitFailed when one is not where it should be. */
   moveRefs(moves: readonly RefMove[]): Promise<void>;
-  /** Ends the processes it keeps open and waits for them. They would end with this process anyway. */
+  /** Ends the one git it keeps open and waits for it. It would end with this process anyway. */
   close(): Promise<void>;
 }
 
 /** Finds the repository around `cwd`. One without commits is fine; no repository is a UserError. */
 export async function openGit(cwd: string): Promise<Git> {
-  const found = await locate(cwd);
-  const guard = await protections(found.ownDir);
-  const base = { ...builtEnvironment(process.env), ...guard };
+  return gitOf(await locate(cwd));
+}
+
+/** A repository by its git directory alone, wherever its own work tree is, if it has one: a submodule's, mostly. */
+export async function openGitDirectory(path: string): Promise<Git> {
+  return gitOf({ ownDir: path, commonDir: path, worktree: path });
+}
+
+async function gitOf(found: Located): Promise<Git> {
+  const base = builtEnvironment(process.env);
+  const guard = await protections(found.ownDir, found.worktree);
 
   const invocation = (args: readonly string[], options: GitOptions = {}): Invocation => {
     const worktree = options.env?.GIT_WORK_TREE ?? found.worktree;
-    const env: Record<string, string> = { GIT_DIR: found.ownDir, ...options.env };
-    if (worktree !== null) env.GIT_WORK_TREE = worktree;
-    for (const name of Object.keys(guard)) delete env[name];
     return {
       args: withoutDiffPrograms(args),
       cwd: options.cwd ?? worktree ?? found.commonDir,
-      base,
-      env,
+      env: {
+        ...base,
+        GIT_DIR: found.ownDir,
+        ...options.env,
+        ...(worktree !== null && { GIT_WORK_TREE: worktree }),
+        ...(options.online ? guard.online : guard.env),
+      },
       input: options.input,
-      allow: options.allow ?? [],
+      allow: options.allow,
+      timeoutMs: options.timeoutMs,
     };
   };
-  const companion = (args: readonly string[]) => () => {
-    const { cwd, env } = invocation(args);
-    return { argv: ['git', ...args] as [string, ...string[]], cwd, env: { ...base, ...env } };
-  };
 
-  const starter = createStarter(() => base);
-  const reader = createReader(companion(['cat-file', '--batch-command']), found.commonDir);
-  const refs = createRefWriter(companion(REF_WRITER));
-  const git = (args: readonly string[], options?: GitOptions) => run(invocation(args, options), starter);
+  const reader = createReader(invocation(READER));
+  const git = (args: readonly string[], options?: GitOptions) => run(invocation(args, options));
   const pipe = (from: GitCommand, to: GitCommand) =>
     runPiped(invocation(from.args, from.options), invocation(to.args, to.options));
   return Object.assign(git, {
     gitDir: found.commonDir,
     ownDir: found.ownDir,
     worktree: found.worktree,
+    lfs: guard.lfs,
     pipe,
-    resolve: reader.resolve,
+    resolve: async (name: string) => (await reader.resolveAll([name]))[0] ?? null,
     resolveAll: reader.resolveAll,
-    commit: reader.commit,
     text: reader.text,
     sizes: reader.sizes,
-    moveRefs: refs.move,
-    close: async () => void (await Promise.all([starter.close(), reader.close(), refs.close()])),
+    moveRefs: async (moves: readonly RefMove[]) => {
+      if (moves.length > 0) await git(['update-ref', '--no-deref', '--stdin'], { input: refUpdates(moves) });
+    },
+    close: reader.close,
   });
 }
 
@@ -112,7 +123,7 @@ export async function identity(git: Git): Promise<Identity | null> {
   return found;
 }
 
-export interface Identity {
+interface Identity {
   name: string;
   email: string;
 }
@@ -148,17 +159,12 @@ interface Located {
 async function locate(cwd: string): Promise<Located> {
   const asked = ['--git-dir', '--git-common-dir', '--show-toplevel'];
   const ask = (names: readonly string[]) =>
-    run(
-      {
-        args: ['rev-parse', '--path-format=absolute', ...names],
-        cwd,
-        base: builtEnvironment(process.env),
-        env: {},
-        input: undefined,
-        allow: [128],
-      },
-      null,
-    );
+    run({
+      args: ['rev-parse', '--path-format=absolute', ...names],
+      cwd,
+      env: builtEnvironment(process.env),
+      allow: [128],
+    });
   const found = await ask(asked);
   if (found.stdout === '') {
     if (/not a git repository/.test(found.stderr)) {
@@ -187,4 +193,16 @@ function withoutDiffPrograms(args: readonly string[]): readonly string[] {
   const at = args.findIndex((arg, index) => !arg.startsWith('-') && args[index - 1] !== '-c');
   if (at < 0 || !SHOWS_DIFFS.has(args[at]!)) return args;
   return [...args.slice(0, at + 1), '--no-ext-diff', '--no-textconv', ...args.slice(at + 1)];
+}
+
+/** The default branch of `origin`, as it was when it was last asked. */
+export async function remoteDefault(git: Git): Promise<string | null> {
+  const answer = await git(['symbolic-ref', '--quiet', 'refs/remotes/origin/HEAD'], { allow: [1, 128] });
+  return answer.stdout.trim().replace(/^refs\/remotes\/origin\//, '') || null;
+}
+
+/** Null when HEAD is detached. */
+export async function currentBranch(git: Git): Promise<string | null> {
+  const answer = await git(['symbolic-ref', '--quiet', '--short', 'HEAD'], { allow: [1] });
+  return answer.stdout.trim() || null;
 }

@@ -2,8 +2,8 @@
  * What a change has in files that git calls binary, one NUL byte is enough, and so shows nothing of. Nobody reviews
  * these; the rules look into them all the same.
  */
-import { type ChangeCommit, type HiddenFile, SEARCHED_BYTES } from '../core/change.ts';
-import { parsePatch } from '../core/patch.ts';
+import { type ChangeCommit, type HiddenFile, SEARCHED_BYTES } from '../core/change/change.ts';
+import { type FilePatch, parsePatch } from '../core/change/patch.ts';
 import type { Changed } from './changes.ts';
 import type { Git } from './git.ts';
 
@@ -14,18 +14,17 @@ export async function hiddenIn(
   commits: readonly ChangeCommit[],
 ): Promise<HiddenFile[]> {
   const sides = new Map(changed.map((one) => [one.path, one]));
-  const atHead = parsePatch(patch)
-    .filter(({ isBinary }) => isBinary)
-    .map(({ path, from }) => ({
-      path,
-      commit: null,
-      before: blobOf(sides.get(from ?? path)?.from),
-      after: blobOf(sides.get(path)?.to),
-    }));
+  const atHead = binariesIn(patch).map(({ path, from }) => ({
+    path,
+    commit: null,
+    before: blobOf(sides.get(from ?? path)?.from),
+    after: blobOf(sides.get(path)?.to),
+  }));
   const known = new Set(atHead.map(({ after }) => after));
   const buried = commits
     .flatMap(({ sha, patch: own }) =>
-      binariesIn(own ?? '').map((one) => ({ ...one, commit: sha, before: null })),
+      // This patch has the blobs' full names.
+      binariesIn(own ?? '').map(({ path, blob }) => ({ path, commit: sha, before: null, after: blob })),
     )
     .filter(({ after }) => !known.has(after));
   const texts = await smallTexts(
@@ -40,18 +39,7 @@ export async function hiddenIn(
 
 const blobOf = (side: string | null | undefined): string | null => side?.split(' ')[1] ?? null;
 
-/** In a patch with full names of blobs. Lines of files have a sign before them, so none of them passes for these. */
-function binariesIn(patch: string): { path: string; after: string }[] {
-  const found: { path: string; after: string }[] = [];
-  let path = '';
-  let after = '';
-  for (const line of patch.split('\n')) {
-    path = /^diff --(?:git .* "?b\/|cc |combined )(.*?)"?$/.exec(line)?.[1] ?? path;
-    after = /^index [0-9a-f,]+\.\.([0-9a-f]{40,64})/.exec(line)?.[1] ?? after;
-    if (line.startsWith('Binary files ')) found.push({ path, after });
-  }
-  return found;
-}
+const binariesIn = (patch: string): FilePatch[] => parsePatch(patch).filter(({ isBinary }) => isBinary);
 
 const LONGEST_ALL = 32 * SEARCHED_BYTES;
 

@@ -8,7 +8,7 @@ import { commitTree } from './commit.ts';
 import { type Git, nulSeparated } from './git.ts';
 import { remembered, resolve, treeOf } from './objects.ts';
 
-export type MergedTree = { clean: true; tree: string } | { clean: false; files: string[] };
+type MergedTree = { clean: true; tree: string } | { clean: false; files: string[] };
 
 export async function mergeTree(git: Git, ours: string, theirs: string): Promise<MergedTree> {
   const ask = () => computeMerge(git, ours, theirs);
@@ -32,20 +32,28 @@ async function computeMerge(git: Git, ours: string, theirs: string): Promise<Mer
   return merged.exitCode === 0 ? { clean: true, tree } : { clean: false, files: [...new Set(files)] };
 }
 
+interface Landing {
+  tree: string;
+  trunk: string;
+  head: string;
+  message: string;
+  /** With the operator's key. Throws SigningFailed. */
+  sign?: boolean;
+}
+
 /** One commit with this tree on trunk. */
 export function squashCommit(
   git: Git,
-  input: { tree: string; trunk: string; message: string },
+  { tree, trunk, message, sign = false }: { tree: string; trunk: string; message: string; sign?: boolean },
 ): Promise<string> {
-  return commitTree(git, { tree: input.tree, parents: [input.trunk], message: input.message });
+  return commitTree(git, { tree, parents: [trunk], message, sign });
 }
 
 export function mergeCommit(
   git: Git,
-  input: { tree: string; trunk: string; head: string; message: string },
+  { tree, trunk, head, message, sign = false }: Landing,
 ): Promise<string> {
-  const { tree, trunk, head, message } = input;
-  return commitTree(git, { tree, parents: [trunk, head], message });
+  return commitTree(git, { tree, parents: [trunk, head], message, sign });
 }
 
 /**
@@ -54,21 +62,20 @@ export function mergeCommit(
  */
 export async function rebaseCommits(
   git: Git,
-  input: { tree: string; trunk: string; head: string; message: string },
+  { tree, trunk, head, message, sign = false }: Landing,
 ): Promise<string> {
-  const { tree, trunk, head, message } = input;
   const range = await git(['rev-list', '--reverse', '--topo-order', '--no-merges', `${trunk}..${head}`]);
   let tip = trunk;
   let tipTree = await treeOf(git, trunk);
   for (const commit of lines(range.stdout)) {
     const replayed = await replay(git, commit, tip);
-    if (!replayed.clean) return squashCommit(git, { tree, trunk, message });
+    if (!replayed.clean) return squashCommit(git, { tree, trunk, message, sign });
     if (replayed.tree === tipTree) continue;
     tipTree = replayed.tree;
     const [words, author] = [await messageOf(git, commit), await authorOf(git, commit)];
-    tip = await commitTree(git, { tree: tipTree, parents: [tip], message: words, author });
+    tip = await commitTree(git, { tree: tipTree, parents: [tip], message: words, author, sign });
   }
-  return tipTree === tree ? tip : squashCommit(git, { tree, trunk, message });
+  return tipTree === tree ? tip : squashCommit(git, { tree, trunk, message, sign });
 }
 
 /**

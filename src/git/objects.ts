@@ -19,11 +19,6 @@ export async function treeOf(git: Git, commit: string): Promise<string> {
   });
 }
 
-/** The text of a file as a commit has it; null when it has no such file. */
-export async function fileAt(git: Git, commit: string, path: string): Promise<string | null> {
-  return git.text(`${commit}:${path}`);
-}
-
 /** Where each of these refs is; those that do not exist are absent. */
 export async function readRefs(git: Git, refs: readonly string[]): Promise<Map<string, string>> {
   const found = await git.resolveAll(refs);
@@ -31,78 +26,34 @@ export async function readRefs(git: Git, refs: readonly string[]): Promise<Map<s
 }
 
 export async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
-  if (older === newer) return true;
-  return remembered(git, `ancestor ${older} ${newer}`, [older, newer], async () => {
-    return (await isNear(git, older, newer)) || (await mergeBase(git, older, newer)) === older;
-  });
+  return (await mergeBase(git, older, newer)) === older;
 }
 
 export async function mergeBase(git: Git, one: string, other: string): Promise<string | null> {
   if (one === other) return one;
-  const pair = [one, other].sort();
-  return remembered(git, `base ${pair.join(' ')}`, pair, async () => {
-    const fork = await nearFork(git, one, other);
-    return fork ?? ((await git(['merge-base', ...pair], { allow: [1] })).stdout.trim() || null);
+  return remembered(git, baseKey(one, other), [one, other], async () => {
+    return (await git(['merge-base', one, other], { allow: [1] })).stdout.trim() || null;
   });
 }
 
 /** The commits from `newest` back to `end`, which is not among them, along first parents. Newest first. */
 export async function firstParents(git: Git, end: string, newest: string): Promise<string[]> {
-  const near: string[] = [];
-  for (let at: string | undefined = newest; at !== undefined && near.length < STEPS; ) {
-    if (at === end) return near;
-    near.push(at);
-    at = (await parentsOf(git, at))[0];
-  }
-  const listed = await git(['rev-list', '--first-parent', `${end}..${newest}`]);
-  return listed.stdout.split('\n').filter((line) => line !== '');
+  if (end === newest) return [];
+  return remembered(git, `line ${end} ${newest}`, [end, newest], async () => {
+    const listed = await git(['rev-list', '--first-parent', `${end}..${newest}`]);
+    return listed.stdout.split('\n').filter((line) => line !== '');
+  });
 }
 
-/** Most commits we ask about are a few steps apart; a few commits are read sooner than a git is started. */
-const STEPS = 32;
+/** A full id: it stands for one object for ever. */
+export const isId = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 
-/** Whether `older` is found among the nearest ancestors of `newer`. False says nothing about those further back. */
-async function isNear(git: Git, older: string, newer: string): Promise<boolean> {
-  const seen = new Set<string>();
-  let front = [newer];
-  while (front.length > 0 && seen.size < STEPS) {
-    const next: string[] = [];
-    for (const sha of front) {
-      if (seen.has(sha)) continue;
-      seen.add(sha);
-      const parents = await parentsOf(git, sha);
-      if (parents.includes(older)) return true;
-      next.push(...parents);
-    }
-    front = next;
-  }
-  return false;
+/** What is known of a commit that was just made, without asking. */
+export function learn(git: Git, sha: string, made: { tree: string; parents: readonly string[] }): void {
+  const known = factsOf(git);
+  known.set(`tree ${sha}`, made.tree);
+  for (const parent of made.parents) known.set(baseKey(parent, sha), parent);
 }
-
-/** Where two lines of commits without merges part. Null says nothing: they may part further back, or beyond a merge. */
-async function nearFork(git: Git, one: string, other: string): Promise<string | null> {
-  const [ours, theirs] = [await straightLine(git, one), await straightLine(git, other)];
-  return ours.find((sha) => theirs.includes(sha)) ?? null;
-}
-
-/** The commit and those before it, newest first, as far as each has exactly one parent; at most a few. */
-export async function straightLine(git: Git, newest: string): Promise<string[]> {
-  const line = [newest];
-  while (line.length < STEPS) {
-    const parents = await parentsOf(git, line.at(-1)!);
-    if (parents.length !== 1) break;
-    line.push(parents[0]!);
-  }
-  return line;
-}
-
-async function parentsOf(git: Git, sha: string): Promise<readonly string[]> {
-  const known = await remembered(git, `commit ${sha}`, [sha], () => git.commit(sha));
-  return known?.parents ?? [];
-}
-
-const MOST = 2000;
-const memory = new WeakMap<Git, Map<string, unknown>>();
 
 /** Only for what is given by its full id: names move. That there is nothing is not remembered: it may yet arrive. */
 export async function remembered<T>(
@@ -111,13 +62,23 @@ export async function remembered<T>(
   ids: readonly string[],
   ask: () => Promise<T>,
 ): Promise<T> {
-  if (!ids.every((id) => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(id))) return ask();
-  const known = memory.get(git) ?? new Map<string, unknown>();
-  memory.set(git, known);
+  if (!ids.every(isId)) return ask();
+  const known = factsOf(git);
   if (known.has(key)) return known.get(key) as T;
   const answer = await ask();
-  if (answer === null) return answer;
-  if (known.size >= MOST) known.clear();
-  known.set(key, answer);
+  if (answer !== null) known.set(key, answer);
   return answer;
+}
+
+const baseKey = (one: string, other: string): string => `base ${[one, other].sort().join(' ')}`;
+
+const MOST = 2000;
+const memory = new WeakMap<Git, Map<string, unknown>>();
+
+function factsOf(git: Git): Map<string, unknown> {
+  const facts = memory.get(git);
+  if (facts && facts.size < MOST) return facts;
+  const none = new Map<string, unknown>();
+  memory.set(git, none);
+  return none;
 }

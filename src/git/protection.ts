@@ -4,11 +4,27 @@
  * Configuration is handed over as GIT_CONFIG_KEY_n/VALUE_n, which wins over every file and takes driver names of any
  * spelling (`-c name=value` would cut a name at its first "=").
  */
-import { run } from './run.ts';
+import { isStandardLfs, LFS_FILTER, offlineLfs } from './lfs-filter.ts';
+import { operatorConfig, type Setting } from './operator-config.ts';
 
-/** The part of an environment that no caller may override. */
-export async function protections(gitDir: string): Promise<Record<string, string>> {
-  const settings = [...SETTINGS, ...(await silencedDrivers(gitDir))];
+interface Protections {
+  /** The part of an environment that no caller may override. */
+  env: Record<string, string>;
+  /** The same where Git LFS may ask its server, as the operator has set it up. */
+  online: Record<string, string>;
+  /** The operator has set Git LFS up, and its filter runs. */
+  lfs: boolean;
+}
+
+export async function protections(gitDir: string, worktree: string | null): Promise<Protections> {
+  const drivers = await operatorConfig(gitDir, '^(filter|merge)\\..*\\.');
+  const lfs = isStandardLfs(drivers);
+  const settings = [...SETTINGS, ...silencedDrivers(drivers), ...(lfs ? LFS_FILTER : [])];
+  const offline = lfs ? await offlineLfs(gitDir, worktree) : [];
+  return { env: asEnvironment([...settings, ...offline]), online: asEnvironment(settings), lfs };
+}
+
+function asEnvironment(settings: readonly Setting[]): Record<string, string> {
   const env: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
   settings.forEach(([key, value], index) => {
     env[`GIT_CONFIG_KEY_${index}`] = key;
@@ -17,52 +33,7 @@ export async function protections(gitDir: string): Promise<Record<string, string
   return env;
 }
 
-/**
- * Built, not inherited: where programs, the operator's configuration and their ssh agent and proxies are, and nothing
- * else. GIT_DIR and its kin from a surrounding hook or alias would point git at another repository.
- */
-export function builtEnvironment(from: NodeJS.ProcessEnv): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const name of KEPT) {
-    const value = from[name];
-    if (value !== undefined) env[name] = value;
-  }
-  return {
-    ...env,
-    LANG: 'C',
-    LC_ALL: 'C',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_ASKPASS: '',
-    GIT_EDITOR: ':',
-    GIT_PAGER: 'cat',
-    GIT_OPTIONAL_LOCKS: '0',
-    GIT_NO_LAZY_FETCH: '1',
-    GIT_ATTR_NOSYSTEM: '1',
-    GIT_NO_REPLACE_OBJECTS: '1',
-  };
-}
-
-const KEPT = [
-  'PATH',
-  'HOME',
-  'USER',
-  'LOGNAME',
-  'TMPDIR',
-  'XDG_CONFIG_HOME',
-  'SSH_AUTH_SOCK',
-  'http_proxy',
-  'https_proxy',
-  'no_proxy',
-  'HTTPS_PROXY',
-  'NO_PROXY',
-  'ALL_PROXY',
-  'GIT_SSH_COMMAND',
-  'GIT_CONFIG_GLOBAL',
-  'GIT_CONFIG_SYSTEM',
-  'GIT_CONFIG_NOSYSTEM',
-];
-
-const SETTINGS: readonly (readonly [string, string])[] = [
+const SETTINGS: readonly Setting[] = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
   ['core.untrackedCache', 'false'],
@@ -94,24 +65,9 @@ const SETTINGS: readonly (readonly [string, string])[] = [
 const TEXT_MERGE = 'git merge-file --marker-size=%L %A %O %B';
 
 /** Filters and merge drivers the operator has configured: a file in a workspace only needs to name one to run it. */
-async function silencedDrivers(gitDir: string): Promise<[string, string][]> {
-  const listed = await run(
-    {
-      args: ['config', '-z', '--name-only', '--get-regexp', '^(filter|merge)\\..*\\.'],
-      cwd: gitDir,
-      base: builtEnvironment(process.env),
-      env: { GIT_DIR: gitDir },
-      input: undefined,
-      allow: [1],
-    },
-    null,
-  );
-  const drivers = new Set<string>();
-  for (const key of listed.stdout.split('\0')) {
-    const last = key.lastIndexOf('.');
-    if (last > 0) drivers.add(key.slice(0, last));
-  }
-  return [...drivers].flatMap((driver): [string, string][] =>
+function silencedDrivers(configured: ReadonlyMap<string, string>): Setting[] {
+  const drivers = new Set([...configured.keys()].map((key) => key.slice(0, key.lastIndexOf('.'))));
+  return [...drivers].flatMap((driver): Setting[] =>
     driver.startsWith('merge.')
       ? [[`${driver}.driver`, TEXT_MERGE]]
       : [

@@ -1,137 +1,147 @@
 /**
- * Answers "what object does this name stand for?" and "what is in this commit?" from one git that stays open. Refs are
- * read afresh each time, so that what any other process has moved is seen; what a commit's id leads to never changes
- * and is asked once.
+ * Answers what a name stands for, and what a file says, from one `git cat-file` that stays open: a task asks some twenty
+ * such questions, more than it needs gits for all else. It reads the repository afresh for every question.
+ *
+ * It is started by the first question, let go when nobody has asked for a while, and ends by itself when its input
+ * closes. It keeps our process alive only while a question is open.
  */
-import { type Companion, type CompanionProgram, createCompanion } from '../process/companion.ts';
-import { looseRef } from './loose-ref.ts';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { GitFailed } from '../errors.ts';
+import { couldNotStart, type Invocation, start } from './run.ts';
 
-export interface CommitObject {
-  tree: string;
-  parents: string[];
-  message: string;
-}
-
-export interface Reader {
-  resolve(name: string): Promise<string | null>;
-  /** As `resolve`, several at once. */
+interface Reader {
   resolveAll(names: readonly string[]): Promise<(string | null)[]>;
-  commit(sha: string): Promise<CommitObject | null>;
-  /** The text of a file; null when the name stands for no file. */
   text(name: string): Promise<string | null>;
-  /** How long each of these objects is; null for one that is not there. */
   sizes(shas: readonly string[]): Promise<(number | null)[]>;
   close(): Promise<void>;
 }
 
-/** `program` is `git cat-file --batch-command`, `gitDir` the directory of the repository it reads. */
-export function createReader(program: () => CompanionProgram, gitDir: string): Reader {
-  const git: Companion = createCompanion(program);
-  /** By id, or id and `^{…}`: only what was found. */
-  const led = new Map<string, string>();
+export const READER = ['cat-file', '--batch-command'] as const;
 
-  const recall = (name: string): string | null => {
-    const { start, peel } = parted(name);
-    // Whether an object is there at all can change, and is what such a question is for.
-    if (isId(start)) return peel === '' ? null : (led.get(name) ?? null);
-    const id = looseRef(gitDir, start);
-    return id === null ? null : (led.get(`${id}${peel}`) ?? null);
-  };
-  const remember = (name: string, found: string): void => {
-    const { start, peel } = parted(name);
-    if (led.size >= MOST) led.clear();
-    if (isId(start)) led.set(name, found);
-    else if (peel !== '^{tree}') for (const known of [found, `${found}${peel}`]) led.set(known, found);
-  };
+/** `invocation` is of READER. */
+export function createReader(invocation: Invocation): Reader {
+  let current: CatFile | null = null;
 
-  /** What each of these names stands for; null for one that stands for nothing. */
-  const headers = async (names: readonly string[]): Promise<(Header | null)[]> => {
-    if (names.length === 0) return [];
-    return git.ask(names.map((name) => `info ${name}\n`).join(''), ({ out }) => {
-      if (!out.tail.endsWith('\n')) return null;
-      const lines = out
-        .all()
-        .toString('utf8')
-        .split(/(?<=\n)/);
-      return lines.length < names.length ? null : lines.map(header);
-    });
+  const ask = async (command: Command, name: string): Promise<Found | null> => {
+    // It goes into a line of its own.
+    if (name === '' || /[\n\0]/.test(name)) return null;
+    if (!current?.isOpen()) current = openCatFile(invocation);
+    return current.ask(command, name);
   };
-
-  const contents = async (name: string): Promise<{ type: string; text: string } | null> => {
-    const { found } = await git.ask(`contents ${name}\n`, ({ out }) => {
-      if (!out.tail.endsWith('\n')) return null;
-      const said = out.all();
-      const end = said.indexOf('\n');
-      const [, , type, size] = HEADER.exec(said.toString('latin1', 0, end + 1)) ?? [];
-      if (type === undefined) return { found: null };
-      const until = end + 1 + Number(size);
-      return said.length <= until ? null : { found: { type, text: said.toString('utf8', end + 1, until) } };
-    });
-    return found;
-  };
-
-  const resolveAll = async (names: readonly string[]): Promise<(string | null)[]> => {
-    const found = names.map((name) => (isName(name) ? recall(name) : null));
-    const asked = names.flatMap((name, at) => (found[at] === null && isName(name) ? [at] : []));
-    const answers = await headers(asked.map((at) => names[at]!));
-    for (const [nth, at] of asked.entries()) {
-      const sha = answers[nth]?.sha ?? null;
-      if (sha !== null) remember(names[at]!, sha);
-      found[at] = sha;
-    }
-    return found;
-  };
+  const infos = (names: readonly string[]) => Promise.all(names.map((name) => ask('info', name)));
 
   return {
-    resolve: async (name) => (await resolveAll([name]))[0]!,
-
-    resolveAll,
-
-    commit: async (sha) => {
-      const found = /^[0-9a-f]{40,64}$/.test(sha) ? await contents(sha) : null;
-      return found?.type === 'commit' ? parse(found.text) : null;
-    },
-
+    resolveAll: async (names) => (await infos(names)).map((found) => found?.sha ?? null),
+    sizes: async (shas) => (await infos(shas)).map((found) => found?.size ?? null),
     text: async (name) => {
-      const found = isName(name) ? await contents(name) : null;
-      return found?.type === 'blob' ? found.text : null;
+      const found = await ask('contents', name);
+      return found?.type === 'blob' ? found.content.toString('utf8') : null;
     },
-
-    sizes: async (shas) => (await headers(shas)).map((header) => header?.size ?? null),
-
-    close: git.close,
+    close: async () => current?.close(),
   };
 }
 
-const MOST = 4000;
+type Command = 'info' | 'contents';
 
-function parted(name: string): { start: string; peel: string } {
-  const peel = /\^\{(?:commit|tree)\}$/.exec(name)?.[0] ?? '';
-  return { start: name.slice(0, name.length - peel.length), peel };
+interface Question {
+  command: Command;
+  answer(found: Found | null): void;
+  fail(problem: Error): void;
 }
 
-/** A full id: it stands for one object for ever. */
-export const isId = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
-
-interface Header {
+interface Found {
   sha: string;
+  type: string;
   size: number;
+  /** Empty where only `info` was asked for. */
+  content: Buffer;
 }
 
-function header(line: string): Header | null {
-  const [, sha, , size] = HEADER.exec(line) ?? [];
-  return sha === undefined ? null : { sha, size: Number(size) };
+interface CatFile {
+  ask(command: Command, name: string): Promise<Found | null>;
+  isOpen(): boolean;
+  close(): Promise<void>;
 }
 
-/** It goes into a line of its own. */
-const isName = (name: string): boolean => name !== '' && !/[\n\0]/.test(name);
+const IDLE_MS = 5_000;
+const COMPLAINT = 2000;
 
-const HEADER = /^([0-9a-f]{40,64}) (\w+) (\d+)\n$/;
+function openCatFile(invocation: Invocation): CatFile {
+  const child = start(invocation);
+  const asked: Question[] = [];
+  /** What is not yet an answer, and how many bytes there must be to look again. */
+  let pieces: Buffer[] = [];
+  let [length, needed] = [0, 1];
+  let complaint = '';
+  let idle: NodeJS.Timeout | undefined;
 
-function parse(text: string): CommitObject {
-  const end = text.indexOf('\n\n');
-  const head = text.slice(0, end).split('\n');
-  const values = (key: string): string[] =>
-    head.filter((line) => line.startsWith(`${key} `)).map((line) => line.slice(key.length + 1));
-  return { tree: values('tree')[0]!, parents: values('parent'), message: text.slice(end + 2) };
+  const fail = (problem: Error) => {
+    child.stdin.destroy();
+    for (const question of asked.splice(0)) question.fail(problem);
+  };
+  child.once('error', async (error) => fail(await couldNotStart(invocation, error)));
+  child.once('close', (code) => fail(new GitFailed(invocation.args, code, complaint)));
+  child.stderr.on('data', (piece) => {
+    complaint = `${complaint}${piece}`.slice(-COMPLAINT);
+  });
+  child.stdout.on('data', (piece: Buffer) => {
+    pieces.push(piece);
+    length += piece.length;
+    if (length < needed) return;
+    let said = Buffer.concat(pieces);
+    needed = 1;
+    while (asked.length > 0) {
+      const { found, until } = firstAnswer(said, asked[0]!.command);
+      if (said.length < until) {
+        needed = until;
+        break;
+      }
+      said = said.subarray(until);
+      asked.shift()!.answer(found);
+    }
+    pieces = [said];
+    length = said.length;
+    if (asked.length > 0) return;
+    keepAwake(child, false);
+    idle = setTimeout(() => child.stdin.end(), IDLE_MS).unref();
+  });
+
+  return {
+    ask: (command, name) =>
+      new Promise((answer, fail) => {
+        clearTimeout(idle);
+        keepAwake(child, true);
+        asked.push({ command, answer, fail });
+        child.stdin.write(`${command} ${name}\n`);
+      }),
+    isOpen: () => child.stdin.writable,
+    async close() {
+      keepAwake(child, true);
+      child.stdin.end();
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+    },
+  };
+}
+
+const HEADER = /^([0-9a-f]{40,64}) (\w+) (\d+)$/;
+
+/** What was found, and where the answer ends: complete when that much is there. A name that stands for nothing is echoed. */
+function firstAnswer(said: Buffer, command: Command): { found: Found | null; until: number } {
+  const line = said.indexOf('\n') + 1;
+  if (line === 0) return { found: null, until: said.length + 1 };
+  const [, sha, type, digits] = HEADER.exec(said.toString('latin1', 0, line - 1)) ?? [];
+  if (!sha || !type) return { found: null, until: line };
+  const size = Number(digits);
+  // A line break follows the content.
+  const until = command === 'info' ? line : line + size + 1;
+  return { found: { sha, type, size, content: said.subarray(line, until - 1) }, until };
+}
+
+function keepAwake(child: ChildProcessWithoutNullStreams, awake: boolean): void {
+  for (const handle of [child, child.stdin as Socket, child.stdout as Socket, child.stderr as Socket]) {
+    if (awake) handle.ref();
+    else handle.unref();
+  }
 }

@@ -2,32 +2,21 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { GitFailed, UserError } from '../errors.ts';
-import type { Starter } from '../process/starter.ts';
 import type { GitResult } from './git.ts';
 
 export interface Invocation {
   args: readonly string[];
   cwd: string;
-  /** What every git of a repository is given, and what only this one is. */
-  base: Record<string, string>;
   env: Record<string, string>;
-  input: string | Buffer | undefined;
-  allow: readonly number[];
+  input?: string | Buffer | undefined;
+  /** Exit codes besides 0 that are answers, not failures. */
+  allow?: readonly number[] | undefined;
+  timeoutMs?: number | undefined;
 }
 
-/** Through the starter where it can: it was made with the same `base`. */
-export async function run(invocation: Invocation, starter: Starter | null): Promise<GitResult> {
-  const { args, cwd, env, input } = invocation;
-  const program = { argv: ['git', ...args], cwd, env, input };
-  if (!starter?.canStart(program)) return runDirectly(invocation);
-  const { code, stdout, stderr } = await starter.run(program);
-  if (code === 126 || code === 127) throw await couldNotStart(invocation, new Error(String(stderr)));
-  return judged(invocation, code, stdout.toString('utf8'), stderr.toString('utf8'));
-}
-
-async function runDirectly(invocation: Invocation): Promise<GitResult> {
+export async function run(invocation: Invocation): Promise<GitResult> {
   const child = start(invocation);
-  child.stdin.end(invocation.input ?? '');
+  child.stdin.end(invocation.input);
   return outcome(invocation, child, collect(child.stdout));
 }
 
@@ -36,7 +25,7 @@ export async function runPiped(from: Invocation, to: Invocation): Promise<GitRes
   const producer = start(from);
   const consumer = start(to);
   producer.stdout.pipe(consumer.stdin);
-  producer.stdin.end(from.input ?? '');
+  producer.stdin.end(from.input);
   const [produced, consumed] = await Promise.allSettled([
     outcome(from, producer, Promise.resolve('')),
     outcome(to, consumer, collect(consumer.stdout)),
@@ -53,8 +42,9 @@ function diedOfSignal(reason: unknown): boolean {
   return reason instanceof GitFailed && reason.exitCode === null;
 }
 
-function start({ args, cwd, base, env }: Invocation): ChildProcessWithoutNullStreams {
-  const child = spawn('git', args, { cwd, env: { ...base, ...env }, stdio: 'pipe' });
+/** In a session of its own: Ctrl-C in a terminal is meant for us, not for a git in the middle of a merge. */
+export function start({ args, cwd, env }: Invocation): ChildProcessWithoutNullStreams {
+  const child = spawn('git', args, { cwd, env, stdio: 'pipe', detached: true });
   // git may end without reading all of its input; its exit code is the answer then, not our broken pipe.
   child.stdin.on('error', () => {});
   return child;
@@ -69,23 +59,27 @@ async function outcome(
     child.once('error', reject);
     child.once('close', (code) => resolve(code));
   });
+  const timer =
+    invocation.timeoutMs === undefined ? null : setTimeout(() => endGroup(child), invocation.timeoutMs);
   const [exit, output, complaint] = await Promise.allSettled([ended, stdout, collect(child.stderr)]);
+  if (timer) clearTimeout(timer);
   if (exit.status === 'rejected') throw await couldNotStart(invocation, exit.reason);
   if (output.status === 'rejected') throw output.reason;
   const stderr = complaint.status === 'fulfilled' ? complaint.value : '';
-  return judged(invocation, exit.value, output.value, stderr);
+  const exitCode = exit.value;
+  if (exitCode === null || (exitCode !== 0 && !invocation.allow?.includes(exitCode))) {
+    throw new GitFailed(invocation.args, exitCode, stderr);
+  }
+  return { stdout: output.value, stderr, exitCode };
 }
 
-function judged(
-  { args, allow }: Invocation,
-  exitCode: number | null,
-  stdout: string,
-  stderr: string,
-): GitResult {
-  if (exitCode === null || (exitCode !== 0 && !allow.includes(exitCode))) {
-    throw new GitFailed(args, exitCode, stderr);
+/** It leads a group of its own, so what it started goes with it. */
+function endGroup({ pid }: ChildProcessWithoutNullStreams): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself meanwhile.
   }
-  return { stdout, stderr, exitCode };
 }
 
 async function collect(stream: NodeJS.ReadableStream): Promise<string> {
@@ -95,12 +89,12 @@ async function collect(stream: NodeJS.ReadableStream): Promise<string> {
 }
 
 /** A missing working directory and a missing program are the same ENOENT to the system, not to a person. */
-async function couldNotStart(invocation: Invocation, error: unknown): Promise<Error> {
-  const there = await stat(invocation.cwd).then(
+export async function couldNotStart({ cwd }: Invocation, error: unknown): Promise<Error> {
+  const there = await stat(cwd).then(
     (found) => found.isDirectory(),
     () => false,
   );
-  if (!there) return new UserError(`${invocation.cwd} is not a directory.`, null, { cause: error });
+  if (!there) return new UserError(`${cwd} is not a directory.`, null, { cause: error });
   return new UserError(
     "git can't be started.",
     'Install git 2.38 or newer and make sure it is on the PATH.',

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Git } from './git.ts';
 
-export interface Worktree {
+interface Worktree {
   path: string;
   /** The full name of its branch; null when its HEAD is detached. */
   branch: string | null;

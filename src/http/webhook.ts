@@ -15,7 +15,7 @@ export interface Endpoint {
   close(): Promise<void>;
 }
 
-export interface WebhookOptions {
+interface WebhookOptions {
   port: number;
   bind: string;
   secret: string;
@@ -25,7 +25,7 @@ export interface WebhookOptions {
   gatherMs?: number;
 }
 
-export const WEBHOOK_PATH = '/webhook';
+const WEBHOOK_PATH = '/webhook';
 
 /** GitHub sends no more than this in one delivery. */
 const MOST_BYTES = 25 * 1024 * 1024;

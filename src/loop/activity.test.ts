@@ -25,6 +25,8 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const places = {
   home: () => dir,
   session: () => dir,
+  remove: async () => false,
+  removeLogs: async () => [],
   log: (_task: string, name: string) => join(dir, name),
 };
 const watch = (writeText = writeFile as (path: string, text: string) => Promise<void>) =>

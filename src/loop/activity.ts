@@ -6,8 +6,8 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { type EventData, event, type NewEvent } from '../core/event.ts';
-import type { Role } from '../core/policy.ts';
-import { type Progress, progressText } from '../core/progress.ts';
+import { type Progress, progressText, type ShownProgress } from '../core/progress.ts';
+import type { Role } from '../core/role.ts';
 import type { Places, Ports } from './ports.ts';
 
 export interface Activity {
@@ -30,7 +30,7 @@ export function watchActivity(
   const path = fileOf(ports.places, task);
   let writing: Promise<unknown> = Promise.resolve();
   let writtenAt = Number.NEGATIVE_INFINITY;
-  let latest: Progress | null = null;
+  let latest: ShownProgress | null = null;
   let cancelWrite: (() => void) | null = null;
   let refused = 0;
   let last: EventData['tool_refused'] | null = null;
@@ -39,7 +39,7 @@ export function watchActivity(
     see(progress) {
       if (progress.kind === 'refused') refuse(progress);
       if (progress.kind === 'compacted') note(event('context_compacted', { role, turn, why: progress.why }));
-      show(progress);
+      if (progress.kind !== 'tool_over') show(progress);
     },
     note,
     async over() {
@@ -60,7 +60,7 @@ export function watchActivity(
     after(() => store.record({ task, events: [one], at: clock.now() }));
   }
 
-  function show(progress: Progress): void {
+  function show(progress: ShownProgress): void {
     latest = progress;
     if (cancelWrite) return;
     const wait = writtenAt + WRITE_EVERY_MS - clock.now();
@@ -72,7 +72,7 @@ export function watchActivity(
       });
   }
 
-  function write(progress: Progress): void {
+  function write(progress: ShownProgress): void {
     const at = clock.now();
     writtenAt = at;
     const doing = progressText(progress).replace(/\s+/g, ' ').slice(0, 300);

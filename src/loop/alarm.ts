@@ -1,7 +1,7 @@
 /** A wait that others can end early. */
 import type { Clock } from './ports.ts';
 
-export interface Alarm {
+interface Alarm {
   ring(): void;
   /** Ends a wait that is under way; unlike a ring it is not remembered, or every look would cause the next one. */
   nudge(): void;

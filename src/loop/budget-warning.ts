@@ -2,7 +2,7 @@
 import { hasLoopLimit, type Nearing, nearing, ofSpending, type Spent } from '../core/budget.ts';
 import { type EventData, event } from '../core/event.ts';
 import type { Task } from '../core/task.ts';
-import { budgetComment } from '../core/words.ts';
+import { budgetComment } from '../core/words/comments.ts';
 import type { Lease } from '../store/store.ts';
 import { loopSpending } from './loop-limit.ts';
 import type { Ports } from './ports.ts';

@@ -1,8 +1,8 @@
 /** The coder's tools of one turn: answered from what the loop knows, counted, and noted as events. */
 import type { TurnTools } from '../agent/agent.ts';
-import { answerCall, CODER_TOOLS } from '../core/coder-tools.ts';
 import type { CoderSummary } from '../core/event.ts';
 import type { Task } from '../core/task.ts';
+import { answerCall, CODER_TOOLS } from '../core/words/coder-tools.ts';
 import type { Activity } from './activity.ts';
 import type { Ports } from './ports.ts';
 
@@ -15,7 +15,7 @@ export function coderTools(
   let summary: CoderSummary | null = null;
   const calls = new Map<string, number>();
   return {
-    specs: CODER_TOOLS,
+    list: CODER_TOOLS,
     async call(name, input) {
       const before = calls.get(name) ?? 0;
       calls.set(name, before + 1);
@@ -32,4 +32,4 @@ export function coderTools(
   };
 }
 
-const summaryIn = ({ summary, tests, open }: CoderSummary): CoderSummary => ({ summary, tests, open });
+export const summaryIn = ({ summary, tests, open }: CoderSummary): CoderSummary => ({ summary, tests, open });

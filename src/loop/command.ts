@@ -1,19 +1,23 @@
 /** Runs one shell command for a task: confined, held until its record is durable, its output kept. */
+import type { Access } from '../core/role.ts';
+import type { ChildPolicy } from '../core/toolchains.ts';
 import type { LaunchResult } from '../process/process.ts';
-import type { Lease } from '../store/store.ts';
+import type { Child, Lease } from '../store/store.ts';
 import type { Ports } from './ports.ts';
 
-export interface CommandRequest {
+interface CommandRequest {
   task: string;
   lease: Lease;
   purpose: string;
   command: string;
   cwd: string;
-  /** The task's own home unless another is named. */
+  /** The one of the task's commands unless another is named. */
   home?: string;
+  /** What it gets of the operator's. */
+  child: ChildPolicy;
   /** Beside what every child gets. */
   env?: Record<string, string>;
-  /** The operator's own program: it is not confined and gets these variables of the runner's environment. */
+  /** The operator's own program: it is not confined and gets these variables of the runner's environment, too. */
   trusted?: { pass: readonly string[] };
   logPath: string;
   timeoutMs: number;
@@ -24,15 +28,22 @@ export async function runCommand(ports: Ports, request: CommandRequest): Promise
   const { task, lease, purpose, cwd, logPath, timeoutMs, signal } = request;
   const refused = whyUnconfined(ports);
   if (refused) return notStarted(refused);
-  const home = request.home ?? ports.places.home(task);
-  const built = await ports.childEnvironment(task, home, request.trusted?.pass);
+  const home = request.home ?? ports.places.home(task, 'commands');
+  await ports.prepareHome(home, request.child);
+  const built = await ports.childEnvironment(request.child, { task, home, ...request.trusted });
   const env = { ...built, ...request.env };
   const argv = ['/bin/sh', '-c', request.command];
-  const grants = { readRoots: ['/'], writeRoots: [cwd, home], networkDomains: [] };
+  const access: Access = {
+    readRoots: ['/'],
+    writeRoots: [cwd, home],
+    network: 'any',
+    tools: 'work',
+    credentials: 'none',
+  };
   const confined = request.trusted
     ? { argv, env, dispose: async () => {} }
-    : await ports.sandbox.confine(argv, env, grants);
-  const hold = processRecorder(ports, task, lease, purpose);
+    : await ports.sandbox.confine(argv, env, access);
+  const recorder = processRecorder(ports, task, lease, `${purpose}: ${request.command}`);
   try {
     return await ports.processes.launch({
       argv: confined.argv,
@@ -42,10 +53,10 @@ export async function runCommand(ports: Ports, request: CommandRequest): Promise
       logPath,
       timeoutMs,
       signal,
-      onHeld: hold.onHeld,
+      onHeld: recorder.onHeld,
     });
   } finally {
-    await hold.forget();
+    await recorder.forget();
     await confined.dispose();
   }
 }
@@ -68,7 +79,7 @@ const notStarted = (spawnError: string): LaunchResult => ({
 
 /** Makes a child's record durable before it is let go, and takes it back when the child is gone. */
 export function processRecorder(ports: Ports, task: string, lease: Lease, purpose: string) {
-  const records: { task: string; pid: number; startTime: string; bootId: string; purpose: string }[] = [];
+  const records: Child[] = [];
   return {
     async onHeld(child: { pid: number; startTime: string; bootId: string }): Promise<void> {
       const record = { task, purpose, ...child };

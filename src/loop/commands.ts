@@ -2,100 +2,97 @@
  * Hears what people write into comments, and answers. What was heard, the request it makes and the answer to it are one
  * record, so that a crash neither forgets a command nor obeys it twice. Only the runner with the intake lease listens.
  */
-import { answerCommand, commandIn, markerOf } from '../core/command.ts';
+
+import type { Place, Remark } from '../core/change/remark.ts';
 import { event } from '../core/event.ts';
 import { eventText, explain, hangsOnChecks } from '../core/explain.ts';
-import type { Place, Remark } from '../core/remark.ts';
+import { answerCommand, commandIn, markerOf } from '../core/issue/command.ts';
 import type { Task } from '../core/task.ts';
-import type { Lease } from '../store/store.ts';
+import { whyUntried } from '../core/trial.ts';
+import type { Lease, Store } from '../store/store.ts';
 import type { Ports } from './ports.ts';
 
 /** Answers how many were heard. */
-export function createListener(ports: Ports): (lease: Lease) => Promise<number> {
+export async function answerCommands(ports: Ports, lease: Lease): Promise<number> {
   const { store, forge, clock } = ports;
-  let answered: Set<string> | null = null;
-
-  return async (lease) => {
-    const from = (await store.loop()).commandsSince ?? (await beginning());
-    const { remarks, seen } = await forge.commands(from - OVERLAP_MS);
-    const known = await heardBefore(remarks);
-    let heard = 0;
-    for (const remark of remarks) {
-      const word = commandIn(remark.body);
-      if (word === null || known.has(remark.id)) continue;
-      await heed(lease, remark, word);
-      known.add(remark.id);
-      heard += 1;
-    }
-    if (seen - from >= STEP_MS) await store.updateLoop({ commandsSince: seen }, [], clock.now());
-    return heard;
-  };
-
-  /** What was said before there was a loop is not said to it. */
-  async function beginning(): Promise<number> {
-    return (await store.events({ limit: 1 }))[0]?.at ?? clock.now();
+  const from = (await store.loop()).commandsSince ?? (await beginning(ports));
+  const { remarks, seen } = await forge.commands(from - OVERLAP_MS);
+  const answered = remarks.length > 0 ? await answeredBefore(store) : new Set();
+  let heard = 0;
+  for (const remark of remarks) {
+    const word = commandIn(remark.body);
+    if (word === null || answered.has(remark.id)) continue;
+    await answerOne(ports, lease, remark, word);
+    answered.add(remark.id);
+    heard += 1;
   }
+  if (seen - from >= STEP_MS) await store.updateLoop({ commandsSince: seen }, [], clock.now());
+  return heard;
+}
 
-  async function heardBefore(remarks: readonly Remark[]): Promise<Set<string>> {
-    if (remarks.length === 0) return new Set();
-    if (answered === null || remarks.some(({ id }) => !answered!.has(id))) {
-      const events = await store.events({ type: 'command_answered' });
-      answered = new Set(events.flatMap((one) => (one.type === 'command_answered' ? [one.data.id] : [])));
-    }
-    return answered;
-  }
+/** What was said before there was a loop is not said to it. */
+async function beginning({ store, clock }: Ports): Promise<number> {
+  return (await store.events({ limit: 1 }))[0]?.at ?? clock.now();
+}
 
-  async function heed(lease: Lease, remark: Remark, word: string): Promise<void> {
-    const policy = ports.settings.policy();
-    const task = await taskAt(remark.where);
-    const issue = task?.issue == null ? null : await forge.issue(task.issue);
-    const explanation = task && word === 'explain' ? await explanationOf(task) : '';
-    const answer = answerCommand({ remark, word, task, issue, explanation }, policy);
-    const at = clock.now();
-    const head = answer.request === 'approve' ? (task?.headSha ?? null) : null;
-    const { id, author, where } = remark;
-    const reply = { kind: 'reply' as const, to: { id, where }, marker: markerOf(remark), body: answer.says };
-    await store.record({
-      lease,
-      at,
-      events: [
-        event('command_answered', {
-          id,
-          command: word.slice(0, 40),
-          author,
-          task: task?.id ?? null,
-          accepted: answer.accepted,
-          says: answer.says,
-        }),
-      ],
-      addActions: [...answer.actions, reply],
-      requests: answer.request && task ? [{ task: task.id, kind: answer.request, by: author, at, head }] : [],
-    });
-    ports.log('info', `/loop ${word} by ${author}: ${answer.accepted ? 'done' : 'refused'}`, {
-      task: task?.id,
-    });
-  }
+async function answeredBefore(store: Store): Promise<Set<string>> {
+  const events = await store.events({ type: 'command_answered' });
+  return new Set(events.flatMap((one) => (one.type === 'command_answered' ? [one.data.id] : [])));
+}
 
-  async function taskAt({ kind, number }: Place): Promise<Task | null> {
-    const tasks = (await store.tasks(kind === 'issue' ? { issue: number } : {})).map(({ task }) => task);
-    const mine = tasks.filter((task) => (kind === 'issue' ? task.issue : task.pull) === number);
-    return mine.sort((a, b) => b.attempt - a.attempt)[0] ?? null;
-  }
+async function answerOne(ports: Ports, lease: Lease, remark: Remark, word: string): Promise<void> {
+  const { store, forge, clock } = ports;
+  const task = await taskAt(store, remark.where);
+  const issue = task?.issue == null ? null : await forge.issue(task.issue);
+  const explanation = task && word === 'explain' ? await explanationOf(ports, task) : '';
+  const pending = task ? await store.requests(task.id) : [];
+  const answer = answerCommand({ remark, word, task, issue, pending, explanation }, ports.settings.policy());
+  const at = clock.now();
+  const head = answer.request === 'approve' ? (task?.headSha ?? null) : null;
+  const { id, author, where } = remark;
+  const reply = { kind: 'reply' as const, to: { id, where }, marker: markerOf(remark), body: answer.says };
+  await store.record({
+    lease,
+    at,
+    events: [
+      event('command_answered', {
+        id,
+        command: word.slice(0, 40),
+        author,
+        task: task?.id ?? null,
+        accepted: answer.accepted,
+        says: answer.says,
+      }),
+    ],
+    addActions: [...answer.actions, reply],
+    requests: answer.request && task ? [{ task: task.id, kind: answer.request, by: author, at, head }] : [],
+  });
+  ports.log('info', `/loop ${word} by ${author}: ${answer.accepted ? 'done' : 'refused'}`, {
+    task: task?.id,
+  });
+}
 
-  async function explanationOf(task: Task): Promise<string> {
-    const all = (await store.tasks()).map((stored) => stored.task);
-    const pending = (await store.pendingActions(task.id))[0] ?? null;
-    const said = hangsOnChecks(task) ? await forge.feedback(task.pull!) : null;
-    const { accountLimits: accounts } = await store.loop();
-    const around = { pending, all, said, accounts };
-    const { why, until } = explain(task, around, ports.settings.policy(), clock.now());
-    const last = await store.events({ task: task.id, last: LAST_EVENTS });
-    return [
-      `Task \`${task.id}\`, attempt ${task.attempt}: ${why}${until === null ? '' : ` (until ${time(until)})`}`,
-      '',
-      ...last.map((one) => `- ${time(one.at)} ${eventText(one)}`),
-    ].join('\n');
-  }
+/** The latest attempt. */
+async function taskAt(store: Store, { kind, number }: Place): Promise<Task | null> {
+  const tasks = (await store.tasks(kind === 'issue' ? { issue: number } : {})).map(({ task }) => task);
+  const mine = tasks.filter((task) => (kind === 'issue' ? task.issue : task.pull) === number);
+  return mine.sort((a, b) => b.attempt - a.attempt)[0] ?? null;
+}
+
+async function explanationOf({ store, forge, settings, clock }: Ports, task: Task): Promise<string> {
+  const all = (await store.tasks()).map((stored) => stored.task);
+  const pending = (await store.pendingActions(task.id))[0] ?? null;
+  const said = hangsOnChecks(task) ? await forge.feedback(task.pull!) : null;
+  const { accountLimits: accounts, trials } = await store.loop();
+  const policy = settings.policy();
+  const around = { pending, all, said, accounts, untried: whyUntried(trials, policy) };
+  const { why, until } = explain(task, around, policy, clock.now());
+  const last = await store.events({ task: task.id, last: LAST_EVENTS });
+  return [
+    `Task \`${task.id}\`, attempt ${task.attempt}: ${why}${until === null ? '' : ` (until ${time(until)})`}`,
+    '',
+    ...last.map((one) => `- ${time(one.at)} ${eventText(one)}`),
+  ].join('\n');
 }
 
 const LAST_EVENTS = 8;

@@ -1,11 +1,11 @@
 /** What a critic is given to judge by, gathered from git, ledger and forge; and the code around what it found. */
-import { isInstruction } from '../core/feedback.ts';
+import { isInstruction } from '../core/change/feedback.ts';
+import { parsePatch } from '../core/change/patch.ts';
+import { shownDiff } from '../core/change/shown-diff.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { parsePatch } from '../core/patch.ts';
-import type { PromptInputs } from '../core/prompt-context.ts';
-import { shownDiff } from '../core/shown-diff.ts';
 import type { Task } from '../core/task.ts';
 import { parseReport } from '../core/verdict.ts';
+import type { PromptInputs } from '../core/words/prompt-context.ts';
 import type { Ports } from './ports.ts';
 
 type CriticInputs = Omit<PromptInputs, 'history'>;
@@ -22,7 +22,7 @@ export const NOTHING_TO_JUDGE: CriticInputs = {
 };
 
 export async function criticInputs(ports: Ports, task: Task): Promise<CriticInputs> {
-  const { patch, blobs } = await ports.forge.diff(task.baseSha!, task.headSha!);
+  const { patch, blobs } = await ports.repository.diff(task.baseSha!, task.headSha!);
   const findings = await ports.store.findings(task.id);
   const open = findings.filter(({ status }) => status === 'open');
   const mentioned = new Set(open.flatMap(({ file }) => file ?? []));
@@ -40,11 +40,11 @@ const DIFF_CHARS = 200_000;
 const CONVENTIONS = ['AGENTS.md', 'CLAUDE.md', 'CONTRIBUTING.md'];
 
 /** From trunk, by git: what the branch or the workspace says about how it wants to be judged does not count. */
-export async function conventionsOf({ forge }: Ports): Promise<CriticInputs['conventions']> {
+export async function conventionsOf({ forge, repository }: Ports): Promise<CriticInputs['conventions']> {
   const { sha } = await forge.trunk();
   const files: { path: string; text: string }[] = [];
   for (const path of CONVENTIONS) {
-    const text = await forge.fileAt(sha, path);
+    const text = await repository.fileAt(sha, path);
     if (text !== null && text.trim() !== '') files.push({ path, text });
   }
   return files;
@@ -52,7 +52,7 @@ export async function conventionsOf({ forge }: Ports): Promise<CriticInputs['con
 
 /** Only an aid for knowing findings again: what can't be read is left out. */
 export async function contextsOf(
-  { forge }: Ports,
+  { repository }: Ports,
   task: Task,
   { structured, text }: TurnOutcome,
 ): Promise<Contexts> {
@@ -62,7 +62,7 @@ export async function contextsOf(
   for (const { file, line } of parsed.ok ? parsed.report.findings : []) {
     if (file === null || line === null || file.includes('\0')) continue;
     if (!files.has(file) && files.size < CONTEXT_FILES) {
-      const read = await forge.fileAt(task.headSha!, file).catch(() => null);
+      const read = await repository.fileAt(task.headSha!, file).catch(() => null);
       files.set(file, read?.split('\n') ?? null);
     }
     const around = files.get(file)?.slice(Math.max(0, line - 1 - CONTEXT_LINES), line + CONTEXT_LINES);

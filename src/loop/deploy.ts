@@ -6,20 +6,17 @@
  */
 import { type Deploy, type DeployState, isDeployDue, nextDeploy } from '../core/deploy.ts';
 import { event } from '../core/event.ts';
+import { LOGS_OF_NO_TASK } from '../core/keep.ts';
 import { LeaseLost } from '../errors.ts';
 import type { LaunchResult } from '../process/process.ts';
 import type { Lease } from '../store/store.ts';
 import { runCommand } from './command.ts';
+import type { Errand } from './errand.ts';
+import { stopRecorded } from './leftovers.ts';
 import type { Ports } from './ports.ts';
 
-export interface Deployer {
-  /** Starts a deploy if one is due; returns when it has been started. */
-  consider(lease: Lease): Promise<void>;
+interface Deployer extends Errand {
   isDue(): Promise<boolean>;
-  busy(): boolean;
-  settled(): Promise<void>;
-  /** Kills it: the lease is lost, or everything stops now. */
-  abort(): void;
 }
 
 export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
@@ -27,6 +24,9 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
   let run: { controller: AbortController; ended: Promise<void> } | null = null;
 
   return {
+    name: 'deploy',
+    // A pause keeps it back like any run; a deploy that failed does not keep back the next one.
+    waitsFor: ['everything'],
     consider,
     isDue,
     busy: () => run !== null,
@@ -34,8 +34,8 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
     abort: () => run?.controller.abort(),
   };
 
-  async function consider(lease: Lease): Promise<void> {
-    if (run || ports.settings.policy().deploy.command === null) return;
+  async function consider(lease: Lease | null): Promise<void> {
+    if (run || !lease || ports.settings.policy().deploy.command === null) return;
     const { state, again } = await readState(lease);
     const newestMerge = await newestMergeSeq();
     if (!isDeployDue(state, newestMerge, again)) return;
@@ -60,7 +60,7 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
       return { state, again: false };
     }
     if (deploy.last?.status !== 'running') return { state: deploy, again: deployAgain !== null };
-    await stopLeftovers(deploy.last.id);
+    await stopRecorded(ports, deploy.last.id, await store.processes(deploy.last.id));
     return {
       state: await finish(lease, deploy, deploy.last, 'interrupted', 'its runner died'),
       again: false,
@@ -108,7 +108,8 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
         command: deploy.command!,
         cwd: place.path,
         home: place.home,
-        logPath: ports.places.log('deploy', `${last.sha.slice(0, 10)}-${last.id}.log`),
+        child: deploy.env,
+        logPath: ports.places.log(LOGS_OF_NO_TASK.deploy, `${last.sha.slice(0, 10)}-${last.id}.log`),
         timeoutMs: deploy.timeoutMs,
         signal,
         env: { FORGE_SHA: last.sha },
@@ -147,12 +148,6 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
     const completed = event('deploy_completed', { id, sha, status, problem, durationMs });
     await store.updateLoop({ deploy: after }, [completed], endedAt, lease);
     return after;
-  }
-
-  async function stopLeftovers(id: string): Promise<void> {
-    const records = await store.processes(id);
-    await ports.processes.stop(id, records);
-    for (const record of records) await store.forgetProcess(record);
   }
 
   async function save(lease: Lease, deploy: DeployState): Promise<void> {

@@ -5,9 +5,10 @@
 import { type BaseRun, setupDigest } from '../core/gate.ts';
 import { type Circumstances, runIn } from './gate-command.ts';
 import { type Prepared, prepareTree } from './gate-tree.ts';
+import { packTests } from './packed-tests.ts';
 
-export interface Base {
-  /** Null when there is nothing to compare with. */
+interface Base {
+  /** Null when there is nothing to compare with. Where the setup could not run, it is the setup's run. */
   run(command: string): Promise<BaseRun | null>;
   /** The runs that were really made. */
   made(): BaseRun[];
@@ -17,9 +18,13 @@ export interface Base {
 /** How many earlier runs are searched. Trunk moves on, and what fell out is only run once more. */
 const REMEMBERED = 200;
 
-export function createBase(circumstances: Circumstances, sha: string | null): Base {
+export function createBase(
+  circumstances: Circumstances,
+  sha: string | null,
+  memory: 'remembered' | 'anew' = 'remembered',
+): Base {
   const { ports, signal, gate } = circumstances;
-  const setup = setupDigest(gate.setup);
+  const setup = setupDigest(gate);
   const fresh: BaseRun[] = [];
   let prepared: Prepared | null = null;
 
@@ -31,9 +36,10 @@ export function createBase(circumstances: Circumstances, sha: string | null): Ba
   };
 
   async function known(command: string, at: string): Promise<BaseRun | null> {
+    if (memory === 'anew') return null;
     const events = await ports.store.events({ type: 'gate_base_completed', last: REMEMBERED });
     const same = (run: BaseRun): boolean =>
-      run.sha === at && run.command === command && run.setup === setup && run.outcome !== 'could_not_run';
+      run.sha === at && run.command === command && run.setup === setup && isWhole(run);
     return (
       events.flatMap((one) => (one.type === 'gate_base_completed' ? [one.data] : [])).findLast(same) ?? null
     );
@@ -44,15 +50,21 @@ export function createBase(circumstances: Circumstances, sha: string | null): Ba
     prepared ??= await prepareTree(circumstances, at, at, log);
     const { stage, broken } = prepared;
     const about = { sha: at, command, setup };
-    if (broken) return { ...broken, ...about };
+    // Under the name of what could not run, which is no command of the gate.
+    if (broken) return { ...about, ...broken };
     const first = await runIn(circumstances, stage, command, log);
     // As on the work itself: red counts when it is red twice.
     const last =
-      first.outcome === 'fail' && !signal.aborted
+      first.run.outcome === 'fail' && !signal.aborted
         ? await runIn(circumstances, stage, command, `${log}-again`)
         : first;
-    const run: BaseRun = { ...last, ...about, tail: last.tail.slice(-4000) };
+    const tests = last.report && { tests: packTests(last.report) };
+    const run: BaseRun = { ...last.run, ...about, ...tests, tail: last.run.tail.slice(-4000) };
     if (!signal.aborted) fresh.push(run);
     return run;
   }
 }
+
+/** One of an older version named the tests that failed, and not those that passed. */
+const isWhole = ({ outcome, failing, tests }: BaseRun): boolean =>
+  outcome !== 'could_not_run' && (failing === undefined || tests !== undefined);

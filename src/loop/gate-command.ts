@@ -1,7 +1,9 @@
 /** One command of a gate, and what has to be run before the first one. */
+
+import { failureSignature } from '../core/change/signature.ts';
+import type { TestReport } from '../core/change/test-report.ts';
 import { type CommandResult, type CommandRun, classifyExit } from '../core/gate.ts';
 import type { Policy } from '../core/policy.ts';
-import { failureSignature } from '../core/signature.ts';
 import type { Lease } from '../store/store.ts';
 import { runCommand } from './command.ts';
 import type { Ports } from './ports.ts';
@@ -18,15 +20,24 @@ export interface Circumstances {
   lease: Lease;
   signal: AbortSignal;
   gate: Policy['gate'];
+  /** Whose logs it goes to; the task's own unless another is named. */
+  logs?: string;
+}
+
+/** A run, and what a red one reports of its tests: too much to be kept with every run. */
+interface Ended {
+  run: CommandRun;
+  report: TestReport | null;
 }
 
 export async function runIn(
-  { ports, task, lease, signal, gate }: Circumstances,
+  { ports, task, lease, signal, gate, logs = task }: Circumstances,
   place: GatePlace,
   command: string,
   log: string,
-): Promise<CommandRun> {
-  const logPath = ports.places.log(task, `${log}.log`);
+): Promise<Ended> {
+  const logPath = ports.places.log(logs, `${log}.log`);
+  const readReport = await ports.watchTestReports({ tree: place.path, logPath, patterns: gate.reports });
   const exit = await runCommand(ports, {
     task,
     lease,
@@ -34,12 +45,14 @@ export async function runIn(
     command,
     cwd: place.path,
     home: place.home,
+    child: gate.env,
     logPath,
     timeoutMs: gate.timeoutMs,
     signal,
   });
   const { outcome, problem } = classifyExit(exit, exit.tail);
-  return {
+  const report = outcome === 'fail' ? await readReport() : null;
+  const run: CommandRun = {
     outcome,
     problem,
     exitCode: exit.code,
@@ -47,7 +60,9 @@ export async function runIn(
     logPath,
     durationMs: exit.durationMs,
     ...(outcome === 'fail' ? { signature: failureSignature(exit.code, exit.tail, place.path) } : {}),
+    ...(report && { failing: report.failing }),
   };
+  return { run, report };
 }
 
 /** Null when everything is ready; else what could not be run, which is never held against the work. */
@@ -57,7 +72,7 @@ export async function setUp(
   log: string,
 ): Promise<CommandResult | null> {
   for (const [index, command] of circumstances.gate.setup.entries()) {
-    const run = await runIn(circumstances, place, command, `${log}-setup-${index + 1}`);
+    const { run } = await runIn(circumstances, place, command, `${log}-setup-${index + 1}`);
     if (run.outcome === 'pass') continue;
     return { command, ...run, outcome: 'could_not_run', problem: `setup failed: ${run.problem}` };
   }

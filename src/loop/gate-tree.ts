@@ -4,8 +4,10 @@
  * Only setups of trunk are kept. A candidate with trunk's lockfiles uses trunk's setup, made there first if need be: its
  * own could plant whatever it likes for those who come after it.
  */
+import { digestOfValue } from '../core/digest.ts';
 import type { CommandResult } from '../core/gate.ts';
-import type { Stage } from '../workspace/workspace.ts';
+import { UserError } from '../errors.ts';
+import type { Setup, Stage } from '../workspace/workspace.ts';
 import { type Circumstances, setUp } from './gate-command.ts';
 
 export interface Prepared {
@@ -14,14 +16,48 @@ export interface Prepared {
   broken: CommandResult | null;
 }
 
+/** A tree that can't be made (a submodule that can't be fetched) is a gate that could not run, in the same words. */
 export async function prepareTree(
   circumstances: Circumstances,
   commit: string,
   trunk: string | null,
   log: string,
 ): Promise<Prepared> {
+  try {
+    return await prepare(circumstances, commit, trunk, log);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { stage: NOWHERE, broken: unmade(commit, error) };
+  }
+}
+
+const NOWHERE: Stage = {
+  path: '',
+  home: '',
+  key: null,
+  ready: false,
+  keep: async () => null,
+  dispose: async () => {},
+};
+
+const unmade = (commit: string, { message, hint }: UserError): CommandResult => ({
+  command: `git checkout ${commit.slice(0, 12)}`,
+  outcome: 'could_not_run',
+  problem: `could not be done: ${message}`,
+  exitCode: null,
+  tail: hint ?? '',
+  logPath: null,
+  durationMs: 0,
+});
+
+async function prepare(
+  circumstances: Circumstances,
+  commit: string,
+  trunk: string | null,
+  log: string,
+): Promise<Prepared> {
   const { ports, task, gate } = circumstances;
-  const kept = gate.setupCache ? gate.setup : [];
+  const kept: Setup = { commands: gate.setupCache ? gate.setup : [], env: digestOfValue(gate.env) };
   const open = (at: string): Promise<Stage> => ports.workspaces.stage(at, `gate-${task}`, kept);
   let stage = await open(commit);
   try {

@@ -6,16 +6,18 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memoryStore } from '../../test/support/memory-store.ts';
 import { running } from '../../test/support/play.ts';
 import { merged, type PolicyChange, testPolicy } from '../../test/support/policy.ts';
-import { contractOf } from '../core/criteria.ts';
 import { event } from '../core/event.ts';
+import { contractOf } from '../core/issue/criteria.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Task } from '../core/task.ts';
+import { resultText } from '../core/words/gate-text.ts';
 import { childEnvironment } from '../process/environment.ts';
 import { hostProcesses } from '../process/host.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import type { Lease } from '../store/store.ts';
 import { cloneWorkspaces } from '../workspace/clone.ts';
 import { makeScene, removeTemplate, type Scene } from '../workspace/contract.ts';
+import { watchTestReports } from '../workspace/test-reports.ts';
 import { runGate } from './gate.ts';
 import type { Ports } from './ports.ts';
 
@@ -40,8 +42,9 @@ beforeEach(async () => {
     sandbox: noSandbox(),
     settings: { policy: () => policy },
     places: { home: () => at('home'), session: () => '', log: (task, name) => at('logs', task, name) },
-    childEnvironment: async (task: string, home = at('home')) =>
-      childEnvironment({ home, mark: task, identity }),
+    watchTestReports,
+    prepareHome: async (home) => void mkdirSync(home, { recursive: true }),
+    childEnvironment: async (env, { task, home }) => childEnvironment({ home, mark: task, identity, env }),
     clock: { now: () => 5 },
     log: (level, message) => level === 'warn' && warned.push(message),
   } satisfies Partial<{ [K in keyof Ports]: Partial<Ports[K]> | Ports[K] }> as unknown as Ports;
@@ -145,23 +148,79 @@ describe('a red command', () => {
     expect(bases).toHaveLength(1);
   });
 
-  test.each([
-    ['block', 'fail'],
-    ['allow_unchanged', 'pass'],
-  ] as const)('is red there too, under %s: %s', async (preexisting, whole) => {
+  test('is red there too and looks the same: never allowed, since no report says which tests failed', async () => {
     const { first, outcome } = await gate(['pwd; echo "FAIL in $PWD/x after $$ ms"; exit 1'], {
-      preexisting,
-    });
-    expect(outcome).toBe(whole);
-    expect(first).toMatchObject({ outcome: 'fail', base: { outcome: 'fail', signature: first.signature } });
-  });
-
-  test('is red there in another way: never allowed', async () => {
-    put('src/a.txt', 'more\n');
-    const { outcome } = await gate(['echo "FAIL $(cat src/a.txt)"; exit 1'], {
       preexisting: 'allow_unchanged',
     });
     expect(outcome).toBe('fail');
+    expect(first).toMatchObject({ outcome: 'fail', base: { outcome: 'fail', signature: first.signature } });
+  });
+
+  describe('by tests that a report names', () => {
+    const TAP =
+      'printf "TAP version 13\\nok 1 - good\\n"; n=1; for t in $(cat src/a.txt); do n=$((n+1)); echo "not ok $n - $t"; done; echo "1..$n"; exit 1';
+
+    test.each([
+      ['block', 'a\n', 'fail'],
+      ['allow_unchanged', 'a\n', 'pass'],
+      ['allow_unchanged', 'a b\n', 'fail'],
+      ['allow_unchanged', 'b\n', 'fail'],
+    ] as const)('TAP, under %s with %j failing here: %s', async (preexisting, here, whole) => {
+      put('src/a.txt', here);
+      const { first, outcome } = await gate([TAP], { preexisting });
+      expect([outcome, first.failing, first.base?.failing]).toEqual([whole, here.trim().split(' '), ['a']]);
+    });
+
+    const junit = (where: string) =>
+      `mkdir -p out && printf '<testsuite><testcase name="good"/><testcase name="%s"><failure/></testcase></testsuite>' "$(cat src/a.txt)" > ${where}; exit 1`;
+
+    test('JUnit, from where the settings say', async () => {
+      const reports = ['out/**/*.xml'];
+      const allow = { preexisting: 'allow_unchanged', reports } as const;
+      const { first, outcome } = await gate([junit('out/r.xml')], allow);
+      expect([outcome, first.failing]).toEqual(['pass', ['a']]);
+      expect((await gate([junit('elsewhere.xml')], allow)).outcome).toBe('fail');
+    });
+
+    describe('and tests that are not reported any more', () => {
+      // As jest-junit does it: a file that can't be loaded is not in the report, and the exit code is that of a red test.
+      const RUNNER = `mkdir -p out; { echo '<testsuites><testsuite><testcase classname="old" name="red"><failure/></testcase><testcase classname="old" name="green"/></testsuite>'; if [ -e src/broken ]; then echo "FAIL b: Cannot find module x" >&2; else echo '<testsuite><testcase classname="b" name="adds"/><testcase classname="b" name="counts"/></testsuite>'; fi; echo '</testsuites>'; } > out/r.xml; exit 1`;
+      const allow = { preexisting: 'allow_unchanged' as const, reports: ['out/*.xml'] };
+
+      test('are a red of the work: its file may not even load', async () => {
+        expect((await gate([RUNNER], allow)).outcome).toBe('pass');
+        put('src/broken', '');
+        const { first, outcome } = await gate([RUNNER], allow);
+        expect(first).toMatchObject({ failing: ['old: red'], base: { failing: ['old: red'] } });
+        expect([outcome, first.vanished]).toEqual(['fail', { count: 2, some: ['b: adds', 'b: counts'] }]);
+        expect(resultText(first)).toContain('missing here (do they still load?): b: adds, b: counts');
+      });
+
+      test('are told by what is remembered of the base commit too, which the evidence does not repeat', async () => {
+        const { bases, first } = await gate([RUNNER], allow);
+        expect(first.base).not.toHaveProperty('tests');
+        await ports.store.record({ events: bases.map((base) => event('gate_base_completed', base)), at: 0 });
+        put('src/broken', '');
+        const again = await gate([RUNNER], allow);
+        expect([again.outcome, again.bases, again.first.vanished?.count]).toEqual(['fail', [], 2]);
+      });
+
+      test('are found by a new run where an older version remembered none', async () => {
+        const { bases } = await gate([RUNNER], allow);
+        const old = bases.map(({ tests: _, ...base }) => event('gate_base_completed', base));
+        await ports.store.record({ events: old, at: 0 });
+        const again = await gate([RUNNER], allow);
+        expect([again.outcome, again.bases.length]).toEqual(['pass', 1]);
+      });
+    });
+
+    test('not a report that was there before the command', async () => {
+      const reports = ['out/*.xml'];
+      const allow = { preexisting: 'allow_unchanged', reports } as const;
+      await gate([junit('out/r.xml')], allow);
+      const { first, outcome } = await gate(['exit 1'], allow);
+      expect([outcome, first.failing]).toEqual(['fail', undefined]);
+    });
   });
 
   test('is not run on a base commit where it was run before, by whatever task', async () => {
@@ -222,6 +281,63 @@ describe('the candidate', () => {
   });
 });
 
+describe('a tree that can’t be made', () => {
+  /** A submodule whose recorded commit is nowhere. */
+  const missing = (): void => {
+    const git = (...args: string[]) => scene.run(['-c', 'protocol.file.allow=always', ...args]);
+    const lib = join(scene.dir, 'lib');
+    scene.run(['clone', '-q', scene.repo, lib], scene.dir);
+    git('submodule', '--quiet', 'add', lib, 'lib');
+    git('update-index', '--cacheinfo', `160000,${'12'.repeat(20)},lib`);
+    git('commit', '-q', '-m', 'x');
+  };
+
+  test.each(['candidate', 'work'] as const)('is a gate that could not run, in words (%s)', async (scope) => {
+    missing();
+    const { evidence, outcome } = await gate(['false'], {}, 'b', scope);
+    const said = scope === 'candidate' ? evidence.results[0] : evidence.results[0]?.base;
+    expect(said).toMatchObject({
+      outcome: 'could_not_run',
+      problem: expect.stringContaining('The submodule lib is recorded at 121212121212'),
+      tail: expect.stringContaining('git submodule update --init lib'),
+    });
+    expect(outcome).toBe(scope === 'candidate' ? 'could_not_run' : 'fail');
+  });
+});
+
+describe('commands that ask git', () => {
+  const ASK = 'git ls-files | xargs -r grep -l "^never$"';
+  const scopes = ['work', 'candidate'] as const;
+
+  test.each(scopes)('see the files of the %s', async (scope) => {
+    const clean = `! ${ASK}`;
+    expect((await gate([clean], {}, 'b', scope)).outcome).toBe('pass');
+    scene.run(['checkout', '-q', '--detach']);
+    put('bad.txt', 'never\n');
+    scene.run(['add', 'bad.txt']);
+    scene.run(['commit', '-q', '-m', 'bad']);
+    const { outcome, first } = await gate([clean], {}, 'b', scope);
+    expect([outcome, first.tail.trim(), first.base?.outcome]).toEqual(['fail', 'bad.txt', 'pass']);
+  });
+
+  test('have a clean tree, tags, history and trunk on the candidate', async () => {
+    scene.run(['tag', 'v1']);
+    scene.run(['checkout', '-q', '--detach']);
+    scene.run(['commit', '-q', '--allow-empty', '-m', 'candidate']);
+    const commands = [
+      'git diff --exit-code',
+      'test -z "$(git status --porcelain)"',
+      'git describe --tags | grep "^v1-1-g"',
+      'test "$(git merge-base HEAD origin/main)" = "$(git rev-parse main)"',
+      'test "$(git rev-list --count main..)" = 1',
+    ];
+    const { evidence } = await gate(commands, {}, 'b', 'candidate');
+    expect(evidence.results.map(({ outcome, tail }) => [outcome, tail])).toEqual(
+      commands.map(() => ['pass', expect.anything()]),
+    );
+  });
+});
+
 describe('a setup that is kept', () => {
   /** An install that says on which readme it ran. */
   const setup = ['mkdir node_modules && cp r*.md node_modules/of.txt'];
@@ -246,6 +362,17 @@ describe('a setup that is kept', () => {
     expect(first.first.tail, 'a candidate can’t plant what later ones get').toMatch(/^one\n/);
     await gate([command], { setup: counted1 }, 'b', 'candidate');
     expect(counted('setups')).toBe(1);
+  });
+
+  test('is made anew in another environment', async () => {
+    const made = [`${count('setups')}; mkdir node_modules && echo "$MODE" > node_modules/mode`];
+    const read = 'cat node_modules/mode';
+    for (const MODE of ['production', 'test']) {
+      const env = { ...policy.gate.env, set: { MODE } };
+      const { first } = await gate([read], { setup: made, env }, 'b', 'candidate');
+      expect(first.tail).toBe(`${MODE}\n`);
+    }
+    expect(counted('setups')).toBe(2);
   });
 
   test('is not used for a candidate that changes the lockfile, and its own is not kept', async () => {

@@ -5,6 +5,7 @@
  * A red command is run once more in the same tree; one that stays red is compared with the base commit.
  */
 import type { Action } from '../core/action.ts';
+import { type TestReport, vanishedTests } from '../core/change/test-report.ts';
 import {
   asCriterion,
   type BaseRun,
@@ -17,12 +18,14 @@ import {
   overall,
 } from '../core/gate.ts';
 import type { Task } from '../core/task.ts';
-import { couldNotRunText } from '../core/words.ts';
+import { trialDigest } from '../core/trial.ts';
+import { couldNotRunText } from '../core/words/words.ts';
 import type { Lease } from '../store/store.ts';
 import type { Stage } from '../workspace/workspace.ts';
 import { createBase } from './gate-base.ts';
 import { type GatePlace, runIn, setUp } from './gate-command.ts';
 import { type Prepared, prepareTree } from './gate-tree.ts';
+import { unpackTests } from './packed-tests.ts';
 import type { Ports } from './ports.ts';
 
 type GateAction = Extract<Action, { kind: 'gate' }>;
@@ -49,6 +52,7 @@ export async function runGate(
       results,
       at: ports.clock.now(),
       digest: gateDigest(gate, task.contract),
+      ...(action.scope !== 'work' && { trial: trialDigest(gate) }),
     };
     if (evidence.outcome === 'could_not_run')
       ports.log('warn', `the gate could not run: ${couldNotRunText(evidence)}`, { task: task.id });
@@ -63,7 +67,7 @@ export async function runGate(
       const { stage, broken } = await prepareTree(circumstances, action.commit, action.base ?? null, name);
       return { ...stage, broken };
     }
-    const place = { path: task.workspace!, home: ports.places.home(task.id) };
+    const place = { path: task.workspace!, home: ports.places.home(task.id, 'commands') };
     return { ...place, broken: await setUp(circumstances, place, name), dispose: async () => {} };
   }
 
@@ -80,20 +84,34 @@ export async function runGate(
 
   async function judge({ command, criterion }: GateCommand, log: string): Promise<CommandResult> {
     const about = { command, ...(criterion === null ? {} : { criterion }) };
-    const run = async (name: string): Promise<CommandRun> => {
+    const run = async (name: string) => {
       const ended = await runIn(circumstances, place, command, name);
-      return criterion === null ? ended : asCriterion(ended, command);
+      return criterion === null ? ended : { ...ended, run: asCriterion(ended.run, command) };
     };
-    const first = await run(log);
+    const { run: first } = await run(log);
     if (first.outcome !== 'fail' || signal.aborted) return { ...about, ...first };
-    const again = await run(`${log}-again`);
+    const { run: again, report } = await run(`${log}-again`);
     const result: CommandResult = { ...about, ...again, first: brief(first) };
     // A criterion is expected to be red before the work.
     if (again.outcome !== 'fail' || signal.aborted || criterion !== null) return result;
     const before = await base.run(command);
-    return before ? { ...result, base: { ...before, ...brief(before) } } : result;
+    return before ? compared(result, report, before) : result;
   }
 }
+
+/** With what the base commit came to. Its tests stay where that is remembered. */
+function compared(
+  result: CommandResult,
+  report: TestReport | null,
+  { tests, ...base }: BaseRun,
+): CommandResult {
+  const whole = { ...result, base: { ...base, ...brief(base) } };
+  if (report === null || tests === undefined) return whole;
+  const vanished = vanishedTests(unpackTests(tests), report);
+  return { ...whole, vanished: { count: vanished.length, some: vanished.slice(0, SHOWN) } };
+}
+
+const SHOWN = 3;
 
 /** Several criteria may name one command: it is run once, and proves each of them. */
 function shared({ base: _, ...result }: CommandResult, { criterion }: GateCommand): CommandResult {

@@ -4,9 +4,9 @@ import type { Lease } from '../store/store.ts';
 import { runCommand } from './command.ts';
 import type { Ports } from './ports.ts';
 
-export type HookName = Exclude<keyof Policy['hooks'], 'timeoutMs'>;
+type HookName = Exclude<keyof Policy['hooks'], 'timeoutMs' | 'env'>;
 
-export interface HookRequest {
+interface HookRequest {
   task: string;
   lease: Lease;
   cwd: string;
@@ -25,6 +25,7 @@ export async function runHook(ports: Ports, name: HookName, request: HookRequest
     ...request,
     purpose: `hook ${name}`,
     command,
+    child: hooks.env,
     logPath,
     timeoutMs: hooks.timeoutMs,
   });

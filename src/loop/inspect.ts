@@ -1,27 +1,29 @@
 /** Gathers what the rules need to know about a change: the change itself, and files of which only a part is guarded. */
 
+import type { NewFinding } from '../core/change/findings.ts';
+import { guardedAmong, isSectioned, type SectionedFile } from '../core/change/guarded.ts';
+import { parsePatch } from '../core/change/patch.ts';
+import { type Inspected, ruleFindings } from '../core/change/rules.ts';
 import type { Contract } from '../core/event.ts';
-import type { NewFinding } from '../core/findings.ts';
 import { gateCommands } from '../core/gate.ts';
-import { guardedAmong, isSectioned, type SectionedFile } from '../core/guarded.ts';
-import { parsePatch } from '../core/patch.ts';
-import { type Inspected, ruleFindings } from '../core/rules.ts';
 import type { Ports } from './ports.ts';
 
-type Repository = Pick<Ports, 'forge' | 'settings'>;
+type Inspecting = Pick<Ports, 'repository' | 'settings'>;
 
 export async function inspect(
-  ports: Repository,
+  ports: Inspecting,
   contract: Contract,
   base: string,
   head: string,
-): Promise<NewFinding[]> {
-  return ruleFindings(await gather(ports, contract, base, head), ports.settings.policy());
+): Promise<{ findings: NewFinding[]; chars: number }> {
+  const inspected = await gather(ports, contract, base, head);
+  const findings = ruleFindings(inspected, ports.settings.policy());
+  return { findings, chars: inspected.change.patch.length };
 }
 
 /** The files of a change that the gate itself rests on. */
 export async function guardedIn(
-  ports: Repository,
+  ports: Inspecting,
   contract: Contract,
   base: string,
   head: string,
@@ -33,15 +35,15 @@ export async function guardedIn(
 }
 
 async function gather(
-  { forge, settings }: Repository,
+  { repository, settings }: Inspecting,
   contract: Contract,
   base: string,
   head: string,
 ): Promise<Inspected> {
-  const change = await forge.diff(base, head);
+  const change = await repository.diff(base, head);
   const sectioned: SectionedFile[] = [];
   for (const path of change.files.filter(isSectioned)) {
-    const [before, after] = [await forge.fileAt(base, path), await forge.fileAt(head, path)];
+    const [before, after] = [await repository.fileAt(base, path), await repository.fileAt(head, path)];
     sectioned.push({ path, before, after });
   }
   const isVerified = gateCommands(settings.policy().gate, contract).length > 0;

@@ -1,35 +1,35 @@
 /** Reads the facts a decision about one task rests on. Reads only; what can't be read is thrown, never guessed. */
-import type { Run } from '../core/action.ts';
-import { secretsOf } from '../core/danger.ts';
-import type { Facts } from '../core/decision.ts';
+
+import { secretsOf } from '../core/change/danger.ts';
+import { approvedAtHead, type Facts } from '../core/decision.ts';
 import type { Candidate, Contract } from '../core/event.ts';
+import { isTrunksRed } from '../core/gate.ts';
 import { grants } from '../core/schedule.ts';
-import { isEnded, type Task } from '../core/task.ts';
-import type { Issue } from '../forge/forge.ts';
+import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
+import { whyUntried } from '../core/trial.ts';
+import { filteredText } from '../core/words/words.ts';
 import type { LoopRow } from '../store/store.ts';
 import { whyUnconfined } from './command.ts';
 import { guardedIn } from './inspect.ts';
 import { readLoopLimit } from './loop-limit.ts';
 import type { Ports } from './ports.ts';
-import { digestOf } from './turn.ts';
+import { templateDigest } from './prompt.ts';
 
-export interface Surroundings {
+interface Around extends Pick<Facts, 'paused' | 'inFlight' | 'stuck'> {
+  /** As last seen. */
+  trunkTree: string | null;
   /** Eligible issues at the last poll. */
   eligible: number;
-  paused: string | null;
   loop: LoopRow;
-  inFlight: { action: Run; startedAt: number; lastProgressAt: number } | null;
-  stuck: string | null;
-  /** The issue as it was read a moment ago; absent when it has to be read. */
-  issue?: Issue;
+  issue(): Promise<Facts['issue']>;
 }
 
-export async function observe(ports: Ports, task: Task, around: Surroundings): Promise<Facts> {
+export async function observe(ports: Ports, task: Task, around: Around): Promise<Facts> {
   const { store, forge } = ports;
   const policy = ports.settings.policy();
   // A merge rests on what is so now, not on what was so a moment ago.
-  if (task.state === 'merging' && task.candidateGate) forge.forget?.();
-  const issue = around.issue ?? (task.issue === null ? null : await forge.issue(task.issue));
+  if (task.state === 'merging' && task.landing?.gate) forge.forget?.();
+  const issue = await around.issue();
   const pull = task.pull === null ? null : await forge.pull(task.pull);
   const branch = task.pull === null ? null : await forge.branchHead(task.branch);
   const feedback = isAsked(task, around) ? await forge.feedback(task.pull!) : null;
@@ -37,7 +37,7 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
   const live = (await store.tasks({ live: true }))
     .map((stored) => stored.task)
     .filter((other) => !isEnded(other));
-  const granted = grants(live, around.eligible, policy, ports.clock.now());
+  const granted = grants(live, around.eligible, policy, ports.clock.now(), around.loop.accountLimits);
   const mergeFree = !live.some((other) => other.id !== task.id && other.state === 'merging');
   return {
     issue,
@@ -51,15 +51,17 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),
     mergeFree,
-    change:
-      task.candidate && task.candidateGate
-        ? await changeOf(ports, task.contract, task.candidate)
-        : { files: [], secrets: [], guarded: [] },
+    trunk: isKeptByTrunk(task, around) ? (await forge.trunk()).sha : null,
+    change: task.landing?.gate
+      ? await changeOf(ports, task.contract, task.landing.candidate)
+      : { files: [], secrets: [], guarded: [] },
     mergeBlocker: aboutToMerge(task, mergeFree) ? await forge.mergeBlocker(task.head?.sha) : null,
     unconfined: whyUnconfined(ports),
+    unfiltered: isBeforeWork(task) ? await unfilteredOn(ports) : null,
     promptChanged: isMended(ports, task),
     loopLimit: await readLoopLimit(ports),
     accountLimits: around.loop.accountLimits,
+    untried: whyUntried(around.loop.trials, policy, task.turns === 0 ? around.trunkTree : null),
     paused: around.paused,
     stuck: around.stuck,
     inFlight: around.inFlight,
@@ -68,13 +70,25 @@ export async function observe(ports: Ports, task: Task, around: Surroundings): P
   };
 }
 
+async function unfilteredOn({ forge, repository }: Ports): Promise<string | null> {
+  const found = await repository.unsupportedFilters((await forge.trunk()).sha);
+  return found.length === 0 ? null : filteredText(found);
+}
+
 /** Another template than the one that could not be rendered. */
 function isMended({ settings }: Ports, { brokenPrompt }: Task): boolean {
-  return Boolean(brokenPrompt) && digestOf(settings.template(brokenPrompt!.prompt)) !== brokenPrompt!.digest;
+  return (
+    Boolean(brokenPrompt) && templateDigest(settings.template(brokenPrompt!.prompt)) !== brokenPrompt!.digest
+  );
+}
+
+/** Whether a newer trunk would help it. */
+function isKeptByTrunk(task: Task, { inFlight }: Around): boolean {
+  return inFlight === null && needsSlot(task) && task.gate !== null && isTrunksRed(task.gate);
 }
 
 /** While an agent works nothing that people say changes its course; it is heard when the head is published. */
-function isAsked(task: Task, { inFlight }: Surroundings): boolean {
+function isAsked(task: Task, { inFlight }: Around): boolean {
   return (
     task.pull !== null && inFlight === null && (task.state === 'awaiting_critic' || task.state === 'merging')
   );
@@ -87,16 +101,11 @@ function isAsked(task: Task, { inFlight }: Surroundings): boolean {
 function aboutToMerge(task: Task, mergeFree: boolean): boolean {
   if (task.hold?.reason === 'dirty_checkout') return true;
   if (task.state === 'merging') return Boolean(task.landProblem);
-  return (
-    mergeFree &&
-    task.state === 'awaiting_critic' &&
-    task.verdict?.verdict === 'APPROVE' &&
-    task.verdict.headSha === task.head?.sha
-  );
+  return mergeFree && task.state === 'awaiting_critic' && approvedAtHead(task);
 }
 
 async function changeOf(ports: Ports, contract: Contract, candidate: Candidate): Promise<Facts['change']> {
-  const change = await ports.forge.diff(candidate.trunk, candidate.sha);
+  const change = await ports.repository.diff(candidate.trunk, candidate.sha);
   const guarded = await guardedIn(ports, contract, candidate.trunk, candidate.sha);
   return { files: change.files, secrets: secretsOf(change), guarded };
 }

@@ -2,27 +2,28 @@
  * Carries out one effect. Each is idempotent: performed again after a crash it finds what it did before. What can be
  * expected to go wrong is an outcome; what is thrown is repeated with backoff by the caller.
  */
-import { type Effect, verifiesTrunk } from '../core/action.ts';
+import type { Effect } from '../core/action.ts';
 import { event } from '../core/event.ts';
+import { loopHoldKey, loopHoldOf } from '../core/loop-hold.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { STATUS_MARKER } from '../core/status.ts';
 import type { Task } from '../core/task.ts';
 import {
   checkpointMessage,
-  holderOf,
   mergeMessage,
   pullBody,
   pullTitle,
   statusComment,
-  untestedText,
   withCost,
-} from '../core/words.ts';
-import { ForgeUnavailable, GitFailed, UserError, WorkspaceRefused } from '../errors.ts';
+} from '../core/words/comments.ts';
+import { untestedText } from '../core/words/words.ts';
+import { FetchFailed, ForgeUnavailable, GitFailed, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { runHook } from './hook.ts';
 import { inspect } from './inspect.ts';
+import { lostWorkspace } from './lost-workspace.ts';
 import type { Ports } from './ports.ts';
-import { workspaceSpec } from './spec.ts';
+import { workspaceKey } from './workspace-key.ts';
 
 export async function performForge(ports: Ports, action: Effect): Promise<Outcome | null> {
   const { forge } = ports;
@@ -55,9 +56,16 @@ export async function performForge(ports: Ports, action: Effect): Promise<Outcom
   }
 }
 
-export async function perform(ports: Ports, task: Task, action: Effect, lease: Lease): Promise<Outcome> {
+/** `signal` ends the operator's hooks; an effect that was cut off so throws, and is performed again. */
+export async function perform(
+  ports: Ports,
+  task: Task,
+  action: Effect,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const { forge, workspaces } = ports;
-  const spec = workspaceSpec(task);
+  const key = workspaceKey(task);
   const priced = async (body: string): Promise<string> => withCost(body, await ports.store.spend(task.id));
   if (action.kind === 'update_pull') {
     const { pull, title, body } = action;
@@ -74,20 +82,20 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       return DONE;
     }
     case 'prepare_workspace':
-      return prepare(ports, task, lease);
+      return prepare(ports, task, lease, signal);
     case 'checkpoint':
-      return refusable(async () => {
-        const { head, baseSha, empty } = await workspaces.checkpoint(spec, checkpointMessage(task));
+      return refusable(ports, task, async () => {
+        const { head, baseSha, empty } = await workspaces.checkpoint(key, checkpointMessage(task));
         return { kind: 'checkpoint', head, baseSha, empty };
       });
     case 'merge_in':
-      return refusable(async () => ({
+      return refusable(ports, task, async () => ({
         kind: 'merged_in',
-        ...(await workspaces.mergeTrunk(spec, action.sha)),
+        ...(await workspaces.mergeTrunk(key, action.sha)),
       }));
     case 'adopt_head': {
-      const { exists } = await workspaces.probe(spec);
-      if (exists) await workspaces.adopt(spec, action.sha);
+      const { exists } = await workspaces.probe(key);
+      if (exists) await workspaces.adopt(key, action.sha);
       return DONE;
     }
     case 'push': {
@@ -115,7 +123,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
     case 'inspect':
       return {
         kind: 'inspected',
-        findings: await inspect(ports, task.contract, action.baseSha, action.headSha),
+        ...(await inspect(ports, task.contract, action.baseSha, action.headSha)),
       };
     case 'build_candidate': {
       const policy = ports.settings.policy();
@@ -128,6 +136,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
         task: task.id,
       });
       if (built.kind === 'clean') return { kind: 'candidate', candidate: built.candidate };
+      if (built.kind === 'refused') return { kind: 'merge_refused', detail: built.detail };
       if (built.kind === 'behind') return { kind: 'conflict', files: [], trunk: built.trunk };
       return built.kind === 'rewritten' ? { ...built, baseSha: task.baseSha! } : built;
     }
@@ -136,7 +145,7 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       const landed = await forge.land(pull, candidate);
       if (landed.kind === 'trunk_moved') return { kind: 'trunk_moved' };
       if (landed.kind === 'dirty_checkout') return { kind: 'dirty_checkout', detail: landed.detail };
-      if (landed.kind === 'queued')
+      if (landed.kind === 'merge_queued')
         return { kind: 'merge_queued', tree: candidate.tree, detail: landed.detail };
       if (landed.kind === 'refused') return { kind: 'merge_refused', detail: landed.detail };
       if (landed.note) ports.log('warn', landed.note, { task: task.id });
@@ -148,33 +157,33 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
       return { kind: 'landed', sha: landed.sha, untested: { ...landed.untested, why } };
     }
     case 'hold_loop': {
-      const { pausedBy } = await ports.store.loop();
-      const { by } = action;
-      if (pausedBy === null)
-        await ports.store.updateLoop({ pausedBy: by }, [event('loop_paused', { by })], ports.clock.now());
+      const { hold } = action;
+      const { holds } = await ports.store.loop();
+      if (!holds.some((one) => loopHoldKey(one) === loopHoldKey(hold)))
+        await ports.store.updateLoop({}, [event('loop_held', loopHoldOf(hold))], ports.clock.now());
       return DONE;
     }
     case 'release_loop': {
-      const { pausedBy } = await ports.store.loop();
-      if (pausedBy !== action.by) return DONE;
-      const next = await stillUnverified(ports, task.id);
-      const resumed = event('loop_resumed', { by: `forge-loop (${action.why})` });
-      const paused = next === null ? [] : [event('loop_paused', { by: next })];
-      await ports.store.updateLoop({ pausedBy: next }, [resumed, ...paused], ports.clock.now());
+      const { key, why } = action;
+      const { holds } = await ports.store.loop();
+      const ended = holds
+        .filter((one) => loopHoldKey(one) === key)
+        .map((hold) => event('loop_released', { ...hold, by: `forge-loop (${why})` }));
+      if (ended.length > 0) await ports.store.updateLoop({}, ended, ports.clock.now());
       return DONE;
     }
     case 'delete_branch':
       await forge.deleteBranch(task.branch);
       return DONE;
     case 'reap_workspace': {
-      if (!task.workspace) return DONE;
-      await runHook(ports, 'beforeRemove', {
-        task: task.id,
-        lease,
-        cwd: task.workspace,
-        signal: new AbortController().signal,
-      });
-      await workspaces.reap(spec);
+      if (!task.workspace) {
+        await ports.places.remove(task.id, 'private');
+        return DONE;
+      }
+      await runHook(ports, 'beforeRemove', { task: task.id, lease, cwd: task.workspace, signal });
+      signal.throwIfAborted();
+      await workspaces.reap(key);
+      await ports.places.remove(task.id, 'private');
       return { kind: 'reaped', path: task.workspace };
     }
     case 'preserve_workspace':
@@ -186,18 +195,20 @@ export async function perform(ports: Ports, task: Task, action: Effect, lease: L
 
 const DONE: Outcome = { kind: 'done' };
 
-async function prepare(ports: Ports, task: Task, lease: Lease): Promise<Outcome> {
+async function prepare(ports: Ports, task: Task, lease: Lease, signal: AbortSignal): Promise<Outcome> {
   try {
     const baseSha = task.baseSha ?? (await ports.forge.trunk()).sha;
-    const made = await ports.workspaces.prepare(workspaceSpec(task, baseSha));
+    const made = await ports.workspaces.prepare(workspaceKey(task, baseSha));
     // Until it was recorded as ready, the hook has not succeeded: it failed, or its runner died in the middle of it.
     if (made.created || task.workspace === null || task.unprepared) {
-      const signal = new AbortController().signal;
       const problem = await runHook(ports, 'afterCreate', { task: task.id, lease, cwd: made.path, signal });
+      signal.throwIfAborted();
       if (problem) return { kind: 'workspace_failed', problem };
     }
     return { kind: 'workspace', path: made.path, baseSha: made.baseSha };
   } catch (problem) {
+    if (problem instanceof FetchFailed)
+      return { kind: 'workspace_failed', problem: withHint(problem), unfetched: true };
     if (problem instanceof WorkspaceRefused || problem instanceof UserError || problem instanceof GitFailed) {
       return { kind: 'workspace_failed', problem: problem.message };
     }
@@ -208,28 +219,20 @@ async function prepare(ports: Ports, task: Task, lease: Lease): Promise<Outcome>
 /** What the agent left behind is saved as far as it can be; the directory stays whatever happens. */
 async function preserve(ports: Ports, task: Task): Promise<Outcome> {
   try {
-    await ports.workspaces.checkpoint(workspaceSpec(task), checkpointMessage(task));
+    await ports.workspaces.checkpoint(workspaceKey(task), checkpointMessage(task));
   } catch (problem) {
     ports.log('warn', `could not checkpoint the preserved worktree: ${String(problem)}`, { task: task.id });
   }
   return { kind: 'preserved', path: task.workspace! };
 }
 
-async function refusable(attempt: () => Promise<Outcome>): Promise<Outcome> {
+const withHint = ({ message, hint }: UserError): string => (hint === null ? message : `${message} ${hint}`);
+
+async function refusable(ports: Ports, task: Task, attempt: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await attempt();
   } catch (problem) {
-    if (problem instanceof WorkspaceRefused) return { kind: 'refused', problem: problem.message };
-    throw problem;
+    if (!(problem instanceof WorkspaceRefused)) throw problem;
+    return (await lostWorkspace(ports, task)) ?? { kind: 'refused', problem: problem.message };
   }
-}
-
-/** Who holds the loop next: another merge that landed untested, for which the gate has yet to be run on trunk. */
-async function stillUnverified({ store }: Ports, released: string): Promise<string | null> {
-  for (const { task } of await store.tasks()) {
-    if (!task.unverified || task.id === released) continue;
-    const pending = await store.pendingActions(task.id);
-    if (pending.some(({ action }) => verifiesTrunk(action))) return holderOf(task.unverified);
-  }
-  return null;
 }

@@ -1,9 +1,14 @@
 /** Everything the loop touches outside itself. Only `main.ts` (and the simulation) puts real things here. */
 import type { Agent } from '../agent/agent.ts';
+import type { TestReport } from '../core/change/test-report.ts';
 import type { PromptKind } from '../core/event.ts';
-import type { Policy, Role } from '../core/policy.ts';
-import type { PromptContext } from '../core/prompt-context.ts';
+import type { Part } from '../core/keep.ts';
+import type { Policy } from '../core/policy.ts';
+import type { Role } from '../core/role.ts';
+import type { ChildPolicy } from '../core/toolchains.ts';
+import type { PromptContext } from '../core/words/prompt-context.ts';
 import type { Forge } from '../forge/forge.ts';
+import type { Repository } from '../git/repository.ts';
 import type { Processes } from '../process/process.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Store } from '../store/store.ts';
@@ -23,7 +28,7 @@ export interface Clock {
 export interface SettingsSource {
   policy(): Policy;
   template(kind: PromptKind): string;
-  /** Looks at the file again; a broken one keeps the last good. */
+  /** Looks at the file again; one that is broken, or that a start would refuse, keeps the last good. */
   check(): Promise<'same' | 'reloaded' | 'broken'>;
   problem(): string | null;
   readonly path: string;
@@ -31,9 +36,14 @@ export interface SettingsSource {
 
 /** Where the loop keeps what is not in the database. None of it is inside a workspace. */
 export interface Places {
-  home(task: string): string;
+  /** Each role of a task has its own: what one leaves there, no other is led by. Gate and hooks share one. */
+  home(task: string, user: Role | 'commands'): string;
   session(task: string, sessionId: string): string;
   log(task: string, name: string): string;
+  /** Homes and sessions, or logs. Follows no link. Answers whether there was anything; with `preview` it only looks. */
+  remove(task: string, part: Part, preview?: boolean): Promise<boolean>;
+  /** Logs of no task that were last written before this time. Answers which; with `preview` it only looks. */
+  removeLogs(of: string, before: number, preview?: boolean): Promise<string[]>;
 }
 
 export type Log = (
@@ -45,6 +55,7 @@ export type Log = (
 export interface Ports {
   store: Store;
   forge: Forge;
+  repository: Repository;
   workspaces: Workspaces;
   processes: Processes;
   sandbox: Sandbox;
@@ -53,23 +64,37 @@ export interface Ports {
   render(kind: PromptKind, template: string, context: PromptContext): string;
   places: Places;
   identity(): Promise<{ name: string; email: string }>;
-  /**
-   * The whole environment of a child that runs project code; its home is the task's unless another is named. `pass`
-   * names variables of the runner's own that it is to have.
-   */
-  childEnvironment(task: string, home?: string, pass?: readonly string[]): Promise<Record<string, string>>;
+  /** Makes a private home, and offers in it what the operator's has. Idempotent, and cheap when it is there. */
+  prepareHome(home: string, child: ChildPolicy): Promise<void>;
+  /** The whole environment of a child that runs project code. `pass` names variables of the runner's own that it gets on top. */
+  childEnvironment(
+    child: ChildPolicy,
+    of: { task: string; home: string; pass?: readonly string[] },
+  ): Promise<Record<string, string>>;
+  /** Begun before a command; the answer, after it, is what it reports of its tests, or null. */
+  watchTestReports(of: {
+    tree: string;
+    logPath: string;
+    patterns: readonly string[];
+  }): Promise<() => Promise<TestReport | null>>;
   writeText(path: string, text: string): Promise<void>;
+  /** Null when there is none. */
+  readText(path: string): Promise<string | null>;
+  /** When anything of these files, or below these folders, was last written; null when there is none. */
+  lastWrite(paths: readonly string[]): Promise<number | null>;
   clock: Clock;
   timing: Timing;
   random(): number;
   newId(): string;
+  /** `tracker.trunk` as it was when the forge was opened. */
+  configuredTrunk: string | null;
   owner: string;
   isOwnerDead(owner: string): boolean;
   log: Log;
 }
 
 /** How often the loop looks after itself. */
-export interface Timing {
+interface Timing {
   leaseTtlMs: number;
   renewMs: number;
   pulseMs: number;

@@ -2,6 +2,7 @@
 import type { PendingAction } from '../core/action.ts';
 import { event } from '../core/event.ts';
 import { backoffMs } from '../core/schedule.ts';
+import { LONGEST_PUT_OFF_MS } from '../core/waiting.ts';
 import { ForgeUnavailable } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import type { Ports } from './ports.ts';
@@ -15,7 +16,8 @@ export async function putOff(
   const attempt = attempts + 1;
   const now = clock.now();
   const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
-  const notBefore = Math.max(asked ?? 0, now + backoffMs(attempt, random()));
+  const wanted = Math.max(asked ?? 0, now + backoffMs(attempt, random()));
+  const notBefore = Math.min(wanted, now + LONGEST_PUT_OFF_MS);
   const text = problem instanceof Error ? problem.message : String(problem);
   log('warn', `${kind} failed: ${text}`, { ...(task === null ? {} : { task }), attempt });
   const failed = event('effect_failed', { action: kind, problem: text, attempt });

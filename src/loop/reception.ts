@@ -3,17 +3,19 @@
  * can't be asked holds up new work only; it is said once, and once more when it answers again.
  */
 import { isRun } from '../core/action.ts';
-import { event } from '../core/event.ts';
+import { event, type NewEvent } from '../core/event.ts';
+import { isPutOff } from '../core/waiting.ts';
 import { ForgeUnavailable, UserError } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
-import { createListener } from './commands.ts';
-import { guarded } from './guarded.ts';
-import { createIntake, type Poll } from './intake.ts';
+import { catchAndLog } from './catch-and-log.ts';
+import { answerCommands } from './commands.ts';
+import { type Poll, takeUp } from './intake.ts';
 import { performForge } from './perform.ts';
 import type { Ports } from './ports.ts';
 import { putOff } from './put-off.ts';
+import { everySource } from './source.ts';
 
-export interface Reception {
+interface Reception {
   /** Answers how much came of it. */
   ask(lease: Lease): Promise<number>;
   /** What the forge had to offer when it last answered. */
@@ -24,12 +26,10 @@ export interface Reception {
 
 export function createReception(
   ports: Ports,
-  /** Asked after people were heard: they may just have paused the loop. */
+  /** Asked after people were heard: the loop may have been paused meanwhile. */
   mayClaim: () => Promise<boolean>,
 ): Reception {
-  const { store, clock } = ports;
-  const takeUp = createIntake(ports);
-  const listen = createListener(ports);
+  const source = everySource(ports.forge);
   let poll: Poll | null = null;
   let isForgeSilent = false;
 
@@ -37,51 +37,47 @@ export function createReception(
 
   async function ask(lease: Lease): Promise<number> {
     let came = 0;
+    // Who can't be heard now is heard later; work goes on meanwhile.
+    await catchAndLog(ports, 'commands', async () => {
+      came += await answerCommands(ports, lease);
+    });
     try {
-      // Who can't be heard now is heard later; work goes on meanwhile.
-      await guarded(ports, 'commands', async () => {
-        came += await listen(lease);
-      });
-      came += await takeIn(lease);
+      await performOwn(ports, lease);
+      poll = await takeUp(ports, source, lease, await mayClaim());
+      came += poll.claimed + poll.turnedAway;
+      if (poll.turnedAway > 0) await performOwn(ports, lease);
     } catch (problem) {
       // What it refuses (issues were disabled, the rights are gone) waits for a person as an outage does.
       const isRefusal = problem instanceof UserError;
       if (!(problem instanceof ForgeUnavailable) && !isRefusal) throw problem;
       const until = isRefusal ? null : problem.retryAt;
-      if (!isForgeSilent) await note(event('forge_unavailable', { problem: problem.message, until }));
+      if (!isForgeSilent) await note(ports, event('forge_unavailable', { problem: problem.message, until }));
       isForgeSilent = true;
       ports.log('warn', problem.message, {});
       return came;
     }
-    if (isForgeSilent) await note(event('forge_answers', {}));
+    if (isForgeSilent) await note(ports, event('forge_answers', {}));
     isForgeSilent = false;
     return came;
   }
+}
 
-  async function takeIn(lease: Lease): Promise<number> {
-    await performOwn(lease);
-    poll = await takeUp(lease, await mayClaim());
-    const said = poll.declined.length + poll.withdrawn.length;
-    if (said > 0) await performOwn(lease);
-    return poll.claimed.length + said;
-  }
-
-  /** Comments and labels on issues that never became tasks. */
-  async function performOwn(lease: Lease): Promise<void> {
-    for (const pending of await store.pendingActions(null)) {
-      if (pending.notBefore > clock.now() || isRun(pending.action)) continue;
-      await store.proveLease(lease, clock.now());
-      try {
-        await performForge(ports, pending.action);
-      } catch (problem) {
-        await putOff(ports, lease, pending, problem);
-        continue;
-      }
-      await store.record({ lease, events: [], at: clock.now(), finishAction: pending.id });
+/** Comments and labels on issues that never became tasks. */
+async function performOwn(ports: Ports, lease: Lease): Promise<void> {
+  const { store, clock } = ports;
+  for (const pending of await store.pendingActions(null)) {
+    if (isPutOff(pending, clock.now()) || isRun(pending.action)) continue;
+    await store.proveLease(lease, clock.now());
+    try {
+      await performForge(ports, pending.action);
+    } catch (problem) {
+      await putOff(ports, lease, pending, problem);
+      continue;
     }
+    await store.record({ lease, events: [], at: clock.now(), finishAction: pending.id });
   }
+}
 
-  async function note(one: ReturnType<typeof event>): Promise<void> {
-    await store.record({ events: [one], at: clock.now() });
-  }
+async function note({ store, clock }: Ports, one: NewEvent): Promise<void> {
+  await store.record({ events: [one], at: clock.now() });
 }

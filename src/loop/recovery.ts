@@ -1,18 +1,30 @@
 /**
  * Takes over a task whose runner is gone: first everything it had started is stopped, then what is left is looked at,
- * then the table decides.
+ * then the table decides. A turn that had finished by then is recorded as any other.
  */
-import { isRun, type PendingAction } from '../core/action.ts';
-import { event } from '../core/event.ts';
+import { type Action, isRun } from '../core/action.ts';
+import { opensSession } from '../core/event.ts';
 import { type Probes, type RecoveryPlan, recover } from '../core/recover.ts';
+import { roleRow } from '../core/role.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Lease } from '../store/store.ts';
+import { stopRecorded } from './leftovers.ts';
 import type { Ports } from './ports.ts';
-import { workspaceSpec } from './spec.ts';
+import { recorded } from './recorded.ts';
+import { logPathOf, takeUp, unheardEnd } from './turn.ts';
+import { workspaceKey } from './workspace-key.ts';
 
-export async function takeOver(ports: Ports, id: string, lease: Lease): Promise<RecoveryPlan> {
+type TurnAction = Extract<Action, { kind: 'turn' }>;
+
+/** `renewedAt`: when the runner before last renewed its lease, so that it was alive. */
+export async function takeOver(
+  ports: Ports,
+  id: string,
+  lease: Lease,
+  renewedAt: number | null = null,
+): Promise<RecoveryPlan> {
   const { store } = ports;
-  await stopLeftovers(ports, id);
+  await stopRecorded(ports, id, await store.processes(id));
   const stored = await store.task(id);
   if (!stored) return 'nothing';
   const { task, version } = stored;
@@ -20,13 +32,27 @@ export async function takeOver(ports: Ports, id: string, lease: Lease): Promise<
     (await store.pendingActions(id)).find((pending) => isRun(pending.action) && pending.startedAt !== null) ??
     null;
   if (isEnded(task) && !started) return 'nothing';
-  const recovery = recover(started, await probe(ports, task, started), ports.settings.policy());
+  const turn = started?.action.kind === 'turn' ? started.action : null;
+  const startedAt = started?.startedAt ?? 0;
+  const end =
+    turn && !isEnded(task) ? await unheardEnd(ports, task, { action: turn, startedAt, lease }) : null;
+  const probes = {
+    ...(await probe(ports, task, turn)),
+    finished: end !== null,
+    lastSignAt: turn && (await lastSign(ports, task, turn, renewedAt)),
+  };
+  const recovery = recover(started, probes, ports.settings.policy());
   if (recovery.plan === 'nothing') return 'nothing';
+  const outcome =
+    recovery.plan === 'take_up' && turn && end
+      ? await recorded(ports, task, turn, await takeUp(ports, task, { action: turn, startedAt, lease }, end))
+      : null;
   await store.commit({
     lease,
     taskId: id,
     expectedVersion: version,
-    events: recovery.events,
+    ...outcome,
+    events: [...recovery.events, ...(outcome?.events ?? [])],
     at: ports.clock.now(),
     ...(recovery.finishAction === null ? {} : { finishActions: [recovery.finishAction] }),
   });
@@ -36,22 +62,28 @@ export async function takeOver(ports: Ports, id: string, lease: Lease): Promise<
   return recovery.plan;
 }
 
-async function stopLeftovers(ports: Ports, id: string): Promise<void> {
-  const records = await ports.store.processes(id);
-  const stopped = await ports.processes.stop(id, records);
-  for (const record of records) await ports.store.forgetProcess(record);
-  if (stopped.length === 0) return;
-  const events = stopped.map((pid) => event('process_stopped', { pid, why: `left over from task ${id}` }));
-  await ports.store.record({ events, at: ports.clock.now() });
+async function probe(
+  ports: Ports,
+  task: Task,
+  turn: TurnAction | null,
+): Promise<Pick<Probes, 'workspace' | 'session'>> {
+  const none = { workspace: { exists: true, intact: true, problem: null }, session: 'resumable' } as const;
+  if (!turn) return none;
+  const { role, sessionId, prompt } = turn;
+  if (roleRow(role).place !== 'workspace') return none;
+  const workspace = await ports.workspaces.probe(workspaceKey(task));
+  const sessionDir = ports.places.session(task.id, sessionId);
+  const session = await ports.agentFor(role).probeSession({ sessionId, sessionDir });
+  return { workspace, session: session === 'lost' && opensSession(prompt) ? 'empty' : session };
 }
 
-async function probe(ports: Ports, task: Task, started: PendingAction | null): Promise<Probes> {
-  const none: Probes = { workspace: { exists: true, intact: true, problem: null }, session: 'resumable' };
-  if (started?.action.kind !== 'turn' || started.action.role !== 'coder') return none;
-  const { sessionId, prompt } = started.action;
-  const workspace = await ports.workspaces.probe(workspaceSpec(task));
-  const sessionDir = ports.places.session(task.id, sessionId);
-  const session = await ports.agentFor('coder').probeSession({ sessionId, sessionDir });
-  const isFirst = prompt === 'task' || prompt === 'handover';
-  return { workspace, session: session === 'lost' && isFirst ? 'empty' : session };
+/** The latest that proves it was at work: what it said, what it wrote of its session, or that its runner lived. */
+async function lastSign(
+  { places, clock, lastWrite }: Ports,
+  task: Task,
+  turn: TurnAction,
+  renewedAt: number | null,
+): Promise<number> {
+  const wrote = await lastWrite([logPathOf(places, task, turn), places.session(task.id, turn.sessionId)]);
+  return Math.min(clock.now(), Math.max(wrote ?? 0, renewedAt ?? 0));
 }

@@ -1,130 +1,146 @@
 /**
- * A run in flight (a turn, a gate, a hook) and the eye kept on it: every wake looks whether it may go on, and the only
- * thing a look may do is stop it.
+ * One run (a turn, a gate, a hook) from its start to its outcome, and the eye kept on it meanwhile: every wake looks
+ * whether it may go on, and the only thing a look may do is stop it.
  */
 import type { Run } from '../core/action.ts';
 import type { Decision, Facts } from '../core/decision.ts';
-import type { TurnStatus } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { Progress } from '../core/progress.ts';
 import type { Task } from '../core/task.ts';
+import { afterProgress, NO_TOOLS } from '../core/tool-watch.ts';
 import type { Lease } from '../store/store.ts';
+import type { RunInFlight, Work } from './driver.ts';
 import { runGate } from './gate.ts';
 import { runAfterMerge } from './hook.ts';
-import type { InFlight, Look } from './look.ts';
-import type { Ports } from './ports.ts';
+import { lookAtRun } from './look.ts';
+import { lostWorkspace } from './lost-workspace.ts';
 import { runTurn } from './turn.ts';
 
-interface Stopped {
-  status: TurnStatus;
-  why: string;
-  code: string | null;
-}
+type Stop = Extract<Decision, { kind: 'stop' }>;
 
-export interface RunInFlight {
-  /** Looks before it is started, unless it was decided with these very facts. */
-  mayStart(): Promise<Stopped | null>;
-  /** `begin` writes down that it was started; what comes before leaves nothing behind and may be done again. */
-  perform(begin: () => Promise<void>, lease: Lease, onSpend: () => void): Promise<Outcome>;
-  /** When only the spending is in question the forge is not asked again: its last answers stand. */
-  supervise(about: 'spend' | 'everything'): Promise<void>;
-  abort(): void;
-  /** From now on a look that is still under way stops nothing. */
-  over(): void;
-}
-
-export function createRun(
-  ports: Ports,
-  look: Look,
+/**
+ * `decidedWith` are the facts of a decision made just now; without them it is looked at once more before it starts.
+ * Null when a gate was cut short: what is known then proves nothing, and it is run again.
+ */
+export async function carryOut(
+  work: Work,
+  lease: Lease,
   task: Task,
-  action: Run,
+  { id, action }: { id: number; action: Run },
   decidedWith: Facts | null,
-  /** When a rest of the run ends by time. */
-  until: (at: number) => void,
-): RunInFlight {
+): Promise<Outcome | null> {
+  const { driver } = work;
+  const { ports } = driver;
   const { store, clock } = ports;
   const controller = new AbortController();
-  const inFlight: InFlight = { action, startedAt: clock.now(), lastProgressAt: clock.now() };
+  const { signal } = controller;
+  // By a clock that nobody sets: a turn is not over time because somebody set the other.
+  const startedAt = clock.monotonic();
+  let lastProgressAt = startedAt;
+  let tools = NO_TOOLS;
   let facts = decidedWith;
-  let stopped: Stopped | null = null;
-  let lookAgain: 'spend' | 'everything' | null = null;
-  let supervising = false;
+  let stopped: Stop | null = null;
+  let asked: 'spend' | 'everything' | null = null;
+  let isReviewing = false;
   let isOver = false;
 
-  return {
-    mayStart: async () => {
-      const decision = facts ? null : await lookAt(task, 'everything');
-      return decision?.kind === 'stop' ? decision : null;
-    },
-    perform,
-    supervise,
-    abort: () => controller.abort(),
-    over: () => {
-      isOver = true;
-    },
-  };
-
-  async function perform(begin: () => Promise<void>, lease: Lease, onSpend: () => void): Promise<Outcome> {
-    const { signal } = controller;
+  const run: RunInFlight = { review, abort: () => controller.abort() };
+  work.run = run;
+  try {
+    const first = facts ? null : await lookAt(task, null);
+    if (first?.kind === 'stop') return neverStarted(action, first);
     if (action.kind !== 'turn') await begin();
+    return await outcome();
+  } finally {
+    isOver = true;
+    work.run = null;
+    work.wakeAt(null);
+  }
+
+  async function begin(): Promise<void> {
+    await store.startAction(lease, id, clock.now());
+    void review('spend');
+  }
+
+  async function outcome(): Promise<Outcome | null> {
     if (action.kind === 'gate') {
       const found = await runGate(ports, task, action, lease, signal);
-      if (!found) throw new Interrupted();
-      return { kind: 'gate', ...found };
+      const isBroken = action.scope === 'work' && found?.evidence.outcome === 'could_not_run';
+      const lost = isBroken ? await lostWorkspace(ports, task) : null;
+      if (lost) return lost;
+      return found && { kind: 'gate', ...found };
     }
-    if (action.kind === 'hook')
-      return {
-        kind: 'hook',
-        problem: await runAfterMerge(ports, action.sha, { task: task.id, lease, signal }),
-      };
-    return runTurn(ports, task, action, begin, lease, {
+    if (action.kind === 'hook') {
+      const problem = await runAfterMerge(ports, action.sha, { task: task.id, lease, signal });
+      return { kind: 'hook', problem };
+    }
+    return runTurn({
+      ports,
+      task,
+      action,
+      lease,
       signal,
+      begin,
       stopped: () => stopped,
-      onProgress: () => {
-        inFlight.lastProgressAt = clock.now();
-      },
+      onProgress,
       onSpend,
     });
   }
 
-  async function supervise(about: 'spend' | 'everything'): Promise<void> {
+  function onProgress(progress?: Progress): void {
+    lastProgressAt = clock.monotonic();
+    if (!progress) return;
+    const before = tools;
+    tools = afterProgress(before, progress);
+    // The next clock is another one now, or the row of the same calls has grown.
+    if (tools !== before) void review('spend');
+  }
+
+  function onSpend(): void {
+    void review('spend');
+    driver.spent(task.id);
+  }
+
+  async function review(about: 'spend' | 'everything'): Promise<void> {
     // Whatever was spent during one look is seen by the next: none is passed over.
-    lookAgain = lookAgain === 'everything' ? lookAgain : about;
-    if (supervising) return;
-    supervising = true;
+    asked = asked === 'everything' ? asked : about;
+    if (isReviewing) return;
+    isReviewing = true;
     try {
-      while (lookAgain !== null && !stopped) {
-        const asked: 'spend' | 'everything' = lookAgain;
-        lookAgain = null;
+      while (asked !== null && !stopped) {
+        const known: Facts | null = asked === 'spend' ? facts : null;
+        asked = null;
         const stored = await store.task(task.id);
         if (!stored || isOver) return;
-        const decision = await lookAt(stored.task, asked);
+        const decision = await lookAt(stored.task, known);
         if (isOver) return;
         if (decision.kind === 'stop') {
           stopped = decision;
           controller.abort();
-        } else if (decision.kind === 'rest' && decision.until !== null) until(decision.until);
+        } else if (decision.kind === 'rest' && decision.until !== null) work.wakeAt(decision.until);
       }
     } catch (problem) {
       ports.log('warn', `could not look at a running turn: ${String(problem)}`, { task: task.id });
     } finally {
-      supervising = false;
+      isReviewing = false;
     }
   }
 
-  async function lookAt(row: Task, about: 'spend' | 'everything'): Promise<Decision> {
-    const seen = await look.atRun(row, { ...inFlight }, about === 'spend' ? facts : null);
+  async function lookAt(row: Task, known: Facts | null): Promise<Decision> {
+    const aheadMs = clock.now() - clock.monotonic();
+    const inFlight = {
+      action,
+      startedAt: Math.round(startedAt + aheadMs),
+      lastProgressAt: Math.round(lastProgressAt + aheadMs),
+      tools,
+    };
+    const seen = await lookAtRun(work, row, inFlight, known);
     facts = seen.facts;
     return seen.decision;
   }
 }
 
-/** A gate that was cut short proves nothing: it is run again. */
-export class Interrupted extends Error {
-  override name = 'Interrupted';
-}
-
-/** A run that was stopped before it began. */
-export function neverStarted(action: Run, { why, code }: Pick<Stopped, 'why' | 'code'>): Outcome {
+function neverStarted(action: Run, { why, code }: Stop): Outcome {
   if (action.kind !== 'turn') return { kind: 'done' };
   return {
     kind: 'turn',

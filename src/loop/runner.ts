@@ -2,23 +2,29 @@
  * The daemon: ticks, wakes, leases, drain. There is no barrier: each task advances on its own, and a tick only looks
  * for new work and wakes what may have something to do.
  */
-import { type AccountLimit, accountOf, limitOf } from '../core/account.ts';
-import { verifiesTrunk } from '../core/action.ts';
-import { hasLoopLimit, type LoopLimit } from '../core/budget.ts';
-import { deployHold } from '../core/deploy.ts';
+import { type AccountLimit, accountOf, withOtherSettings } from '../core/account.ts';
+import { hasLoopLimit } from '../core/budget.ts';
 import { event } from '../core/event.ts';
+import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
 import { givesWay, makesRoom } from '../core/schedule.ts';
 import { LeaseLost } from '../errors.ts';
 import { INTAKE_LEASE, type Lease, type LoopRow } from '../store/store.ts';
 import { createAlarm } from './alarm.ts';
 import { warnOfLoopBudget } from './budget-warning.ts';
+import { catchAndLog } from './catch-and-log.ts';
 import { createDeployer } from './deploy.ts';
-import { guarded } from './guarded.ts';
+import type { Driver } from './driver.ts';
+import type { Errand } from './errand.ts';
+import { stopOrphans } from './leftovers.ts';
 import { readLoopLimit } from './loop-limit.ts';
+import { pinTrunk } from './pin-trunk.ts';
 import type { Ports } from './ports.ts';
 import { createReception } from './reception.ts';
+import { removeOld } from './remove-old.ts';
+import { createRenewal, type LeaseHolder } from './renewal.ts';
 import { isIdle, type Standing, waitingForPeople } from './standstill.ts';
-import { createWorker, type Driver, type Worker } from './worker.ts';
+import { createTrier } from './trial.ts';
+import { createWorker, type Worker } from './worker.ts';
 
 export type RunMode = 'forever' | 'until_idle' | 'once';
 
@@ -33,12 +39,15 @@ export interface Runner {
   /** Starts nothing new; `run` ends when what is under way has ended. Asked again, it ends at once. */
   drain(why: string): void;
   stopNow(why: string): void;
+  isDraining(): boolean;
   wake(task: string): void;
 }
 
 const FIRST_POLL_MS = 1000;
+const DAY_MS = 86_400_000;
 const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'loop_resumed',
+  'loop_released',
   'loop_stop_requested',
   'request_made',
   'merge_observed',
@@ -52,73 +61,76 @@ export function createRunner(ports: Ports, version: string): Runner {
   const workers = new Map<string, Worker>();
   const alarm = createAlarm(clock);
   const reception = createReception(ports, mayClaim);
-  const deployer = createDeployer(ports, () => {
+  const onSettled = (): void => {
     progress += 1;
     alarm.ring();
-  });
+  };
+  const deployer = createDeployer(ports, onSettled);
+  const trier = createTrier(ports, { hasWork, onSettled });
+  const errands: readonly Errand[] = [deployer, trier];
   const cancels = new Set<() => void>();
   let intake: Lease | null = null;
-  let draining: string | null = null;
-  let closing = false;
-  let pausedBy: string | null = null;
-  let deployFailed: string | null = null;
-  let limit: LoopLimit | null = null;
-  let accounts: readonly AccountLimit[] = [];
   let hasSpent = true;
   const warned = new Set<string>();
   let onceOnly = false;
   let progress = 0;
-  let lastRenewal = clock.monotonic();
+  let removeAt = Number.NEGATIVE_INFINITY;
   let lastSeq = 0;
+  let isTrunkPinned = false;
   let lastDelivery = Number.NEGATIVE_INFINITY;
 
-  const driver: Driver = {
+  const driver: { -readonly [K in keyof Driver]: Driver[K] } = {
     ports,
-    eligible: () =>
-      [...(reception.poll()?.schedule.standings.values() ?? [])].filter((one) => one.kind === 'eligible')
-        .length,
-    paused: (row, run) => {
-      heed(row);
-      if (draining) return `the runner is stopping: ${draining}`;
-      if (run && verifiesTrunk(run)) return null;
-      return pausedBy ? `the loop is paused by ${pausedBy}` : deployFailed;
+    draining: null,
+    closing: false,
+    get eligible() {
+      const standings = reception.poll()?.schedule.standings.values() ?? [];
+      return [...standings].filter((one) => one.kind === 'eligible').length;
     },
-    closing: () => closing,
+    get trunkTree() {
+      return trier.trunkTree();
+    },
     changed: (before, after) => {
       progress += 1;
       if (givesWay(before, after)) wakeWaiting();
-      if (makesRoom(before, after) && driver.eligible() > 0) alarm.ring();
+      if (makesRoom(before, after) && driver.eligible > 0) alarm.ring();
     },
     spent: (task) => {
       hasSpent = true;
       if (!hasLoopLimit(ports.settings.policy().budget)) return;
       for (const one of workers.values()) if (one.id !== task) one.review();
     },
-    recovers: () => ports.settings.policy().recovery.mode === 'auto',
   };
 
-  return { run, drain, stopNow, wake: (task) => worker(task).wake() };
+  return {
+    run,
+    drain,
+    stopNow,
+    isDraining: () => driver.draining !== null,
+    wake: (task) => worker(task).wake(),
+  };
 
   async function run(mode: RunMode): Promise<RunEnd> {
     onceOnly = mode === 'once';
+    // What it starts with was found good: what kept an earlier runner from its settings is over.
     await store.updateLoop(
-      { stop: 'no' },
+      { stop: 'no', configProblem: null },
       [event('runner_started', { owner: ports.owner, pid: process.pid, version })],
       clock.now(),
     );
     lastSeq = (await store.events({ last: 1 }))[0]?.seq ?? 0;
-    every(ports.timing.renewMs, renew);
+    every(ports.timing.renewMs, createRenewal(ports, holders));
     every(ports.timing.pulseMs, pulse);
     let intervalMs = FIRST_POLL_MS;
     let end: RunEnd['why'] | null = null;
     try {
       while (!end) {
         const before = progress;
-        await guarded(ports, 'tick', tick);
+        await catchAndLog(ports, 'tick', tick);
         if (onceOnly) await settleOnce();
         else if (anyBusy()) await alarm.wait(intervalMs);
         const quiet = progress === before;
-        if (closing || (draining && !anyBusy())) end = 'stopped';
+        if (driver.closing || (driver.draining && !anyBusy())) end = 'stopped';
         else if (onceOnly) end = 'once';
         else if (quiet && !anyBusy()) {
           if (mode === 'until_idle' && (await isDone())) end = 'idle';
@@ -127,8 +139,8 @@ export function createRunner(ports: Ports, version: string): Runner {
         intervalMs = quiet ? Math.min(intervalMs * 2, longestWaitMs()) : FIRST_POLL_MS;
       }
       // What was spent since the last pulse may have passed the mark, too.
-      await guarded(ports, 'budget warning', warnOfSpending);
-      return { why: end, needsPerson: await waitingForPeople(ports, standing()) };
+      await catchAndLog(ports, 'budget warning', warnOfSpending);
+      return { why: end, needsPerson: await waitingForPeople(ports, await standing()) };
     } finally {
       for (const cancel of cancels) cancel();
       await shutDown(end ?? 'stopped');
@@ -145,68 +157,100 @@ export function createRunner(ports: Ports, version: string): Runner {
   async function tick(): Promise<void> {
     const checked = await ports.settings.check();
     if (checked !== 'same') await noteSettings(checked);
-    await readLoop();
-    if (!draining && !closing) {
-      intake ??= await store.acquireLease(
-        INTAKE_LEASE,
-        ports.owner,
-        clock.now(),
-        ports.timing.leaseTtlMs,
-        ports.isOwnerDead,
-      );
+    // Later when the forge can't be asked: then nothing can be claimed or merged either.
+    if (!isTrunkPinned) await catchAndLog(ports, 'trunk', pin);
+    const { stop, accountLimits } = await store.loop();
+    obey(stop);
+    await tryOtherSettings(accountLimits);
+    if (!driver.draining) {
+      intake ??= await takeIntake();
       if (intake) progress += await reception.ask(intake);
-      await guarded(ports, 'deploy', deploy);
+      await catchAndLog(ports, 'remove', removeDaily);
+      for (const one of errands) await catchAndLog(ports, one.name, () => consider(one));
     }
     for (const { task } of await store.tasks({ live: true })) worker(task.id).wake();
   }
 
-  /** What can't be begun stays with its label, where others may still take it up. */
-  async function mayClaim(): Promise<boolean> {
-    if (driver.paused(await store.loop()) !== null || limit !== null) return false;
-    const coder = accountOf(ports.settings.policy().agents.coder);
-    const isFirst = reception.poll() === null;
-    return limitOf(accounts, coder, clock.now()) === null && (isFirst || !onceOnly);
+  async function takeIntake(): Promise<Lease | null> {
+    const { leaseTtlMs } = ports.timing;
+    const lease = await store.acquireLease(
+      INTAKE_LEASE,
+      ports.owner,
+      clock.now(),
+      leaseTtlMs,
+      ports.isOwnerDead,
+    );
+    if (lease) await stopOrphans(ports, lease);
+    return lease;
   }
 
-  /** A pause keeps a deploy back like any other run; a deploy that failed does not keep back the next one. */
-  async function deploy(): Promise<void> {
-    if (!intake || pausedBy || draining) return;
+  async function pin(): Promise<void> {
+    await pinTrunk(ports);
+    isTrunkPinned = true;
+  }
+
+  /** As it is now: nothing begins once whoever paused or stopped the loop was told so. */
+  async function readLoop(): Promise<{ isStopping: boolean; waits: LoopWait[] }> {
+    const limit = await readLoopLimit(ports);
+    const row = await store.loop();
+    const waits = loopWaits(row, ports.settings.policy(), limit, clock.now());
+    return { isStopping: driver.draining !== null || row.stop !== 'no', waits };
+  }
+
+  /** What can't be begun stays with its label, where others may still take it up. */
+  async function mayClaim(): Promise<boolean> {
+    const { isStopping, waits } = await readLoop();
+    const coder = accountOf(ports.settings.policy().agents.coder);
+    const isKeptBack = waits.some(({ account }) => account === null || account.account === coder);
+    const isFirst = reception.poll() === null;
+    return !isStopping && !isKeptBack && (isFirst || !onceOnly);
+  }
+
+  async function consider(errand: Errand): Promise<void> {
+    const { isStopping, waits } = await readLoop();
+    if (isStopping || waits.some(({ stops }) => errand.waitsFor.includes(stops))) return;
     try {
-      await deployer.consider(intake);
-      // What a dead runner left of one may hold the loop from now on.
-      await readLoop();
+      await errand.consider(intake);
     } catch (problem) {
       if (!(problem instanceof LeaseLost)) throw problem;
-      intake = null;
+      dropIntake();
     }
   }
 
-  async function noteSettings(checked: 'reloaded' | 'broken'): Promise<void> {
-    const problem = ports.settings.problem();
-    const { path } = ports.settings;
-    const noted =
-      checked === 'broken'
-        ? event('config_invalid', { path, problem: problem ?? '' })
-        : event('config_reloaded', { path });
-    ports.log(
-      checked === 'broken' ? 'error' : 'info',
-      checked === 'broken' ? `kept the last good settings: ${problem}` : 'settings reloaded',
-      {},
+  async function hasWork(): Promise<boolean> {
+    return driver.eligible > 0 || (await store.tasks({ live: true })).length > 0;
+  }
+
+  /** At the start, and once a day. */
+  async function removeDaily(): Promise<void> {
+    if (!intake || clock.monotonic() < removeAt) return;
+    removeAt = clock.monotonic() + DAY_MS;
+    const { removed, trees, logs } = await removeOld(ports, { preview: false });
+    for (const { task, parts } of removed)
+      ports.log('info', `removed what it left: ${parts.join(', ')}`, { task });
+    for (const path of [...trees, ...logs]) ports.log('info', `removed ${path}`);
+  }
+
+  async function tryOtherSettings(limits: readonly AccountLimit[]): Promise<void> {
+    const by = 'other settings';
+    const released = withOtherSettings(limits, ports.settings.policy()).map((account) =>
+      event('account_released', { account, by }),
     );
+    if (released.length > 0) await store.updateLoop({}, released, clock.now());
+  }
+
+  async function noteSettings(checked: 'reloaded' | 'broken'): Promise<void> {
+    const { path } = ports.settings;
+    const problem = ports.settings.problem();
+    const isBroken = checked === 'broken';
+    ports.log(
+      isBroken ? 'error' : 'info',
+      isBroken ? `kept the last good settings: ${problem}` : 'settings reloaded',
+    );
+    const noted = isBroken
+      ? event('config_invalid', { path, problem: problem ?? '' })
+      : event('config_reloaded', { path });
     await store.updateLoop({ configProblem: problem }, [noted], clock.now());
-  }
-
-  async function readLoop(): Promise<void> {
-    const row = await store.loop();
-    heed(row);
-    deployFailed = deployHold(row.deploy, row.deployAgain !== null, ports.settings.policy().deploy);
-    limit = await readLoopLimit(ports);
-    accounts = row.accountLimits;
-  }
-
-  function heed(row: LoopRow): void {
-    pausedBy = row.pausedBy;
-    obey(row.stop);
   }
 
   function obey(asked: LoopRow['stop']): void {
@@ -218,13 +262,12 @@ export function createRunner(ports: Ports, version: string): Runner {
   async function pulse(): Promise<void> {
     if (hasSpent) {
       hasSpent = false;
-      limit = await readLoopLimit(ports);
       await warnOfSpending();
     }
     const fresh = await store.events({ after: lastSeq, limit: 500 });
     if (fresh.length === 0) return;
     lastSeq = fresh.at(-1)!.seq;
-    if (fresh.some((one) => one.task === null)) await readLoop();
+    if (fresh.some((one) => one.task === null)) obey((await store.loop()).stop);
     // A runner that starts takes the request back for itself, not for those it was made to.
     for (const one of fresh) if (one.type === 'loop_stop_requested') obey(one.data.now ? 'now' : 'drain');
     for (const one of fresh) if (one.task && one.type === 'request_made') worker(one.task).wake();
@@ -240,35 +283,14 @@ export function createRunner(ports: Ports, version: string): Runner {
     for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
   }
 
-  /** Past our own expiry nothing of ours may run: children die first, then we look what is still ours. */
-  async function renew(): Promise<void> {
-    const sleptMs = clock.monotonic() - lastRenewal;
-    const overslept = sleptMs > ports.timing.leaseTtlMs;
-    const had = [...workers.values()].filter((one) => one.lease() !== null);
-    if (overslept) {
-      for (const one of had) one.dropLease();
-      deployer.abort();
-    }
-    const kept = new Set(
-      (await store.renewLeases(ports.owner, clock.now(), ports.timing.leaseTtlMs)).map((lease) => lease.key),
-    );
-    lastRenewal = clock.monotonic();
-    if (overslept) await sayOverslept(Math.round(sleptMs), had);
-    for (const one of workers.values()) {
-      const lease = one.lease();
-      if (lease && !kept.has(lease.key)) one.dropLease();
-    }
-    if (intake && !kept.has(INTAKE_LEASE)) {
-      intake = null;
-      deployer.abort();
-    }
+  function holders(): LeaseHolder[] {
+    return [...workers.values(), { id: null, lease: () => intake, dropLease: dropIntake }];
   }
 
-  async function sayOverslept(sleptMs: number, had: readonly Worker[]): Promise<void> {
-    ports.log('warn', `stood still for ${sleptMs} ms, past its leases: what it ran was stopped`, {});
-    const tasks = had.map(({ id }) => id);
-    const events = [event('runner_overslept', { owner: ports.owner, sleptMs, tasks })];
-    await store.record({ events, at: clock.now() });
+  /** Errands run under its lease. */
+  function dropIntake(): void {
+    intake = null;
+    for (const one of errands) one.abort();
   }
 
   function worker(id: string): Worker {
@@ -283,22 +305,25 @@ export function createRunner(ports: Ports, version: string): Runner {
     return found;
   }
 
+  function atWork(): (Worker | Errand)[] {
+    return [...workers.values(), ...errands].filter((one) => one.busy());
+  }
+
   function anyBusy(): boolean {
-    return deployer.busy() || [...workers.values()].some((one) => one.busy());
+    return atWork().length > 0;
   }
 
   async function settled(): Promise<void> {
-    while (anyBusy())
-      await Promise.race([
-        ...[...workers.values()].filter((one) => one.busy()).map((one) => one.settled()),
-        ...(deployer.busy() ? [deployer.settled()] : []),
-      ]);
+    while (anyBusy()) await Promise.race(atWork().map((one) => one.settled()));
   }
 
-  /** One pass is over when what it merged is deployed. */
+  /** One pass goes on when the gate was tried, and is over when what it merged is deployed. */
   async function settleOnce(): Promise<void> {
+    const awaited = errands.filter((one) => one.busy());
+    await Promise.all(awaited.map((one) => one.settled()));
+    if (awaited.length > 0) for (const one of workers.values()) one.wake();
     await settled();
-    await guarded(ports, 'deploy', deploy);
+    await catchAndLog(ports, deployer.name, () => consider(deployer));
     await settled();
   }
 
@@ -308,42 +333,40 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   async function isDone(): Promise<boolean> {
     if (reception.isForgeSilent() || anyBusy()) return false;
-    return isIdle(ports, standing(), () => deployer.isDue());
+    return isIdle(ports, await standing(), () => deployer.isDue());
   }
 
-  function standing(): Standing {
-    const restOf = (task: string) => workers.get(task)?.rest() ?? null;
-    return { poll: reception.poll(), pausedBy, deployFailed, limit, restOf };
+  async function standing(): Promise<Standing> {
+    const { waits } = await readLoop();
+    return { poll: reception.poll(), waits, restOf: (task) => workers.get(task)?.rest() ?? null };
   }
 
   function drain(why: string): void {
-    if (draining) stopNow(why);
+    if (driver.draining) stopNow(why);
     else drainOnce(why);
   }
 
   function drainOnce(why: string): void {
-    if (draining) return;
-    draining = why;
+    if (driver.draining) return;
+    driver.draining = why;
     alarm.ring();
   }
 
   function stopNow(why: string): void {
-    draining ??= why;
-    closing = true;
-    for (const one of workers.values()) one.abort();
-    deployer.abort();
+    driver.draining ??= why;
+    driver.closing = true;
+    for (const one of [...workers.values(), ...errands]) one.abort();
     alarm.ring();
   }
 
   async function shutDown(why: string): Promise<void> {
     await settled();
-    for (const one of workers.values()) {
+    for (const one of holders()) {
       const lease = one.lease();
       if (lease) await store.releaseLease(lease);
     }
-    if (intake) await store.releaseLease(intake);
     await store.record({
-      events: [event('runner_stopped', { owner: ports.owner, why: draining ?? why })],
+      events: [event('runner_stopped', { owner: ports.owner, why: driver.draining ?? why })],
       at: clock.now(),
     });
   }
@@ -352,8 +375,8 @@ export function createRunner(ports: Ports, version: string): Runner {
     const arm = (): void => {
       const cancel = clock.after(ms, () => {
         cancels.delete(cancel);
-        void guarded(ports, 'timer', work).then(() => {
-          if (!closing) arm();
+        void catchAndLog(ports, 'timer', work).then(() => {
+          if (!driver.closing) arm();
         });
       });
       cancels.add(cancel);

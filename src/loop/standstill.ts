@@ -1,44 +1,55 @@
 /** Whether anything is left that goes on by itself, and what waits for a person. */
-import type { LoopLimit } from '../core/budget.ts';
+
+import { accountOf } from '../core/account.ts';
+import { holdText } from '../core/hold.ts';
+import type { LoopWait } from '../core/loop-waits.ts';
 import { isHeld } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
-import { DEPLOY_ADVICE, holdText, loopLimitText } from '../core/words.ts';
+import type { Rest } from './driver.ts';
 import type { Poll } from './intake.ts';
 import type { Ports } from './ports.ts';
-import type { Rest } from './worker.ts';
 
 /** The loop as its runner last saw it. */
 export interface Standing {
   poll: Poll | null;
-  pausedBy: string | null;
-  deployFailed: string | null;
-  limit: LoopLimit | null;
+  waits: readonly LoopWait[];
   restOf(task: string): Rest | null;
 }
 
 /** When nobody is at work: would nothing begin but for a person? */
 export async function isIdle(
-  { store, clock }: Ports,
-  { poll, deployFailed, limit, restOf }: Standing,
+  { store, clock, settings }: Ports,
+  { poll, waits, restOf }: Standing,
   isDeployDue: () => Promise<boolean>,
 ): Promise<boolean> {
   if ((await store.pendingActions(null)).length > 0) return false;
-  // Read anew: a trunk that was verified a moment ago has let the loop go on.
-  if ((await store.loop()).pausedBy) return true;
+  const forPeople = waits.filter(isForPeople);
+  const isStoppedFor = (what: LoopWait['stops']): boolean => forPeople.some(({ stops }) => stops === what);
+  if (isStoppedFor('everything')) return true;
   if (await isDeployDue()) return false;
-  if (deployFailed) return true;
-  // What the loop's own budget keeps from going on, and what queues behind that, only a person can let go on.
-  const isBroke = limit?.scope === 'loop';
+  if (isStoppedFor('runs')) return true;
+  // What the loop's own budget or its gate keeps from going on, and what queues behind that, only a person can let go on.
+  const isStopped = isStoppedFor('turns');
   const standings = [...(poll?.schedule.standings.values() ?? [])];
   const isDue = standings.some(
     (one) => one.kind === 'eligible' || (one.kind === 'waiting' && one.until !== null),
   );
-  if (isDue && !isBroke) return false;
+  const isOut = (account: string | undefined): boolean =>
+    forPeople.some((one) => one.account !== null && one.account.account === account);
+  if (isDue && !isStopped && !isOut(accountOf(settings.policy().agents.coder))) return false;
   const live = (await store.tasks({ live: true })).map((stored) => stored.task);
   const rests = (task: Task): boolean =>
-    task.state !== 'merging' && ['budget', 'grant'].includes(restOf(task.id)?.for ?? '');
-  if (!live.every((task) => onlyAPersonEnds(task, restOf, clock.now()) || (isBroke && rests(task))))
-    return false;
+    task.state !== 'merging' && ['budget', 'gate', 'grant'].includes(restOf(task.id)?.for ?? '');
+  // A critic that waits has no hold: it keeps no slot from others.
+  const waitsForOutage = ({ id, hold, state }: Task): boolean =>
+    hold
+      ? isOut(hold.account)
+      : state === 'awaiting_critic' &&
+        restOf(id)?.for === 'time' &&
+        isOut(accountOf(settings.policy().agents.critic));
+  const isLeft = (task: Task): boolean =>
+    onlyAPersonEnds(task, restOf, clock.now()) || (isStopped && rests(task)) || waitsForOutage(task);
+  if (!live.every(isLeft)) return false;
   // What a person is to be told about a held task may still be on its way.
   for (const { id } of live) if ((await store.pendingActions(id)).length > 0) return false;
   return true;
@@ -47,19 +58,16 @@ export async function isIdle(
 /** A line for each thing that only a person can set going again. */
 export async function waitingForPeople(
   { store, clock }: Ports,
-  { pausedBy, deployFailed, limit, restOf }: Standing,
+  { waits, restOf }: Standing,
 ): Promise<string[]> {
   const live = (await store.tasks({ live: true })).map((stored) => stored.task);
   const held = live
     .filter((task) => onlyAPersonEnds(task, restOf, clock.now()))
     .map((task) => `#${task.issue} ${task.contract.title}: ${holdText(task.hold!, task.issue)}`);
-  return [
-    ...(pausedBy ? [`the loop is paused by ${pausedBy} — \`forge-loop resume\``] : []),
-    ...(deployFailed ? [`${deployFailed} — ${DEPLOY_ADVICE}`] : []),
-    ...(limit?.scope === 'loop' ? [loopLimitText(limit)] : []),
-    ...held,
-  ];
+  return [...waits.filter(isForPeople).map(({ text }) => text), ...held];
 }
+
+const isForPeople = ({ endsBy }: LoopWait): boolean => endsBy !== 'time';
 
 function onlyAPersonEnds(task: Task, restOf: Standing['restOf'], now: number): boolean {
   return (

@@ -1,285 +1,342 @@
 /**
- * One turn: check the place, say what is to be done, let the agent work, see how it ended.
- *
- * The coder works in its workspace. Every other role works on a throwaway export of the head, and refs and workspace
- * are compared afterwards: a critic that changed anything has produced an error, not a verdict.
- *
- * The agent's program starts while the prompt is made, the turn marked as started, the workspace verified and the
- * operator's hook run. It is given the prompt when all of that is done, and is gone without one when it fails.
+ * One turn, from top to bottom: make the prompt, open the place, ask the agent, collect what it told, name the outcome.
+ * What differs between roles is said by the role's row.
  */
-import { createHash } from 'node:crypto';
-import type { TurnRequest, TurnResult } from '../agent/agent.ts';
+import type { TurnHooks, TurnRequest, TurnResult, UnheardEnd } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
-import type { TurnStatus } from '../core/event.ts';
+import { isAmount } from '../core/cost.ts';
+import { type CoderSummary, opensSession, type TurnStatus } from '../core/event.ts';
 import { asking } from '../core/models.ts';
-import type { Outcome } from '../core/outcome.ts';
-import type { Role } from '../core/policy.ts';
-import { conventionsText, type PromptInputs, promptContext } from '../core/prompt-context.ts';
-import { specReportSchema } from '../core/specification.ts';
+import { type Outcome, TAMPERED } from '../core/outcome.ts';
+import type { Progress } from '../core/progress.ts';
+import { workedMs } from '../core/recover.ts';
+import { accessOf, roleRow } from '../core/role.ts';
 import type { Task } from '../core/task.ts';
-import { criticReportSchema } from '../core/verdict.ts';
+import { conventionsText } from '../core/words/prompt-context.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { watchActivity } from './activity.ts';
-import { coderTools } from './coder-tools.ts';
+import { coderTools, summaryIn } from './coder-tools.ts';
 import { processRecorder, whyUnconfined } from './command.ts';
-import { contextsOf, conventionsOf, criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
-import { runHook } from './hook.ts';
-import type { Ports } from './ports.ts';
-import { workspaceSpec } from './spec.ts';
-import { changedSince, surroundings } from './untouched.ts';
+import { contextsOf, conventionsOf } from './critic-brief.ts';
+import { type LostWorkspace, lostWorkspace } from './lost-workspace.ts';
+import type { Places, Ports } from './ports.ts';
+import { promptFor } from './prompt.ts';
+import { leaveInstead, openWorkplace } from './workplace.ts';
+import { workspaceKey } from './workspace-key.ts';
 
-type TurnAction = Extract<Action, { kind: 'turn' }>;
 type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
 type PromptBroken = Extract<Outcome, { kind: 'prompt_broken' }>;
 
-export interface Supervision {
+type TurnAction = Extract<Action, { kind: 'turn' }>;
+
+interface Turn {
+  ports: Ports;
+  task: Task;
+  action: TurnAction;
+  lease: Lease;
   signal: AbortSignal;
+  /** Writes down that it has started. What goes wrong before is tried again, and is no turn. */
+  begin(): Promise<void>;
   /** Why the turn was stopped, once it was. */
   stopped(): { status: TurnStatus; why: string; code: string | null } | null;
-  onProgress(): void;
+  onProgress(progress?: Progress): void;
   onSpend(): void;
 }
 
-/** Everything the turn needs to be told, gathered before it counts as started. */
-async function composePrompt(ports: Ports, task: Task, action: TurnAction): Promise<string> {
-  const context = promptContext(
-    action.prompt,
-    task,
-    action.turn,
-    ports.settings.policy(),
-    await promptInputs(ports, task, action),
-    action.priorFailure,
-  );
-  const { prompt } = action;
-  const template = ports.settings.template(prompt);
+export async function runTurn(turn: Turn): Promise<TurnOutcome | PromptBroken | LostWorkspace> {
+  const { ports, task, action, lease, signal } = turn;
+  const row = roleRow(action.role);
+  const startedAt = ports.clock.monotonic();
+  const tookMs = (): number => Math.round(ports.clock.monotonic() - startedAt);
   try {
-    return ports.render(prompt, template, context);
+    const refused = whyUnconfined(ports);
+    if (refused) return ended('failed', 'sandbox_failed', refused);
+    const prompt = await promptFor(ports, task, action);
+    if (prompt.kind === 'prompt_broken') return prompt;
+    const note = noteOf(ports, task, action);
+    const near = opensSession(action.prompt)
+      ? null
+      : await ports.readText(cwdPathOf(ports.places, task, action));
+    const visit = { role: action.role, lease, signal, note, near };
+    const place = await openWorkplace[row.place](ports, task, visit);
+    try {
+      // It knows files by their paths, and at the old ones lies what is somebody else's.
+      if (!opensSession(action.prompt) && row.place === 'copy' && place.path !== near)
+        return ended('failed', 'session_lost', 'the copy it began in is in use');
+      await ports.writeText(promptPathOf(ports.places, task, action), prompt.text);
+      await note(place.found);
+      if (row.place === 'copy') await ports.writeText(cwdPathOf(ports.places, task, action), place.path);
+      const request = await requestOf(turn, prompt.text, place.path);
+      await ports.prepareHome(request.home, request.policy.env);
+      await turn.begin();
+      const problem = await place.enter();
+      if (problem) return ended('failed', 'hook_failed', problem);
+      const { result, ...told } = await ask(turn, request);
+      return await leaving(ports, task, action, { ...outcomeOf(result), ...told }, place.leave);
+    } finally {
+      await place.dispose();
+    }
   } catch (problem) {
-    if (!(problem instanceof UserError)) throw problem;
-    throw new NotAsked({
-      kind: 'prompt_broken',
-      prompt,
-      problem: problem.message,
-      digest: digestOf(template),
-    });
-  }
-}
-
-/** The agent was given no prompt; what became of the turn instead. */
-class NotAsked extends Error {
-  override name = 'NotAsked';
-  readonly outcome: TurnOutcome | PromptBroken;
-
-  constructor(outcome: TurnOutcome | PromptBroken) {
-    super(outcome.kind === 'turn' ? outcome.message : outcome.problem);
-    this.outcome = outcome;
-  }
-}
-
-export const digestOf = (template: string): string =>
-  createHash('sha256').update(template).digest('hex').slice(0, 16);
-
-export async function runTurn(
-  ports: Ports,
-  task: Task,
-  action: TurnAction,
-  begin: () => Promise<void>,
-  lease: Lease,
-  supervision: Supervision,
-): Promise<TurnOutcome | PromptBroken> {
-  const startedAt = ports.clock.now();
-  const ended = (
-    status: TurnStatus,
-    code: string | null,
-    message: string,
-    rest: Partial<TurnOutcome> = {},
-  ): TurnOutcome => ({
-    kind: 'turn',
-    status,
-    code,
-    message,
-    text: '',
-    structured: null,
-    retryAt: null,
-    usageKnown: true,
-    durationMs: ports.clock.now() - startedAt,
-    ...rest,
-  });
-  try {
-    return action.role === 'coder' ? await inWorkspace() : await onExport();
-  } catch (problem) {
-    if (problem instanceof NotAsked) return problem.outcome;
-    if (problem instanceof WorkspaceRefused) return ended('failed', 'workspace_refused', problem.message);
+    if (problem instanceof WorkspaceRefused) {
+      const lost = row.place === 'workspace' ? await lostWorkspace(ports, task) : null;
+      return lost ?? ended('failed', 'workspace_refused', problem.message);
+    }
     if (problem instanceof ForgeUnavailable) return ended('failed', 'forge_unavailable', problem.message);
     if (problem instanceof UserError) return ended('failed', 'could_not_start', problem.message);
     throw problem;
   }
 
-  async function inWorkspace(): Promise<TurnOutcome> {
-    const hook = { task: task.id, lease, cwd: task.workspace!, signal: supervision.signal };
-    const outcome = await ask(task.workspace!, async () => {
-      await ports.workspaces.verify(workspaceSpec(task));
-      const problem = await runHook(ports, 'beforeRun', hook);
-      if (problem) throw new NotAsked(ended('failed', 'hook_failed', problem));
-    });
-    await runHook(ports, 'afterRun', { ...hook, signal: new AbortController().signal });
-    return outcome;
-  }
-
-  async function onExport(): Promise<TurnOutcome> {
-    const spec = workspaceSpec(task);
-    // The specifier comes before all work: there is no head yet, and it reads what the work will start from.
-    const trunk = await ports.forge.trunk();
-    const commit = task.headSha ?? trunk.sha;
-    const look = () => surroundings(ports, task, trunk.branch);
-    let before = await look();
-    // What a gate or an earlier critic left lying about is put away: what is there afterwards, this one wrote.
-    if (before.dirty) {
-      await ports.workspaces.adopt(spec, commit);
-      before = await look();
-    }
-    const place = await ports.workspaces.export(commit, `${action.role}-${task.id}`);
-    try {
-      const outcome = await ask(place.path);
-      if (outcome.status !== 'finished') return outcome;
-      const changed = changedSince(before, await look());
-      if (changed.length === 0) return { ...outcome, contexts: await contextsOf(ports, task, outcome) };
-      return {
-        ...outcome,
-        status: 'failed',
-        code: 'critic_wrote',
-        message: `${changed.slice(0, 5).join(', ')} changed while the ${action.role} was at work`,
-      };
-    } finally {
-      await place.dispose();
-    }
-  }
-
-  /** What the agent is told, once the turn counts as started and its place is ready. */
-  async function prompted(name: string, readied: () => Promise<void>): Promise<string> {
-    const prompt = await composePrompt(ports, task, action);
-    await begin();
-    await readied();
-    await ports.writeText(ports.places.log(task.id, `${name}.prompt.md`), prompt);
-    return prompt;
-  }
-
-  async function ask(cwd: string, readied: () => Promise<void> = async () => {}): Promise<TurnOutcome> {
-    const refused = whyUnconfined(ports);
-    if (refused) return ended('failed', 'sandbox_failed', refused);
-    const policy = ports.settings.policy();
-    const name = `${action.role}-${action.turn}-${action.sessionId.slice(0, 8)}`;
-    const hold = processRecorder(ports, task.id, lease, `${action.role} turn ${action.turn}`);
-    const activity = watchActivity(ports, task.id, action);
-    const tools = action.role === 'coder' ? coderTools(ports, task, action.turn, activity) : null;
-    const pending: Promise<void>[] = [];
-    const agent = ports.agentFor(action.role);
-    const session = {
-      sessionId: action.sessionId,
-      sessionDir: ports.places.session(task.id, action.sessionId),
-    };
-    const resume = action.role === 'coder' && action.prompt !== 'task' && action.prompt !== 'handover';
-    const identity = await ports.identity();
-    const conventions = await told();
-    const notAsked = new AbortController();
-    const prompt = prompted(name, readied);
-    prompt.catch(() => notAsked.abort());
-    const result = await agent.run(
-      {
-        task: task.id,
-        issue: task.issue,
-        role: action.role,
-        turn: action.turn,
-        cwd,
-        prompt,
-        ...session,
-        resume,
-        policy: asking(policy.agents[action.role], action.fallback),
-        identity,
-        home: ports.places.home(task.id),
-        logPath: ports.places.log(task.id, `${name}.log`),
-        mark: task.id,
-        ...answerShape(action.role),
-        ...conventions,
-      },
-      {
-        signal: AbortSignal.any([supervision.signal, notAsked.signal]),
-        onHeld: hold.onHeld,
-        onProgress: (progress) => {
-          supervision.onProgress();
-          if (progress) activity.see(progress);
-        },
-        ...(tools && { tools }),
-        onUsage: (report) => {
-          const { sessionId, role, turn } = action;
-          const delta = { task: task.id, turn, role, sessionId, at: ports.clock.now(), ...report };
-          const recorded = ports.store.addUsage([delta]).then(supervision.onSpend);
-          // Awaited when the agent is done; a full disk meanwhile fails this turn, not the whole daemon.
-          recorded.catch(() => {});
-          pending.push(recorded);
-        },
-      },
-    );
-    await Promise.allSettled([prompt]);
-    await Promise.all(pending);
-    await activity.over();
-    await hold.forget();
-    await prompt;
-    const summary = tools?.summary();
-    const outcome = { ...outcomeOf(result), ...(summary && { summary }) };
-    if (resume || outcome.status === 'finished') return outcome;
-    const sessionEmpty = (await agent.probeSession(session)) === 'empty';
-    return { ...outcome, sessionEmpty };
-  }
-
-  /** Once, when a coder's session begins; the other roles have them in their prompts. An aid: no turn fails for it. */
-  async function told(): Promise<Pick<TurnRequest, 'conventions'>> {
-    if (action.role !== 'coder' || (action.prompt !== 'task' && action.prompt !== 'handover')) return {};
-    const files = await conventionsOf(ports).catch((problem: unknown) => {
-      if (problem instanceof ForgeUnavailable) return [];
-      throw problem;
-    });
-    return { conventions: conventionsText(files) };
-  }
-
   function outcomeOf(result: TurnResult): TurnOutcome {
-    const { usageKnown } = result;
-    const stopped = supervision.stopped();
+    const stopped = turn.stopped();
     if (stopped && result.status !== 'finished')
-      return ended(stopped.status, stopped.code, stopped.why, { usageKnown });
-    switch (result.status) {
-      case 'finished':
-        return ended('finished', null, '', { text: result.text, structured: result.structured, usageKnown });
-      case 'failed':
-        return ended('failed', result.code, result.message, { retryAt: result.retryAt, usageKnown });
-      case 'timed_out':
-        return ended('timed_out', null, result.message, { usageKnown });
-      case 'cancelled':
-        return ended('interrupted', 'runner_stopped', 'its runner was stopped', { usageKnown });
-    }
+      return ended(stopped.status, stopped.code, stopped.why, { usageKnown: result.usageKnown });
+    return outcomeOfResult(result, tookMs());
+  }
+
+  function ended(
+    status: TurnStatus,
+    code: string | null,
+    message: string,
+    rest: Partial<TurnOutcome> = {},
+  ): TurnOutcome {
+    return endedTurn(status, code, message, { durationMs: tookMs(), ...rest });
   }
 }
 
-/** What a role answers with; the coder's answer is its work. */
-function answerShape(role: Role): Pick<TurnRequest, 'outputSchema'> {
-  if (role === 'critic') return { outputSchema: criticReportSchema() };
-  return role === 'specifier' ? { outputSchema: specReportSchema() } : {};
+/** How a turn ended that nobody heard end; null when it is not known to have finished. What it used is written down. */
+export async function unheardEnd(
+  ports: Ports,
+  task: Task,
+  { action, startedAt, lease }: { action: TurnAction; startedAt: number; lease: Lease },
+): Promise<UnheardEnd | null> {
+  const prompt = await ports.readText(promptPathOf(ports.places, task, action));
+  if (prompt === null) return null;
+  const { onUsage, written, known } = spending({ ports, task, action, lease, onSpend: () => {} });
+  const unheard = { ...partsOf(ports, task, action), prompt, startedAt };
+  const end = await ports.agentFor(action.role).finished(unheard, onUsage);
+  await written();
+  return end && { ...end, result: known(end.result) };
 }
 
-async function promptInputs(ports: Ports, task: Task, action: TurnAction): Promise<PromptInputs> {
-  const history = action.prompt === 'task' && task.attempt > 1 ? await attemptHistory(ports, task) : '';
-  return { history, ...(action.prompt === 'critic' ? await criticInputs(ports, task) : NOTHING_TO_JUDGE) };
+/** Its outcome, as it would have been. */
+export async function takeUp(
+  ports: Ports,
+  task: Task,
+  { action, startedAt, lease }: { action: TurnAction; startedAt: number; lease: Lease },
+  end: UnheardEnd,
+): Promise<TurnOutcome> {
+  const found = await ports.readText(foundPathOf(ports.places, task, action));
+  const agent = ports.settings.policy().agents[action.role];
+  const summary = await toldSummary(ports, task);
+  const outcome = {
+    ...outcomeOfResult(end.result, workedMs(startedAt, end.endedAt, agent)),
+    ...(summary && { summary }),
+  };
+  const leave = leaveInstead[roleRow(action.role).place];
+  const note = noteOf(ports, task, action);
+  return leaving(ports, task, action, outcome, (finished) =>
+    leave(ports, task, { lease, finished, found, note }),
+  );
 }
 
-/** What a new attempt is told about the earlier ones. */
-export async function attemptHistory(ports: Pick<Ports, 'store'>, task: Task): Promise<string> {
-  const attempts = (await ports.store.tasks({ issue: task.issue! })).map((stored) => stored.task);
-  const earlier = attempts.filter((other) => other.attempt < task.attempt);
-  return earlier
-    .map(
-      (other) =>
-        `- attempt ${other.attempt} on ${other.branch}: ${other.reason ?? other.state}. ${other.why}`,
-    )
-    .join('\n');
+/** What its coder said of the work in the turn that began last. */
+async function toldSummary({ store }: Ports, { id }: Task): Promise<CoderSummary | null> {
+  const [begun] = await store.events({ task: id, type: 'turn_started', last: 1 });
+  const [told] = await store.events({ task: id, type: 'coder_finished', last: 1 });
+  return told?.type === 'coder_finished' && told.seq > (begun?.seq ?? 0) ? summaryIn(told.data) : null;
+}
+
+/** When its place is left: what a turn did there that it must not have done counts more than what it says. */
+async function leaving(
+  ports: Ports,
+  task: Task,
+  { role }: TurnAction,
+  outcome: TurnOutcome,
+  leave: (finished: boolean) => Promise<string[]>,
+): Promise<TurnOutcome> {
+  const changed = await leave(outcome.status === 'finished');
+  if (changed.length > 0) {
+    const message = `${changed.slice(0, 5).join(', ')} changed while the ${role} was at work`;
+    return { ...outcome, status: 'failed', code: TAMPERED, message };
+  }
+  if (roleRow(role).answer === null || outcome.status !== 'finished') return outcome;
+  return { ...outcome, contexts: await contextsOf(ports, task, outcome) };
+}
+
+function outcomeOfResult(result: TurnResult, durationMs: number): TurnOutcome {
+  const known = { durationMs, usageKnown: result.usageKnown };
+  switch (result.status) {
+    case 'finished':
+      return endedTurn('finished', null, '', { ...known, text: result.text, structured: result.structured });
+    case 'failed':
+      return endedTurn('failed', result.code, result.message, { ...known, retryAt: result.retryAt });
+    case 'timed_out':
+      return endedTurn('timed_out', null, result.message, known);
+    case 'cancelled':
+      return endedTurn('interrupted', 'runner_stopped', 'its runner was stopped', known);
+  }
+}
+
+function endedTurn(
+  status: TurnStatus,
+  code: string | null,
+  message: string,
+  rest: Partial<TurnOutcome> & { durationMs: number },
+): TurnOutcome {
+  const nothing = { text: '', structured: null, retryAt: null, usageKnown: true };
+  return { kind: 'turn', status, code, message, ...nothing, ...rest };
+}
+
+/** One run of a turn has them to itself: one that is run again under its number writes them anew, but for the log. */
+const pathOf =
+  (suffix: string) =>
+  (places: Places, task: Task, { role, turn, sessionId }: TurnAction): string =>
+    places.log(task.id, `${role}-${turn}-${sessionId.slice(0, 8)}.${suffix}`);
+const promptPathOf = pathOf('prompt.md');
+const foundPathOf = pathOf('found.json');
+const noteOf =
+  ({ places, writeText }: Ports, task: Task, action: TurnAction) =>
+  (text: string): Promise<void> =>
+    writeText(foundPathOf(places, task, action), text);
+export const logPathOf = pathOf('log');
+/** Where a session works, in all of its turns. */
+const cwdPathOf = (places: Places, task: Task, { role, sessionId }: TurnAction): string =>
+  places.log(task.id, `${role}-${sessionId.slice(0, 8)}.cwd`);
+
+/** What a turn is known by, to whoever asks it and to whoever asks after it. */
+function partsOf({ places, settings }: Ports, task: Task, action: TurnAction) {
+  const { role, turn: number, sessionId } = action;
+  const { answer } = roleRow(role);
+  return {
+    role,
+    number,
+    sessionId,
+    sessionDir: places.session(task.id, sessionId),
+    policy: asking(settings.policy().agents[role], action.fallback),
+    logPath: logPathOf(places, task, action),
+    ...(answer && { outputSchema: answer() }),
+  };
+}
+
+async function requestOf({ ports, task, action }: Turn, prompt: string, cwd: string): Promise<TurnRequest> {
+  const { role } = action;
+  const { session } = roleRow(role);
+  const opens = opensSession(action.prompt);
+  const parts = partsOf(ports, task, action);
+  const home = ports.places.home(task.id, role);
+  return {
+    ...parts,
+    task: task.id,
+    issue: task.issue,
+    cwd,
+    prompt,
+    resume: !opens,
+    access: accessOf(role, { cwd, home, session: parts.sessionDir }),
+    identity: await ports.identity(),
+    home,
+    mark: task.id,
+    // Once, when a session begins that goes on; the other roles have them in their prompts.
+    ...(opens && session === 'continues' && { conventions: await conventionsFor(ports) }),
+  };
+}
+
+/** An aid: no turn fails for it. */
+async function conventionsFor(ports: Ports): Promise<string> {
+  const files = await conventionsOf(ports).catch((problem: unknown) => {
+    if (problem instanceof ForgeUnavailable) return [];
+    throw problem;
+  });
+  return conventionsText(files);
+}
+
+interface Answer {
+  result: TurnResult;
+  summary?: CoderSummary;
+  sessionEmpty?: boolean;
+  workless?: true;
+  shortened?: true;
+}
+
+/** Something lies in the workspace that no checkpoint has. */
+async function isUnsaved({ ports, task, action }: Pick<Turn, 'ports' | 'task' | 'action'>): Promise<boolean> {
+  if (roleRow(action.role).place !== 'workspace') return false;
+  return (await ports.workspaces.probe(workspaceKey(task))).dirty;
+}
+
+/** Everything the agent started is gone, and all it told is written down, when this resolves. */
+async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
+  const { ports, task, action, lease, signal } = turn;
+  const { role } = action;
+  const agent = ports.agentFor(role);
+  const recorder = processRecorder(ports, task.id, lease, `${role} turn ${action.turn}`);
+  const activity = watchActivity(ports, task.id, action);
+  const tools = roleRow(role).tools === 'work' ? coderTools(ports, task, action.turn, activity) : null;
+  const { onUsage, written, known, hasSpent } = spending(turn);
+  const seen = { called: false, shortened: false };
+  const onProgress: TurnHooks['onProgress'] = (progress) => {
+    turn.onProgress(progress);
+    if (!progress) return;
+    seen.called ||= progress.kind === 'tool';
+    seen.shortened ||= progress.kind === 'compacted';
+    activity.see(progress);
+  };
+
+  const hooks = { signal, onHeld: recorder.onHeld, onProgress, onUsage, ...(tools && { tools }) };
+  // Files tell of work only where all was saved before: not after a merge that left conflicts, or a hook that wrote.
+  const wasUnsaved = await isUnsaved(turn);
+  const result = known(await agent.run(request, hooks));
+  try {
+    await written();
+  } finally {
+    await activity.over();
+    await recorder.forget();
+  }
+
+  const summary = tools?.summary();
+  const endedBy = result.status === 'cancelled' ? turn.stopped()?.status : result.status;
+  const mayBeWorkless =
+    ['failed', 'timed_out', 'stalled'].includes(endedBy ?? '') && !hasSpent() && !seen.called;
+  const isWorkless = mayBeWorkless && (wasUnsaved || !(await isUnsaved(turn)));
+  const answer = {
+    result,
+    ...(summary && { summary }),
+    ...(isWorkless && { workless: true as const }),
+    ...(seen.shortened && { shortened: true as const }),
+  };
+  // One that is gone on with had a message before.
+  if (request.resume || result.status === 'finished') return answer;
+  return { ...answer, sessionEmpty: (await agent.probeSession(request)) !== 'resumable' };
+}
+
+/** What a turn tells of its usage, on its way to the ledger. A report that is no amount is not booked, and the turn says so. */
+function spending({
+  ports: { store, clock, log },
+  task,
+  action: { turn, role, sessionId },
+  lease,
+  onSpend,
+}: Pick<Turn, 'ports' | 'task' | 'action' | 'lease' | 'onSpend'>) {
+  const writing: Promise<void>[] = [];
+  let hasSpent = false;
+  let isSound = true;
+  const onUsage: TurnHooks['onUsage'] = (report) => {
+    if (!isAmount(report)) {
+      isSound = false;
+      log('warn', `usage that is no amount was not booked: ${JSON.stringify(report)}`, { task: task.id });
+      return;
+    }
+    hasSpent ||= report.input + report.output > 0;
+    const delta = { task: task.id, turn, role, sessionId, at: clock.now(), ...report };
+    const recorded = store.addUsage(lease, [delta]).then(onSpend);
+    // Awaited when the agent is done; a full disk meanwhile fails this turn, not the whole daemon.
+    recorded.catch(() => {});
+    writing.push(recorded);
+  };
+  return {
+    onUsage,
+    written: () => Promise.all(writing),
+    known: (result: TurnResult): TurnResult => ({ ...result, usageKnown: result.usageKnown && isSound }),
+    hasSpent: () => hasSpent,
+  };
 }

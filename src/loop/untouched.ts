@@ -7,9 +7,9 @@
  */
 import type { Task } from '../core/task.ts';
 import type { Ports } from './ports.ts';
-import { workspaceSpec } from './spec.ts';
+import { workspaceKey } from './workspace-key.ts';
 
-export interface Surroundings {
+interface Surroundings {
   /** Something lies in the workspace that no checkpoint has. */
   dirty: boolean;
   /** Where each thing stands, by the name a person knows it by. */
@@ -21,7 +21,7 @@ export async function surroundings(
   task: Task,
   trunk: string,
 ): Promise<Surroundings> {
-  const spec = workspaceSpec(task);
+  const spec = workspaceKey(task);
   const { intact, dirty } = await workspaces.probe(spec);
   const standing = new Map(await workspaces.refs(spec));
   standing.delete(`refs/heads/${trunk}`);
@@ -30,7 +30,7 @@ export async function surroundings(
   return { dirty: intact && dirty, standing };
 }
 
-export function changedSince(before: Surroundings, after: Surroundings): string[] {
-  const names = new Set([...before.standing.keys(), ...after.standing.keys()]);
-  return [...names].filter((name) => before.standing.get(name) !== after.standing.get(name));
+export function changedSince(before: Surroundings['standing'], after: Surroundings['standing']): string[] {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].filter((name) => before.get(name) !== after.get(name));
 }

@@ -5,14 +5,14 @@ import type { Context } from '../context.ts';
 import { isStale, snapshot, type TaskView } from '../view.ts';
 import { type EventView, events } from './loop.ts';
 
-export interface StaleLease {
+interface StaleLease {
   key: string;
   owner: string;
   /** Null for the loop's own. */
   task: string | null;
 }
 
-export interface Boot {
+interface Boot {
   /** The text of .forge/frontier.yaml, the people's file. */
   direction: string | null;
   tasks: TaskView[];

@@ -1,15 +1,16 @@
 /** The coder's prompt for an issue, as it would be rendered now. */
 import type { Context } from '../context.ts';
-import { event } from '../core/event.ts';
+import { nextAttempt } from '../core/claim.ts';
+import { type EventData, event } from '../core/event.ts';
 import { fold } from '../core/fold.ts';
-import { promptContext } from '../core/prompt-context.ts';
 import { isEnded, type Task } from '../core/task.ts';
+import { promptContext } from '../core/words/prompt-context.ts';
 import { UserError } from '../errors.ts';
 import { NOTHING_TO_JUDGE } from '../loop/critic-brief.ts';
-import { nextAttempt } from '../loop/intake.ts';
-import { attemptHistory } from '../loop/turn.ts';
+import { attemptHistory } from '../loop/prompt.ts';
+import { issueItem } from '../loop/source.ts';
 
-export interface Brief {
+interface Brief {
   issue: number;
   attempt: number;
   branch: string;
@@ -25,7 +26,7 @@ export async function brief(context: Context, input: { issue: number }): Promise
   const store = await context.reading();
   const tasks = store ? (await store.tasks({ issue: issue.number })).map((stored) => stored.task) : [];
   const live = tasks.find((task) => !isEnded(task));
-  const task = live ?? unborn(nextAttempt(issue, tasks), issue.number, context.now());
+  const task = live ?? unborn(nextAttempt(issueItem(issue), tasks), context.now());
   const history = store ? await attemptHistory({ store }, task) : '';
   const inputs = { history, ...NOTHING_TO_JUDGE };
   const values = promptContext('task', task, task.turns + 1, settings.policy, inputs, null);
@@ -34,7 +35,7 @@ export async function brief(context: Context, input: { issue: number }): Promise
   return { issue: issue.number, attempt: task.attempt, branch: task.branch, prompt };
 }
 
-function unborn(birth: ReturnType<typeof nextAttempt>, issue: number, at: number): Task {
-  const created = event('task_created', { kind: 'issue', issue, ...birth });
+function unborn(birth: EventData['task_created'], at: number): Task {
+  const created = event('task_created', birth);
   return fold('unborn', [{ ...created, seq: 0, at, task: 'unborn' }]);
 }

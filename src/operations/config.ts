@@ -4,7 +4,7 @@ import type { Warning } from '../config/load.ts';
 import type { Context } from '../context.ts';
 import type { ConfigProblem } from '../errors.ts';
 
-export interface ConfigView {
+interface ConfigView {
   path: string;
   problem: string | null;
   /** Everything that is wrong with the file, when it can't be used. */

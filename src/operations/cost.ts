@@ -43,7 +43,7 @@ async function unknownTurns(store: Store): Promise<UnknownTurn[]> {
 const turnOf = ({ role, turn, sessionId }: EventData['turn_completed']) => ({ role, turn, sessionId });
 
 /** `7d`, `12h`, `today`, `2026-11-15`, or a whole ISO time. A date alone begins at midnight here. */
-export function sinceTime(text: string, context: Pick<Context, 'now' | 'day'>): number {
+function sinceTime(text: string, context: Pick<Context, 'now' | 'day'>): number {
   const said = text.trim();
   const [, count, unit] = /^(\d+)([dhm])$/.exec(said) ?? [];
   if (count && unit) return context.now() - Number(count) * UNITS[unit as keyof typeof UNITS];

@@ -1,11 +1,14 @@
 /** Which agents are here, and whether those that are configured answer: a turn of one word for each role. */
+
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { About, Agent, TurnResult } from '../agent/agent.ts';
 import type { Context } from '../context.ts';
-import type { AgentPolicy, Role } from '../core/policy.ts';
+import type { AgentPolicy, Policy } from '../core/policy.ts';
+import { accessOf, ROLES, type Role } from '../core/role.ts';
+import { untilOf } from '../core/words/wall-time.ts';
 import type { Check } from './doctor.ts';
 
 /** One line for each agent that tells about itself, whether it is configured or not. */
@@ -16,13 +19,41 @@ export async function installedAgents(context: Context): Promise<Check[]> {
   const known = await Promise.all(
     agents().map((agent) => agent.about?.(roles.filter(({ kind }) => kind === agent.kind)) ?? []),
   );
-  return known.flat().map((about) => ({ name: 'agent', level: 'ok', what: standingOf(about), fix: null }));
+  return known.flat().flatMap((about) => agentChecks(about, context.now()));
 }
+
+export const agentChecks = (about: About, now: number): Check[] => [
+  standing(about, now),
+  ...olderNode(about),
+  ...otherProblem(about),
+];
+
+function standing(about: About, now: number): Check {
+  const { signIn } = about;
+  const expires = typeof signIn === 'object' && 'by' in signIn ? signIn.expires : undefined;
+  const ends = expires ? `, until ${untilOf(expires.at, now)}: no turn starts after that` : '';
+  const what = `${standingOf(about)}${ends}`;
+  const endsSoon = expires && expires.at - now < NIGHT_MS;
+  return { name: 'agent', level: endsSoon ? 'warn' : 'ok', what, fix: expires?.advice ?? null };
+}
+
+function olderNode({ name, wantsNode }: About): Check[] {
+  if (wantsNode === undefined) return [];
+  const what = `${name} asks for Node ${wantsNode}, and this is ${process.versions.node}: it may fail`;
+  return [{ name: 'agent', level: 'warn', what, fix: `Run forge-loop with Node ${wantsNode}.` }];
+}
+
+const otherProblem = ({ name, problem }: About): Check[] =>
+  problem ? [{ name: 'agent', level: 'warn', what: `${name}: ${problem.what}`, fix: problem.fix }] : [];
+
+/** A login that lasts longer sees a night through. */
+const NIGHT_MS = 24 * 3600 * 1000;
 
 function standingOf({ name, installed, version, signIn }: About): string {
   if (!installed) return `${name} is not installed`;
   const known = version === null ? `${name}, of a version that it does not tell` : `${name} ${version}`;
   if (signIn === 'none') return `${known}, not signed in`;
+  if ('unusable' in signIn) return `${known}, but no turn can start: ${signIn.unusable}`;
   return 'by' in signIn
     ? `${known}, signed in by ${signIn.by}`
     : `${known}; whether it is signed in can't be told: ${signIn.unknown}`;
@@ -33,11 +64,10 @@ export async function smokeTurns(context: Context): Promise<Check[]> {
   const { settings, problem } = await context.settings();
   if (problem) return [];
   const { policy } = settings;
-  const roles = (['specifier', 'coder', 'critic'] as const).filter(
-    (role) => role !== 'critic' || policy.critic.enabled,
-  );
   // At once: one that hangs takes two minutes to be called so.
-  const checks = await Promise.all(roles.map((role) => smokeCheck(context, role, policy.agents[role])));
+  const checks = await Promise.all(
+    rolesInUse(policy).map((role) => smokeCheck(context, role, policy.agents[role])),
+  );
   return checks.flat();
 }
 
@@ -60,25 +90,27 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Pro
   const agent: Agent = tools.agent(policy.kind);
   const task = `doctor-${randomUUID()}`;
   const places = await context.places();
+  const home = places.home(task, role);
   const cwd = await mkdtemp(join(tmpdir(), 'forge-doctor-'));
   const sessionId = randomUUID();
   let tokens = 0;
   const startedAt = context.now();
   try {
-    await mkdir(places.home(task), { recursive: true });
+    await tools.prepareHome(home, policy.env);
     const result = await agent.run(
       {
         task,
         role,
-        turn: 1,
+        number: 1,
         cwd,
         prompt: PROMPT,
         sessionId,
         sessionDir: places.session(task, sessionId),
         resume: false,
         policy: { ...policy, turnTimeoutMs: limitOf(policy) },
+        access: accessOf(role, { cwd, home, session: places.session(task, sessionId) }),
         identity: await tools.identity(),
-        home: places.home(task),
+        home,
         logPath: places.log(task, 'turn.log'),
         mark: task,
       },
@@ -96,7 +128,7 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Pro
   } finally {
     await tools.processes.stop(task, []);
     await rm(cwd, { recursive: true, force: true });
-    await tools.discard(join(places.home(task), '..'));
+    await tools.discard(join(home, '..'));
   }
 }
 
@@ -123,3 +155,6 @@ function checkOf(role: Role, policy: AgentPolicy, result: TurnResult, took: stri
   const fix = 'See its code in docs/reasons.md, and docs/agents.md about signing in and models.';
   return { name, level: 'fail', what: `${who} did not answer (${took}): ${why}`, fix };
 }
+
+export const rolesInUse = ({ critic }: Policy): Role[] =>
+  ROLES.filter((role) => role !== 'critic' || critic.enabled);

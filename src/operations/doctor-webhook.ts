@@ -28,7 +28,7 @@ export async function listening(port: number, bind: string): Promise<Check> {
     return check(
       'fail',
       `nothing can listen on ${where}: ${refusal.message}`,
-      'Mend webhook.port or webhook.bind.',
+      'Fix webhook.port or webhook.bind.',
     );
   const answer = await fetch(`http://${where}${HOOK_PATH}`, {
     method: 'POST',

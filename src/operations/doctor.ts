@@ -1,14 +1,21 @@
-/** What would keep the loop from working, one line each: ok, warn or fail, and how to mend it. It changes nothing. */
+/** What would keep the loop from working, one line each: ok, warn or fail, and how to fix it. It changes nothing. */
+
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Settings } from '../config/load.ts';
 import { problemText } from '../config/problems.ts';
 import type { Context } from '../context.ts';
+import { unpricedRoles } from '../core/prices.ts';
+import { copiedAdvice, copiedText } from '../core/words/words.ts';
 import { ConfigError, ForgeUnavailable, GitFailed, UserError } from '../errors.ts';
-import { INTAKE_LEASE, type ProcessRecord, taskLease } from '../store/store.ts';
+import { identity as operatorIdentity } from '../git/git.ts';
 import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
-import { installedAgents, nameOf, smokeTurns } from './doctor-agents.ts';
+import { installedAgents, nameOf, rolesInUse, smokeTurns } from './doctor-agents.ts';
+import { environment } from './doctor-env.ts';
+import { repositoryNeeds } from './doctor-repository.ts';
 import { webhook } from './doctor-webhook.ts';
 
 export interface Check {
@@ -28,6 +35,7 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
   return diagnosis([
     ...(await Promise.all([node(), git(context), identity(context)])),
     ...(await repository(context)),
+    ...(await repositoryNeeds(context)),
     ...(await configuration(context)),
     ...(await agents(context)),
     ...(await installedAgents(context)),
@@ -41,21 +49,35 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
   ]);
 }
 
-/** The parts of doctor without which `run` could only fail later, in the middle of somebody's issue. */
-export async function preflight(context: Context): Promise<Check[]> {
-  const { problem } = await context.settings();
+/**
+ * The parts of doctor without which `run` could only fail later, in the middle of somebody's issue. Where the settings are
+ * to replace those of a runner at work, a forge that stays is not asked: its outage keeps nobody from correcting the rest.
+ */
+export async function requireReady(context: Context, inForce: Settings | null = null): Promise<void> {
+  const { settings, problem } = await context.settings();
   if (problem) throw problem;
+  const keepsForge = inForce !== null && isDeepStrictEqual(settings.tracker, inForce.tracker);
   const checks = [
     ...(await Promise.all([git(context), identity(context)])),
-    ...(await repository(context)),
+    ...(keepsForge ? [] : await repository(context)),
     ...(await agents(context)),
     ...(await sandbox(context)),
-    ...(await remoteForge(context)),
+    ...(keepsForge ? [] : await remoteForge(context)),
   ];
-  return checks.filter((check) => check.level === 'fail');
+  const failed = checks.filter((check) => check.level === 'fail');
+  if (failed.length > 0) throw notReady(failed);
 }
 
-function diagnosis(checks: Check[]): Diagnosis {
+/** What several roles lack alike is said once. */
+export function notReady(failed: { what: string; fix: string | null }[]): UserError {
+  const once = (texts: (string | null)[]): string => [...new Set(texts.filter(Boolean))].join('; ');
+  return new UserError(
+    `Not ready to run: ${once(failed.map(({ what }) => what.replace(/\.$/, '')))}.`,
+    once(failed.map(({ fix }) => fix)) || null,
+  );
+}
+
+export function diagnosis(checks: Check[]): Diagnosis {
   const count = (level: Check['level']) => checks.filter((check) => check.level === level).length;
   return { checks, failed: count('fail'), warned: count('warn') };
 }
@@ -79,8 +101,7 @@ async function git(context: Context): Promise<Check> {
 }
 
 async function identity(context: Context): Promise<Check> {
-  const { identity: find } = await import('../git/git.ts');
-  const known = await find(context.git);
+  const known = await operatorIdentity(context.git);
   if (known) return ok('identity', `${known.name} <${known.email}>`);
   return fail(
     'identity',
@@ -115,15 +136,11 @@ async function configuration(context: Context): Promise<Check[]> {
   const warnings = settings.warnings.map(({ message }) => warn('config', message, 'Correct the key.'));
   const { gate, critic, merge } = settings.policy;
   const commands = gate.commands === 'none' ? [] : gate.commands;
-  const checks = [ok('config', context.configPath), ...warnings];
+  const checks = [ok('config', context.configPath), ...warnings, ...environment(settings.policy)];
   if (gate.commands === 'none') checks.push(warn('gate', '`gate: none`: nothing verifies the work', null));
   else if (commands.length === 0)
     checks.push(
-      warn(
-        'gate',
-        'no gate.commands: finished work waits for you',
-        'Set gate.commands, or say `gate: none`.',
-      ),
+      warn('gate', 'no gate.commands: no turn starts', 'Set gate.commands, or write `gate: none`.'),
     );
   else checks.push(ok('gate', commands.join('; ')));
   if (!critic.enabled)
@@ -146,13 +163,21 @@ async function agents(context: Context): Promise<Check[]> {
   if (problem) return [];
   const tools = await context.tools();
   const checks: Check[] = [];
-  for (const role of ['specifier', 'coder', 'critic'] as const) {
-    if (role === 'critic' && !settings.policy.critic.enabled) continue;
+  for (const role of rolesInUse(settings.policy)) {
     const policy = settings.policy.agents[role];
     const missing = await tools.agent(policy.kind).unavailable(policy);
     const otherwise = `Or choose another agent in ${context.configPath}.`;
     checks.push(missing ? fail(role, missing, otherwise) : ok(role, nameOf(policy)));
   }
+  const blind = unpricedRoles(settings.policy);
+  if (blind.length > 0)
+    checks.push(
+      warn(
+        'prices',
+        `no price is known for the model of: ${blind.join(', ')}; \`budget.usd\` may not stop it`,
+        'Give the price of its model under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
+      ),
+    );
   return checks;
 }
 
@@ -184,6 +209,8 @@ async function database(context: Context): Promise<Check[]> {
     if (!store) return [ok('database', 'none yet; the first run makes it')];
     await access(context.databasePath, constants.W_OK);
     await access(dirname(context.databasePath), constants.W_OK);
+    const copied = await context.original();
+    if (copied) return [fail('database', copiedText(copied), copiedAdvice(copied))];
     return [ok('database', `${context.databasePath}, integrity checked, writable`)];
   } catch (error) {
     const hint =
@@ -208,7 +235,7 @@ async function leftovers(context: Context): Promise<Check[]> {
   const owned = await ownedKeys(context, store);
   const lost: number[] = [];
   for (const record of await store.processes())
-    if (!owned.has(keyOf(record)) && (await tools.processes.isAlive(record))) lost.push(record.pid);
+    if (!owned.has(record.lease) && (await tools.processes.isAlive(record))) lost.push(record.pid);
   checks.push(
     lost.length === 0
       ? ok('processes', 'no orphans')
@@ -228,10 +255,6 @@ async function leftovers(context: Context): Promise<Check[]> {
   );
   return checks;
 }
-
-/** Who answers for a child: the runner of its task, or the one that deploys. */
-const keyOf = ({ task, purpose }: ProcessRecord): string =>
-  purpose === 'deploy' ? INTAKE_LEASE : taskLease(task);
 
 const LITTLE_BYTES = 1024 ** 3;
 

@@ -3,15 +3,15 @@
  * about an ended one it is written down at once, since nobody else will.
  */
 import type { Context } from '../context.ts';
+import { decided, type Finding, type FindingChange } from '../core/change/findings.ts';
 import { event } from '../core/event.ts';
-import { decided, type Finding, type FindingChange } from '../core/findings.ts';
 import { isEnded, type StoredTask } from '../core/task.ts';
 import { UserError } from '../errors.ts';
 import { type Store, taskLease } from '../store/store.ts';
 import { iso, isRunnerAlive } from '../view.ts';
 import { findTask } from './reference.ts';
 
-export interface FindingView extends Omit<Finding, 'history'> {
+interface FindingView extends Omit<Finding, 'history'> {
   issue: number | null;
   history: (Omit<FindingChange, 'at'> & { at: string })[];
 }

@@ -1,9 +1,10 @@
 /** What readiness says about an issue and why, so that its author can check it before labelling it. */
 import type { Context } from '../context.ts';
-import { type Readiness, readiness } from '../core/spec.ts';
+import { type Readiness, readiness } from '../core/issue/readiness.ts';
 import { UsageError, UserError } from '../errors.ts';
+import { BadFrontMatter, splitFrontMatter } from '../front-matter.ts';
 
-export interface Lint extends Readiness {
+interface Lint extends Readiness {
   /** Null for a text that is no issue yet. */
   issue: number | null;
   title: string;
@@ -32,11 +33,20 @@ async function textOf(
 
 /** The title is `title:` of the front matter, else the first line; the rest is the body. */
 export function draftIn(text: string): { title: string; body: string } {
-  const plain = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
-  const front = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(plain);
-  const body = (front ? plain.slice(front[0].length) : plain).trim();
-  const named = /^title: *(["']?)(.+?)\1 *$/m.exec(front?.[1] ?? '')?.[2];
+  const { front, rest: below } = partsOf(text.replaceAll('\r\n', '\n'));
+  const body = below.trim();
+  const named = /^title: *(["']?)(.+?)\1 *$/m.exec(front ?? '')?.[2];
   if (named !== undefined) return { title: named, body };
   const [first = '', ...rest] = body.split('\n');
   return { title: first.replace(/^#{1,6} +/, '').trim(), body: rest.join('\n').trim() };
+}
+
+/** A draft may begin with a line across the page: what is never closed is no front matter. */
+function partsOf(text: string): { front: string | null; rest: string } {
+  try {
+    return splitFrontMatter(text);
+  } catch (error) {
+    if (!(error instanceof BadFrontMatter)) throw error;
+    return { front: null, rest: text };
+  }
 }

@@ -1,6 +1,6 @@
 /** What people do with pull requests: look, comment, review, report what CI found. */
 import type { Context } from '../context.ts';
-import type { Check, Remark } from '../core/remark.ts';
+import type { Check, Remark } from '../core/change/remark.ts';
 import { UsageError, UserError } from '../errors.ts';
 import type { Pull } from '../forge/forge.ts';
 import { iso } from '../view.ts';

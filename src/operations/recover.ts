@@ -1,27 +1,31 @@
 /** Takes over by hand what dead runners left: leases, children, started runs, and workspaces nobody owns. */
 import type { Context } from '../context.ts';
 import type { Task } from '../core/task.ts';
+import { holding, stopOrphans } from '../loop/leftovers.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
 import { taskLease } from '../store/store.ts';
 import { isStale, ownedKeys } from '../view.ts';
 
-export interface Recovered {
+interface Recovered {
   tasks: { task: string; issue: number | null; state: string; plan: string }[];
+  /** Of trials and deploys, which were stopped. */
+  processes: number[];
   workspaces: { path: string; done: 'removed' | 'kept'; why: string }[];
 }
 
 export async function recover(context: Context): Promise<Recovered> {
-  if ((await context.reading()) === null) return { tasks: [], workspaces: [] };
+  if ((await context.reading()) === null) return { tasks: [], processes: [], workspaces: [] };
   const ports = await context.ports();
   const tasks: Recovered['tasks'] = [];
   for (const task of await abandonedByRunners(context, ports)) {
     const plan = await holding(ports, taskLease(task.id), (lease) => takeOver(ports, task.id, lease));
     if (plan !== null) tasks.push({ task: task.id, issue: task.issue, state: task.state, plan });
   }
+  const processes = await stopOrphans(ports);
   for (const lease of await ports.store.leases())
     if (isStale(lease, context)) await holding(ports, lease.key, async () => {});
-  return { tasks, workspaces: await sweepWorkspaces(context, ports) };
+  return { tasks, processes, workspaces: await removeOrphans(context, ports) };
 }
 
 /** Tasks with a lease whose owner is gone, or with children that nobody answers for. */
@@ -36,30 +40,14 @@ async function abandonedByRunners(context: Context, ports: Ports): Promise<Task[
     .filter(({ id }) => !owned.has(taskLease(id)) && (stale.has(taskLease(id)) || children.has(id)));
 }
 
-/** Null when a runner took it meanwhile: then it is in good hands. */
-async function holding<T>(
-  ports: Ports,
-  key: string,
-  work: (lease: NonNullable<Awaited<ReturnType<Ports['store']['acquireLease']>>>) => Promise<T>,
-): Promise<T | null> {
-  const { store, owner, clock, timing } = ports;
-  const lease = await store.acquireLease(key, owner, clock.now(), timing.leaseTtlMs, ports.isOwnerDead);
-  if (!lease) return null;
-  try {
-    return await work(lease);
-  } finally {
-    await store.releaseLease(lease);
-  }
-}
-
 /** Work that was given up is kept on purpose; only what merged, or belongs to nobody, is in the way. */
-async function sweepWorkspaces(context: Context, ports: Ports): Promise<Recovered['workspaces']> {
+async function removeOrphans(context: Context, ports: Ports): Promise<Recovered['workspaces']> {
   const kept = (await ports.store.tasks()).map(({ task }) => task).filter((task) => task.state !== 'merged');
   const { discard } = await context.tools();
-  const swept: Recovered['workspaces'] = [];
+  const done: Recovered['workspaces'] = [];
   for (const { path, unsaved } of await ports.workspaces.orphans(kept.map((task) => task.id))) {
     if (!unsaved) await discard(path);
-    swept.push({
+    done.push({
       path,
       done: unsaved ? 'kept' : 'removed',
       why: unsaved
@@ -67,5 +55,5 @@ async function sweepWorkspaces(context: Context, ports: Ports): Promise<Recovere
         : 'no task needs it and all of it is in the repository',
     });
   }
-  return swept;
+  return done;
 }

@@ -31,7 +31,7 @@ export async function findTask(store: Pick<Store, 'tasks'> | null, reference: st
 }
 
 /** `7` and `#7`. */
-export function issueNumber(reference: string): number | null {
+function issueNumber(reference: string): number | null {
   const digits = /^#?(\d+)$/.exec(reference.trim())?.[1];
   return digits === undefined ? null : Number(digits);
 }

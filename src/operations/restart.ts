@@ -7,18 +7,22 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { transition } from '../core/decision.ts';
 import { event, type NewEvent } from '../core/event.ts';
+import { workspaceLost } from '../core/recover.ts';
 import { isEnded, type StoredTask, type Task } from '../core/task.ts';
-import { UserError } from '../errors.ts';
+import { UserError, VersionConflict } from '../errors.ts';
 import type { Ports } from '../loop/ports.ts';
-import { workspaceSpec } from '../loop/spec.ts';
+import { takeOver } from '../loop/recovery.ts';
+import { workspaceKey } from '../loop/workspace-key.ts';
 import { type Lease, type Store, taskLease } from '../store/store.ts';
 import { isRunnerAlive, isStale } from '../view.ts';
 import { findTask } from './reference.ts';
 
-export interface Restarted {
+interface Restarted {
   task: string;
   issue: number | null;
   from: string;
+  /** Its worktree was gone: the commit it is made anew from. What was not committed is lost. */
+  rebuiltAt: string | null;
   runnerAlive: boolean;
 }
 
@@ -26,22 +30,26 @@ export async function restartTask(
   context: Context,
   input: { task: string; force: boolean },
 ): Promise<Restarted> {
-  const found = (await findTask(await context.reading(), input.task)).task;
-  refuse(found, input.force);
+  const reader = await context.reading();
+  const seen = await findTask(reader, input.task);
+  const found = seen.task;
+  refuse(found, input.force || (await isInterrupted(context, reader!, found)));
   const ports = await context.ports();
   const { store } = ports;
   await refuseSecond(store, found);
   await refuseClosed(ports, found);
   if (!isEnded(found) && (await isOwnedByOther(context, store, found)))
     await cancelAndWait(context, store, found);
-  await refuseLostWork(ports, found);
+  const rebuilt = await rebuildable(ports, found);
 
   const lease = await ownLease(ports, found);
   try {
-    const { takeOver } = await import('../loop/recovery.ts');
+    refuseOvertaken(seen, (await store.task(found.id))!);
     await takeOver(ports, found.id, lease);
     const stored = (await store.task(found.id))!;
-    await requeue(ports, lease, stored, await context.operator());
+    await requeue(ports, lease, stored, await context.operator(), rebuilt);
+  } catch (problem) {
+    throw problem instanceof VersionConflict ? overtaken(found, 'changed') : problem;
   } finally {
     await store.releaseLease(lease);
   }
@@ -49,6 +57,7 @@ export async function restartTask(
     task: found.id,
     issue: found.issue,
     from: found.reason ?? found.state,
+    rebuiltAt: rebuilt,
     runnerAlive: await isRunnerAlive(store, context),
   };
 }
@@ -62,6 +71,26 @@ function refuse(task: Task, force: boolean): void {
     '`--force` cancels it first; `forge-loop resume` releases one that is held.',
   );
 }
+
+/** Its runner is gone in the middle of something: nobody is at work on it, and nobody has to be asked to stop. */
+async function isInterrupted(context: Context, store: Store, task: Task): Promise<boolean> {
+  const lease = (await store.leases()).find((one) => one.key === taskLease(task.id));
+  if (lease) return isStale(lease, context);
+  return (await store.pendingActions(task.id)).some(({ startedAt }) => startedAt !== null);
+}
+
+/** Of two who restart it at once, one wins: whoever comes second finds another row than they saw. */
+function refuseOvertaken(seen: StoredTask, now: StoredTask): void {
+  const isSame = isEnded(seen.task) ? now.task.endedAt === seen.task.endedAt : now.version === seen.version;
+  if (isSame || (isEnded(now.task) && !isEnded(seen.task))) return;
+  throw overtaken(seen.task, now.task.state);
+}
+
+const overtaken = ({ id, issue }: Task, state: string): UserError =>
+  new UserError(
+    `Task ${id} (#${issue}) was restarted by somebody else meanwhile: it is ${state}.`,
+    'See `forge-loop status`.',
+  );
 
 async function refuseSecond(store: Store, task: Task): Promise<void> {
   if (task.issue === null) return;
@@ -84,14 +113,18 @@ async function refuseClosed(ports: Ports, task: Task): Promise<void> {
   );
 }
 
-/** Only what was prepared can be missing: a task that never got so far starts from the beginning. */
-async function refuseLostWork(ports: Ports, task: Task): Promise<void> {
-  if (task.workspace === null) return;
-  const probe = await ports.workspaces.probe(workspaceSpec(task));
-  if (probe.exists && probe.intact) return;
+/**
+ * The commit a missing worktree is made anew from; null when it is there, or was never made. One that is there and is not
+ * the one we made is left to a person: it may hold what is nowhere else.
+ */
+async function rebuildable(ports: Ports, task: Task): Promise<string | null> {
+  if (task.workspace === null) return null;
+  const probe = await ports.workspaces.probe(workspaceKey(task));
+  if (probe.exists && probe.intact) return null;
+  if (!probe.exists && probe.saved) return probe.saved;
   throw new UserError(
     `The worktree of task ${task.id} can't be used: ${probe.problem ?? `${task.workspace} is missing.`}`,
-    `Its commits are on ${task.branch}. Start a new attempt instead: forge-loop task retry ${task.issue ?? task.id}`,
+    `${probe.exists ? `Its commits are on ${task.branch}` : `Its branch ${task.branch} is gone, too`}. Start a new attempt instead: forge-loop task retry ${task.issue ?? task.id}`,
   );
 }
 
@@ -129,7 +162,13 @@ const keepsIt = ({ id }: Task, why: string): UserError =>
   );
 
 /** The request event wakes a runner that is already at work. */
-async function requeue(ports: Ports, lease: Lease, stored: StoredTask, by: string): Promise<void> {
+async function requeue(
+  ports: Ports,
+  lease: Lease,
+  stored: StoredTask,
+  by: string,
+  rebuilt: string | null,
+): Promise<void> {
   const { task, version } = stored;
   const why = `restart asked by ${by}`;
   const ended: NewEvent[] = isEnded(task) ? [] : [transition(task, 'abandoned', why, 'cancelled')];
@@ -146,7 +185,12 @@ async function requeue(ports: Ports, lease: Lease, stored: StoredTask, by: strin
     lease,
     taskId: task.id,
     expectedVersion: version,
-    events: [...ended, again, event('request_made', { kind: 'restart', by })],
+    events: [
+      ...ended,
+      again,
+      ...(rebuilt ? [workspaceLost(rebuilt)] : []),
+      event('request_made', { kind: 'restart', by }),
+    ],
     at: ports.clock.now(),
     dropActions: 'all',
     addActions: task.issue === null ? [] : [relabel],

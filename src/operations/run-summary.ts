@@ -17,7 +17,7 @@ export interface RunSummary {
 }
 
 /** From here on belongs to the run: what other runners do meanwhile, too. */
-export interface RunStart {
+interface RunStart {
   at: number;
   seq: number;
 }

@@ -1,15 +1,15 @@
 /** Looking at tasks, and asking something of one. What is asked is a fact for the runner that owns the task. */
 import type { Context } from '../context.ts';
-import type { Criterion } from '../core/criteria.ts';
+import type { Finding } from '../core/change/findings.ts';
 import type { EventData } from '../core/event.ts';
-import type { Finding } from '../core/findings.ts';
+import type { Criterion } from '../core/issue/criteria.ts';
+import { specificationText } from '../core/issue/specification.ts';
 import { type RequestKind, refusal } from '../core/request.ts';
-import { specificationText } from '../core/specification.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Judgement } from '../core/verdict.ts';
-import { adviceText } from '../core/words.ts';
+import { adviceText } from '../core/words/words.ts';
 import { UserError } from '../errors.ts';
-import type { Store, TurnRow } from '../store/store.ts';
+import type { Request, Store, TurnRow } from '../store/store.ts';
 import { iso, isRunnerAlive, type TaskView, taskViews } from '../view.ts';
 import { findTask } from './reference.ts';
 
@@ -24,7 +24,7 @@ export async function listTasks(context: Context, input: { all: boolean }): Prom
   );
 }
 
-export interface TaskDetail extends TaskView {
+interface TaskDetail extends TaskView {
   /** The text beside the issue's own, when there is one. */
   specification: string | null;
   advice: string | null;
@@ -84,8 +84,9 @@ export interface Asked {
 }
 
 export async function ask(context: Context, reference: string, kind: RequestKind): Promise<Asked> {
-  const { task } = await findTask(await context.reading(), reference);
-  refuse(task, kind);
+  const reader = await context.reading();
+  const { task } = await findTask(reader, reference);
+  refuse(task, kind, await reader!.requests(task.id));
   const head = kind === 'approve' && task.spec?.status !== 'proposed' ? task.headSha : null;
   if (head !== null) await approveHead(context, task);
   const store = await context.writing();
@@ -93,8 +94,8 @@ export async function ask(context: Context, reference: string, kind: RequestKind
   return { task: task.id, issue: task.issue, asked: kind, runnerAlive: await isRunnerAlive(store, context) };
 }
 
-function refuse(task: Task, kind: RequestKind): void {
-  const refused = refusal(task, kind);
+function refuse(task: Task, kind: RequestKind, pending: readonly Request[] = []): void {
+  const refused = refusal(task, kind, pending);
   if (refused) throw new UserError(refused.why, refused.advice);
 }
 
@@ -111,7 +112,7 @@ async function approveHead(context: Context, task: Task): Promise<void> {
   await forge.approvePull(task.pull!, await context.operator());
 }
 
-export interface Retried {
+interface Retried {
   issue: number;
   previous: string;
   attempt: number;

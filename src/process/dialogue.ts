@@ -9,7 +9,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { extinguish } from './extinguish.ts';
 import { HELD_AND_HEARD, type Introduction, introduced } from './held.ts';
 import { collectOutput, type Output } from './output.ts';
@@ -44,10 +43,6 @@ export interface Dialogue {
   /** Terminates, then kills what is left of the child and of everything it started. Returns the end of its stderr. */
   end(): Promise<string>;
 }
-
-export type OpenDialogue = (request: DialogueRequest) => Dialogue;
-
-const PATIENCE_MS = 250;
 
 export function openDialogue(request: DialogueRequest): Dialogue {
   const launch = randomUUID();
@@ -102,26 +97,9 @@ export function openDialogue(request: DialogueRequest): Dialogue {
     }
   }
 
-  /**
-   * Most programs end when they are asked to, sooner than everybody of theirs can be looked for. Until it was seen to exit,
-   * its number can't be another's.
-   */
-  async function ask(): Promise<void> {
-    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    try {
-      process.kill(-child.pid, 'SIGTERM');
-    } catch {
-      return;
-    }
-    const patience = new AbortController();
-    await Promise.race([exited, delay(PATIENCE_MS, null, patience).catch(() => {})]);
-    patience.abort();
-  }
-
   async function end(): Promise<string> {
     await begun.catch(() => {});
     gate.end('over\n');
-    await ask();
     const groups = child.pid === undefined ? [] : [child.pid];
     const { survivors } = await extinguish({
       groups,

@@ -1,39 +1,38 @@
 /**
  * The environment of every child: agents, gate commands, hooks.
  *
- * It is built from a short list, never inherited, so a credential of the operator can't reach a child by being
- * forgotten here. Git finds no configuration, no credential helper and no one to ask.
+ * It is built from names, never inherited, so a credential of the operator can't reach a child by being forgotten
+ * here: a short list, and what `env:` passes and sets. Git finds no configuration, no credential helper and no one to ask.
  */
+import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { type ChildPolicy, passedOn } from '../core/toolchains.ts';
 import { MARK } from './process.ts';
 
 const PASSED_ON = ['LANG', 'LC_ALL', 'TZ', 'TMPDIR'] as const;
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 
-export interface ChildEnvironment {
-  /** A private home; nothing of the operator's is in it. */
+interface ChildEnvironment {
+  /** Its private home. */
   home: string;
   /** The task, as recovery will look for it. */
   mark: string;
   identity: { name: string; email: string };
+  /** What it gets of the operator's. */
+  env: ChildPolicy;
   extra?: Record<string, string>;
 }
 
-export function childEnvironment({ home, mark, identity, extra }: ChildEnvironment): Record<string, string> {
-  const passed = PASSED_ON.flatMap((name) => {
-    const value = process.env[name];
-    return value ? [[name, value] as const] : [];
-  });
+export function childEnvironment(child: ChildEnvironment): Record<string, string> {
+  const { mark, identity, env, extra } = child;
   return {
-    ...Object.fromEntries(passed),
+    ...passedOn(process.env, PASSED_ON),
     PATH: process.env.PATH || DEFAULT_PATH,
     TERM: 'dumb',
     CI: '1',
-    HOME: home,
-    XDG_CONFIG_HOME: join(home, '.config'),
-    XDG_CACHE_HOME: join(home, '.cache'),
-    XDG_DATA_HOME: join(home, '.local', 'share'),
-    XDG_STATE_HOME: join(home, '.local', 'state'),
+    ...passedOn(process.env, env.pass),
+    ...env.set,
+    ...(env.home === 'operator' ? operatorHome() : privateHome(child.home)),
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_TERMINAL_PROMPT: '0',
@@ -45,3 +44,16 @@ export function childEnvironment({ home, mark, identity, extra }: ChildEnvironme
     [MARK]: mark,
   };
 }
+
+const privateHome = (home: string): Record<string, string> => ({
+  HOME: home,
+  XDG_CONFIG_HOME: join(home, '.config'),
+  XDG_CACHE_HOME: join(home, '.cache'),
+  XDG_DATA_HOME: join(home, '.local', 'share'),
+  XDG_STATE_HOME: join(home, '.local', 'state'),
+});
+
+const operatorHome = (): Record<string, string> => ({
+  HOME: homedir(),
+  ...passedOn(process.env, ['XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME']),
+});

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LiveProcess, liveProcesses, wasGiven } from './table.ts';
 
-export interface Lineage {
+interface Lineage {
   /** Process groups that are ours; a session of that number counts too, so that a shell's job control hides nobody. */
   groups: readonly number[];
   /** Whoever has this entry in its environment is ours as well, wherever it went. */
@@ -15,13 +15,13 @@ export interface Lineage {
   since?: string;
 }
 
-export interface Extinguished {
+interface Extinguished {
   stopped: number[];
   /** Still there after the last attempt: in the kernel's hands, or another user's. */
   survivors: number[];
 }
 
-export const GRACE_MS = 2_000;
+const GRACE_MS = 2_000;
 const GIVE_UP_MS = 30_000;
 
 export async function extinguish(lineage: Lineage): Promise<Extinguished> {

@@ -16,6 +16,30 @@ export const HELD_AND_HEARD = `read -r go <&3 && [ "$go" = go ] || exit
 exec 3<&-
 exec "$@"`;
 
+/**
+ * The same for a child whose end is to be known whoever lives: the shell stays, and writes the exit down where nothing
+ * but a whole record ever stands ($1). A child that writes must not die of a runner that no longer reads, so what it says
+ * from then on goes to the log ($2), up to a limit ($3). A runner that is about to die looks alive, so whoever reads in its
+ * stead is not ended here: a runner that lives ends it. The pipe is opened anew because our runner's end of it
+ * never waits, and while there is somebody to write to it, without whom that would wait for ever.
+ */
+export const HELD_AND_RECORDED = `read -r go <&3 && [ "$go" = go ] || exit
+record=$1 log=$2 limit=$3; shift 3
+exec 4</dev/fd/4
+(read -r over <&3 || { head -c "$limit" >>"$log"; exec cat; }) <&4 >/dev/null 2>&1 &
+reader=$!
+"$@" 3<&- 4<&-
+code=$?
+exec >/dev/null 2>&1
+if ! kill -0 $PPID; then
+  waited=0
+  while [ $waited -lt 30 ] && kill -0 $reader; do sleep 0.1 || sleep 1; waited=$((waited + 1)); done
+fi
+printf '{"code":%s}' $code >"$record.new" && sync "$record.new"
+mv -f "$record.new" "$record" && sync "\${record%/*}"
+[ $code -le 128 ] || kill -$((code - 128)) $$
+exit $code`;
+
 export interface Introduction {
   pid: number;
   startTime: string;

@@ -7,8 +7,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { compiled } from '../../test/support/compiled.ts';
+import { BARE } from '../../test/support/policy.ts';
 import { startRunner } from '../../test/support/start-runner.ts';
-import type { ProcessRecord } from '../store/store.ts';
+import type { Child } from '../store/store.ts';
 import { childEnvironment } from './environment.ts';
 import { hostProcesses } from './host.ts';
 import type { LaunchRequest } from './process.ts';
@@ -30,7 +31,12 @@ afterEach(async () => {
 const sh = (script: string, change: Partial<LaunchRequest> = {}): LaunchRequest => ({
   argv: ['/bin/sh', '-c', script],
   cwd: dir,
-  env: childEnvironment({ home: dir, mark: task, identity: { name: 'A', email: 'a@example.com' } }),
+  env: childEnvironment({
+    home: dir,
+    mark: task,
+    identity: { name: 'A', email: 'a@example.com' },
+    env: BARE,
+  }),
   stdin: '',
   logPath: join(dir, 'logs', 'child.log'),
   timeoutMs: null,
@@ -59,6 +65,67 @@ async function gone(pid: number): Promise<void> {
 }
 
 const aliveOf = (pids: number[]) => pids.filter((pid) => processAt(pid));
+
+describe('the exit of a launch', () => {
+  const exitPath = () => join(dir, 'exit.json');
+  const recorded = async () => JSON.parse(await readFile(exitPath(), 'utf8'));
+  const written = () => expect.poll(() => existsSync(exitPath()), { timeout: 60_000 }).toBe(true);
+
+  test.each([
+    ['exit 0', { code: 0, signal: null }, 0],
+    ['echo words; exit 3', { code: 3, signal: null }, 3],
+    ['kill -KILL $$', { code: null, signal: 'SIGKILL' }, 137],
+  ])('%s: is written down, and told as it is', async (script, told, code) => {
+    expect(await processes.launch(sh(script, { exitPath: exitPath() }))).toMatchObject(told);
+    expect(await recorded()).toEqual({ code });
+  });
+
+  test('its output is heard by the runner, and nothing of it is left behind', async () => {
+    const request = sh('cat; echo said >&2', { exitPath: exitPath(), stdin: 'a prompt\n' });
+    expect(await processes.launch(request)).toMatchObject({ tail: 'a prompt\nsaid\n' });
+    expect(await readFile(request.logPath, 'utf8')).toBe('a prompt\nsaid\n');
+    expect(await processes.stop(task, [])).toEqual([]);
+  });
+
+  test('is written when no runner lives by then, and what was said meanwhile is in the log', async () => {
+    const script = 'echo before; touch begun; until [ -e go ]; do sleep 0.02; done; seq 100000; echo after';
+    const launch = { ...launchOf(script), exitPath: exitPath() };
+    const runner = await startRunner({ release: true, launch });
+    await expect.poll(() => existsSync(join(dir, 'begun')), { timeout: 60_000 }).toBe(true);
+    runner.kill();
+    await gone(runner.pid);
+    await writeFile(join(dir, 'go'), '');
+    await written();
+    expect(await recorded()).toEqual({ code: 0 });
+    expect(await readFile(launch.logPath, 'utf8')).toMatch(/^before\n1\n2\n[\s\S]*\n100000\nafter\n$/);
+  });
+
+  test('what was said just before the runner died is in the log, though nobody could know of its death yet', async () => {
+    const script = 'touch begun; until [ -e go ]; do sleep 0.02; done; echo after';
+    const launch = { ...launchOf(script), exitPath: exitPath() };
+    const runner = await startRunner({ release: true, launch });
+    await expect.poll(() => existsSync(join(dir, 'begun')), { timeout: 60_000 }).toBe(true);
+    process.kill(runner.pid, 'SIGSTOP');
+    await writeFile(join(dir, 'go'), '');
+    await written();
+    runner.kill();
+    await expect.poll(() => readFile(launch.logPath, 'utf8'), { timeout: 60_000 }).toBe('after\n');
+  });
+
+  test('of one that was stopped is not: it came to none by itself', async () => {
+    const cancel = new AbortController();
+    const running = processes.launch(
+      sh("trap 'exit 0' TERM; touch begun; while :; do sleep 0.01; done", {
+        exitPath: exitPath(),
+        signal: cancel.signal,
+      }),
+    );
+    await expect.poll(() => existsSync(join(dir, 'begun')), { timeout: 60_000 }).toBe(true);
+    cancel.abort();
+    expect(await running).toMatchObject({ cancelled: true });
+    expect(existsSync(exitPath())).toBe(false);
+  });
+});
 
 describe('a launch', () => {
   test('runs argv in cwd with exactly the environment given, stdin fed and both streams kept in order', async () => {
@@ -283,7 +350,7 @@ describe('recovery', () => {
     runner.kill();
     await gone(runner.pid);
     expect(aliveOf(pids)).toEqual(pids);
-    const record: ProcessRecord = { ...runner.child, task, purpose: 'turn' };
+    const record: Child = { ...runner.child, task, purpose: 'turn' };
     expect(await processes.isAlive(record)).toBe(true);
 
     const bystander = spawn('sleep', ['1000'], {

@@ -1,7 +1,8 @@
 /**
  * Children as processes of this machine.
  *
- * The held child (held.ts) becomes the program when its record is durable, keeping its pid.
+ * The held child (held.ts) becomes the program when its record is durable, keeping its pid; one whose exit is to be
+ * written down starts the program instead, and waits for it.
  *
  * A launch leaves nothing behind. When the child has ended, for whatever reason, so does everything it started: its
  * process group, and whoever left the group but still carries its mark. A process that left the group *and* cleared
@@ -11,10 +12,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import type { ProcessRecord } from '../store/store.ts';
+import type { Child } from '../store/store.ts';
 import { extinguish } from './extinguish.ts';
-import { HELD, type Introduction, introduced } from './held.ts';
-import { collectOutput } from './output.ts';
+import { HELD, HELD_AND_RECORDED, type Introduction, introduced } from './held.ts';
+import { collectOutput, LOG_LIMIT_BYTES } from './output.ts';
 import { LAUNCH, type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
 import { openStreams, type Streams } from './streams.ts';
 import { bootId, processAt } from './table.ts';
@@ -64,8 +65,9 @@ async function live(request: LaunchRequest): Promise<Partial<LaunchResult>> {
       await held.exited;
       return { ...refused, tail: await output.finish() };
     }
-    held.gate.end('go\n');
+    held.gate.write('go\n');
     const end = await firstEnd(held, request);
+    held.gate.end('over\n');
     const { survivors } = await extinguish({ groups: [held.pid], mark, since: held.introduction.startTime });
     if (survivors.length > 0) await output.note(`still running after SIGKILL: ${survivors.join(', ')}`);
     const { code, signal } = await held.exited;
@@ -93,11 +95,22 @@ interface Held {
 
 async function hold(request: LaunchRequest, streams: Streams, mark: string): Promise<Held> {
   try {
-    const child = spawn('/bin/sh', ['-c', HELD, 'sh', ...request.argv], {
+    const { exitPath, logPath } = request;
+    const how =
+      exitPath === undefined
+        ? ['-c', HELD, 'sh']
+        : ['-c', HELD_AND_RECORDED, 'sh', exitPath, logPath, `${LOG_LIMIT_BYTES}`];
+    const child = spawn('/bin/sh', [...how, ...request.argv], {
       cwd: request.cwd,
       env: { ...request.env, [LAUNCH]: mark.slice(LAUNCH.length + 1) },
       detached: true,
-      stdio: [streams.stdinFd, streams.outputFd, streams.outputFd, 'pipe'],
+      stdio: [
+        streams.stdinFd,
+        streams.outputFd,
+        streams.outputFd,
+        'pipe',
+        ...(exitPath === undefined ? [] : [streams.readerFd]),
+      ],
     });
     const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
@@ -152,11 +165,11 @@ function isDirectory(path: string): boolean {
   }
 }
 
-async function isAlive(record: ProcessRecord): Promise<boolean> {
+async function isAlive(record: Child): Promise<boolean> {
   return record.bootId === bootId() && processAt(record.pid)?.startTime === record.startTime;
 }
 
-async function stop(task: string, records: readonly ProcessRecord[]): Promise<number[]> {
+async function stop(task: string, records: readonly Child[]): Promise<number[]> {
   const groups: number[] = [];
   for (const record of records) if (await isAlive(record)) groups.push(record.pid);
   const { stopped, survivors } = await extinguish({ groups, mark: `${MARK}=${task}` });

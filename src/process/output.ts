@@ -17,7 +17,7 @@ export interface Output {
   note(text: string): Promise<void>;
 }
 
-const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
+export const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 const TAIL_BYTES = 16 * 1024;
 const DRAIN_MS = 2_000;
 const LAST_LOOK_MS = 100;

@@ -4,12 +4,13 @@
  * A few are made at a time, because starting the program costs more than all of them. Each is used once: whoever still
  * has an end of an earlier child's pipe has nothing of the next one's.
  */
+import { execFile } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { hostStarter } from './host-starter.ts';
+import { promisify } from 'node:util';
 import { tempFolder } from './temp-folder.ts';
 
-export interface Pipe {
+interface Pipe {
   readerFd: number;
   writerFd: number;
 }
@@ -25,6 +26,7 @@ export async function takePipe(): Promise<Pipe> {
 
 const ready: Pipe[] = [];
 const AT_A_TIME = 4;
+const execute = promisify(execFile);
 
 async function makePipes(): Promise<Pipe[]> {
   const names = Array.from({ length: AT_A_TIME }, (_, at) => `${at}`);
@@ -36,10 +38,10 @@ async function makePipes(): Promise<Pipe[]> {
     return fd;
   };
   try {
-    const argv = ['mkfifo', '-m', '600', ...names];
-    const { code, stderr } = await hostStarter.run({ argv, cwd: folder.path, env: {}, input: undefined });
-    if (code !== 0)
-      throw new Error(`a pipe for a child's output could not be made: ${stderr.toString().trim()}`);
+    const env = { PATH: process.env.PATH, LC_ALL: 'C' };
+    await execute('mkfifo', ['-m', '600', ...names], { cwd: folder.path, env }).catch((error) => {
+      throw new Error(`a pipe for a child's output could not be made: ${error.message.trim()}`);
+    });
     return names.map((name) => {
       // The reader first and without waiting: opening either end alone would block until the other is open.
       const readerFd = open(join(folder.path, name), constants.O_RDONLY | constants.O_NONBLOCK);

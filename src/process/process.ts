@@ -4,7 +4,7 @@
  * A child waits on a pipe until `onHeld` has resolved (its record is durable) and exits if the pipe closes first. It
  * leads its own process group. `FORGE_MARK` in its environment is the second net for descendants that left the group.
  */
-import type { ProcessRecord } from '../store/store.ts';
+import type { Child } from '../store/store.ts';
 
 export interface LaunchRequest {
   /** argv; never a string that a shell of ours would parse. */
@@ -20,6 +20,11 @@ export interface LaunchRequest {
   /** Committed before the child is let go; when it rejects, the child never runs. */
   onHeld(child: { pid: number; startTime: string; bootId: string }): Promise<void>;
   onOutput?(): void;
+  /**
+   * Where its exit is written when it has come to one by itself: `{"code":0}`, durable and whole, also when no runner
+   * lives by then. A signal counts as 128 and its number.
+   */
+  exitPath?: string;
 }
 
 export interface LaunchResult {
@@ -36,9 +41,9 @@ export interface LaunchResult {
 export interface Processes {
   /** Never throws. Resolves when the child and its whole group are gone. */
   launch(request: LaunchRequest): Promise<LaunchResult>;
-  isAlive(record: ProcessRecord): Promise<boolean>;
+  isAlive(record: Child): Promise<boolean>;
   /** Terminates, then kills: the group of each record that is still that process, and every process carrying the task's mark. Returns the pids it stopped. */
-  stop(task: string, records: readonly ProcessRecord[]): Promise<number[]>;
+  stop(task: string, records: readonly Child[]): Promise<number[]>;
 }
 
 /** The environment variable that marks everything started for a task. */

@@ -15,6 +15,8 @@ import { tempFolder } from './temp-folder.ts';
 export interface Streams {
   stdinFd: number;
   outputFd: number;
+  /** The other end of its output, for a child that reads it on when we no longer do. */
+  readerFd: number;
   /** Ends when the last process that can write to `outputFd` is gone. */
   output: Readable;
   /** Closes our copies of the child's ends, once the child has its own or will never be. */
@@ -30,7 +32,7 @@ export async function openStreams(stdin: string): Promise<Streams> {
       closeSync(stdinFd);
       closeSync(outputFd);
     };
-    return { stdinFd, outputFd, output, handOver };
+    return { stdinFd, outputFd, readerFd, output, handOver };
   } catch (error) {
     closeSync(stdinFd);
     throw error;

@@ -7,7 +7,9 @@
  * Linux answers from /proc. Elsewhere `ps` does, and marks can't be read, so only process groups are found there.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { uptime } from 'node:os';
+import type { BootClock } from '../core/lease.ts';
 
 export interface LiveProcess {
   pid: number;
@@ -39,6 +41,28 @@ export function wasGiven(pid: number, entry: string): boolean {
   return environ?.split('\0').includes(entry) ?? false;
 }
 
+/** Whether anybody else works in a folder, or was started with its name in the environment. Only Linux can tell. */
+export function isInhabited(folder: string): boolean {
+  const below = `${folder}/`;
+  return (
+    onLinux &&
+    liveProcesses().some(({ pid }) => {
+      if (pid === process.pid) return false;
+      return (
+        `${linkAt(`/proc/${pid}/cwd`)}/`.startsWith(below) || read(`/proc/${pid}/environ`)?.includes(below)
+      );
+    })
+  );
+}
+
+function linkAt(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
 /** Changes with every start of the machine, and therefore never while we run. */
 export function bootId(): string {
   boot ??= readBootId();
@@ -46,6 +70,20 @@ export function bootId(): string {
 }
 
 let boot: string | null = null;
+
+/**
+ * The kernel's own, which nobody sets. On Linux not the time since its start that /proc shows, because some containers
+ * are shown one of their own under the same boot id; a container whose clock itself differs has a name of its own for it.
+ */
+export const bootClock: BootClock = {
+  get id() {
+    clockId ??= onLinux ? `${bootId()} ${linkAt('/proc/self/ns/time') ?? 'monotonic'}` : bootId();
+    return clockId;
+  },
+  now: () => (onLinux ? Number(process.hrtime.bigint() / 1_000_000n) : Math.round(uptime() * 1000)),
+};
+
+let clockId: string | null = null;
 
 function readBootId(): string {
   if (onLinux) return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

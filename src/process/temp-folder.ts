@@ -3,7 +3,7 @@ import { mkdtempSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export interface TempFolder {
+interface TempFolder {
   path: string;
   /** With these files, which are removed without a search, and with all else that is in it. */
   remove(files: readonly string[]): void;

@@ -1,12 +1,7 @@
-/** Confinement of a command to what it was granted. */
+/** Confinement of a command to what it may touch. */
+import type { Access } from '../core/role.ts';
 
-export interface Grants {
-  readRoots: string[];
-  writeRoots: string[];
-  networkDomains: string[];
-}
-
-export interface Confined {
+interface Confined {
   argv: readonly string[];
   env: Record<string, string>;
   dispose(): Promise<void>;
@@ -16,5 +11,5 @@ export interface Sandbox {
   readonly kind: string;
   /** Null when it can confine here; else why it can't. */
   unavailable(): Promise<string | null>;
-  confine(argv: readonly string[], env: Record<string, string>, grants: Grants): Promise<Confined>;
+  confine(argv: readonly string[], env: Record<string, string>, access: Access): Promise<Confined>;
 }

@@ -1,4 +1,5 @@
 /** What every store must do. A new implementation's test calls `storeContract` and adds only what is its own. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   alive,
@@ -16,25 +17,29 @@ import {
   lease,
   mulberry32,
   reach,
+  spent,
   started,
   TTL,
   to,
   used,
 } from '../../test/support/store-steps.ts';
+import type { Finding } from '../core/change/findings.ts';
 import { event } from '../core/event.ts';
-import type { Finding } from '../core/findings.ts';
 import { fold } from '../core/fold.ts';
+import type { BootClock } from '../core/lease.ts';
+import { type LoopHold, untestedMerge } from '../core/loop-hold.ts';
+import { foldLoop, NOTHING_FOLDED } from '../core/loop-row.ts';
 import { LeaseLost, LimitReached, UserError, VersionConflict } from '../errors.ts';
 import { INTAKE_LEASE, type Store, taskLease } from './store.ts';
 
-export interface StoreUnderTest {
+interface StoreUnderTest {
   store: Store;
   /** The same data, as another process would find it. */
   reopen(): Promise<Store>;
   cleanup(): Promise<void>;
 }
 
-export function storeContract(name: string, make: () => Promise<StoreUnderTest>): void {
+export function storeContract(name: string, make: (boot?: BootClock) => Promise<StoreUnderTest>): void {
   describe(`${name} as a store`, () => {
     let made: StoreUnderTest;
     let store: Store;
@@ -461,6 +466,66 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       });
     });
 
+    describe('leases, whatever wall clocks say', () => {
+      const DAY = 86_400_000;
+      let boot: { id: string; up: number; now(): number };
+      beforeEach(async () => {
+        await made.cleanup();
+        boot = { id: 'b1', up: 0, now: () => boot.up };
+        made = await make(boot);
+        store = made.store;
+      });
+
+      test('are not taken over by a runner of the same boot whose clock is ahead', async () => {
+        await store.acquireLease('k', 'me', 0, 100, alive);
+        boot.up = 99;
+        expect(await store.acquireLease('k', 'you', DAY, 100, alive)).toBeNull();
+        boot.up = 100;
+        expect(await store.acquireLease('k', 'you', 0, 100, alive)).toMatchObject({ owner: 'you' });
+      });
+
+      test('are not waited for by one whose clock was set back', async () => {
+        await store.acquireLease('k', 'me', 30 * DAY, 100, alive);
+        boot.up = 100;
+        expect(await store.acquireLease('k', 'you', 0, 100, alive)).toMatchObject({ owner: 'you' });
+      });
+
+      test('stay with their owner when the clock jumps, and end by the boot’s', async () => {
+        const mine = (await store.acquireLease('k', 'me', 0, 100, alive))!;
+        await store.proveLease(mine, DAY);
+        boot.up = 60;
+        expect(await store.renewLeases('me', DAY, 100)).toMatchObject([
+          { boot: { id: 'b1', expiresAt: 160 } },
+        ]);
+        boot.up = 159;
+        await store.proveLease(mine, 2 * DAY);
+        boot.up = 160;
+        await expect(store.proveLease(mine, 0)).rejects.toThrow(LeaseLost);
+      });
+
+      test('of another boot lapse by wall time', async () => {
+        await store.acquireLease('k', 'me', 0, 100, alive);
+        boot = Object.assign(boot, { id: 'b2', up: 5000 });
+        expect(await store.acquireLease('k', 'you', 99, 100, alive)).toBeNull();
+        expect(await store.acquireLease('k', 'you', 100, 100, alive)).toMatchObject({ owner: 'you' });
+      });
+
+      test('of another boot that begin in the future are believed for one term, unless they are renewed', async () => {
+        const mine = (await store.acquireLease('k', 'me', 30 * DAY, 100, alive))!;
+        boot.id = 'b2';
+        expect(await store.acquireLease('k', 'you', 0, 100, alive)).toBeNull();
+        await store.proveLease(mine, 30 * DAY + 50);
+        await store.renewLeases('me', 30 * DAY + 60, 100);
+        boot.id = 'b3';
+        expect(await store.acquireLease('k', 'you', 100, 100, alive)).toBeNull();
+        expect(await store.acquireLease('k', 'you', 199, 100, alive)).toBeNull();
+        expect(await store.acquireLease('k', 'you', 200, 100, alive)).toMatchObject({
+          owner: 'you',
+          fencing: 2,
+        });
+      });
+    });
+
     describe('tasks', () => {
       test('are listed oldest first', async () => {
         await claimed(store, 'z', 1, [], 30);
@@ -500,24 +565,49 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       });
 
       test('usage counts each key once', async () => {
-        await store.addUsage([used({ key: 'k1' }), used({ key: 'k2' })]);
-        await store.addUsage([
+        await spent(store, used({ key: 'k1' }), used({ key: 'k2' }));
+        await spent(
+          store,
           used({ key: 'k1', input: 999 }),
           used({ key: 'k1', turn: 2 }),
           used({ task: 'b', key: 'k1' }),
-        ]);
+        );
         expect(await store.usage('a')).toEqual([
           used({ key: 'k1' }),
           used({ key: 'k2' }),
           used({ key: 'k1', turn: 2 }),
         ]);
         expect(await store.usage()).toHaveLength(4);
-        expect(await store.spend('a')).toEqual({ tokens: 3 * 31, costUsd: 0.75, complete: true });
+        expect(await store.spend('a')).toEqual({
+          tokens: 3 * 31,
+          costUsd: 0.75,
+          unpriced: 0,
+          complete: true,
+        });
+      });
+
+      test('usage is told by whoever owns the task: a runner that lost its lease is refused', async () => {
+        const old = await lease(store, taskLease('a'), 'old');
+        await store.addUsage(old, [used({ key: 'k1' })]);
+        const taken = await store.acquireLease(taskLease('a'), 'new', TTL, TTL, alive);
+        await store.addUsage(taken!, [used({ key: 'k1' }), used({ key: 'k2' })]);
+        await expect(store.addUsage(old, [used({ key: 'k3' })])).rejects.toThrow(LeaseLost);
+        await expect(store.addUsage(taken!, [used({ key: 'k4', task: 'b' })])).rejects.toThrow(LeaseLost);
+        expect(await store.spend('a')).toMatchObject({ tokens: 62, costUsd: 0.5 });
+      });
+
+      test('usage is an amount: nothing is taken back, and of such a report nothing is kept', async () => {
+        const mine = await lease(store, taskLease('a'));
+        for (const wrong of [{ costUsd: -0.01 }, { input: -1 }, { cacheRead: Number.NaN }])
+          await expect(
+            store.addUsage(mine, [used({ key: 'k1' }), used({ key: 'k2', ...wrong })]),
+          ).rejects.toThrow(/usage k2 of a is no amount/);
+        expect(await store.usage()).toEqual([]);
       });
 
       test('spend is a lower bound when a cost is unknown', async () => {
-        await store.addUsage([used({ key: 'k1' }), used({ key: 'k2', costUsd: null })]);
-        expect(await store.spend('a')).toEqual({ tokens: 62, costUsd: 0.25, complete: false });
+        await spent(store, used({ key: 'k1' }), used({ key: 'k2', costUsd: null }));
+        expect(await store.spend('a')).toEqual({ tokens: 62, costUsd: 0.25, unpriced: 31, complete: false });
       });
 
       test('spend is a lower bound when a turn ended with unknown usage', async () => {
@@ -526,22 +616,33 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         const next = await commit(store, a, [started('coder', 1)]);
         await commit(store, next, [completed('coder', 1, 'interrupted', 'unknown')]);
         await commit(store, b, [completed('coder', 1)]);
-        expect(await store.spend('a')).toEqual({ tokens: 0, costUsd: 0, complete: false });
-        expect(await store.spend('b')).toEqual({ tokens: 0, costUsd: 0, complete: true });
+        expect(await store.spend('a')).toEqual({ tokens: 0, costUsd: 0, unpriced: 0, complete: false });
+        expect(await store.spend('b')).toEqual({ tokens: 0, costUsd: 0, unpriced: 0, complete: true });
       });
 
       test('spend of all tasks since a time, with what is unknown of it', async () => {
         const a = await claimed(store, 'a', 1);
-        await store.addUsage([
+        await spent(
+          store,
           used({ key: 'k1', at: 100 }),
           used({ key: 'k2', at: 200, task: 'b' }),
           used({ key: 'k3', at: 300, task: 'b' }),
-        ]);
-        expect(await store.spendSince(0)).toEqual({ tokens: 93, costUsd: 0.75, complete: true });
-        expect(await store.spendSince(200)).toEqual({ tokens: 62, costUsd: 0.5, complete: true });
-        expect(await store.spendSince(301)).toEqual({ tokens: 0, costUsd: 0, complete: true });
-        await store.addUsage([used({ key: 'k4', at: 250, costUsd: null })]);
-        expect(await store.spendSince(200)).toEqual({ tokens: 93, costUsd: 0.5, complete: false });
+        );
+        expect(await store.spendSince(0)).toEqual({ tokens: 93, costUsd: 0.75, unpriced: 0, complete: true });
+        expect(await store.spendSince(200)).toEqual({
+          tokens: 62,
+          costUsd: 0.5,
+          unpriced: 0,
+          complete: true,
+        });
+        expect(await store.spendSince(301)).toEqual({ tokens: 0, costUsd: 0, unpriced: 0, complete: true });
+        await spent(store, used({ key: 'k4', at: 250, costUsd: null }));
+        expect(await store.spendSince(200)).toEqual({
+          tokens: 93,
+          costUsd: 0.5,
+          unpriced: 31,
+          complete: false,
+        });
         expect(await store.spendSince(300)).toMatchObject({ complete: true });
         const next = await commit(store, a, [started('coder', 1)]);
         const at = (await store.events({ last: 1 }))[0]!.at;
@@ -641,9 +742,19 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         await store.recordProcess(mine, child);
         await store.recordProcess(mine, child);
         await store.recordProcess(mine, { ...child, startTime: '78', task: 'b' });
-        expect(await store.processes('a')).toEqual([child]);
+        expect(await store.processes('a')).toEqual([{ ...child, lease: mine.key }]);
         await store.forgetProcess(child);
-        expect(await store.processes()).toEqual([{ ...child, startTime: '78', task: 'b' }]);
+        expect(await store.processes()).toMatchObject([{ startTime: '78', task: 'b' }]);
+      });
+
+      test('each child says under which lease it was started, whatever it is for', async () => {
+        const child = { task: 'a', pid: 5, startTime: '77', bootId: 'boot', purpose: 'turn' };
+        await store.recordProcess(await lease(store, INTAKE_LEASE), child);
+        await store.recordProcess(await lease(store, 'doctor-gate'), { ...child, pid: 6 });
+        expect(await store.processes()).toMatchObject([
+          { pid: 5, lease: INTAKE_LEASE },
+          { pid: 6, lease: 'doctor-gate' },
+        ]);
       });
 
       test('no child is recorded under a lease that was taken over (dispatch 39)', async () => {
@@ -662,14 +773,17 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
           commandsSince: null,
           deploy: null,
           deployAgain: null,
+          trunk: null,
           accountLimits: [],
+          holds: [],
+          trials: [],
         };
         expect(await store.loop()).toEqual(empty);
         const paused = await store.updateLoop({ pausedBy: 'eva' }, [event('loop_paused', { by: 'eva' })], 3);
         expect(paused).toEqual({ ...empty, pausedBy: 'eva' });
         const deploy = { considered: 7, last: null, deployedSha: 'abc' };
         await store.updateLoop({ stop: 'drain', configProblem: 'line 3', commandsSince: 77 }, [], 4);
-        await store.updateLoop({ deploy, deployAgain: 'eva' }, [], 4);
+        await store.updateLoop({ deploy, deployAgain: 'eva', trunk: 'main' }, [], 4);
         expect(await store.loop()).toEqual({
           pausedBy: 'eva',
           stop: 'drain',
@@ -677,7 +791,10 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
           commandsSince: 77,
           deploy,
           deployAgain: 'eva',
+          trunk: 'main',
           accountLimits: [],
+          holds: [],
+          trials: [],
         });
         expect(await store.events()).toMatchObject([{ task: null, type: 'loop_paused', at: 3 }]);
       });
@@ -687,7 +804,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         const a = await commit(store, await claimed(store, 'a', 1), [limited]);
         const b = await claimed(store, 'b', 2);
         const accountLimits = [{ account: 'claude', why: 'used up', until: 500 }];
-        expect((await store.loop()).accountLimits).toEqual(accountLimits);
+        expect((await store.loop()).accountLimits).toMatchObject(accountLimits);
         await expect(commit(store, b, [held('operator_pause')], { account: 'claude' })).rejects.toThrow(
           LimitReached,
         );
@@ -696,6 +813,69 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         await commit(store, a, [held('operator_pause')], { account: 'claude', at: 500 });
         await store.updateLoop({}, [event('account_released', { account: 'claude', by: 'eva' })], 30);
         expect((await store.loop()).accountLimits).toEqual([]);
+      });
+
+      test('an account that fails for everybody is tried by one runner at a time', async () => {
+        const account = 'claude';
+        const turn = { turn: 1, role: 'coder', sessionId: 's' } as const;
+        const failed = {
+          ...turn,
+          status: 'failed',
+          code: 'overload',
+          message: '503',
+          retryAt: null,
+        } as const;
+        const rest = { durationMs: 1, usage: 'known', account, workless: true } as const;
+        const fails = event('turn_completed', { ...failed, ...rest });
+        const tries = event('turn_started', { ...turn, prompt: 'task', triesAccount: account });
+        const a = await commit(store, await claimed(store, 'a', 1), [fails, fails], { at: 10 });
+        const b = await commit(store, await claimed(store, 'b', 2), [fails], { at: 10 });
+        const nextTry = (await store.loop()).accountLimits[0]?.until ?? 0;
+        expect(nextTry).toBeGreaterThan(10);
+        await expect(commit(store, b, [tries], { account, at: nextTry - 1 })).rejects.toThrow(LimitReached);
+
+        // Both runners have seen that its time has come.
+        const both = [a, b].map((one) => commit(store, one, [tries], { account, at: nextTry }));
+        const [first, second] = await Promise.allSettled(both);
+        expect(first?.status).toBe('fulfilled');
+        expect(second).toMatchObject({ status: 'rejected', reason: expect.any(LimitReached) });
+        expect((await store.task('b'))?.task.turn).toBeNull();
+
+        const works = event('turn_completed', {
+          ...turn,
+          ...failed,
+          ...rest,
+          status: 'finished',
+          code: null,
+        });
+        const [begun] = await store.tasks({ issue: 1 });
+        await commit(store, begun!, [works], { at: nextTry + 1 });
+        expect((await store.loop()).accountLimits).toEqual([]);
+        await commit(store, b, [tries], { account, at: nextTry + 1 });
+      });
+
+      test('what holds the loop is known with the event that says so, beside a pause, until it is released', async () => {
+        const hold = (task: string): LoopHold => untestedMerge(task, { why: `of ${task}` });
+        await store.updateLoop({ pausedBy: 'eva' }, [event('loop_held', hold('one'))], 1);
+        await commit(store, await claimed(store, 'a', 1), [event('loop_held', hold('two'))]);
+        await store.record({ events: [event('loop_released', { ...hold('one'), by: 'eva' })], at: 3 });
+        expect(await store.loop()).toMatchObject({ pausedBy: 'eva', holds: [hold('two')] });
+      });
+
+      test('what the loop’s row keeps of events is their fold, whatever verb wrote them', async () => {
+        const limited = event('account_limited', { account: 'claude', why: 'used up', until: 500 });
+        const trial = { tree: 't', digest: 'd', outcome: 'pass', detail: '' } as const;
+        const tried = event('gate_tried', { ...trial, sha: 's', durationMs: 1 });
+        const held = event('loop_held', { key: 'one', reason: 'untested_merge', detail: '' });
+        await store.record({ events: [held, tried], at: 1 });
+        await commit(store, await claimed(store, 'a', 1), [limited]);
+        await store.updateLoop({ pausedBy: 'eva' }, [], 3);
+        const folded = (await store.events()).reduce(
+          (row, one) => foldLoop(row, [one], one.at),
+          NOTHING_FOLDED,
+        );
+        expect(folded).toMatchObject({ accountLimits: [{}], holds: [{}], trials: [{}] });
+        expect(await store.loop()).toMatchObject(folded);
       });
 
       test('the loop’s row is not changed under a lease that was taken over', async () => {
@@ -732,7 +912,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         findings: [finding('f')],
       });
       await store.request({ task: 'a', kind: 'pause', by: 'eva', at: 1 });
-      await store.addUsage([used({ key: 'k1' })]);
+      await spent(store, used({ key: 'k1' }));
       await store.updateLoop({ pausedBy: 'eva' }, [], 3);
       const before = await everything(store, 'a');
       const again = await made.reopen();

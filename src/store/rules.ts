@@ -3,11 +3,13 @@
  * when a limit is full. Pure, so that two implementations can't drift apart.
  */
 import { type AccountLimit, limitOf } from '../core/account.ts';
+import { isAmount } from '../core/cost.ts';
 import type { LoopEvent, NewEvent } from '../core/event.ts';
 import { apply } from '../core/fold.ts';
+import { hasExpired, hasLapsed, leaseTimes, type Moment } from '../core/lease.ts';
 import { isEnded, isJudging, occupiesSlot, type Task } from '../core/task.ts';
 import { LeaseLost, LimitReached, UserError } from '../errors.ts';
-import type { Commit, Lease } from './store.ts';
+import type { Commit, Lease, UsageDelta } from './store.ts';
 
 /** A lease as kept. It outlives its release (`owner` null), because its fencing number must never start again. */
 export interface LeaseRow extends Omit<Lease, 'owner'> {
@@ -17,29 +19,34 @@ export interface LeaseRow extends Omit<Lease, 'owner'> {
 /** The lease as it stands when `owner` gets it, or null when somebody alive has it. */
 export function grantLease(
   row: LeaseRow | undefined,
-  wanted: { key: string; owner: string; now: number; ttlMs: number },
+  wanted: { key: string; owner: string; at: Moment; ttlMs: number },
   dead: (owner: string) => boolean,
 ): Lease | null {
-  const { key, owner, now, ttlMs } = wanted;
-  const expiresAt = now + ttlMs;
-  if (row?.owner === owner) return { key, owner, fencing: row.fencing, expiresAt };
-  const free = !row || row.owner === null || row.expiresAt <= now || dead(row.owner);
-  return free ? { key, owner, fencing: (row?.fencing ?? 0) + 1, expiresAt } : null;
+  const { key, owner, at, ttlMs } = wanted;
+  const times = leaseTimes(at, ttlMs);
+  if (row?.owner === owner) return { key, owner, fencing: row.fencing, ...times };
+  const free = !row || row.owner === null || hasLapsed(row, at) || dead(row.owner);
+  return free ? { key, owner, fencing: (row?.fencing ?? 0) + 1, ...times } : null;
 }
 
 /** Throws unless `row` is still the lease the caller shows; `at` is null where a verb is told no time. */
-export function requireLease(row: LeaseRow | undefined, lease: Lease, at: number | null): void {
+export function requireLease(row: LeaseRow | undefined, lease: Lease, at: Moment | null): void {
   if (row?.owner !== lease.owner || row.fencing !== lease.fencing) {
     throw new LeaseLost(`the lease ${lease.key} #${lease.fencing} is held by ${row?.owner ?? 'nobody'} now`);
   }
-  if (at !== null && row.expiresAt <= at) {
-    throw new LeaseLost(`the lease ${lease.key} #${lease.fencing} expired ${at - row.expiresAt} ms ago`);
+  if (at !== null && hasExpired(row, at)) {
+    throw new LeaseLost(`the lease ${lease.key} #${lease.fencing} has expired`);
   }
 }
 
 /** The key a write needs; another lease, however valid, proves nothing about this thing. */
 export function requireKey(lease: Lease, key: string): void {
   if (lease.key !== key) throw new LeaseLost(`the lease ${lease.key} does not cover ${key}`);
+}
+
+/** Anything else is a bug of whoever counted it. */
+export function requireSpent(delta: UsageDelta): void {
+  if (!isAmount(delta)) throw new Error(`usage ${delta.key} of ${delta.task} is no amount`);
 }
 
 export function stamp(
@@ -61,7 +68,7 @@ export function requireUnchanged(task: Task, events: readonly LoopEvent[]): void
     throw new Error(`${events.map(({ type }) => type).join(', ')} changes the row of ${task.id}: commit it`);
 }
 
-export function bear(id: string, events: readonly LoopEvent[]): Task {
+export function firstRow(id: string, events: readonly LoopEvent[]): Task {
   const task = events.reduce<Task | null>(apply, null);
   if (!task) throw new Error(`the claim of ${id} carries no task_created`);
   return task;
@@ -98,7 +105,7 @@ export function requireAccount(
   at: number,
 ): void {
   const limit = account === undefined ? null : limitOf(limits, account, at);
-  if (limit) throw new LimitReached(`${limit.account} is used up: ${limit.why}`);
+  if (limit) throw new LimitReached(`${limit.account} is not asked now: ${limit.why}`);
 }
 
 /** A restart must not give an issue a second task beside the one that replaced it. */

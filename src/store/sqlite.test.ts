@@ -2,31 +2,47 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  closeSync,
+  copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { compiled } from '../../test/support/compiled.ts';
-import { claimed, commit, everything, finding, LABEL, to, used } from '../../test/support/store-steps.ts';
+import {
+  claimed,
+  commit,
+  everything,
+  finding,
+  LABEL,
+  spent,
+  to,
+  used,
+} from '../../test/support/store-steps.ts';
 import { event } from '../core/event.ts';
 import { fold } from '../core/fold.ts';
 import { StoreUnavailable, UserError } from '../errors.ts';
 import { storeContract } from './contract.ts';
-import { openConnection, query } from './sqlite/connection.ts';
-import { migrate, migrations } from './sqlite/migrations.ts';
+import { backUp, restore } from './sqlite/backup.ts';
+import { type Connection, openConnection, query } from './sqlite/connection.ts';
+import { isEmpty, migrate, migrations, requireOurs } from './sqlite/migrations.ts';
 import { sqliteStore } from './sqlite/verbs.ts';
 import { openSqliteStore } from './sqlite.ts';
-import type { Store } from './store.ts';
+import { INTAKE_LEASE, type Store, taskLease } from './store.ts';
 
 let program: ReturnType<typeof compiled>;
 beforeAll(() => {
@@ -42,13 +58,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-storeContract('sqlite', async () => {
-  let store = await openSqliteStore(path);
+storeContract('sqlite', async (boot) => {
+  const options = boot ? { boot } : {};
+  let store = await openSqliteStore(path, options);
   return {
     store,
     async reopen() {
       await store.close();
-      store = await openSqliteStore(path);
+      store = await openSqliteStore(path, options);
       return store;
     },
     cleanup: () => store.close(),
@@ -148,9 +165,46 @@ describe('migrations', () => {
     connection.exec("INSERT INTO usage VALUES ('a', 1, 'coder', 's1', 'k1', 'm', 1, 2, 4, 8, 16, 0.25, 100)");
     connection.close();
     const store = await openSqliteStore(path);
-    const unknown = { commandsSince: null, deploy: null, deployAgain: null, accountLimits: [] };
+    const unknown = { commandsSince: null, deploy: null, deployAgain: null, trunk: null, accountLimits: [] };
     expect(await store.loop()).toMatchObject({ pausedBy: 'eva', ...unknown });
-    expect(await store.spendSince(100)).toEqual({ tokens: 31, costUsd: 0.25, complete: true });
+    expect(await store.spendSince(100)).toEqual({ tokens: 31, costUsd: 0.25, unpriced: 0, complete: true });
+    await store.close();
+  });
+
+  test('what holds the loop, as the first versions wrote it, is read with its evidence', async () => {
+    const earlier = [
+      { key: 'untested_merge 7-a', reason: 'untested_merge', detail: 'abc landed with another tree' },
+      { key: 'trunk develop', reason: 'trunk_changed', detail: 'trunk was main and is develop now: …' },
+    ];
+    await (await openSqliteStore(path)).close();
+    const connection = openConnection(path, { readOnly: false });
+    connection.run(query.updateTable('loop').set({ holds: JSON.stringify(earlier) }));
+    connection.close();
+    const store = await openSqliteStore(path);
+    const develop = { reason: 'trunk_changed', was: 'main', is: 'develop' } as const;
+    const untested = { reason: 'untested_merge', task: '7-a', why: 'abc landed with another tree' };
+    expect((await store.loop()).holds).toEqual([untested, develop]);
+    await store.record({ events: [event('loop_released', { ...develop, by: 'eva' })], at: 1 });
+    expect((await store.loop()).holds).toEqual([untested]);
+    await store.close();
+  });
+
+  test('a child of before belongs to the lease that its kind was started under', async () => {
+    const connection = openConnection(path, { readOnly: false });
+    migrate(connection, migrations.slice(0, 10));
+    const old: [string, string][] = [
+      ['a', 'gate: npm test'],
+      ['8d6f2a31', 'deploy: ./deploy'],
+      ['gate-trial-1', 'gate: npm test'],
+      ['doctor-gate-1', 'gate: npm test'],
+    ];
+    old.forEach(([task, purpose], pid) => {
+      connection.exec(`INSERT INTO processes VALUES ('b', ${pid}, '1', '${task}', '${purpose}')`);
+    });
+    connection.close();
+    const store = await openSqliteStore(path);
+    const leases = (await store.processes()).map(({ lease }) => lease);
+    expect(leases).toEqual([taskLease('a'), INTAKE_LEASE, INTAKE_LEASE, 'doctor-gate']);
     await store.close();
   });
 
@@ -167,6 +221,8 @@ describe('migrations', () => {
     before.exec(
       `INSERT INTO tasks VALUES ('a', 1, 1, 'queued', NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 1, 0, '{}')`,
     );
+    const born = { kind: 'issue', issue: 1, attempt: 1, slug: 'x', branch: 'loop/1-x', contract: {} };
+    before.exec(`INSERT INTO events VALUES (1, 0, 'a', 'task_created', '${JSON.stringify(born)}')`);
     before.exec(`INSERT INTO requests (task, kind, by, at) VALUES ('a', 'pause', 'eva', 7)`);
     before.exec(`INSERT INTO findings VALUES ('a', 'a.1', 'sev2', 'open', '${JSON.stringify(old)}')`);
     before.close();
@@ -202,14 +258,296 @@ describe('migrations', () => {
   });
 
   test('are not run by a reader, which says what to do', async () => {
-    openConnection(path, { readOnly: false }).exec('CREATE TABLE early (id INTEGER)');
+    migrate(openConnection(path, { readOnly: false }), migrations.slice(0, 1));
     await expect(openSqliteStore(path, { readOnly: true })).rejects.toThrow('older forge-loop');
-    expect(rows('PRAGMA user_version')).toEqual([{ user_version: 0 }]);
+    expect(rows('PRAGMA user_version')).toEqual([{ user_version: 1 }]);
+  });
+
+  test('are never run on a database of somebody else', async () => {
+    openConnection(path, { readOnly: false }).exec('CREATE TABLE early (id INTEGER)');
+    for (const readOnly of [false, true])
+      await expect(openSqliteStore(path, { readOnly })).rejects.toThrow('not a database of forge-loop');
+    expect(rows('SELECT name FROM sqlite_master')).toEqual([{ name: 'early' }]);
   });
 });
 
+describe('after a clean exit', () => {
+  test('the file alone holds everything: its log is empty', async () => {
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1, [LABEL]);
+    const before = await everything(store, 'a');
+    await store.close();
+    expect(sizeOf(`${path}-wal`)).toBe(0);
+    const copy = join(folder, 'copy.db');
+    copyFileSync(path, copy);
+    expect(await everything(await openSqliteStore(copy, { readOnly: true }), 'a')).toEqual(before);
+  });
+
+  test('a reader in the middle of reading keeps its log, and closing neither waits nor fails', async () => {
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1);
+    const reader = openConnection(path, { readOnly: true });
+    reader.exec('BEGIN');
+    expect(reader.all(query.selectFrom('tasks').select('id'))).toHaveLength(1);
+    await commit(store, (await store.task('a'))!, [
+      event('answer_unusable', { role: 'critic', problem: 'x' }),
+    ]);
+    await store.close();
+    expect(reader.all(query.selectFrom('events').select('seq'))).toHaveLength(2);
+    reader.exec('ROLLBACK');
+    await (await openSqliteStore(path)).close();
+    expect(sizeOf(`${path}-wal`)).toBe(0);
+  });
+
+  test('and now and then before it', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const store = await openSqliteStore(path);
+      await claimed(store, 'a', 1);
+      expect(sizeOf(`${path}-wal`)).toBeGreaterThan(0);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(sizeOf(`${path}-wal`)).toBe(0);
+      await store.close();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe('a database that lost what was written', () => {
+  /** Events up to the fourth in the file, the rest in the log. */
+  async function killed(): Promise<void> {
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1);
+    openConnection(path, { readOnly: false }).exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    await claimed(store, 'b', 2);
+    withoutLog();
+  }
+
+  /** Goes on with the file alone in another folder, as if its log had been removed. */
+  function withoutLog(bytes = readFileSync(path)): void {
+    const known = readFileSync(`${path}.known`);
+    path = join(folder, 'alone', 'forge.db');
+    mkdirSync(dirname(path));
+    writeFileSync(path, bytes);
+    writeFileSync(`${path}.known`, known);
+  }
+
+  async function expectRefused(words: RegExp): Promise<void> {
+    const before = readFileSync(path);
+    for (const readOnly of [true, false]) {
+      const error = await openSqliteStore(path, { readOnly }).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(UserError);
+      expect((error as UserError).message).toMatch(words);
+      expect((error as UserError).hint).toContain('forge-loop restore');
+    }
+    expect(readFileSync(path).equals(before)).toBe(true);
+  }
+
+  test('with its log is refused: it ends before what is known to be written', async () => {
+    await killed();
+    await expectRefused(/older.*event 2.*event 4/s);
+  });
+
+  test('and is empty without its log is refused, not taken for version 0', async () => {
+    const connection = openConnection(path, { readOnly: false });
+    connection.exec('PRAGMA journal_mode = WAL');
+    connection.close();
+    const empty = readFileSync(path);
+    expect(empty.length).toBe(4096);
+    await claimed(await openSqliteStore(path), 'a', 1);
+    withoutLog(empty);
+    await expectRefused(/is empty.*event 2/s);
+  });
+
+  test('and is gone is refused by whoever would make a new one', async () => {
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1);
+    await store.close();
+    rmSync(path);
+    const error = await openSqliteStore(path).catch((e: unknown) => e);
+    expect((error as UserError).message).toContain('There is no database');
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('is refused too where only what the loop left elsewhere tells of it', async () => {
+    const otherWork = async () => ['refs/forge/ab12/head'];
+    const error = await openSqliteStore(path, { otherWork }).catch((e: unknown) => e);
+    expect((error as UserError).message).toContain('refs/forge/ab12/head');
+    expect(existsSync(path)).toBe(false);
+    await (await openSqliteStore(path)).close();
+    await (await openSqliteStore(path, { otherWork })).close();
+  });
+
+  test('is none where another process makes it while traces are looked for', async () => {
+    const otherWork = async () => {
+      await (await openSqliteStore(path)).close();
+      return ['refs/forge/ab12/head'];
+    };
+    await (await openSqliteStore(path, { otherWork })).close();
+  });
+
+  test('or another one in its place is refused', async () => {
+    await claimed(await openSqliteStore(path), 'a', 1);
+    const other = join(folder, 'other.db');
+    await (await openSqliteStore(other)).close();
+    withoutLog(readFileSync(other));
+    await expectRefused(/another database/);
+  });
+
+  test('from before this was noted is taken as it is', async () => {
+    await claimed(await openSqliteStore(path), 'a', 1);
+    rmSync(`${path}.known`);
+    expect(await (await openSqliteStore(path)).tasks()).toHaveLength(1);
+    expect(existsSync(`${path}.known`)).toBe(true);
+  });
+});
+
+describe('what is known to be written', () => {
+  const known = (): number => JSON.parse(readFileSync(`${path}.known`, 'utf8')).event;
+
+  test('is never ahead of the disk, whoever looks, commits or opens beside what may be lost', async () => {
+    const store = await openSqliteStore(path);
+    const a = await claimed(store, 'a', 1);
+    expect(known()).toBe(2);
+    const other = await openSqliteStore(path);
+    await commit(other, a, [event('hold_cleared', { reason: 'retry_backoff', by: 'me' })], {
+      mayBeLost: true,
+    });
+    expect((await store.events()).length, 'everybody sees it').toBe(3);
+    await spent(store, used({}));
+    await store.acquireLease('doctor-gate', 'me', 0, 1, () => false);
+    await (await openSqliteStore(path)).close();
+    expect(known()).toBe(2);
+    await claimed(store, 'b', 2);
+    expect(known(), 'a commit that is on the disk has what came before it there too').toBe(5);
+    await store.close();
+    await other.close();
+  });
+
+  test('is found out anew where nobody noted it, after a commit that is on the disk', async () => {
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1);
+    rmSync(`${path}.known`);
+    const before = sizeOf(`${path}-wal`);
+    const other = await openSqliteStore(path);
+    expect(known()).toBe(2);
+    expect(sizeOf(`${path}-wal`)).toBeGreaterThan(before);
+    await store.close();
+    await other.close();
+  });
+});
+
+describe('a backup', () => {
+  test('made beside a writer is whole, and is never written over another file', async () => {
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1, [LABEL]);
+    const to = join(folder, 'backup.db');
+    expect(backUp(path, to)).toMatchObject({ path: to, events: 2 });
+    const before = await everything(store, 'a');
+    await claimed(store, 'b', 2);
+    expect(await everything(await openSqliteStore(to, { readOnly: true }), 'a')).toEqual(before);
+    const bytes = readFileSync(to);
+    expect(() => backUp(path, to)).toThrow(UserError);
+    expect(readFileSync(to).equals(bytes)).toBe(true);
+    expect(() => backUp(path, join(folder, 'no such folder', 'x.db'))).toThrow(UserError);
+    expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  test('of no database is an error', () => {
+    expect(() => backUp(path, join(folder, 'b.db'))).toThrow('There is no database');
+  });
+
+  test('that is restored is the database from then on; what it replaced is kept', async () => {
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1);
+    const to = join(folder, 'backup.db');
+    backUp(path, to);
+    await claimed(store, 'b', 2);
+    await store.close();
+    const { aside } = restore(path, to, at);
+    const restored = await openSqliteStore(path);
+    expect((await restored.tasks()).map(({ task }) => task.id)).toEqual(['a']);
+    await restored.close();
+    expect(
+      openConnection(aside!, { readOnly: true }).all(query.selectFrom('tasks').select('id')),
+    ).toHaveLength(2);
+  });
+
+  test('the file in its place can be taken as it is, or an empty one instead', async () => {
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1);
+    const copy = join(folder, 'copy.db');
+    backUp(path, copy);
+    await claimed(store, 'b', 2);
+    await store.close();
+    // Another file, not other contents: libsql's handles of this process keep their locks until they are collected.
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+    copyFileSync(copy, path);
+    await expect(openSqliteStore(path)).rejects.toThrow('older');
+    restore(path, path, at);
+    const taken = await openSqliteStore(path);
+    expect(await taken.tasks()).toHaveLength(1);
+    await taken.close();
+    restore(path, null, at);
+    const otherWork = async () => ['refs/forge/ab12/head'];
+    expect(await (await openSqliteStore(path, { otherWork })).tasks()).toEqual([]);
+  });
+
+  test('is not restored under anybody who has the database open to write, idle or not', async () => {
+    const to = join(folder, 'backup.db');
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1);
+    for (const lease of await store.leases()) await store.releaseLease(lease);
+    backUp(path, to);
+    const { child, lines } = await writer('idle', 0, 'stay');
+    child.stdin.write('go');
+    for await (const line of lines) if (JSON.parse(line).open) break;
+    for (const from of [to, path, null])
+      expect(() => restore(path, from, at)).toThrow('A runner, or another command, works with');
+    await store.close();
+    expect(() => restore(path, to, at), 'another process').toThrow('works with');
+    const looking = await openSqliteStore(path, { readOnly: true });
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+    expect(restore(path, to, at), 'who only looks is in nobody’s way').toMatchObject({ events: 2 });
+    await looking.close();
+  });
+
+  test('that is restored is known from then on, whatever a process of before still writes', async () => {
+    const to = join(folder, 'backup.db');
+    const store = await openSqliteStore(path);
+    await claimed(store, 'a', 1);
+    backUp(path, to);
+    await store.close();
+    const before = openSync(`${path}.known`, 'r+');
+    restore(path, to, at);
+    writeSync(before, readFileSync(`${path}.known`, 'utf8').replace(/\d+/, '12345'), 0);
+    closeSync(before);
+    expect(await (await openSqliteStore(path)).tasks()).toHaveLength(1);
+  });
+
+  test('is refused when it is damaged, empty or none of ours, and nothing is touched', async () => {
+    await claimed(await openSqliteStore(path), 'a', 1);
+    const letter = join(folder, 'letter.db');
+    writeFileSync(letter, 'this is a letter, not a database. '.repeat(200));
+    const empty = join(folder, 'empty.db');
+    writeFileSync(empty, '');
+    for (const from of [letter, empty, join(folder, 'missing.db')])
+      expect(() => restore(path, from, at)).toThrow(UserError);
+    expect(await (await openSqliteStore(path)).tasks()).toHaveLength(1);
+  });
+
+  const at = new Date(0);
+});
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
 describe('a damaged database', () => {
-  test('that is no database is moved aside, and the next run starts empty (dispatch 43)', async () => {
+  test('that is no database is moved aside, and where nothing was written the next run starts empty (dispatch 43)', async () => {
     const text = 'this is a letter, not a database. '.repeat(200);
     writeFileSync(path, text);
     const error = await openSqliteStore(path).catch((e: unknown) => e);
@@ -223,13 +561,24 @@ describe('a damaged database', () => {
     expect(await (await openSqliteStore(path)).tasks()).toEqual([]);
   });
 
+  test('that had work in it is not followed by an empty one until a person says so', async () => {
+    await damagePages();
+    const error = (await openSqliteStore(path).catch((e: unknown) => e)) as UserError;
+    expect(error.hint).toContain('forge-loop restore');
+    await expect(openSqliteStore(path)).rejects.toThrow('There is no database');
+    restore(path, null, new Date(0));
+    expect(await (await openSqliteStore(path)).tasks()).toEqual([]);
+  });
+
   test('with broken pages is moved aside with its log (dispatch 43)', async () => {
     await damagePages();
     const error = await openSqliteStore(path).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(UserError);
-    expect(readdirSync(folder).filter((name) => !name.includes('.corrupt-'))).toEqual([]);
+    expect(readdirSync(folder).filter((name) => !name.includes('.corrupt-'))).toEqual([
+      'forge.db.known',
+      'forge.db.open',
+    ]);
     expect(readdirSync(folder).filter((name) => name.endsWith('-wal'))).toHaveLength(1);
-    expect(await (await openSqliteStore(path)).tasks()).toEqual([]);
   });
 
   test('that was emptied beside its log is moved aside, the log with it (dispatch 43)', async () => {
@@ -252,10 +601,8 @@ describe('a damaged database', () => {
 
   /** A file whose tasks are gone bad, with a log beside it. */
   async function damagePages(): Promise<void> {
-    const store = await filled();
-    const connection = openConnection(path, { readOnly: false });
-    connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    await store.updateLoop({ pausedBy: 'me' }, [], 1);
+    await (await filled()).close();
+    await sqliteStore(openConnection(path, { readOnly: false })).updateLoop({ pausedBy: 'me' }, [], 1);
     const bytes = readFileSync(path);
     bytes.fill(0xa5, 4096, bytes.length);
     writeFileSync(path, bytes);
@@ -277,7 +624,7 @@ describe('when the file can’t be written', () => {
     const before = await everything(store, 'a');
     connection.exec(`PRAGMA max_page_count = ${connection.pragma('page_count')}`);
 
-    const large = event('critic_failed', { problem: 'x'.repeat(100_000) });
+    const large = event('answer_unusable', { role: 'critic', problem: 'x'.repeat(100_000) });
     const full = commit(store, a, [large], { addActions: [LABEL] });
     await expect(full).rejects.toThrow(StoreUnavailable);
     await expect(full).rejects.toThrow(/forge\.db.*disk is full/);
@@ -296,7 +643,7 @@ describe('when the file can’t be written', () => {
     await asOrdinaryUser(async () => {
       const store = await openSqliteStore(path);
       expect(await store.tasks()).toHaveLength(1);
-      const write = store.addUsage([used({})]);
+      const write = spent(store, used({}));
       await expect(write).rejects.toThrow(StoreUnavailable);
       await expect(write).rejects.toThrow(/forge\.db.*read-only/);
     });
@@ -309,9 +656,9 @@ describe('when the file can’t be written', () => {
     const store = sqliteStore(impatient);
     const other = openConnection(path, { readOnly: false });
     other.exec('BEGIN IMMEDIATE');
-    await expect(store.addUsage([used({})])).rejects.toThrow(/forge\.db.*another process has kept it locked/);
+    await expect(spent(store, used({}))).rejects.toThrow(/forge\.db.*another process has kept it locked/);
     other.exec('ROLLBACK');
-    await store.addUsage([used({})]);
+    await spent(store, used({}));
   });
 
   /** The superuser may write everywhere, so there is nothing to see as one. */
@@ -328,6 +675,25 @@ describe('when the file can’t be written', () => {
 });
 
 describe('several processes', () => {
+  test('one that looks while another makes the first tables sees a database of ours', () => {
+    const [one, other] = [0, 1].map(() => openConnection(path, { readOnly: false })) as [
+      Connection,
+      Connection,
+    ];
+    one.exec('PRAGMA journal_mode = WAL');
+    const interrupted: Connection = {
+      ...one,
+      pragma(source) {
+        const answer = one.pragma(source);
+        if (source === 'user_version') migrate(other);
+        return answer;
+      },
+    };
+    requireOurs(interrupted);
+    expect(isEmpty(one)).toBe(false);
+    for (const connection of [one, other]) connection.close();
+  });
+
   test('open, claim and commit at once: each issue once, no event lost, no gap (dispatch 13)', async () => {
     const writers = await Promise.all(['one', 'two', 'three'].map((owner) => writer(owner, 12)));
     for (const { child } of writers) child.stdin.end('go');
@@ -375,8 +741,8 @@ interface Writer {
 }
 
 /** Loaded and waiting for its `go`, so that several of them really start together. */
-async function writer(owner: string, issues: number): Promise<Writer> {
-  const args = [program.script, path, owner, String(issues)];
+async function writer(owner: string, issues: number, ...more: string[]): Promise<Writer> {
+  const args = [program.script, path, owner, String(issues), ...more];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   expect(await lines.next()).toMatchObject({ value: 'ready' });

@@ -5,35 +5,42 @@
  * refused as a whole when the version moved (`VersionConflict`), when the lease is no longer ours (`LeaseLost`), or
  * when a limit it names is full (`LimitReached`). A verb either happened completely or not at all.
  */
-import type { AccountLimit } from '../core/account.ts';
+
 import type { Action, PendingAction } from '../core/action.ts';
+import type { Finding } from '../core/change/findings.ts';
 import type { Usage } from '../core/cost.ts';
 import type { DeployState } from '../core/deploy.ts';
 import type { LoopEvent, NewEvent, PromptKind, TurnStatus } from '../core/event.ts';
-import type { Finding } from '../core/findings.ts';
-import type { Role } from '../core/policy.ts';
+import type { LeaseTimes } from '../core/lease.ts';
+import type { FoldedRow } from '../core/loop-row.ts';
 import type { RequestKind } from '../core/request.ts';
+import type { Role } from '../core/role.ts';
 import type { StoredTask } from '../core/task.ts';
 
 /** Proof that this runner owns `key`; every write about a task carries one. */
-export interface Lease {
+export interface Lease extends LeaseTimes {
   key: string;
   owner: string;
   /** Grows with every change of owner; a commit with an older number is refused. */
   fencing: number;
-  expiresAt: number;
 }
 
 export const taskLease = (taskId: string): string => `task:${taskId}`;
 export const INTAKE_LEASE = 'intake';
 
 /** A child process that recovery can find again: pid and start time together never name two processes. */
-export interface ProcessRecord {
+export interface Child {
   task: string;
   pid: number;
   startTime: string;
   bootId: string;
+  /** What it is for; of a shell command followed by a colon and the command. */
   purpose: string;
+}
+
+export interface ProcessRecord extends Child {
+  /** The key of the lease it was started under: whoever holds that answers for it. */
+  lease: string;
 }
 
 export interface UsageDelta extends Usage {
@@ -44,6 +51,8 @@ export interface UsageDelta extends Usage {
 export interface Spend {
   tokens: number;
   costUsd: number;
+  /** Of the tokens, those whose price is not known. */
+  unpriced: number;
   /** False when some turn's usage or cost is unknown, so that the sums are lower bounds. */
   complete: boolean;
 }
@@ -78,11 +87,11 @@ export interface TurnRow {
   endedAt: number | null;
 }
 
-/** The loop's own row. */
-export interface LoopRow {
+/** The loop's own row; part of it is a fold of events. */
+export interface LoopRow extends FoldedRow {
   pausedBy: string | null;
   stop: 'no' | 'drain' | 'now';
-  /** The last problem with WORKFLOW.md, kept until it is mended. */
+  /** The last problem with WORKFLOW.md, kept until it is fixed. */
   configProblem: string | null;
   /** People's commands up to this time were looked at; null before the first look. */
   commandsSince: number | null;
@@ -90,8 +99,8 @@ export interface LoopRow {
   deploy: DeployState | null;
   /** Who asked for another try of a deploy that did not succeed. */
   deployAgain: string | null;
-  /** Accounts that are used up: the fold of `account_limited` and `account_released`, whatever verb wrote them. */
-  accountLimits: readonly AccountLimit[];
+  /** The branch that work lands on, as the first run found it or a person accepted it since; null before. */
+  trunk: string | null;
 }
 
 export interface Commit {
@@ -161,7 +170,10 @@ export interface Store {
     requests?: NewRequest[];
   }): Promise<void>;
 
-  /** Ours, or nobody's, or its owner's that lapsed or is among `dead`; null when somebody alive has it. */
+  /**
+   * Ours, or nobody's, or its owner's that lapsed or is among `dead`; null when somebody alive has it. Leases of the same boot
+   * lapse by its clock, which the store is opened with; `now` and other `at`s of wall time judge the others.
+   */
   acquireLease(
     key: string,
     owner: string,
@@ -175,13 +187,17 @@ export interface Store {
   leases(): Promise<Lease[]>;
 
   /** Written before a child is let go. Refused with `LeaseLost` when the lease is not ours any more. */
-  recordProcess(lease: Lease, process: ProcessRecord): Promise<void>;
-  forgetProcess(process: ProcessRecord): Promise<void>;
+  recordProcess(lease: Lease, child: Child): Promise<void>;
+  forgetProcess(child: Child): Promise<void>;
   processes(taskId?: string): Promise<ProcessRecord[]>;
 
   /** In the order they started. */
   turns(taskId: string): Promise<TurnRow[]>;
-  addUsage(deltas: UsageDelta[]): Promise<void>;
+  /**
+   * Of the task that the lease is of. Refused with `LeaseLost` when it was taken over: whoever did reads from the agent's
+   * own record what the turn used, and what an old runner finds there may be its successor's. Nothing is ever taken back.
+   */
+  addUsage(lease: Lease, deltas: UsageDelta[]): Promise<void>;
   usage(taskId?: string): Promise<UsageDelta[]>;
   spend(taskId: string): Promise<Spend>;
   /** Of all tasks together, at this time and later. */
@@ -195,7 +211,7 @@ export interface Store {
   loop(): Promise<LoopRow>;
   /** Refused with `LeaseLost` when a lease is shown that is not ours any more. */
   updateLoop(
-    change: Partial<Omit<LoopRow, 'accountLimits'>>,
+    change: Partial<Omit<LoopRow, keyof FoldedRow>>,
     events: NewEvent[],
     at: number,
     lease?: Lease,

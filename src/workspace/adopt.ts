@@ -4,23 +4,23 @@ import type { Checkpoint } from '../core/event.ts';
 import { WorkspaceRefused } from '../errors.ts';
 import { commitTree } from '../git/commit.ts';
 import { isAncestor, mergeBase, treeOf } from '../git/objects.ts';
-import { type Bench, seedOf } from './bench.ts';
 import { findWork, snapshotWork } from './checkpoint.ts';
 import { notContained } from './history.ts';
 import { branchMoved, updatePins } from './pins.ts';
 import { settle } from './place.ts';
+import { keptIndexOf, type Shared } from './shared.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
-import type { WorkspaceSpec } from './workspace.ts';
+import type { WorkspaceKey } from './workspace.ts';
 
-export async function adopt(bench: Bench, spec: WorkspaceSpec, sha: string): Promise<Checkpoint> {
-  const { git } = bench;
-  const work = await findWork(bench, spec);
+export async function adopt(shared: Shared, spec: WorkspaceKey, sha: string): Promise<Checkpoint> {
+  const { git } = shared;
+  const work = await findWork(shared, spec);
   const { pins, place } = work;
   if (pins.branch !== sha && pins.branch !== pins.head) throw branchMoved(spec, pins.branch);
-  const base = await baseFor(bench, work.base, sha);
+  const base = await baseFor(shared, work.base, sha);
 
-  return withIndex(git, place.worktree, seedOf(bench, spec.task), async (index) => {
-    const tree = await snapshotWork(bench, work, index);
+  return withIndex(git, place.worktree, keptIndexOf(shared, spec.task), async (index) => {
+    const tree = await snapshotWork(shared, work, index);
     const saved = await Promise.all([work.head, sha, pins.head ?? sha].map((commit) => treeOf(git, commit)));
     const stash = saved.includes(tree)
       ? null
@@ -45,10 +45,10 @@ export async function adopt(bench: Bench, spec: WorkspaceSpec, sha: string): Pro
 }
 
 /** A person may have rebased the branch onto a newer trunk: then the work starts there. */
-async function baseFor(bench: Bench, base: string, sha: string): Promise<string> {
-  if (await isAncestor(bench.git, base, sha)) return base;
-  const shared = await mergeBase(bench.git, sha, await bench.trunk());
-  if (shared === null)
+async function baseFor(shared: Shared, base: string, sha: string): Promise<string> {
+  if (await isAncestor(shared.git, base, sha)) return base;
+  const common = await mergeBase(shared.git, sha, (await shared.trunk()).sha);
+  if (common === null)
     throw new WorkspaceRefused(`${sha} has no history in common with trunk, so it can't be the task's work.`);
-  return shared;
+  return common;
 }

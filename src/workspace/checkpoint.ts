@@ -11,27 +11,31 @@ import { changesBetween } from '../git/changes.ts';
 import { commitTree } from '../git/commit.ts';
 import type { Git } from '../git/git.ts';
 import { isAncestor, treeOf } from '../git/objects.ts';
-import { type Bench, pathOf, seedOf } from './bench.ts';
 import { measuredFrom, notContained } from './history.ts';
 import { refuseUnsoundModules, takeIn } from './intake.ts';
+import { hasRawFiles, refuseHollowPointers } from './large-files.ts';
 import { branchMoved, type Pins, readPins, updatePins } from './pins.ts';
 import { movedHere, type Place, readTips, settle, type Tips } from './place.ts';
+import { keptIndexOf, pathOf, type Shared } from './shared.ts';
 import { fillWorktree, findChanges, type PrivateIndex, withIndex, writeSnapshot } from './snapshot.ts';
-import type { CheckpointResult, WorkspaceSpec } from './workspace.ts';
+import { refuseUnknownLinks } from './submodules.ts';
+import type { CheckpointResult, WorkspaceKey } from './workspace.ts';
 
 export async function checkpoint(
-  bench: Bench,
-  spec: WorkspaceSpec,
+  shared: Shared,
+  spec: WorkspaceKey,
   message: string,
 ): Promise<CheckpointResult> {
-  const { git } = bench;
-  const work = await findWork(bench, spec);
+  const { git } = shared;
+  const work = await findWork(shared, spec);
   const { place, pins, head, base } = work;
 
-  return withIndex(git, place.worktree, seedOf(bench, spec.task), async (index) => {
-    const tree = await snapshotWork(bench, work, index);
-    const next = await nextHead(bench, spec, work, tree, message);
+  return withIndex(git, place.worktree, keptIndexOf(shared, spec.task), async (index) => {
+    const tree = await snapshotWork(shared, work, index);
+    await refuseHollowPointers(index, [base, pins.head, work.merging], tree);
+    const next = await nextHead(shared, spec, work, index, tree, message);
     await refuseNewRepositories(git, tree, [base, pins.head, work.merging]);
+    await refuseUnknownLinks(git, [base, pins.head, work.merging], tree);
     if (next !== head) await refuseUnsoundModules(git, place, next, head);
 
     // What somebody else put on the branch stays there; the next push tells the two apart and merges them.
@@ -51,7 +55,7 @@ export async function checkpoint(
     // Only now: until the workspace is settled, a repeated checkpoint needs to know of the merge.
     if (pins.merging !== null) await updatePins(git, spec, { merging: null });
     await index.save();
-    return measure(bench, await newest(git, base, spec.baseSha, next), { sha: next, tree });
+    return measure(shared, await newest(git, base, spec.baseSha, next), { sha: next, tree });
   });
 }
 
@@ -69,11 +73,11 @@ export interface Work {
   merging: string | null;
 }
 
-export async function findWork(bench: Bench, spec: WorkspaceSpec): Promise<Work> {
-  const { git } = bench;
-  const place = await bench.layout.inspect(bench, pathOf(bench, spec));
+export async function findWork(shared: Shared, spec: WorkspaceKey): Promise<Work> {
+  const { git } = shared;
+  const place = await shared.layout.inspect(shared, pathOf(shared, spec));
   const pins = await readPins(git, spec);
-  if (pins.laying !== null && pins.head !== null) await undoHalfLaidMerge(bench, spec, place, pins.head);
+  if (pins.laying !== null && pins.head !== null) await undoHalfLaidMerge(shared, spec, place, pins.head);
   const tips = await readTips(git, place, spec.branch);
   const base = pins.base ?? spec.baseSha;
   const moved = pins.branch !== null && pins.branch !== pins.head && !movedHere(place, tips, pins.branch);
@@ -86,35 +90,36 @@ export async function findWork(bench: Bench, spec: WorkspaceSpec): Promise<Work>
 
 /** The runner died while it wrote a merge of trunk into the workspace. No agent has run since: start it over. */
 async function undoHalfLaidMerge(
-  bench: Bench,
-  spec: WorkspaceSpec,
+  shared: Shared,
+  spec: WorkspaceKey,
   place: Place,
   head: string,
 ): Promise<void> {
-  await withIndex(bench.git, place.worktree, seedOf(bench, spec.task), async (index) => {
+  await withIndex(shared.git, place.worktree, keptIndexOf(shared, spec.task), async (index) => {
     await writeSnapshot(index, await findChanges(index, head), head);
     await fillWorktree(index, head);
     await settle(place, { branch: spec.branch, sha: head, index: index.path, merging: null });
     await index.save();
   });
-  await updatePins(bench.git, spec, { laying: null });
+  await updatePins(shared.git, spec, { laying: null });
 }
 
 /** The tree of everything in the workspace, committed or not. */
-export async function snapshotWork(bench: Bench, work: Work, index: PrivateIndex): Promise<string> {
+export async function snapshotWork(shared: Shared, work: Work, index: PrivateIndex): Promise<string> {
   const changes = await findChanges(index, work.head);
-  return writeSnapshot(index, changes, work.merging ?? (await loopStateSource(bench, work)));
+  return writeSnapshot(index, changes, work.merging ?? (await loopStateSource(shared, work)));
 }
 
 /** A commit with exactly this tree that contains the agent's. */
 async function nextHead(
-  bench: Bench,
-  spec: WorkspaceSpec,
+  shared: Shared,
+  spec: WorkspaceKey,
   work: Work,
+  index: PrivateIndex,
   tree: string,
   message: string,
 ): Promise<string> {
-  const { git, layout } = bench;
+  const { git, layout } = shared;
   const { kind } = layout;
   const { pins, head, base } = work;
   const merge = work.merging !== null && !(await isAncestor(git, work.merging, head)) ? work.merging : null;
@@ -130,15 +135,29 @@ async function nextHead(
       `The history in ${work.place.worktree} no longer contains ${base}, the commit the task started from. Its head is ${head}.`,
     );
   }
+  const raw = await hasRawFiles(index, head, [base, pins.head, (await shared.trunk()).sha]);
+  if (raw) {
+    const parents = await withoutAgents(shared, work, merge);
+    const isSame = parents.length === 1 && tree === (await treeOf(git, parents[0]!));
+    return isSame ? parents[0]! : commitTree(git, { tree, parents, message });
+  }
   if (merge === null && tree === (await treeOf(git, head))) return head;
   return commitTree(git, { tree, parents: merge === null ? [head] : [head, merge], message });
 }
 
-/** The loop's own files are as in the last saved head, or as in trunk where the agent has taken in a newer one. */
-async function loopStateSource(bench: Bench, work: Work): Promise<string> {
+/** Instead of the agent's commits: what was saved before them, and the newest commit of trunk that they took in. */
+async function withoutAgents(shared: Shared, work: Work, merge: string | null): Promise<string[]> {
+  const { git } = shared;
   const saved = work.pins.head ?? work.base;
-  const from = await measuredFrom(bench.git, work.base, work.head, await bench.trunk());
-  return (await isAncestor(bench.git, from, saved)) ? saved : from;
+  const taken = merge ?? (await measuredFrom(git, work.base, work.head, (await shared.trunk()).sha));
+  return (await isAncestor(git, taken, saved)) ? [saved] : [saved, taken];
+}
+
+/** The loop's own files are as in the last saved head, or as in trunk where the agent has taken in a newer one. */
+async function loopStateSource(shared: Shared, work: Work): Promise<string> {
+  const saved = work.pins.head ?? work.base;
+  const from = await measuredFrom(shared.git, work.base, work.head, (await shared.trunk()).sha);
+  return (await isAncestor(shared.git, from, saved)) ? saved : from;
 }
 
 /** A link to another repository's commit that no trusted tree has is a nested repository somebody committed. */
@@ -173,7 +192,7 @@ async function newest(git: Git, start: string, recorded: string, head: string): 
 
 const isLink = (entry: string | null): boolean => entry?.startsWith('160000 ') ?? false;
 
-async function measure(bench: Bench, start: string, head: Checkpoint): Promise<CheckpointResult> {
-  const baseSha = await measuredFrom(bench.git, start, head.sha, await bench.trunk());
-  return { head, baseSha, empty: head.tree === (await treeOf(bench.git, baseSha)) };
+async function measure(shared: Shared, start: string, head: Checkpoint): Promise<CheckpointResult> {
+  const baseSha = await measuredFrom(shared.git, start, head.sha, (await shared.trunk()).sha);
+  return { head, baseSha, empty: head.tree === (await treeOf(shared.git, baseSha)) };
 }

@@ -1,21 +1,17 @@
-/**
- * A workspace with a git directory of its own that borrows the repository's objects, as `git clone --shared` makes.
- *
- * It has no remote and shares no ref, hook or configuration with the operator, so nothing done inside moves anything
- * outside. It is written file by file: no template of the operator's ends up in it.
- */
-import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+/** A workspace with a git directory of its own: nothing done inside moves anything outside. */
+import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { WorkspaceRefused } from '../errors.ts';
-import { type Git, nulSeparated } from '../git/git.ts';
-import { type Bench, type Layout, seedOf, type WorkspacesOptions } from './bench.ts';
+import { alternates, gitDirectory } from './git-directory.ts';
 import { workspacesOf } from './lifecycle.ts';
 import { transientPath } from './paths.ts';
 import { type Place, settle } from './place.ts';
-import { lstatOrNull, plainDirectories, readPlain, refuseOddFiles } from './plain-files.ts';
+import { lstatOrNull, plainDirectories, readPlain, refuseOddFiles, replacePlain } from './plain-files.ts';
 import { removeTree } from './remove-tree.ts';
+import { keptIndexOf, type Layout, type Shared, type WorkspacesOptions } from './shared.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
-import type { WorkspaceSpec, Workspaces } from './workspace.ts';
+import { repointModules } from './submodules.ts';
+import type { WorkspaceKey, Workspaces } from './workspace.ts';
 
 export function cloneWorkspaces(options: WorkspacesOptions): Workspaces {
   return workspacesOf(CLONE, options);
@@ -24,12 +20,12 @@ export function cloneWorkspaces(options: WorkspacesOptions): Workspaces {
 const CLONE: Layout = {
   kind: 'clone',
 
-  async make(bench: Bench, spec: WorkspaceSpec, path: string, start: string): Promise<void> {
+  async make(shared: Shared, spec: WorkspaceKey, path: string, start: string): Promise<void> {
     const building = transientPath(path, 'making');
     await removeTree(building);
     mkdirSync(building, { mode: 0o700 });
-    await layGitDirectory(bench, join(building, '.git'), start);
-    await withIndex(bench.git, building, seedOf(bench, spec.task), async (index) => {
+    (await gitDirectory(shared, start))(join(building, '.git'));
+    await withIndex(shared.git, building, keptIndexOf(shared, spec.task), async (index) => {
       await fillWorktree(index, start);
       await index.save();
       await settle(placeAt(building), { branch: spec.branch, sha: start, index: index.path, merging: null });
@@ -37,7 +33,7 @@ const CLONE: Layout = {
     renameSync(building, path);
   },
 
-  async inspect(bench: Bench, path: string): Promise<Place> {
+  async inspect(shared: Shared, path: string): Promise<Place> {
     const place = placeAt(path);
     const objects = plainDirectories(path, ['.git', 'objects']);
     const info = objects && plainDirectories(objects, ['info']);
@@ -46,7 +42,11 @@ const CLONE: Layout = {
     if (lstatOrNull(join(place.dir, 'commondir')) !== null) {
       throw new WorkspaceRefused(`${place.dir} was redirected to another repository (commondir).`);
     }
-    if (readPlain(join(info, 'alternates'), ALTERNATES_LIMIT) !== alternates(bench)) {
+    const written = readPlain(join(info, 'alternates'), ALTERNATES_LIMIT);
+    if (shared.former.some((dir) => written === alternates(dir))) {
+      await repointModules(shared, path);
+      replacePlain(join(info, 'alternates'), alternates(shared.git.gitDir));
+    } else if (written !== alternates(shared.git.gitDir)) {
       throw new WorkspaceRefused(`${join(info, 'alternates')} is not as we wrote it.`);
     }
     await refuseOddFiles(objects);
@@ -61,50 +61,4 @@ function placeAt(path: string): Place {
   return { worktree: path, dir, objects: join(dir, 'objects'), ownRefs: true };
 }
 
-async function layGitDirectory(bench: Bench, dir: string, start: string): Promise<void> {
-  for (const folder of ['hooks', 'info', 'objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {
-    mkdirSync(join(dir, folder), { recursive: true });
-  }
-  writeFileSync(join(dir, 'config'), await config(bench, start));
-  writeFileSync(join(dir, 'info', 'exclude'), '.forge/\n');
-  writeFileSync(join(dir, 'objects', 'info', 'alternates'), alternates(bench));
-  const shallow = join(bench.git.gitDir, 'shallow');
-  if (lstatOrNull(shallow)) copyFileSync(shallow, join(dir, 'shallow'));
-}
-
-/** Its object format is that of the commit it starts at. */
-async function config(bench: Bench, start: string): Promise<string> {
-  const isSha256 = start.length === 64;
-  const lines = [
-    '[core]',
-    `\trepositoryformatversion = ${isSha256 ? 1 : 0}`,
-    '\tbare = false',
-    '\tlogallrefupdates = true',
-    ...(await fileSystem(bench.git)),
-  ];
-  if (isSha256) lines.push('[extensions]', '\tobjectformat = sha256');
-  return `${[...lines, '[gc]', '\tauto = 0'].join('\n')}\n`;
-}
-
-/** These describe the file system, which is the same kind for both, and does not change. */
-async function fileSystem(git: Git): Promise<string[]> {
-  const known = described.get(git);
-  if (known) return known;
-  const lines: string[] = [];
-  const { stdout } = await git(['config', '-z', '--get-regexp', FILE_SYSTEM], { allow: [1] });
-  for (const entry of nulSeparated(stdout)) {
-    const [key, value] = entry.split('\n');
-    if (value === 'true' || value === 'false') lines.push(`\t${key!.slice('core.'.length)} = ${value}`);
-  }
-  described.set(git, lines);
-  return lines;
-}
-
-const described = new WeakMap<Git, string[]>();
-const FILE_SYSTEM = '^core\\.(filemode|ignorecase|precomposeunicode)$';
-
 const ALTERNATES_LIMIT = 16 * 1024;
-
-function alternates(bench: Bench): string {
-  return `${join(bench.git.gitDir, 'objects')}\n`;
-}

@@ -21,9 +21,9 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UserError, WorkspaceRefused } from '../errors.ts';
 import { openGit } from '../git/git.ts';
-import type { WorkspacesOptions } from './bench.ts';
-import { repositoryKey } from './paths.ts';
-import type { WorkspaceSpec, Workspaces } from './workspace.ts';
+import { keepKey, readKey } from './repository-key.ts';
+import type { WorkspacesOptions } from './shared.ts';
+import type { WorkspaceKey, Workspaces } from './workspace.ts';
 
 export interface Scene {
   dir: string;
@@ -31,15 +31,15 @@ export interface Scene {
   repo: string;
   root: string;
   workspaces: Workspaces;
-  spec: WorkspaceSpec;
+  spec: WorkspaceKey;
   /** git as the operator or the agent would run it, in a folder. */
   run(args: readonly string[], cwd?: string): string;
-  /** Another runner on the same repository: nothing kept in memory. */
-  reopen(): Promise<Workspaces>;
+  /** Another runner on the same repository, wherever it is now: nothing kept in memory. */
+  reopen(repo?: string): Promise<Workspaces>;
   dispose(): Promise<void>;
 }
 
-export type MakeWorkspaces = (options: WorkspacesOptions) => Workspaces;
+type MakeWorkspaces = (options: WorkspacesOptions) => Workspaces;
 
 /** A repository with spaces and unicode in its path, two commits, and a task on the second. */
 export async function makeScene(make: MakeWorkspaces): Promise<Scene> {
@@ -49,13 +49,19 @@ export async function makeScene(make: MakeWorkspaces): Promise<Scene> {
   await cp(await template, repo, { recursive: true });
   const run = (args: readonly string[], cwd = repo) => runGit(args, cwd);
   const root = join(dir, 'work spaces');
-  const reopen = async () =>
-    make({
-      git: await openGit(repo),
+  const states = join(dir, 'states');
+  const reopen = async (at = repo) => {
+    const git = await openGit(at);
+    const known = readKey(git.gitDir, at, states);
+    keepKey(git.gitDir, known, states);
+    return make({
+      git,
       root,
-      repositoryKey: await repositoryKey(repo),
-      trunk: async () => run(['rev-parse', 'main']).trim(),
+      repositoryKey: known.key,
+      former: known.former,
+      trunk: async () => ({ branch: 'main', sha: run(['rev-parse', 'main'], at).trim() }),
     });
+  };
   const baseSha = run(['rev-parse', 'main']).trim();
   const spec = { task: 't1', issue: 7, slug: 'add-thing', branch: 'loop/7-add-thing', baseSha };
   return {
@@ -104,6 +110,7 @@ const AGENT_ENV = {
   PATH: process.env.PATH,
   HOME: tmpdir(),
   GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
   GIT_AUTHOR_NAME: 'Agent',
   GIT_AUTHOR_EMAIL: 'agent@example.com',
   GIT_COMMITTER_NAME: 'Agent',
@@ -154,6 +161,38 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       expect(await readFile(join(path, 'new.txt'), 'utf8')).toBe('unsaved');
     });
 
+    it('goes on after the repository was moved, with what was not saved yet', async () => {
+      await scene.workspaces.prepare(scene.spec);
+      await put('committed.txt', 'by the agent');
+      run(['add', '.'], path);
+      run(['commit', '-q', '-m', 'mine'], path);
+      await put('new.txt', 'unsaved');
+      const elsewhere = join(scene.dir, 'renamed');
+      await rename(scene.repo, elsewhere);
+
+      const moved = await scene.reopen(elsewhere);
+      expect(moved.path(scene.spec)).toBe(path);
+      expect(await moved.probe(scene.spec)).toEqual({
+        exists: true,
+        intact: true,
+        dirty: true,
+        problem: null,
+      });
+      expect(await moved.prepare(scene.spec)).toMatchObject({ path, created: false });
+      await moved.verify(scene.spec);
+      expect(run(['status', '--porcelain'], path)).toBe('?? new.txt');
+      expect(run(['log', '-1', '--format=%s'], path)).toBe('mine');
+      const { head } = await moved.checkpoint(scene.spec, 'saved');
+      const files = run(['ls-tree', '--name-only', head.sha], elsewhere).split('\n');
+      expect(files).toEqual(expect.arrayContaining(['committed.txt', 'new.txt']));
+
+      await rename(elsewhere, scene.repo);
+      await (await scene.reopen()).verify(scene.spec);
+      expect(run(['status', '--porcelain'], path)).toBe('');
+      await (await scene.reopen()).reap(scene.spec);
+      expect(existsSync(path)).toBe(false);
+    });
+
     it('starts from an existing branch and keeps its commits (dispatch 16)', async () => {
       run(['checkout', '-q', '-b', scene.spec.branch]);
       await writeFile(join(scene.repo, 'earlier.txt'), 'earlier');
@@ -201,7 +240,8 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       await put('new.txt', 'new');
       const { head } = await scene.workspaces.checkpoint(scene.spec, 'work');
       await rm(path, { recursive: true });
-      expect(await scene.workspaces.probe(scene.spec)).toMatchObject({ exists: false, intact: false });
+      const gone = { exists: false, intact: false, saved: head.sha };
+      expect(await scene.workspaces.probe(scene.spec)).toMatchObject(gone);
       const again = await scene.workspaces.prepare(scene.spec);
       expect(again).toMatchObject({ created: true, baseSha: scene.spec.baseSha });
       expect(run(['rev-parse', 'HEAD'], path)).toBe(head.sha);
@@ -601,6 +641,13 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       expect(branchHead()).toBe(before);
     });
 
+    it('has trunk where it was merged from', async () => {
+      expect(run(['rev-parse', 'main'], path)).toBe(kind === 'clone' ? scene.spec.baseSha : trunk);
+      await scene.workspaces.mergeTrunk(scene.spec, trunk);
+      expect(run(['rev-parse', 'main'], path)).toBe(trunk);
+      if (kind === 'clone') expect(run(['rev-parse', 'origin/main'], path)).toBe(trunk);
+    });
+
     it('undoes a merge it died writing, and starts it over', async () => {
       const before = branchHead();
       await scene.workspaces.mergeTrunk(scene.spec, trunk);
@@ -656,12 +703,90 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
     });
   });
 
+  describe(`${kind} workspaces: every tree is a repository at its commit`, () => {
+    /** A commit on trunk that no ref names, as a candidate is. */
+    let candidate: string;
+
+    beforeEach(async () => {
+      run(['tag', '-a', 'v1.0', '-m', 'one', 'HEAD~1']);
+      run(['tag', 'light', 'HEAD']);
+      candidate = run(['commit-tree', '-p', 'main', '-m', 'candidate', 'HEAD~1^{tree}']);
+    });
+
+    const TREES: [string, () => Promise<{ path: string; head: string; dispose(): Promise<void> }>][] = [
+      [
+        'one for a gate',
+        async () => ({ ...(await scene.workspaces.stage(candidate, 'gate')), head: candidate }),
+      ],
+      [
+        'one for a critic',
+        async () => ({ ...(await scene.workspaces.export(candidate, 'critic')), head: candidate }),
+      ],
+      [
+        'the workspace',
+        async () => {
+          await scene.workspaces.prepare(scene.spec);
+          return { path, head: scene.spec.baseSha, dispose: async () => {} };
+        },
+      ],
+    ];
+
+    it.each(TREES)('%s: files, history, tags and trunk are there', async (what, open) => {
+      const tree = await open();
+      const ask = (...args: string[]) => run(args, tree.path);
+      expect(ask('rev-parse', 'HEAD')).toBe(tree.head);
+      expect(ask('ls-files').split('\n')).toEqual(['.gitignore', 'readme.md', 'src/a.txt']);
+      expect(ask('status', '--porcelain', '--ignored')).toBe('');
+      expect(ask('diff', '--exit-code', 'HEAD')).toBe('');
+      expect(ask('log', '--format=%s').split('\n').slice(-2)).toEqual(['two', 'one']);
+      expect(ask('describe', '--tags')).toMatch(/^light/);
+      expect(ask('describe')).toMatch(/^v1\.0-/);
+      expect(ask('rev-parse', 'v1.0^{commit}')).toBe(run(['rev-parse', 'main~1']));
+      expect(ask('merge-base', 'HEAD', 'main')).toBe(scene.spec.baseSha);
+      // A linked worktree has the operator's refs, whichever they are.
+      if (what !== 'the workspace' || kind === 'clone')
+        expect(ask('merge-base', 'HEAD', 'origin/main')).toBe(scene.spec.baseSha);
+      await tree.dispose();
+    });
+
+    it('the tree of a commit that trunk has left behind sees trunk at that commit', async () => {
+      const base = run(['rev-parse', 'main~1']);
+      const tree = await scene.workspaces.stage(base, 'base');
+      for (const ref of ['HEAD', 'main', 'origin/main'])
+        expect(run(['rev-parse', ref], tree.path)).toBe(base);
+      await tree.dispose();
+    });
+
+    it('a command in one that writes to its repository changes nothing of the operator’s', async () => {
+      const before = { refs: run(['for-each-ref']), config: run(['config', '--list', '--local']) };
+      const tree = await scene.workspaces.stage(candidate, 'gate');
+      const inside = (...args: string[]) => run(args, tree.path);
+      await writeFile(join(tree.path, 'readme.md'), 'changed');
+      inside('commit', '-q', '-am', 'mine');
+      inside('update-ref', 'refs/heads/main', 'HEAD');
+      inside('tag', '-d', 'light');
+      inside('config', 'core.fsmonitor', 'false');
+      inside('gc', '-q', '--prune=now');
+      expect(inside('remote')).toBe('');
+      expect(run(['for-each-ref'])).toBe(before.refs);
+      expect(run(['config', '--list', '--local'])).toBe(before.config);
+      expect(run(['status', '--porcelain'])).toBe('');
+      run(['fsck', '--strict']);
+      await tree.dispose();
+    });
+
+    it('a commit that is not there is an error', async () => {
+      await expect(scene.workspaces.export('0'.repeat(40), 'critic')).rejects.toThrow(/0000/);
+    });
+  });
+
   describe(`${kind} workspaces: looking and removing`, () => {
     it('tells missing, clean and dirty apart without changing anything', async () => {
       expect(await scene.workspaces.probe(scene.spec)).toMatchObject({
         exists: false,
         intact: false,
         dirty: false,
+        saved: null,
       });
       await scene.workspaces.prepare(scene.spec);
       expect(await scene.workspaces.probe(scene.spec)).toEqual({
@@ -750,34 +875,15 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       expect(run(['rev-parse', 'refs/forge/t1/base'])).toBe(scene.spec.baseSha);
     });
 
-    it('exports a commit without a way back, and cleans up after dead runners', async () => {
-      const { path: exported, dispose } = await scene.workspaces.export('HEAD~1', 'critic t1');
-      expect(await readFile(join(exported, 'readme.md'), 'utf8')).toBe('one\n');
-      expect(existsSync(join(exported, '.git'))).toBe(false);
-      const [purpose, commit, host] = basename(exported).split('.');
-      const dead = join(dirname(exported), `${purpose}.${commit}.${host}.999999999.abc`);
-      const foreign = join(dirname(exported), `${purpose}.${commit}.elsewhere.999999999.abc`);
-      await mkdir(dead);
-      await mkdir(foreign);
-      const second = await scene.workspaces.export(scene.spec.baseSha, 'critic t1');
-      expect(existsSync(dead)).toBe(false);
-      expect(existsSync(foreign)).toBe(true);
-      expect((await lstat(exported)).isDirectory()).toBe(true);
-      await dispose();
-      await second.dispose();
-      expect(existsSync(exported)).toBe(false);
-      await expect(scene.workspaces.export('0'.repeat(40), 'critic')).rejects.toThrow();
-    });
-
     it('lists workspaces no task owns, and says which hold unsaved work', async () => {
       expect(await scene.workspaces.orphans([])).toEqual([]);
-      const specs = ['t1', 't2', 't3', 't4'].map((task) => ({
+      const keys = ['t1', 't2', 't3', 't4'].map((task) => ({
         ...scene.spec,
         task,
         branch: `loop/7-${task}`,
       }));
-      const paths = specs.map((spec) => scene.workspaces.path(spec));
-      for (const spec of specs) await scene.workspaces.prepare(spec);
+      const paths = keys.map((key) => scene.workspaces.path(key));
+      for (const key of keys) await scene.workspaces.prepare(key);
       await writeFile(join(paths[2]!, 'unsaved.txt'), 'unsaved');
       await writeFile(join(paths[3]!, 'own.txt'), 'own');
       run(['add', '.'], paths[3]!);

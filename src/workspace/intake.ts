@@ -5,7 +5,7 @@
  * git's own strict rules, and every question about it is asked afterwards, of the repository alone: a forged pack
  * index or commit graph beside the agent's objects can say what it likes.
  */
-import { GitFailed, WorkspaceRefused } from '../errors.ts';
+import { GitFailed, isDiskFault, WorkspaceRefused } from '../errors.ts';
 import { changesBetween } from '../git/changes.ts';
 import type { Git } from '../git/git.ts';
 import { resolve } from '../git/objects.ts';
@@ -52,8 +52,7 @@ async function refusing(what: string, step: () => Promise<unknown>): Promise<voi
   try {
     await step();
   } catch (error) {
-    if (!(error instanceof GitFailed) || /No space left|Read-only file system/.test(error.stderr))
-      throw error;
+    if (!(error instanceof GitFailed) || isDiskFault(error)) throw error;
     throw new WorkspaceRefused(`${what}: ${error.stderr.trim().split('\n')[0]}`, { cause: error });
   }
 }

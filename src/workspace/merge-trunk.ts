@@ -8,33 +8,34 @@
 import type { Git } from '../git/git.ts';
 import { nulSeparated } from '../git/git.ts';
 import { isAncestor } from '../git/objects.ts';
-import { type Bench, pathOf, seedOf } from './bench.ts';
 import { checkpoint } from './checkpoint.ts';
-
+import { trunkRefs } from './git-directory.ts';
 import { readPins, updatePins } from './pins.ts';
-import { settle } from './place.ts';
+import { pointRefs, settle } from './place.ts';
+import { keptIndexOf, pathOf, type Shared } from './shared.ts';
 import { fillWorktree, findChanges, indexWithConflicts, withIndex } from './snapshot.ts';
-import type { MergedIn, WorkspaceSpec } from './workspace.ts';
+import type { MergedIn, WorkspaceKey } from './workspace.ts';
 
-export async function mergeTrunk(bench: Bench, spec: WorkspaceSpec, trunkSha: string): Promise<MergedIn> {
-  const { git } = bench;
+export async function mergeTrunk(shared: Shared, spec: WorkspaceKey, trunkSha: string): Promise<MergedIn> {
+  const { git } = shared;
   const pins = await readPins(git, spec);
   if (pins.merging === trunkSha && pins.head !== null) {
     const { conflicts } = await merge(git, pins.head, trunkSha);
     return { conflicts, landed: await broughtIn(git, pins.head, trunkSha) };
   }
 
-  const { head } = await checkpoint(bench, spec, 'Save the work before merging trunk\n');
+  const { head } = await checkpoint(shared, spec, 'Save the work before merging trunk\n');
   if (await isAncestor(git, trunkSha, head.sha)) return { conflicts: [], landed: [] };
   const merged = await merge(git, head.sha, trunkSha);
-  const place = await bench.layout.inspect(bench, pathOf(bench, spec));
+  const place = await shared.layout.inspect(shared, pathOf(shared, spec));
   await updatePins(git, spec, { laying: trunkSha });
-  await withIndex(git, place.worktree, seedOf(bench, spec.task), async (index) => {
+  await withIndex(git, place.worktree, keptIndexOf(shared, spec.task), async (index) => {
     await findChanges(index, head.sha);
     await fillWorktree(index, merged.tree);
     await index.save();
     const shown = await indexWithConflicts(index, merged.stages);
     await settle(place, { branch: spec.branch, sha: head.sha, index: shown, merging: trunkSha });
+    pointRefs(place, trunkRefs(await shared.trunk()), trunkSha);
   });
   await updatePins(git, spec, { laying: null, merging: trunkSha });
   return { conflicts: merged.conflicts, landed: await broughtIn(git, head.sha, trunkSha) };

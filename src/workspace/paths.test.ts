@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { defaultRoot, realRoot, repositoryKey, safeName, workspacePath } from './paths.ts';
+import { defaultRoot, keyOfPath, realRoot, safeName, workspacePath } from './paths.ts';
 
 let dir: string;
 beforeEach(async () => {
@@ -51,15 +51,15 @@ describe('workspacePath', () => {
   });
 });
 
-describe('repositoryKey', () => {
+describe('keyOfPath', () => {
   it('is the same for a repository however it is reached, and differs between equal names (dispatch 14)', async () => {
     const [one, two] = [join(dir, 'one', 'my app'), join(dir, 'two', 'my app')];
     await mkdir(one, { recursive: true });
     await mkdir(two, { recursive: true });
     await symlink(one, join(dir, 'link'));
-    expect(await repositoryKey(one)).toMatch(/^my-app-[0-9a-f]{8}$/);
-    expect(await repositoryKey(join(dir, 'link'))).toBe(await repositoryKey(one));
-    expect(await repositoryKey(two)).not.toBe(await repositoryKey(one));
+    expect(keyOfPath(one)).toMatch(/^my-app-[0-9a-f]{8}$/);
+    expect(keyOfPath(join(dir, 'link'))).toBe(keyOfPath(one));
+    expect(keyOfPath(two)).not.toBe(keyOfPath(one));
   });
 });
 

@@ -4,19 +4,20 @@
  * The same task always gets the same path, and no two tasks or repositories share one: a name that had to be changed
  * to be safe carries a hash of what it was.
  */
-import { createHash } from 'node:crypto';
+
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { digestOf } from '../core/digest.ts';
 import { UserError, WorkspaceRefused } from '../errors.ts';
-import type { WorkspaceSpec } from './workspace.ts';
+import type { WorkspaceKey } from './workspace.ts';
 
 export interface Site {
   root: string;
   repositoryKey: string;
 }
 
-export function workspacePath(site: Site, spec: Pick<WorkspaceSpec, 'task' | 'issue' | 'slug'>): string {
+export function workspacePath(site: Site, spec: Pick<WorkspaceKey, 'task' | 'issue' | 'slug'>): string {
   const parts = [spec.issue === null ? null : String(spec.issue), safeName(spec.slug), safeName(spec.task)];
   return join(site.root, site.repositoryKey, parts.filter((part) => part !== null).join('-'));
 }
@@ -28,11 +29,11 @@ export function defaultRoot(env: NodeJS.ProcessEnv = process.env): string {
   return join(base, 'forge-loop', 'workspaces');
 }
 
-/** Readable, and different for two checkouts of the same name. */
-export async function repositoryKey(topLevel: string): Promise<string> {
+/** Readable, and different for two checkouts of the same name; `times` says how often it was taken before. */
+export function keyOfPath(topLevel: string, times = 0): string {
   const real = realpathSync.native(topLevel);
   const name = real.endsWith('.git') ? basename(real, '.git') || basename(dirname(real)) : basename(real);
-  return `${plain(name)}-${shortHash(real)}`;
+  return `${plain(name)}-${shortHash(times === 0 ? real : `${real}\n${times}`)}`;
 }
 
 /** A single path component that is also a legal part of a ref. */
@@ -107,6 +108,4 @@ function plain(text: string): string {
   return safe || 'x';
 }
 
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
-}
+const shortHash = (text: string): string => digestOf(text, 8);

@@ -12,9 +12,9 @@
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { readRefs } from '../git/objects.ts';
-import type { RefMove } from '../git/ref-writer.ts';
+import type { RefMove } from '../git/refs.ts';
 import { safeName } from './paths.ts';
-import type { WorkspaceSpec } from './workspace.ts';
+import type { WorkspaceKey } from './workspace.ts';
 
 export interface Pins {
   branch: string | null;
@@ -24,7 +24,7 @@ export interface Pins {
   merging: string | null;
 }
 
-export async function readPins(git: Git, spec: Pick<WorkspaceSpec, 'task' | 'branch'>): Promise<Pins> {
+export async function readPins(git: Git, spec: Pick<WorkspaceKey, 'task' | 'branch'>): Promise<Pins> {
   const names = ['base', 'head', 'laying', 'merging'].map((name) => pinRef(spec.task, name));
   const refs = await readRefs(git, [branchRef(spec), ...names]);
   return {
@@ -36,7 +36,7 @@ export async function readPins(git: Git, spec: Pick<WorkspaceSpec, 'task' | 'bra
   };
 }
 
-export interface PinUpdate {
+interface PinUpdate {
   /** Moves the branch from exactly `from` (null: it must not exist). */
   branch?: { from: string | null; to: string };
   base?: string;
@@ -49,7 +49,7 @@ export interface PinUpdate {
 /** All or nothing. Throws WorkspaceRefused when the branch is not where it was. */
 export async function updatePins(
   git: Git,
-  spec: Pick<WorkspaceSpec, 'task' | 'branch'>,
+  spec: Pick<WorkspaceKey, 'task' | 'branch'>,
   update: PinUpdate,
 ): Promise<void> {
   const moves: RefMove[] = [];
@@ -69,7 +69,7 @@ export async function updatePins(
   }
 }
 
-export function branchMoved(spec: Pick<WorkspaceSpec, 'branch'>, to: string | null): WorkspaceRefused {
+export function branchMoved(spec: Pick<WorkspaceKey, 'branch'>, to: string | null): WorkspaceRefused {
   return new WorkspaceRefused(
     `Branch moved: ${spec.branch} is now at ${to ?? 'no commit'}, which is not where the loop left it. Adopt it first.`,
   );
@@ -82,7 +82,7 @@ export async function dropPins(git: Git, task: string): Promise<void> {
 }
 
 /** Every ref but those that other tasks and fetches move. */
-export async function refsAround(git: Git, spec: WorkspaceSpec): Promise<Map<string, string>> {
+export async function refsAround(git: Git, spec: WorkspaceKey): Promise<Map<string, string>> {
   const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)']);
   const own = [branchRef(spec), `${pinRef(spec.task)}/`];
   const found = new Map<string, string>();
@@ -106,7 +106,7 @@ export function refuseForeignBranch(branch: string): void {
   }
 }
 
-function branchRef(spec: Pick<WorkspaceSpec, 'branch'>): string {
+function branchRef(spec: Pick<WorkspaceKey, 'branch'>): string {
   return `refs/heads/${spec.branch}`;
 }
 

@@ -58,16 +58,22 @@ export function movedHere(place: Place, tips: Tips, sha: string): boolean {
   return log?.split('\n').some((line) => line.split(' ')[1] === sha) ?? false;
 }
 
+/** Where a workspace has refs of its own, these are at `sha` from now on. */
+export function pointRefs(place: Place, refs: readonly string[], sha: string): void {
+  if (!place.ownRefs) return;
+  for (const ref of refs) {
+    const parts = ref.split('/');
+    const folder = plainDirectories(place.dir, parts.slice(0, -1), 'make');
+    replacePlain(join(folder!, parts.at(-1)!), `${sha}\n`);
+  }
+}
+
 /** Leaves the workspace's own git at `sha` on the task's branch with this index, as after a checkout. */
 export async function settle(
   place: Place,
   at: { branch: string; sha: string; index: string; merging: string | null },
 ): Promise<void> {
-  if (place.ownRefs) {
-    const parts = ['refs', 'heads', ...at.branch.split('/')];
-    const folder = plainDirectories(place.dir, parts.slice(0, -1), 'make');
-    replacePlain(join(folder!, parts.at(-1)!), `${at.sha}\n`);
-  }
+  pointRefs(place, [`refs/heads/${at.branch}`], at.sha);
   for (const leftover of LEFTOVERS) await removeTree(join(place.dir, leftover));
   replacePlain(join(place.dir, 'HEAD'), `ref: refs/heads/${at.branch}\n`);
   replaceIndex(join(place.dir, 'index'), at.index);

@@ -107,11 +107,26 @@ export async function refuseOddFiles(directory: string): Promise<void> {
   }
 }
 
-/** A walk through a large tree lets the others go on now and then. */
 export async function list(directory: string): Promise<Dirent[]> {
-  if (++listed % BETWEEN_RESTS === 0) await others();
+  return listed(directory, () => readdirSync(directory, { withFileTypes: true }));
+}
+
+/** Names as they are: not every one is text. */
+export async function listBytes(directory: Buffer): Promise<Dirent<Buffer>[]> {
+  return listed(directory, () => readdirSync(directory, { withFileTypes: true, encoding: 'buffer' }));
+}
+
+export function inside(directory: Buffer, name: Buffer): Buffer {
+  return Buffer.concat([directory, SLASH, name]);
+}
+
+const SLASH = Buffer.from('/');
+
+/** A walk through a large tree lets the others go on now and then. */
+async function listed<T>(directory: string | Buffer, read: () => T): Promise<T> {
+  if (++lists % BETWEEN_RESTS === 0) await others();
   try {
-    return readdirSync(directory, { withFileTypes: true });
+    return read();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new WorkspaceRefused(`${directory} can't be listed (${code}).`, { cause: error });
@@ -119,9 +134,9 @@ export async function list(directory: string): Promise<Dirent[]> {
 }
 
 const BETWEEN_RESTS = 100;
-let listed = 0;
+let lists = 0;
 
-export function lstatOrNull(path: string): Stats | null {
+export function lstatOrNull(path: string | Buffer): Stats | null {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {

@@ -2,7 +2,6 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { hostStarter } from '../process/host-starter.ts';
 import { removeTree } from './remove-tree.ts';
 
 let dir: string;
@@ -25,7 +24,6 @@ describe('removeTree', () => {
   });
   afterEach(() => expect(existsSync(join(dir, 'outside', 'kept'))).toBe(true));
 
-  // The second can't be said in lines, so it goes another way.
   test.each(['tree', 'line\nbreak', '-rf', '$(id) *'])(
     'removes %j and follows no link in it',
     async (name) => {
@@ -54,19 +52,5 @@ describe('removeTree', () => {
     for (const locked of ['a/b', 'a', '.']) chmodSync(join(path, locked), 0o500);
     await removeTree(path);
     expect(existsSync(path)).toBe(false);
-  });
-
-  it('does without the program when there is none', async () => {
-    const { PATH } = process.env;
-    await hostStarter.close();
-    process.env.PATH = join(dir, 'outside');
-    try {
-      treeAt(join(dir, 'tree'));
-      await removeTree(join(dir, 'tree'));
-    } finally {
-      process.env.PATH = PATH;
-      await hostStarter.close();
-    }
-    expect(existsSync(join(dir, 'tree'))).toBe(false);
   });
 });

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cloneWorkspaces } from './clone.ts';
 import { makeScene, removeTemplate, type Scene } from './contract.ts';
-import type { Stage } from './workspace.ts';
+import { prepareHome } from './home.ts';
+import type { Setup, Stage } from './workspace.ts';
 
-const SETUP = ['npm ci'];
+const SETUP: Setup = { commands: ['npm ci'], env: 'e1' };
 let scene: Scene;
 
 beforeEach(async () => {
@@ -57,7 +58,34 @@ test('the next tree with the same lockfiles has it, at the same path, in a home 
   expect(await readFile(join(next.path, 'src', 'a.txt'), 'utf8')).toBe('another source\n');
   expect(readdirSync(next.home), 'downloads are not kept').toEqual(['.toolrc']);
   await next.dispose();
-  expect(existsSync(next.path)).toBe(false);
+  expect(readdirSync(next.path).sort(), 'nothing of it lies about').toEqual([
+    '.gitignore',
+    'package-lock.json',
+    'package.json',
+    'readme.md',
+    'src',
+  ]);
+  expect(existsSync(next.home)).toBe(false);
+});
+
+test('what was offered of the operator’s home is not kept', async () => {
+  const operator = join(scene.dir, 'operator');
+  await mkdir(join(operator, '.rustup'), { recursive: true });
+  await mkdir(join(operator, '.cargo'));
+  await writeFile(join(operator, '.npmrc'), 'token');
+  await writeFile(join(operator, '.cargo', 'config.toml'), '[net]');
+  const offers = { home: 'private' as const, homeEntries: ['.rustup', '.npmrc', '.cargo/config.toml'] };
+  const place = await stage();
+  await prepareHome(place.home, offers, operator);
+  await install(place);
+  await writeFile(join(place.home, '.cargo', 'downloaded'), 'x');
+  expect(await place.keep()).toBeNull();
+  await place.dispose();
+  const next = await stage();
+  expect(next.ready).toBe(true);
+  expect(readdirSync(next.home).sort()).toEqual(['.cargo', '.toolrc']);
+  expect(readdirSync(join(next.home, '.cargo'))).toEqual(['downloaded']);
+  await next.dispose();
 });
 
 describe('is not used for', () => {
@@ -67,7 +95,8 @@ describe('is not used for', () => {
       'another manifest, whose scripts an install runs',
       async () => stage(await commit({ 'package.json': '{"a": 1}' })),
     ],
-    ['another setup', () => stage('HEAD', ['npm ci --omit=dev'])],
+    ['another setup', () => stage('HEAD', { ...SETUP, commands: ['npm ci --omit=dev'] })],
+    ['another environment', () => stage('HEAD', { ...SETUP, env: 'e2' })],
   ];
   test.each(other)('%s', async (_what, open) => {
     await kept();
@@ -76,9 +105,24 @@ describe('is not used for', () => {
     await next.dispose();
   });
 
+  test.each(['', '{"tree": ["node_mod', '{"stamp": 1}'])(
+    'anybody when its manifest is %j: it goes',
+    async (left) => {
+      const path = await kept();
+      const folder = join(path, '..', 'kept');
+      await writeFile(join(folder, readdirSync(folder)[0]!, 'manifest.json'), left);
+      const next = await stage();
+      expect([next.ready, next.path]).toEqual([false, path]);
+      expect(readdirSync(folder)).toEqual([]);
+      await install(next);
+      expect(await next.keep()).toBeNull();
+      await next.dispose();
+    },
+  );
+
   test('a setup whose own script changed', async () => {
     await commit({ 'install.sh': 'one' });
-    const setup = ['sh ./install.sh'];
+    const setup = { ...SETUP, commands: ['sh ./install.sh'] };
     const keys = [await scene.workspaces.setupKey('HEAD', setup)];
     await commit({ 'install.sh': 'two' });
     keys.push(await scene.workspaces.setupKey('HEAD', setup));
@@ -102,17 +146,22 @@ describe('is not used for', () => {
     await next.dispose();
   });
 
-  test('whoever comes while it is in use: a tree of its own, not set up', async () => {
-    await kept();
+  test('whoever comes while it is in use: another tree, where it is set up and kept as well', async () => {
+    const path = await kept();
     const first = await stage();
     const second = await stage();
-    expect([first.ready, second.ready, second.key]).toEqual([true, false, null]);
+    expect([first.ready, second.ready, second.key]).toEqual([true, false, first.key]);
     expect(second.path).not.toBe(first.path);
-    await first.dispose();
+    await install(second);
+    expect(await second.keep()).toBeNull();
     await second.dispose();
     const third = await stage();
-    expect(third.ready).toBe(true);
+    expect([third.ready, third.path]).toEqual([true, second.path]);
     await third.dispose();
+    await first.dispose();
+    const fourth = await stage();
+    expect([fourth.ready, fourth.path]).toEqual([true, path]);
+    await fourth.dispose();
   });
 });
 
@@ -168,7 +217,8 @@ describe('is not poisoned', () => {
 
   test('by what somebody writes into what is kept: it is thrown away', async () => {
     const path = await kept();
-    await writeFile(join(path, '..', '..', 'kept', 'tree', 'node_modules', 'lib.js'), 'evil');
+    const kinds = join(path, '..', 'kept');
+    await writeFile(join(kinds, readdirSync(kinds)[0]!, 'tree', 'node_modules', 'lib.js'), 'evil');
     const next = await stage();
     expect([next.ready, existsSync(join(next.path, 'node_modules'))]).toEqual([false, false]);
     await next.dispose();
@@ -176,12 +226,12 @@ describe('is not poisoned', () => {
 });
 
 test('only a few are kept, and they are nobody’s orphans', async () => {
-  for (let version = 0; version < 6; version++) {
+  let path = '';
+  for (let version = 0; version < 4; version++) {
     await commit({ 'package-lock.json': `{"version": ${version}}` });
-    await kept();
+    path = await kept();
   }
-  const home = join(scene.root, readdirSync(scene.root)[0]!);
-  expect(readdirSync(join(home, 'setups'))).toHaveLength(4);
+  expect(readdirSync(join(path, '..', 'kept'))).toHaveLength(2);
   expect(await scene.workspaces.orphans([])).toEqual([]);
   const newest = await stage();
   expect(newest.ready).toBe(true);

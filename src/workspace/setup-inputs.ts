@@ -1,24 +1,25 @@
-/** What an install depends on, as far as names tell: lockfiles, manifests, and what the setup commands name. */
-import { createHash } from 'node:crypto';
+/** What an install depends on, as far as names tell: its environment, lockfiles, manifests, what the commands name. */
 import { basename } from 'node:path';
+import { digestOf } from '../core/digest.ts';
 import { type Git, nulSeparated } from '../git/git.ts';
+import type { Setup } from './workspace.ts';
 
 /** The same for two commits whose setup makes the same; null when the tree has no lockfile to tell by. */
-export async function setupKey(git: Git, commit: string, setup: readonly string[]): Promise<string | null> {
-  if (setup.length === 0) return null;
+export async function setupKey(git: Git, commit: string, { commands, env }: Setup): Promise<string | null> {
+  if (commands.length === 0) return null;
   const { stdout } = await git(['ls-tree', '-r', '-z', '--full-tree', commit]);
-  const named = wordsOf(setup);
+  const named = wordsOf(commands);
   const inputs = nulSeparated(stdout).filter((entry) => isInput(pathOf(entry), named));
   if (!inputs.some((entry) => LOCKFILES.has(basename(pathOf(entry))))) return null;
-  const about = [process.version, process.platform, process.arch, setup, inputs];
-  return createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 20);
+  const about = [process.version, process.platform, process.arch, env, commands, inputs];
+  return digestOf(JSON.stringify(about), 20);
 }
 
 /** `mode type sha TAB path` */
 const pathOf = (entry: string): string => entry.slice(entry.indexOf('\t') + 1);
 
-function wordsOf(setup: readonly string[]): Set<string> {
-  const words = setup.flatMap((command) => command.split(/[\s;&|()<>'"]+/));
+function wordsOf(commands: readonly string[]): Set<string> {
+  const words = commands.flatMap((command) => command.split(/[\s;&|()<>'"]+/));
   return new Set(words.map((word) => word.replace(/^\.\//, '')));
 }
 

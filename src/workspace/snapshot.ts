@@ -5,19 +5,30 @@
  * index and exclude file have no say; .gitignore has. Paths are collected first and then named one by one: commands
  * that look around by themselves (`add -A`, `status`) start another git inside submodules.
  */
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { GitFailed, WorkspaceRefused } from '../errors.ts';
+import { GitFailed, isDiskFault, WorkspaceRefused } from '../errors.ts';
 import type { Git, GitResult } from '../git/git.ts';
 import { nulSeparated } from '../git/git.ts';
+import { withObjects } from '../git/lfs.ts';
 import { treeOf } from '../git/objects.ts';
 import { tempFolder } from '../process/temp-folder.ts';
+import { findIndex, type KeptIndex, keepIndex } from './kept-index.ts';
 import { replaceIndex } from './plain-files.ts';
-import { findSeed, keepSeed, type Seed } from './seed.ts';
+import { type Link, movedLinks, placeModules, removeModules } from './submodules.ts';
 import { surveyWorktree } from './survey.ts';
 
-/** Plain checkouts whatever the operator prefers for their own: all files, line endings and links as committed. */
-const FAITHFUL = ['-c', 'core.sparseCheckout=false', '-c', 'core.autocrlf=false', '-c', 'core.symlinks=true'];
+/**
+ * Plain checkouts whatever the operator prefers for their own: all files, line endings and links as committed. And a file
+ * is as its index says only when everything the file system tells of it is: its time of change above all.
+ */
+const FAITHFUL = [
+  ...['core.sparseCheckout=false', 'core.autocrlf=false', 'core.symlinks=true'],
+  ...['core.trustctime=true', 'core.checkStat=default', 'core.ignoreStat=false'],
+].flatMap((setting) => ['-c', setting]);
+
+/** Files are written by as many processes as there are processors. */
+const PARALLEL = ['-c', 'checkout.workers=0'];
 
 export interface PrivateIndex {
   path: string;
@@ -38,25 +49,25 @@ interface IndexOptions {
 export async function withIndex<T>(
   git: Git,
   worktree: string,
-  seed: Seed | null,
+  kept: KeptIndex | null,
   use: (index: PrivateIndex) => Promise<T>,
 ): Promise<T> {
   const folder = tempFolder('index');
   const path = join(folder.path, 'index');
   try {
-    const kept = seed && (await findSeed(seed));
-    if (kept) replaceIndex(path, kept.path);
+    const last = kept && (await findIndex(kept));
+    if (last) replaceIndex(path, last.path);
     const index: PrivateIndex = {
       path,
       git,
       worktree,
-      tree: kept?.tree ?? null,
+      tree: last?.tree ?? null,
       run: async (args, { input, env: more } = {}) => {
         const env = { GIT_INDEX_FILE: path, GIT_WORK_TREE: worktree, GIT_LITERAL_PATHSPECS: '1', ...more };
         return git([...FAITHFUL, ...args], { env, ...(input === undefined ? {} : { input }) });
       },
       save: async () => {
-        if (seed !== null && index.tree !== null) await keepSeed(seed, path, index.tree);
+        if (kept !== null && index.tree !== null) await keepIndex(kept, path, index.tree);
       },
     };
     return await use(index);
@@ -66,10 +77,12 @@ export async function withIndex<T>(
 }
 
 /** What the work tree has differently from `head`. */
-export interface Changes {
+interface Changes {
   head: string;
   written: string[];
   removed: string[];
+  /** Submodules that were moved to another commit. */
+  links: Link[];
 }
 
 /** Leaves the index at `head`. Writes nothing to the repository. */
@@ -81,7 +94,7 @@ export async function findChanges(index: PrivateIndex, head: string): Promise<Ch
   index.tree = tree;
   // It may write what it found out about unchanged files to this index, which nobody else has.
   const { stdout } = await index.run(LOOK, { env: { GIT_OPTIONAL_LOCKS: '1' } });
-  const changes: Changes = { head, written: [], removed: [] };
+  const changes: Changes = { head, written: [], removed: [], links: await movedLinks(git, worktree, head) };
   for (const line of nulSeparated(stdout)) {
     const change = entry(line);
     if (change === null || isLoopState(change.path)) continue;
@@ -119,15 +132,29 @@ export async function writeSnapshot(
 ): Promise<string> {
   await stage(index, ['--force-remove'], changes.removed);
   await stage(index, ['--add', '--replace'], changes.written);
+  if (changes.links.length > 0) {
+    index.tree = null;
+    const input = changes.links.map(({ path, commit }) => `160000 ${commit}\t${path}\0`).join('');
+    await index.run(['update-index', '-z', '--index-info'], { input });
+  }
   await restoreLoopState(index, changes.head, loopStateFrom);
   index.tree ??= (await index.run(['write-tree'])).stdout.trim();
   return index.tree;
 }
 
-/** Makes the work tree that of `treeish`. What was in the index before and is not in it any more goes. */
+/**
+ * Makes the work tree that of `treeish`. What was in the index before and is not in it any more goes. Every tree is
+ * filled here: workspaces, and those that gates, hooks and critics are given.
+ */
 export async function fillWorktree(index: PrivateIndex, treeish: string): Promise<void> {
-  await index.run(['read-tree', '--reset', '-u', treeish]);
+  await removeModules(index.git, index.worktree, { from: index.tree, to: treeish });
+  await withObjects(index.git, treeish, () =>
+    index.run([...PARALLEL, 'read-tree', '--reset', '-u', treeish]).catch((error) => {
+      throw withReason(error, index.worktree);
+    }),
+  );
   index.tree = await index.git.resolve(`${treeish}^{tree}`);
+  await placeModules(index.git, index.worktree, treeish);
 }
 
 /** A copy of the index in which these paths are in conflict, for the agent's own git to show. */
@@ -194,8 +221,17 @@ async function restoreLoopState(index: PrivateIndex, head: string, from: string)
 function asRefusal(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error;
   const path = /Unable to process path (.*)/i.exec(error.stderr)?.[1];
-  if (path === undefined || /No space left|Read-only file system/.test(error.stderr)) return error;
+  if (path === undefined || isDiskFault(error)) return error;
   return new WorkspaceRefused(`${path} can't be committed: ${error.stderr.trim().split('\n')[0]}`, {
     cause: error,
   });
+}
+
+/** git says which file it could not write, and not that the disk is full. */
+function withReason(error: unknown, worktree: string): unknown {
+  if (!(error instanceof GitFailed) || !/unable to (?:write|create) file/.test(error.stderr)) return error;
+  const { bavail } = statfsSync(worktree);
+  return bavail > 0
+    ? error
+    : new GitFailed(error.args, error.exitCode, `${error.stderr}No space left on device`);
 }

@@ -1,6 +1,7 @@
 /**
  * A look over the work tree before git does: repositories inside it, and files that would make git wait for ever.
  */
+import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { WorkspaceRefused } from '../errors.ts';
 import type { Git } from '../git/git.ts';
@@ -26,6 +27,12 @@ export async function surveyWorktree(git: Git, worktree: string, head: string): 
 /** git opens these by name wherever it finds them. */
 const READ_BY_GIT = new Set(['.gitignore', '.gitattributes', '.gitmodules']);
 
+/** git itself follows no link to these; Git LFS does. */
+function isOdd(entry: Dirent, path: string): boolean {
+  if (entry.isFile()) return false;
+  return path === '.lfsconfig' || (READ_BY_GIT.has(entry.name) && !entry.isSymbolicLink());
+}
+
 async function findNested(worktree: string, below: string): Promise<string[]> {
   const nested: string[] = [];
   const entries = await list(join(worktree, below));
@@ -34,7 +41,7 @@ async function findNested(worktree: string, below: string): Promise<string[]> {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) {
       if (path !== '.git') nested.push(...(await findNested(worktree, path)));
-    } else if (READ_BY_GIT.has(entry.name) && !entry.isFile() && !entry.isSymbolicLink()) {
+    } else if (isOdd(entry, path)) {
       throw new WorkspaceRefused(`${path} in ${worktree} is not a plain file. Remove it.`);
     }
   }

@@ -6,7 +6,7 @@
  */
 import type { Checkpoint } from '../core/event.ts';
 
-export interface WorkspaceSpec {
+export interface WorkspaceKey {
   task: string;
   issue: number | null;
   slug: string;
@@ -42,6 +42,15 @@ export interface WorkspaceProbe {
   intact: boolean;
   dirty: boolean;
   problem: string | null;
+  /** Of a missing one: the commit of its branch that it is made anew from; null when the repository has none. */
+  saved?: string | null;
+}
+
+/** What has to be run in a tree before its commands. */
+export interface Setup {
+  commands: readonly string[];
+  /** Of what they get of the operator's environment. */
+  env: string;
 }
 
 export interface Stage {
@@ -58,35 +67,45 @@ export interface Stage {
 
 export interface Workspaces {
   readonly kind: 'clone' | 'worktree';
-  path(spec: Pick<WorkspaceSpec, 'task' | 'issue' | 'slug'>): string;
+  path(spec: Pick<WorkspaceKey, 'task' | 'issue' | 'slug'>): string;
   /** Idempotent: makes it, or repairs a half-made one; never deletes what holds commits or unsaved work. */
-  prepare(spec: WorkspaceSpec): Promise<PreparedWorkspace>;
+  prepare(spec: WorkspaceKey): Promise<PreparedWorkspace>;
   /** Throws WorkspaceRefused when the directory is not the one we made. */
-  verify(spec: WorkspaceSpec): Promise<void>;
+  verify(spec: WorkspaceKey): Promise<void>;
   /**
    * Commits what was left uncommitted, brings the branch into the repository (compare-and-swap), and leaves the
    * workspace clean at the new head. Idempotent. Throws WorkspaceRefused for nested repositories, a replaced git
    * directory, or history that no longer contains what was checkpointed before.
    */
-  checkpoint(spec: WorkspaceSpec, message: string): Promise<CheckpointResult>;
+  checkpoint(spec: WorkspaceKey, message: string): Promise<CheckpointResult>;
   /** Moves the workspace to a head that a person pushed to its branch. */
-  adopt(spec: WorkspaceSpec, sha: string): Promise<Checkpoint>;
+  adopt(spec: WorkspaceKey, sha: string): Promise<Checkpoint>;
   /** Starts a merge of trunk so that the agent can resolve it; conflict markers are left in the work tree. */
-  mergeTrunk(spec: WorkspaceSpec, trunkSha: string): Promise<MergedIn>;
-  probe(spec: WorkspaceSpec): Promise<WorkspaceProbe>;
+  mergeTrunk(spec: WorkspaceKey, trunkSha: string): Promise<MergedIn>;
+  probe(spec: WorkspaceKey): Promise<WorkspaceProbe>;
   /** Where the refs of the repository stand, less those of other tasks and of remotes. */
-  refs(spec: WorkspaceSpec): Promise<ReadonlyMap<string, string>>;
+  refs(spec: WorkspaceKey): Promise<ReadonlyMap<string, string>>;
   /** Removes it; pending changes are checkpointed first. Idempotent. */
-  reap(spec: WorkspaceSpec): Promise<void>;
-  /** A throwaway tree of exactly one commit, without a way back to any repository. */
-  export(commit: string, purpose: string): Promise<{ path: string; dispose(): Promise<void> }>;
+  reap(spec: WorkspaceKey): Promise<void>;
   /**
-   * Such a tree for commands whose result counts: with a home of its own, in which nothing of an agent is. With the
-   * commands of a setup, what was kept of an equal one is in it already.
+   * A tree of exactly one commit, to read and to run commands in: a repository of its own with that commit as its HEAD,
+   * its history, the operator's tags, and trunk as a branch and as `origin`'s. Nothing done in it reaches the operator's
+   * repository, and nothing of it is seen by who comes next. It is at the path `near` if one can be had there.
    */
-  stage(commit: string, purpose: string, setup?: readonly string[]): Promise<Stage>;
+  export(
+    commit: string,
+    purpose: string,
+    near?: string | null,
+  ): Promise<{ path: string; dispose(): Promise<void> }>;
+  /**
+   * Such a tree for commands whose result counts: with a home of its own, in which nothing is. With a
+   * setup, what was kept of an equal one is in it already.
+   */
+  stage(commit: string, purpose: string, setup?: Setup): Promise<Stage>;
   /** The same for two commits on which this setup makes the same; null when that can't be told. */
-  setupKey(commit: string, setup: readonly string[]): Promise<string | null>;
+  setupKey(commit: string, setup: Setup): Promise<string | null>;
+  /** Removes throwaway trees whose runner is gone, and says which; with `preview` it only looks. */
+  removeAbandonedTrees(preview?: boolean): Promise<string[]>;
   /** Directories under the root of this repository that belong to none of these tasks. */
   orphans(tasks: readonly string[]): Promise<{ path: string; unsaved: boolean }[]>;
 }

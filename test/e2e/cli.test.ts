@@ -51,6 +51,7 @@ describe('the whole path', () => {
       sessionId: expect.any(String),
       sessionIds: [expect.any(String)],
       turn: null,
+      atWork: null,
       interrupted: false,
       workspace: null,
       branch: 'loop/2-add-two',
@@ -60,6 +61,7 @@ describe('the whole path', () => {
       costUsd: 0.01,
       tokens: 15,
       spendComplete: false,
+      unpricedTokens: expect.any(Number),
       startedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       endedAt: expect.stringMatching(/^\d{4}-.*Z$/),
     });
@@ -107,49 +109,6 @@ describe('the whole path', () => {
 });
 
 describe('stopping', () => {
-  test('the first signal lets the turn end, and says so; the next run goes on', async () => {
-    repo = project();
-    const hold = join(repo.folder, 'hold');
-    writeFileSync(hold, '');
-    repo.agent('coder', heldBy(hold));
-    await repo.issue('Add one', 'result-1.txt must contain "ok"');
-    const run = repo.start('run');
-    await run.says(/turn 1 started/);
-    run.process.kill('SIGTERM');
-    await run.says(/Finishing turn 1 of #1, .*Once more/);
-    rmSync(hold);
-    expect(await run.ended).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/turn 1 finished[\s\S]*Stopped\.\n$/),
-    });
-    expect(await repo.json<Snapshot>('status')).toMatchObject({
-      tasks: [{ state: 'running', turns: 1 }],
-      runners: [],
-    });
-    expect(await repo.run('run', '--until-idle')).toMatchObject({ code: 0 });
-    expect(await repo.json<Snapshot>('status')).toMatchObject({ tasks: [{ state: 'merged', turns: 1 }] });
-  });
-
-  test('the second signal stops at once; the turn is not counted and its session is resumed', async () => {
-    repo = project();
-    const hold = join(repo.folder, 'hold');
-    writeFileSync(hold, '');
-    repo.agent('coder', heldBy(hold));
-    await repo.issue('Add one', 'result-1.txt must contain "ok"');
-    const run = repo.start('run');
-    await run.says(/turn 1 started/);
-    await appears(`${hold}.begun`);
-    run.process.kill('SIGINT');
-    await run.says(/Finishing turn 1/);
-    run.process.kill('SIGINT');
-    expect(await run.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/turn 1 interrupted/) });
-    rmSync(hold);
-    expect(await repo.run('run', '--until-idle')).toMatchObject({ code: 0 });
-    expect(await repo.json<Snapshot>('status')).toMatchObject({
-      tasks: [{ state: 'merged', turns: 1, sessionIds: [expect.any(String)] }],
-    });
-  });
-
   test('stop drains a runner that is waiting, and with nobody running says so', async () => {
     repo = project();
     expect((await repo.run('stop')).stdout).toBe('No runner is running.\n');
@@ -159,7 +118,8 @@ describe('stopping', () => {
     await repo.issue('Add one', 'result-1.txt must contain "ok"');
     const run = repo.start('run');
     await run.says(/turn 1 started/);
-    expect((await repo.run('stop')).stdout).toMatch(/stops when its turns have ended/);
+    await appears(`${hold}.begun`);
+    expect((await repo.run('stop')).stdout).toMatch(/Stopping when this has finished: .*turn 1/);
     await run.says(/stop asked by Eva/);
     expect(await repo.json<Snapshot>('status')).toMatchObject({ stopRequested: 'drain' });
     rmSync(hold);
@@ -168,26 +128,23 @@ describe('stopping', () => {
 });
 
 describe('what only a person can end', () => {
-  test('a gate that could not run ends run --until-idle with 3, and resume goes on after it was mended', async () => {
+  test('a gate that can’t run ends run --until-idle with 3 before any turn, and corrected it goes on', async () => {
     repo = project('gate: { commands: ["no-such-tool --check"] }\n');
     await repo.issue('Add one', 'result-1.txt must contain "ok"');
     const held = await repo.run('run', '--until-idle');
     expect(held.code).toBe(3);
     expect(held.stderr).toMatch(
-      /Waiting for you:\n {2}#1 Add one: held \(gate_could_not_run\).*forge-loop resume 1/,
+      /Waiting for you:\n {2}the gate could not run on trunk: `no-such-tool --check` command not found.*`forge-loop resume`/,
     );
-    expect((await repo.run('why', '1')).stdout).toContain('held (gate_could_not_run)');
+    expect((await repo.run('why', '1')).stdout).toContain('the gate could not run on trunk');
+    expect((await repo.run('status')).stdout).toContain('the gate could not run on trunk');
+    expect(await repo.run('doctor', '--gate')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/fail +gate run +could not run on trunk.*no-such-tool/),
+    });
     repo.write('WORKFLOW.md', workflow(repo.folder, ''));
-    expect((await repo.run('resume', '1')).stdout).toMatch(
-      /no runner is running, so the next `forge-loop run` applies it/,
-    );
-    // The edited WORKFLOW.md makes the checkout dirty, and a merge waits for that too.
-    const dirty = await repo.run('run', '--until-idle');
-    expect([dirty.code, dirty.stderr]).toEqual([
-      3,
-      expect.stringMatching(/held \(dirty_checkout\).*WORKFLOW.md/),
-    ]);
-    repo.git('commit', '-qam', 'Mend the gate');
+    expect((await repo.run('doctor', '--gate')).stdout).toMatch(/ok +gate run +passes on trunk/);
+    // The edited WORKFLOW.md is nothing the merge changes: it stays as it is.
     expect(await repo.run('run', '--until-idle')).toMatchObject({ code: 0 });
     expect(repo.git('log', '-1', '--format=%s').trim()).toBe('Add one');
   });
@@ -300,7 +257,7 @@ describe('steering tasks', () => {
     ]);
   });
 
-  test('restart is refused when the worktree is gone, and says what to do', async () => {
+  test('restart makes a worktree anew that is gone, and is refused when its branch is gone, too', async () => {
     repo = project();
     const hold = join(repo.folder, 'hold');
     writeFileSync(hold, '');
@@ -314,13 +271,31 @@ describe('steering tasks', () => {
     await run.ended;
     const [task] = (await repo.json<Snapshot>('status')).tasks;
     rmSync(task!.workspace!, { recursive: true });
-    const refused = await repo.run('task', 'restart', '1');
-    expect(refused).toMatchObject({
+    const rebuilt = await repo.run('task', 'restart', '1');
+    expect(rebuilt).toMatchObject({ code: 0, stdout: expect.stringContaining('not committed is lost') });
+    rmSync(hold);
+    const again = repo.start('run', '--until-idle');
+    expect(await again.ended).toMatchObject({ code: 0 });
+    expect((await repo.json<Snapshot>('status')).tasks).toMatchObject([{ id: task!.id, state: 'merged' }]);
+
+    writeFileSync(hold, '');
+    await repo.issue('Add two', 'result-2.txt must contain "ok"');
+    const second = repo.start('run');
+    await second.says(/#2 turn 1 started/);
+    await repo.run('task', 'cancel', '2');
+    await second.says(/#2 abandoned/);
+    second.process.kill('SIGTERM');
+    await second.ended;
+    const lost = (await repo.json<Snapshot>('status')).tasks.find(({ issue }) => issue === 2)!;
+    rmSync(lost.workspace!, { recursive: true });
+    repo.git('update-ref', '-d', `refs/heads/${lost.branch}`);
+    for (const ref of ['base', 'head']) repo.git('update-ref', '-d', `refs/forge/${lost.id}/${ref}`);
+    expect(await repo.run('task', 'restart', '2')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/missing[\s\S]*forge-loop task retry 1/),
+      stderr: expect.stringMatching(/missing[\s\S]*is gone, too[\s\S]*forge-loop task retry 2/),
     });
     expect((await repo.run('task', 'show', '9')).stderr).toMatch(
-      /There is no task 9\.\nhint: Known: \w{8} \(#1, abandoned\)/,
+      /There is no task 9\.\nhint: Known: \w{8} \(#2, abandoned\)/,
     );
   });
 });

@@ -55,6 +55,42 @@ test('REQUEST_CHANGES: the same session goes on in the same worktree, and is tol
   expect(world.pulls(issue)[0]).toContain('FINDING-OF-THE-CRITIC');
 });
 
+test('REQUEST_CHANGES: the critic goes on in its own session at the same path, with the whole change of the new head', async ({
+  world,
+}) => {
+  const places = join(world.folder, 'places');
+  const remember = {
+    shell: `echo "$FORGE_SESSION_ID $FORGE_RESUME $(wc -l < done-1.txt) $PWD" >> ${quoted(places)}`,
+  };
+  world.script(
+    { when: { role: 'critic', round: 1 }, steps: [remember, changes('Say more')] },
+    {
+      when: { role: 'critic', round: 2 },
+      steps: [
+        {
+          expectPrompt: {
+            contains: ['has a new head', '+done', '+more', 'Say more', 'bind you to nothing'],
+            excludes: ['BODY-OF-THE-ISSUE'],
+          },
+        },
+        remember,
+        APPROVE,
+      ],
+    },
+    { when: { role: 'coder', round: 2 }, steps: [{ append: { 'done-1.txt': 'more\n' } }] },
+    { when: { role: 'coder' }, steps: [{ write: { 'done-1.txt': 'done\n' } }] },
+  );
+  const issue = await world.issue({ body: 'It must contain `done`. BODY-OF-THE-ISSUE' });
+  await world.settle();
+  const task = await expectMergedOnce(world, issue);
+  const [first, second] = readFileSync(places, 'utf8').trim().split('\n');
+  const [session, ...rest] = first!.split(' ');
+  const path = rest.slice(2).join(' ');
+  expect(first).toBe(`${session} 0 1 ${path}`);
+  expect(second).toBe(`${session} 1 2 ${path}`);
+  expect(task.sessionIds).not.toContain(session);
+});
+
 test('always REQUEST_CHANGES: abandoned after the third, for a person to review (dispatch 30)', async ({
   world,
 }) => {
@@ -107,7 +143,7 @@ test('an unusable report: one retry, then a visible backoff, no merge; judged wh
   const issue = await world.issue({});
   const runner = world.run('--until-idle');
   const held = await world.event('hold_set', (data) => data.reason === 'retry_backoff');
-  const before = (await world.events()).filter((one) => one.type === 'critic_failed' && one.seq < held.seq);
+  const before = (await world.events()).filter((one) => one.type === 'answer_unusable' && one.seq < held.seq);
   expect(before).toHaveLength(2);
   expect(await world.task(issue)).toMatchObject({ state: 'awaiting_critic', verdict: null });
   const { issues } = await world.json<{ issues: { why: string }[] }>('why', String(issue));
@@ -121,19 +157,21 @@ test('an unusable report: one retry, then a visible backoff, no merge; judged wh
 });
 
 describe('a critic that writes is an error, whatever it says (dispatch 35)', () => {
-  const findPlace = { shell: 'pwd > "$HOME/place"' };
+  const findPlace = { shell: 'pwd > "$HOME/../place"' };
   const coder: Rule = { when: { role: 'coder' }, steps: [findPlace, { write: { 'done-1.txt': 'done\n' } }] };
 
   test('into the workspace', async ({ world }) => {
-    const evil = { shell: 'date +%N > "$(cat "$HOME/place")/evil.txt"' };
+    const evil = { shell: 'date +%N > "$(cat "$HOME/../place")/evil.txt"' };
     world.script(coder, { when: { role: 'critic' }, steps: [evil, APPROVE] });
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
     await world.event('hold_set', (data) => data.reason === 'retry_backoff');
-    const failures = (await world.events()).filter((one) => one.type === 'critic_failed');
+    const failures = (await world.events()).filter(
+      (one) => one.type === 'turn_completed' && one.data.role === 'critic',
+    );
     expect(failures.map((one) => one.data)).toMatchObject([
-      { problem: expect.stringContaining('changed while the critic was at work') },
-      { problem: expect.stringContaining('changed while the critic was at work') },
+      { message: expect.stringContaining('changed while the critic was at work') },
+      { message: expect.stringContaining('changed while the critic was at work') },
     ]);
     expect(await world.task(issue)).toMatchObject({ state: 'awaiting_critic', verdict: null });
     expectNothingLanded(world, issue);
@@ -142,14 +180,15 @@ describe('a critic that writes is an error, whatever it says (dispatch 35)', () 
 
   test('onto the branch', async ({ world }) => {
     const evil = `
+      PATH=\${PATH#*:} # past the stand-ins
       cd ${quoted(world.root)}
       tree=$(git rev-parse main^{tree})
       git update-ref refs/heads/loop/1-write-the-file "$(git commit-tree "$tree" -p loop/1-write-the-file -m evil)"`;
     world.script(coder, { when: { role: 'critic' }, steps: [{ shell: evil }, APPROVE] });
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
-    await world.event('critic_failed', (data) =>
-      data.problem.includes('changed while the critic was at work'),
+    await world.event('turn_completed', (data) =>
+      data.message.includes('changed while the critic was at work'),
     );
     await world.event('hold_set');
     expect((await world.task(issue)).verdict).toBeNull();
@@ -160,14 +199,15 @@ describe('a critic that writes is an error, whatever it says (dispatch 35)', () 
   test('onto a branch or tag of the operator’s', async ({ world }) => {
     world.git('branch', 'mine');
     const evil = `
+      PATH=\${PATH#*:} # past the stand-ins
       cd ${quoted(world.root)}
       git update-ref refs/heads/mine "$(git commit-tree main^{tree} -p mine -m "evil $(date +%N)")"
       git tag "evil-$(date +%N)" main`;
     world.script(coder, { when: { role: 'critic' }, steps: [{ shell: evil }, APPROVE] });
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
-    const { data } = await world.event('critic_failed');
-    expect(data.problem).toMatch(
+    const { data } = await world.event('turn_completed', ({ role }) => role === 'critic');
+    expect(data.message).toMatch(
       /refs\/heads\/mine, refs\/tags\/evil-\d+ changed while the critic was at work/,
     );
     await world.event('hold_set');
@@ -246,15 +286,15 @@ describe('what is disabled waits for a person (dispatch 49)', () => {
     world.settings({ gate: { commands: [] } });
     const issue = await world.issue({});
     await world.settle(3);
-    expect(await world.task(issue)).toMatchObject({ state: 'running', hold: { reason: 'gate_empty' } });
+    expect((await world.cli('why')).stdout).toContain('gate.commands is empty');
 
     world.settings({ gate: { commands: ['no-such-command-at-all'] } });
     await world.settle(3);
-    expect(await world.task(issue)).toMatchObject({ hold: { reason: 'gate_could_not_run' }, turns: 1 });
+    expect((await world.cli('why')).stdout).toContain('`no-such-command-at-all` command not found');
+    expect((await world.events()).map(({ type }) => type)).not.toContain('turn_started');
     expectNothingLanded(world, issue);
 
     world.settings({});
-    await world.json('resume', String(issue));
     await world.settle();
     expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
   });

@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -69,7 +70,7 @@ describe.skipIf(cannotMount !== null)('a full disk', () => {
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
     await halt.arrived();
-    const { sessionId } = await world.task(issue);
+    const sessionId = (await world.task(issue)).roles.coder.session;
     const free = fill(forge);
 
     const refused = await world.cli('pause');
@@ -112,9 +113,7 @@ describe.skipIf(cannotMount !== null)('a full disk', () => {
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
     const failed = await world.until('the problem to be recorded', async () =>
-      (await world.events().catch(() => [])).find(
-        (one) => one.type === 'effect_failed' || one.type === 'workspace_failed',
-      ),
+      (await world.events().catch(() => [])).find((one) => one.type === 'loop_failed'),
     );
     expect(JSON.stringify(failed.data)).toMatch(/no space left/i);
     free();
@@ -153,7 +152,9 @@ describe('a read-only database', () => {
 });
 
 describe('a damaged database', () => {
-  test('is moved aside whole and never used; the next run starts afresh (dispatch 43)', async ({ world }) => {
+  test('is moved aside whole and never used; a run starts afresh once a person says so (dispatch 43)', async ({
+    world,
+  }) => {
     const issue = await world.issue({});
     await world.settle();
     const database = join(world.root, '.forge', 'forge.db');
@@ -175,12 +176,38 @@ describe('a damaged database', () => {
     );
     expect(readFileSync(join(world.root, '.forge', aside!)).equals(damaged)).toBe(true);
 
+    const refused = await world.cli('run', '--until-idle');
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('but the loop has worked here'),
+    });
+    expect((await world.cli('restore', '--empty')).code).toBe(0);
     const again = await world.issue({ title: 'After the damage' });
     expect(again).toBe(issue + 1);
     expect((await world.cli('run', '--until-idle')).code).toBe(0);
     const { tasks } = await world.status();
     expect(tasks).toMatchObject([{ issue: again, state: 'merged' }]);
     expect(world.read(`done-${issue}.txt`), 'what had merged is merged').toBe('done\n');
+  });
+
+  test('a run that ended leaves everything in one file, which a backup beside a runner has too', async ({
+    world,
+  }) => {
+    const issue = await world.issue({});
+    await world.settle();
+    const alone = join(world.root, '.forge', 'alone.db');
+    copyFileSync(join(world.root, '.forge', 'forge.db'), alone);
+    const tasks = new Database(alone).prepare('SELECT issue, state FROM tasks').all();
+    expect(tasks).toEqual([{ issue, state: 'merged' }]);
+
+    const runner = world.run();
+    await world.until(
+      'the runner to be there',
+      async () => (await world.events()).filter(({ type }) => type === 'runner_started').length === 2,
+    );
+    const made = await world.cli('backup', join(world.root, '.forge', 'backup.db'), '--json');
+    expect(JSON.parse(made.stdout)).toMatchObject({ events: expect.any(Number) });
+    await runner.kill();
   });
 
   test('killed again and again while it writes, it stays whole', async ({ world }) => {
@@ -190,7 +217,7 @@ describe('a damaged database', () => {
       const { length } = await world.until('something to be written', async () => {
         const events = await world.events().catch(() => []);
         const tasks = events.length === 0 ? [] : await (await world.store()).tasks();
-        // A third interrupted turn in a row would end its task; and a slow look may find everything done.
+        // A third interrupted turn in a row would make its task wait; and a slow look may find everything done.
         const mayBeCut = kills < 2 || tasks.every(({ task }) => task.turn === null);
         const isDone = tasks.length > 1 && tasks.every(({ task }) => task.state === 'merged');
         return isDone || (events.length > seen + 2 && mayBeCut) ? events : null;

@@ -1,43 +1,48 @@
 /** The gate on real processes: what was red before, what is flaky, what can't run, what need not run twice. */
-import { chmodSync, readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { LoopEvent } from '../../src/core/event.ts';
+import { onCandidate, quoted } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
-import { test, type World } from '../support/e2e/world.ts';
+import { isLiving } from '../support/e2e/proc.ts';
+import { startProgram } from '../support/e2e/program.ts';
+import { makeWorld, test, type World } from '../support/e2e/world.ts';
 
 describe('red on trunk before the work began', () => {
   // By a pattern: a file that the gate names is protected, and the coder has to change this one.
   const GATE = 'if ls old-* >/dev/null 2>&1; then echo "FAIL the old test $$"; exit 1; fi';
+  /** The same, and it names its tests: each file with a bug is one that fails. */
+  const TAP =
+    'set -- *-bug.txt; [ -e "$1" ] || exit 0; echo "TAP version 13"; echo "ok 1 - the rest"; n=1; for t; do n=$((n+1)); echo "not ok $n - $t"; done; echo "1..$n"; exit 1';
 
-  function withOldBug(world: World, preexisting: string): void {
+  function withOldBug(world: World, preexisting: string, gate = GATE): void {
     world.write('old-bug.txt', 'x\n');
-    world.settings({ agent: { max_turns: 2 }, gate: { commands: [GATE, 'ls done-*.txt'], preexisting } });
+    world.settings({ agent: { max_turns: 2 }, gate: { commands: [gate, 'ls done-*.txt'], preexisting } });
   }
 
   test('block: the coder is told so, and when it leaves it everybody else is, instead of further turns', async ({
     world,
   }) => {
-    withOldBug(world, 'block');
+    withOldBug(world, 'block', TAP);
     world.script({
       when: { role: 'coder', turn: 2 },
-      steps: [
-        { expectPrompt: { contains: ['red on trunk without this work too', 'in the same way'] } },
-        { write: { 'more.txt': 'more\n' } },
-      ],
+      steps: [{ expectPrompt: { contains: ['red on trunk without this work too', 'by the same tests'] } }],
     });
     const issue = await world.issue({});
     await world.settle(3);
     expect(await world.task(issue)).toMatchObject({ state: 'running', turns: 2 });
     const words = 'was red on trunk before the work began';
     expect(world.comments(issue)).toContain(words);
-    expect(world.comments(issue)).toContain('Mend trunk, then');
+    expect(world.comments(issue)).toContain('Fix trunk');
+    expect(world.comments(issue), 'here it would help').toContain('allow_unchanged');
     const { issues } = await world.json<{ issues: { why: string }[] }>('why', String(issue));
     expect(issues[0]?.why).toContain(words);
     expect(issues[0]?.why).toContain('held (trunk_red)');
-    expect(of(await world.events(), 'gate_base_completed'), 'once for both turns').toHaveLength(1);
+    const bases = of(await world.events(), 'gate_base_completed').filter(({ command }) => command === TAP);
+    expect(bases, 'once for all').toHaveLength(1);
 
-    world.settings({ gate: { commands: [GATE, 'ls done-*.txt'], preexisting: 'allow_unchanged' } });
+    world.settings({ gate: { commands: [TAP, 'ls done-*.txt'], preexisting: 'allow_unchanged' } });
     await world.settle();
     await expectMergedOnce(world, issue);
   });
@@ -51,11 +56,11 @@ describe('red on trunk before the work began', () => {
   });
 
   test('allow_unchanged: it merges, and the pull request says what is red', async ({ world }) => {
-    withOldBug(world, 'allow_unchanged');
+    withOldBug(world, 'allow_unchanged', TAP);
     const issue = await world.issue({});
     await world.settle();
     expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
-    expect(world.pulls(issue)[0]).toMatch(/exit 1; red on trunk without this work too .*in the same way/);
+    expect(world.pulls(issue)[0]).toMatch(/exit 1; red on trunk without this work too .*by the same tests/);
     const gates = of(await world.events(), 'gate_completed').map(({ scope, evidence }) => [
       scope,
       evidence.outcome,
@@ -68,17 +73,19 @@ describe('red on trunk before the work began', () => {
   });
 
   test('allow_unchanged: one more failing test blocks', async ({ world }) => {
-    const gate = 'ls | grep bug && echo "FAIL $(ls | grep -c bug) failed" && exit 1; exit 0';
     world.write('old-bug.txt', 'x\n');
     world.settings({
       agent: { max_turns: 2 },
-      gate: { commands: [gate], preexisting: 'allow_unchanged' },
+      gate: { commands: [TAP], preexisting: 'allow_unchanged' },
     });
     world.script(
       { when: { role: 'coder', turn: 1 }, steps: [{ write: { 'new-bug.txt': 'x\n', 'done.txt': 'x\n' } }] },
       {
         when: { role: 'coder', turn: 2 },
-        steps: [{ expectPrompt: { contains: ['with another output'] } }, { shell: 'rm new-bug.txt' }],
+        steps: [
+          { expectPrompt: { contains: ['failing only here: new-bug.txt'] } },
+          { shell: 'rm new-bug.txt' },
+        ],
       },
     );
     const issue = await world.issue({});
@@ -91,7 +98,8 @@ test('a flaky command is run once more: a pass that says so in the pull request 
   world,
 }) => {
   const seen = join(world.folder, 'seen');
-  world.settings({ gate: { commands: [`[ -e '${seen}' ] || { touch '${seen}'; echo unlucky; exit 1; }`] } });
+  const unlucky = `[ -e '${seen}' ] || { touch '${seen}'; echo unlucky; exit 1; }`;
+  world.settings({ gate: { commands: [`ls done-*.txt >/dev/null 2>&1 || exit 0; ${unlucky}`] } });
   const issue = await world.issue({});
   await world.settle();
   await expectMergedOnce(world, issue);
@@ -104,12 +112,34 @@ test('a flaky command is run once more: a pass that says so in the pull request 
   expect(candidate?.evidence.results[0]?.first).toBeUndefined();
 });
 
+test('`run` beside a `doctor --gate` that is at work leaves that one alone, and both find the same', async ({
+  world,
+}) => {
+  const halt = world.halt('gate');
+  world.settings({ gate: { commands: [`ls done-*.txt || { ${halt.shell}; }`] } });
+  const issue = await world.issue({});
+  const doctor = startProgram(['doctor', '--gate'], { cwd: world.root, env: world.env });
+  world.atEnd(() => void doctor.kill());
+  const [pid] = await halt.arrived();
+  const runner = world.run('--until-idle');
+  await halt.arrived(2);
+  expect(isLiving(pid!), 'what doctor runs').toBe(true);
+  halt.lift();
+  expect(await doctor.ended).toMatchObject({ stdout: expect.stringMatching(/ok +gate run +passes/) });
+  await world.finished(runner);
+  await expectMergedOnce(world, issue);
+  const tried = of(await world.events(), 'gate_tried').map(({ outcome }) => outcome);
+  expect(tried).toEqual(['pass', 'pass']);
+});
+
 test('a command that can’t run is nobody’s failure: held, a person told once, run again on resume', async ({
   world,
 }) => {
-  world.write('check.sh', '#!/no/such/interpreter\nexit 0\n');
-  chmodSync(join(world.root, 'check.sh'), 0o755);
-  world.settings({ gate: { commands: ['./check.sh'] } });
+  const tool = join(world.folder, 'a tool');
+  const install = () => writeFileSync(tool, '#!/bin/sh\n', { mode: 0o755 });
+  install();
+  world.settings({ gate: { commands: [quoted(tool)] } });
+  world.script({ when: { role: 'coder' }, steps: [{ shell: `rm ${quoted(tool)}; echo done > done-1.txt` }] });
   const issue = await world.issue({});
   await world.settle(3);
   expect(await world.task(issue)).toMatchObject({ turns: 1, hold: { reason: 'gate_could_not_run' } });
@@ -117,7 +147,7 @@ test('a command that can’t run is nobody’s failure: held, a person told once
   await world.settle(3);
   const said = world.comments(issue).match(/the gate could not run/g);
   expect(said, 'said once, though it happened twice').toHaveLength(1);
-  world.settings({ gate: { commands: ['true'] } });
+  install();
   await world.json('resume', String(issue));
   await world.settle();
   expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
@@ -126,16 +156,17 @@ test('a command that can’t run is nobody’s failure: held, a person told once
 test('the same candidate again is not tested again, and is when the commands changed', async ({ world }) => {
   const halt = world.halt('candidate');
   const count = join(world.folder, 'count');
-  const command = `[ -e .git ] || { echo x >> '${count}'; ${halt.shell}; }`;
+  const command = onCandidate({ ...halt, shell: `echo x >> '${count}'; ${halt.shell}` });
   world.settings({ gate: { commands: [command] } });
   const issue = await world.issue({});
   const runner = world.run('--until-idle');
   await halt.arrived();
-  world.write('README.md', '# An edit in the way\n');
+  const inTheWay = join(world.root, `done-${issue}.txt`);
+  writeFileSync(inTheWay, 'mine\n');
   halt.lift();
   const { stderr } = await world.finished(runner, 3);
-  expect(stderr).toContain('README.md');
-  world.git('restore', 'README.md');
+  expect(stderr).toContain(`done-${issue}.txt`);
+  rmSync(inTheWay);
   await world.settle();
   await expectMergedOnce(world, issue);
   const gates = of(await world.events(), 'gate_completed').map(({ scope, reused }) => [
@@ -192,3 +223,22 @@ function of<T extends LoopEvent['type']>(
 ): Extract<LoopEvent, { type: T }>['data'][] {
   return events.flatMap((one) => (one.type === type ? [one.data as never] : []));
 }
+
+test('a runner that begins ends no trial of another repository', async ({ world }) => {
+  const halt = world.halt('setup');
+  world.settings({ gate: { setup: [halt.shell], commands: ['true'] } });
+  await world.issue({});
+  const runner = world.run('--until-idle');
+  await halt.arrived();
+  const other = makeWorld();
+  try {
+    await other.issue({});
+    await other.settle();
+  } finally {
+    await other.dispose();
+  }
+  halt.lift();
+  const tried = await world.event('gate_tried');
+  expect(tried.data).toMatchObject({ outcome: 'pass', detail: '' });
+  await world.finished(runner);
+});

@@ -348,9 +348,9 @@ describe('landing', () => {
     for (const issue of issues) expect(await world.task(issue)).toMatchObject({ state: 'merged' });
     const told = (await world.events()).flatMap((one) => {
       if (one.type === 'gate_completed' && one.data.scope === 'trunk') return [one.data.evidence.outcome];
-      return one.type === 'loop_paused' || one.type === 'loop_resumed' ? [one.type] : [];
+      return one.type === 'loop_held' || one.type === 'loop_released' ? [one.type] : [];
     });
-    expect(told).toEqual(['loop_paused', 'pass', 'loop_resumed']);
+    expect(told).toEqual(['loop_held', 'pass', 'loop_released']);
   });
 
   test('where main wants a review, the merge waits for a person, says so, and goes on with their approval', async ({

@@ -82,6 +82,7 @@ test('a workspace full of traps: nothing of it runs on the host, no ref of the o
         printf '#!/bin/sh\\n%s\\ncat\\n' ${quoted(bite)} > bite; chmod +x bite
         for hook in pre-commit post-commit post-checkout reference-transaction; do cp bite hooks/$hook; cp bite .git/hooks/$hook; done
         printf '* filter=x diff=x\\n' > .gitattributes
+        PATH=\${PATH#*:} # past the stand-ins
         git update-ref refs/heads/main "$(git rev-parse HEAD)"
         echo done > done-1.txt`,
       },

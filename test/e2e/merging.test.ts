@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { onCandidate } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
 import { APPROVE, test, type World } from '../support/e2e/world.ts';
 
@@ -50,7 +51,7 @@ describe('trunk moves', () => {
       ['coder', 'task'],
       ['critic', 'critic'],
       ['coder', 'revise'],
-      ['critic', 'critic'],
+      ['critic', 'next_round'],
     ]);
   });
 
@@ -171,7 +172,7 @@ describe('people', () => {
     world,
   }) => {
     const halt = world.halt('candidate');
-    world.settings({ gate: { commands: [`[ -e .git ] || { ${halt.shell}; }`] } });
+    world.settings({ gate: { commands: [onCandidate(halt)] } });
     const issue = await world.issue({});
     const runner = world.run('--until-idle');
     await halt.arrived();
@@ -187,33 +188,57 @@ describe('people', () => {
 });
 
 describe('the operator’s checkout', () => {
+  const LINES = Array.from({ length: 20 }, (_, n) => `line ${n}\n`).join('');
+  const MINE = LINES.replace('line 0', 'mine');
+
+  /** The merge changes the end of a file of which the operator is editing the beginning. */
+  function editing(world: World): void {
+    world.write('shared.txt', LINES);
+    world.commit('Share a file');
+    world.script({
+      when: { role: 'coder' },
+      steps: [{ shell: 'echo done > "done-$FORGE_ISSUE.txt"; echo theirs >> shared.txt' }],
+    });
+    world.write('shared.txt', MINE);
+  }
+
+  test('is dirty where the merge changes nothing: it lands, and the edit stays', async ({ world }) => {
+    world.write('README.md', '# My unfinished edit\n');
+    const issue = await world.issue({});
+    await world.settle();
+    expect(await world.task(issue)).toMatchObject({ state: 'merged' });
+    expect(world.read(`done-${issue}.txt`)).toBe('done\n');
+    expect(world.read('README.md')).toBe('# My unfinished edit\n');
+    expect(world.git('status', '--porcelain')).toMatch(/^ ?M README\.md/m);
+  });
+
   test('is dirty: the merge waits and says so, exit 3; once it is committed the next run merges on top', async ({
     world,
   }) => {
-    world.write('README.md', '# My unfinished edit\n');
+    editing(world);
     const issue = await world.issue({});
     const { stderr } = await world.settle(3);
-    expect(stderr).toContain('README.md');
+    expect(stderr).toContain('shared.txt');
     expect(await world.task(issue)).toMatchObject({
       state: 'awaiting_critic',
       hold: { reason: 'dirty_checkout' },
     });
     const why = await world.json<{ issues: { why: string }[] }>('why', String(issue));
-    expect(why.issues[0]?.why).toMatch(/dirty_checkout.*uncommitted changes in README\.md.*commit or stash/);
-    expect(world.read('README.md')).toBe('# My unfinished edit\n');
-    expectUnmoved(world);
+    expect(why.issues[0]?.why).toMatch(/dirty_checkout.*uncommitted changes in shared\.txt.*commit or stash/);
+    expect(world.read('shared.txt')).toBe(MINE);
+    expect(world.git('log', '-1', '--format=%s', 'main').trim()).toBe('Share a file');
 
     const mine = world.commit('My edit');
     await world.settle();
     expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1, criticRounds: 1 });
-    expect(world.read('README.md')).toBe('# My unfinished edit\n');
+    expect(world.read('shared.txt')).toBe(`${MINE}theirs\n`);
     expect(world.git('rev-parse', 'main^').trim()).toBe(mine);
   });
 
   test('is dirty: a runner that stays merges by itself when the edit is stashed, and the stash is whole', async ({
     world,
   }) => {
-    world.write('README.md', '# My unfinished edit\n');
+    editing(world);
     const issue = await world.issue({});
     const runner = world.run();
     await world.event('hold_set', (data) => data.reason === 'dirty_checkout');
@@ -223,7 +248,7 @@ describe('the operator’s checkout', () => {
     await world.finished(runner);
     await expectMergedOnce(world, issue);
     world.git('stash', 'pop', '--quiet');
-    expect(world.read('README.md')).toBe('# My unfinished edit\n');
+    expect(world.read('shared.txt')).toBe(`${MINE}theirs\n`);
   });
 
   test('holds a file of the same name that nobody committed: it is never overwritten', async ({ world }) => {
@@ -254,3 +279,21 @@ describe('the operator’s checkout', () => {
 function expectUnmoved(world: World): void {
   expect(world.git('log', '--format=%s', 'main').trim().split('\n').at(0)).toBe('Configure the loop');
 }
+
+describe('trunk', () => {
+  test('that is set to another branch holds the loop until a person resumes', async ({ world }) => {
+    const first = await world.issue({});
+    await world.settle();
+    await expectMergedOnce(world, first);
+    world.git('switch', '-q', '-c', 'elsewhere');
+    world.settings({ tracker: { kind: 'local', trunk: 'elsewhere' } });
+    const second = await world.issue({ title: 'Second' });
+    const { stderr } = await world.settle(3);
+    expect(stderr).toMatch(/tracker.trunk changed from main to elsewhere.*forge-loop resume/);
+    expect((await world.status()).tasks.map(({ issue }) => issue)).not.toContain(second);
+    expect((await world.cli('resume')).code).toBe(0);
+    await world.settle();
+    expect(world.git('ls-tree', '--name-only', 'elsewhere')).toContain(`done-${second}.txt`);
+    expect(world.git('ls-tree', '--name-only', 'main')).not.toContain(`done-${second}.txt`);
+  });
+});

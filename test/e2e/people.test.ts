@@ -39,7 +39,7 @@ test('red CI: told to the same session with its log, and merged when it is green
 
   const red = ['--state', 'red', '--step', 'npm test', '--log-file', join(world.root, 'ci.log')];
   await world.json('pull', 'check', pull, '--name', 'build', ...red);
-  await world.event('feedback_delivered', ({ ids }) => ids[0]!.startsWith('check:build@'));
+  await world.event('feedback_acknowledged', ({ ids }) => ids[0]!.startsWith('check:build@'));
   await world.event('verdict_recorded', ({ round }) => round === 2);
   await world.json('pull', 'check', pull, '--name', 'build', '--state', 'green');
   world.git('clean', '-fq', 'ci.log');
@@ -102,7 +102,7 @@ test('a review and a comment on a line: one prompt to the same session, each ans
   expect(task).toMatchObject({ turns: 2 });
   expect(task.sessionIds).toHaveLength(1);
   const [said] = world.pulls(issue);
-  const answer = `Worked in, as of \`${task.headSha!.slice(0, 12)}\`.`;
+  const answer = `Addressed in \`${task.headSha!.slice(0, 12)}\`.`;
   expect(said!.split(answer)).toHaveLength(3);
   expect(said).toContain('on done-1.txt:1: NAME-IT-REVOKE');
 });
@@ -126,8 +126,8 @@ test('/loop hold and /loop resume in comments are obeyed and answered, once', as
   await world.settle();
   await expectMergedOnce(world, issue);
   const comments = world.comments(issue);
-  expect(comments.split('`/loop resume` lets it go on.')).toHaveLength(2);
-  expect(comments.split('It goes on (it was held: paused by Öperator O’Hara).')).toHaveLength(2);
+  expect(comments.split('`/loop resume` continues it.')).toHaveLength(2);
+  expect(comments.split('It continues (it was held: paused by Öperator O’Hara).')).toHaveLength(2);
   const asked = (await world.events()).filter((one) => one.type === 'request_made' && one.task !== null);
   expect(asked.map(({ data }) => data)).toEqual([
     { kind: 'pause', by: 'Öperator O’Hara' },

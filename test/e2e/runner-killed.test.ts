@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { type Halt, quoted } from '../support/e2e/halt.ts';
+import type { CostView } from '../../src/operations/cost.ts';
+import { type Halt, onCandidate, onWork, quoted } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
 import { isLiving, processesWith } from '../support/e2e/proc.ts';
 import { type Json, type Rule, test } from '../support/e2e/world.ts';
@@ -24,16 +25,16 @@ interface Moment {
   turns: [status: string, prompt: string][];
   /** Sessions the coder ever had. */
   sessions?: number;
+  /** How often the place was reached where the runner was killed, where that is once for all runners together. */
+  arrivals?: number;
 }
-
-const onExport = (halt: Halt): string => `[ -e .git ] || { ${halt.shell}; }; ls done-*.txt`;
 
 const MOMENTS: Moment[] = [
   {
     when: 'dispatched, in its after_create hook',
     state: 'dispatched',
-    settings: (halt) => ({ hooks: { after_create: `${halt.shell}; echo made > "$HOME/made"` } }),
-    rules: () => [{ when: { role: 'coder' }, steps: [{ shell: 'cat "$HOME/made"' }, FINISH] }],
+    settings: (halt) => ({ hooks: { after_create: `${halt.shell}; echo made > "$HOME/../made"` } }),
+    rules: () => [{ when: { role: 'coder' }, steps: [{ shell: 'cat "$HOME/../made"' }, FINISH] }],
     turns: [['finished', 'task']],
   },
   {
@@ -50,15 +51,13 @@ const MOMENTS: Moment[] = [
     when: 'running, after its turn but before it was recorded',
     state: 'running',
     settings: (halt) => ({ hooks: { after_run: halt.shell } }),
-    turns: [
-      ['interrupted', 'task'],
-      ['finished', 'interrupted'],
-    ],
+    turns: [['finished', 'task']],
+    arrivals: 1,
   },
   {
     when: 'running, during the gate',
     state: 'running',
-    settings: (halt) => ({ gate: { commands: [`${halt.shell}; ls done-*.txt`] } }),
+    settings: (halt) => ({ gate: { commands: [`${onWork(halt)}; ls done-*.txt`] } }),
     turns: [['finished', 'task']],
   },
   {
@@ -91,7 +90,7 @@ const MOMENTS: Moment[] = [
   {
     when: 'merging, during the gate on the candidate',
     state: 'merging',
-    settings: (halt) => ({ gate: { commands: [onExport(halt)] } }),
+    settings: (halt) => ({ gate: { commands: [`${onCandidate(halt)}; ls done-*.txt`] } }),
     turns: [['finished', 'task']],
   },
   {
@@ -119,7 +118,8 @@ describe('the runner is killed', () => {
     const issue = await world.issue({});
     const first = world.run();
     await halt.arrived();
-    const { id, sessionId } = await world.task(issue);
+    const { id, roles } = await world.task(issue);
+    const sessionId = roles.coder.session;
     await first.kill();
     const left = processesWith(`FORGE_MARK=${id}`);
     expect(left.length, 'the agent, its shell and what it detached outlive the runner').toBeGreaterThan(2);
@@ -143,6 +143,35 @@ describe('the runner is killed', () => {
     expect(world.read('begun.txt'), 'what was uncommitted when it died is on trunk').toBe('begun\n');
   });
 
+  test('mid-turn, and the agent comes to its end alone: its turn is taken up, not paid again', async ({
+    world,
+  }) => {
+    const halt = world.halt('turn');
+    world.script({
+      when: { role: 'coder' },
+      steps: [{ shell: halt.shell }, FINISH, { usage: { input: 70, output: 7, costUsd: 0.5 } }],
+    });
+    const issue = await world.issue({});
+    const first = world.run();
+    const [pid] = await halt.arrived();
+    await first.kill();
+    halt.lift();
+    await world.until('the agent to end by itself', () => !isLiving(pid!));
+    const { id } = await world.task(issue);
+    await world.until('its starter to end', () => processesWith(`FORGE_MARK=${id}`).length === 0);
+
+    await world.finished(world.run('--until-idle'));
+    expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
+    const turns = await world.turns(issue);
+    expect(turns).toMatchObject([
+      { turn: 1, prompt: 'task', status: 'finished' },
+      { role: 'critic', status: 'finished' },
+    ]);
+    expect(await world.event('recovered')).toMatchObject({ data: { plan: 'take_up' } });
+    const { lines } = await world.json<CostView>('cost', '--by', 'role');
+    expect(lines.find(({ key }) => key === 'coder')).toMatchObject({ costUsd: 0.5 });
+  });
+
   test.for(MOMENTS)('$when (dispatch 36)', async (moment, { world }) => {
     const halt = world.halt('moment');
     world.settings(moment.settings?.(halt) ?? {});
@@ -163,6 +192,7 @@ describe('the runner is killed', () => {
     const coder = (await world.turns(issue)).filter((turn) => turn.role === 'coder');
     expect(coder.map((turn) => [turn.status, turn.prompt])).toEqual(moment.turns);
     expect(task.sessionIds).toHaveLength(moment.sessions ?? 1);
+    if (moment.arrivals !== undefined) expect(halt.arrivals()).toBe(moment.arrivals);
     if (before.pull !== null) expect(task.pull, 'the same pull request').toBe(before.pull);
     for (const sha of heads) expect(world.git('cat-file', '-t', sha).trim()).toBe('commit');
     expect(world.read(`done-${issue}.txt`)).toContain('done');
@@ -189,8 +219,8 @@ describe('the runner is killed', () => {
 
   test('queued, in a backoff: it waits out what was left of it (dispatch 36, 41)', async ({ world }) => {
     const flag = join(world.folder, 'mended');
-    world.settings({ hooks: { after_create: `[ -e ${quoted(flag)} ] && echo made > "$HOME/made"` } });
-    world.script({ when: { role: 'coder' }, steps: [{ shell: 'cat "$HOME/made"' }, FINISH] });
+    world.settings({ hooks: { after_create: `[ -e ${quoted(flag)} ] && echo made > "$HOME/../made"` } });
+    world.script({ when: { role: 'coder' }, steps: [{ shell: 'cat "$HOME/../made"' }, FINISH] });
     const issue = await world.issue({});
     const first = world.run();
     const held = await world.event('hold_set', (data) => data.reason === 'retry_backoff');

@@ -30,7 +30,9 @@ test('a thin issue is expanded, on a copy of trunk without a way back, and merge
 }) => {
   world.script(
     specifier(
-      { shell: '[ -e README.md ] && ! [ -e .git ]' },
+      {
+        shell: `[ -e README.md ] && git log -1 && [ -z "$(git remote)" ] && PATH=\${PATH#*:} && git update-ref -d refs/heads/main`,
+      },
       { shell: 'echo scribbled > README.md' },
       { expectPrompt: { contains: ['We need `done.txt` here.'] } },
       { answer: EXPANSION },

@@ -24,9 +24,11 @@ test('SIGINT mid-turn: the turn ends in peace, nothing new starts, exit 0; the n
   const runner = world.run();
   await halt.arrived();
   runner.send('SIGINT');
-  await world.until('it to say what it waits for', () => runner.said().includes('Finishing turn 1 of #1'));
+  await world.until('it to say what it waits for', () =>
+    /Finishing turn 1 of #1 .*Press Ctrl-C again/.test(runner.said()),
+  );
   halt.lift();
-  await world.finished(runner);
+  expect((await world.finished(runner)).stdout).toMatch(/turn 1 finished[\s\S]*Stopped\.\n$/);
 
   expect(await world.turns(issue)).toMatchObject([{ status: 'finished' }]);
   expect(await world.task(issue)).toMatchObject({ state: 'running', turns: 1, gate: null });
@@ -45,11 +47,12 @@ test('a second SIGINT stops at once: children dead, the turn interrupted; the ne
   const issue = await world.issue({});
   const runner = world.run();
   const [pid] = await halt.arrived();
-  const { id, sessionId } = await world.task(issue);
+  const { id, roles } = await world.task(issue);
+  const sessionId = roles.coder.session;
   runner.send('SIGINT');
   await world.until('it to say that it stops', () => runner.said().includes('Finishing turn 1'));
   runner.send('SIGINT');
-  await world.finished(runner);
+  expect((await world.finished(runner)).stdout).toContain('turn 1 interrupted');
   expect(isLiving(pid!)).toBe(false);
   expect(processesWith(`FORGE_MARK=${id}`)).toEqual([]);
   expect(await world.turns(issue)).toMatchObject([{ turn: 1, status: 'interrupted', sessionId }]);
@@ -126,4 +129,71 @@ test('`pause` starts nothing new and says so; `resume` goes on; one task can be 
   runner.send('SIGINT');
   await world.finished(runner);
   for (const each of [issue, other, late]) await expectMergedOnce(world, each);
+});
+
+test('`pause` and then `resume` while a turn runs: nobody stays paused, neither the task nor the loop', async ({
+  world,
+}) => {
+  const halt = waiting(world);
+  const issue = await world.issue({});
+  const runner = world.run('--until-idle');
+  await halt.arrived();
+  for (const verb of ['pause', 'resume', 'pause', 'resume']) await world.json(verb, String(issue));
+  for (const verb of ['pause', 'resume']) await world.json(verb);
+  expect((await world.cli('resume', String(issue))).stderr).toContain('is not held: it is running');
+  halt.lift();
+  await world.finished(runner);
+  await expectMergedOnce(world, issue);
+  expect((await world.events()).filter(({ type }) => type === 'hold_set')).toEqual([]);
+});
+
+test('a stop during the gate says what it waits for; asked again it ends the gate, which then runs anew', async ({
+  world,
+}) => {
+  const halt = world.halt('gate');
+  // Trunk passes: it waits for the task's own work.
+  world.settings({ gate: { commands: [`! ls done-*.txt || { ${halt.shell}; }`] } });
+  const issue = await world.issue({});
+  const runner = world.run();
+  const [pid] = await halt.arrived();
+  const working = /the gate of #1 \(`.*`, for \d+ s\)/;
+  expect((await world.cli('stop')).stdout).toMatch(working);
+  const { tasks, atWork } = await world.status();
+  expect(atWork.join()).toMatch(working);
+  expect(tasks[0]?.atWork).toMatch(working);
+  expect((await world.cli('status')).stdout).toMatch(/stopping, waits for the gate of #1/);
+  runner.send('SIGINT');
+  await world.until('it to answer', () => /Stopping now|Finishing/.test(runner.said()));
+  // It may not have heard of the stop yet: then this was the first it was asked.
+  if (!/Stopping now/.test(runner.said())) runner.send('SIGINT');
+  await world.until('it to stop', () => /Stopping now/.test(runner.said()));
+  await world.finished(runner);
+  expect(isLiving(pid!)).toBe(false);
+  expect(runner.said()).toContain('gate was cut off');
+  expect(await world.task(issue)).toMatchObject({ state: 'running', gate: null });
+
+  halt.lift();
+  await world.settle();
+  expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
+});
+
+test('the first Ctrl-C during a hook names its command, the second ends it; the hook runs again', async ({
+  world,
+}) => {
+  const halt = world.halt('hook');
+  world.settings({ hooks: { after_create: halt.shell } });
+  const issue = await world.issue({});
+  const runner = world.run();
+  const [pid] = await halt.arrived();
+  runner.send('SIGINT');
+  await world.until('it to say what it waits for', () =>
+    /Finishing the hook afterCreate of #1 \(`/.test(runner.said()),
+  );
+  runner.send('SIGINT');
+  await world.finished(runner);
+  expect(isLiving(pid!)).toBe(false);
+  halt.lift();
+  await world.settle();
+  expect((await expectMergedOnce(world, issue)).streaks.workspace).toBe(0);
+  expect((await world.events()).map(({ type }) => type)).not.toContain('workspace_failed');
 });

@@ -98,3 +98,19 @@ describe('other ways to pass without doing it', () => {
     expect(world.git('log', '--oneline', 'main', '--', 'key.txt')).toBe('');
   });
 });
+
+test('what a coder leaves in its home is its own: critic, gate and hooks have others', async ({ world }) => {
+  const [seen, unseen] = ['test -e "$HOME/.planted"', 'test ! -e "$HOME/.planted"'];
+  world.settings({ gate: { commands: ['grep -q done done-1.txt', unseen] }, hooks: { before_run: unseen } });
+  world.script(
+    {
+      when: { role: 'coder', round: 1 },
+      steps: [{ shell: `${unseen} && touch "$HOME/.planted"` }, { write: { 'done-1.txt': 'no\n' } }],
+    },
+    { when: { role: 'coder' }, steps: [{ shell: seen }, { write: { 'done-1.txt': 'done\n' } }] },
+    { when: { role: 'critic' }, steps: [{ shell: unseen }, APPROVE] },
+  );
+  const issue = await world.issue({});
+  await world.settle();
+  expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 2, criticRounds: 1 });
+});

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'libsql';
 import { describe, expect } from 'vitest';
-import { type Halt, quoted } from '../support/e2e/halt.ts';
+import { type Halt, onCandidate, quoted } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
 import { isLiving, isStopped, processesWith } from '../support/e2e/proc.ts';
 import type { Program } from '../support/e2e/program.ts';
@@ -54,7 +54,8 @@ test('one is killed: the other, already running, takes over at once, on the same
   const issue = await world.issue({});
   const first = world.run();
   const [pid] = await halt.arrived();
-  const { id, sessionId } = await world.task(issue);
+  const { id, roles } = await world.task(issue);
+  const sessionId = roles.coder.session;
   const second = world.run('--until-idle');
   await world.event('runner_started', (data) => data.pid === second.pid);
   await first.kill();
@@ -88,7 +89,7 @@ describe('a runner that stands still past its lease can do no harm when it wakes
 
   test('in the gate before its merge', async ({ world }) => {
     const halt = world.halt('gate');
-    world.settings({ gate: { commands: [`[ -e .git ] || { ${halt.shell}; }; ls done-*.txt`] } });
+    world.settings({ gate: { commands: [`${onCandidate(halt)}; ls done-*.txt`] } });
     const { issue } = await overtaken(world, halt, 'merging');
     const decided = (await world.events()).filter(({ type }) => type === 'merge_decided');
     expect(decided, 'one of them merged').toHaveLength(1);

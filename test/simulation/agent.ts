@@ -2,14 +2,11 @@
  * The agents of the simulated world. An agent lives in the world: when its runner dies it goes on working, until
  * somebody stops it. It may do good work, bad work, nothing, fail, hang, or answer nonsense.
  */
-import type { Agent, TurnHooks, TurnRequest, TurnResult } from '../../src/agent/agent.ts';
+import type { Agent, TurnHooks, TurnRequest, TurnResult, UsageReport } from '../../src/agent/agent.ts';
 import { criticReport } from './critic.ts';
 import { type Reading, specify, watchCoder } from './readers.ts';
 import type { Tree } from './repository.ts';
 import { JUDGING, type World } from './world.ts';
-
-/** Its prompt is there. */
-export type Asked = TurnRequest & { prompt: string };
 
 export const TOKENS_PER_CALL = 100;
 
@@ -27,6 +24,8 @@ export interface Temper {
   approves: number;
   blocks: number;
   garbage: number;
+  /** Probability of an approval that contradicts itself. */
+  flaws: number;
   reading: Reading;
   /** Probability of a coder meddling with what judges it. */
   lies: number;
@@ -43,11 +42,13 @@ export const WILLING: Temper = {
   approves: 1,
   blocks: 0,
   garbage: 0,
+  flaws: 0,
   lies: 0,
   reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
 };
 
-export function simAgent(world: World, temper: Temper): Agent {
+/** `now`: the clock of the machine it runs on, which it dates its records by. */
+export function simAgent(world: World, temper: Temper, now: () => number = world.time.now): Agent {
   return {
     kind: 'simulated',
     unavailable: async () => null,
@@ -55,6 +56,14 @@ export function simAgent(world: World, temper: Temper): Agent {
       const session = world.sessions.get(sessionId);
       if (!session) return 'lost';
       return session.messages > 0 ? 'resumable' : 'empty';
+    },
+    async finished({ sessionId, number, role, startedAt }, onUsage) {
+      const end = world.finished.findLast(
+        (one) => one.sessionId === sessionId && one.turn === number && one.role === role,
+      );
+      if (!end || end.endedAt < startedAt) return null;
+      for (const report of end.used) onUsage(report);
+      return end;
     },
     run: (turn, hooks) => new Promise((resolve) => live(turn, hooks, resolve)),
   };
@@ -77,7 +86,7 @@ export function simAgent(world: World, temper: Temper): Agent {
 
     const started = world.startProcess({
       task: turn.task,
-      purpose: `held ${turn.role} ${turn.turn}`,
+      purpose: `held ${turn.role} ${turn.number}`,
       cwd: turn.cwd,
       kill: () =>
         end({ status: 'failed', code: 'crashed', message: 'killed', retryAt: null, usageKnown: true }),
@@ -87,14 +96,9 @@ export function simAgent(world: World, temper: Temper): Agent {
       () => {
         if (over) return;
         world.processes.delete(started.pid);
-        process.pid = world.startProcess({ ...started, purpose: `agent ${turn.role} ${turn.turn}` }).pid;
+        process.pid = world.startProcess({ ...started, purpose: `agent ${turn.role} ${turn.number}` }).pid;
         if (process.pid !== started.pid) renumber(started.pid, process);
-        Promise.resolve(turn.prompt).then(
-          (prompt) => {
-            if (!over) void work({ ...turn, prompt }, hooks, () => over, end);
-          },
-          () => end(cancelled),
-        );
+        void work(turn, hooks, () => over, end);
       },
       () => end(cancelled),
     );
@@ -109,12 +113,23 @@ export function simAgent(world: World, temper: Temper): Agent {
   }
 
   async function work(
-    turn: Asked,
+    turn: TurnRequest,
     hooks: TurnHooks,
     isOver: () => boolean,
     end: (result: TurnResult) => void,
   ): Promise<void> {
     const { random, time } = world;
+    const code = world.outage;
+    if (code) {
+      await time.sleep(300);
+      return end({
+        status: 'failed',
+        code,
+        message: 'Service Unavailable (503)',
+        retryAt: null,
+        usageKnown: true,
+      });
+    }
     const session = world.sessions.get(turn.sessionId);
     if (turn.resume && !session) {
       end({
@@ -133,18 +148,21 @@ export function simAgent(world: World, temper: Temper): Agent {
       world.violate(`the ${turn.role} was started outside a throwaway copy: ${turn.cwd}`);
     if (turn.role === 'coder' && !world.workspaces.has(turn.cwd))
       world.violate(`an agent was started outside a workspace: ${turn.cwd}`);
-    const current = session ?? { messages: 0 };
+    if (session && session.cwd !== turn.cwd)
+      world.violate(`the ${turn.role} goes on in ${turn.cwd}, and has begun in ${session.cwd}`);
+    const current = session ?? { messages: 0, cwd: turn.cwd };
     world.sessions.set(turn.sessionId, current);
     await time.sleep(200 + random.int(500));
     if (isOver()) return;
     current.messages += 1;
 
+    const used: UsageReport[] = [];
     const steps = 1 + random.int(3);
     for (let step = 1; step <= steps; step++) {
       await time.sleep(1000 + random.int(8000));
       if (isOver()) return;
       hooks.onProgress();
-      hooks.onUsage({
+      const report = {
         key: `${step}`,
         model: 'sim',
         input: TOKENS_PER_CALL,
@@ -153,7 +171,9 @@ export function simAgent(world: World, temper: Temper): Agent {
         cacheWrite: 0,
         reasoning: 0,
         costUsd: TOKENS_PER_CALL / 1000,
-      });
+      };
+      used.push(report);
+      hooks.onUsage(report);
       if (turn.role === 'coder') edit(turn);
     }
     if (random.chance(temper.hangs)) return;
@@ -175,21 +195,27 @@ export function simAgent(world: World, temper: Temper): Agent {
         usageKnown: true,
       });
     }
+    const [newest] = await world.store.events({ last: 1 });
+    if (isOver()) return;
     if (turn.role === 'coder') world.heard.push(turn.prompt);
-    end({
+    const result: TurnResult = {
       status: 'finished',
       text: '',
       structured: answer(turn),
       usageKnown: true,
-    });
+    };
+    const { task, role, number, sessionId } = turn;
+    const when = { endedAt: now(), after: newest?.seq ?? 0 };
+    world.finished.push({ task, role, turn: number, sessionId, used, result, ...when });
+    end(result);
   }
 
-  function answer(turn: Asked): unknown {
+  function answer(turn: TurnRequest): unknown {
     if (turn.role === 'critic') return criticReport(world, temper, turn);
     return turn.role === 'specifier' ? specify(world, turn, temper.reading) : null;
   }
 
-  function edit(turn: Asked): void {
+  function edit(turn: TurnRequest): void {
     const { random } = world;
     const workspace = world.workspaces.get(turn.cwd);
     if (!workspace) return;

@@ -1,5 +1,5 @@
 /** CI of the simulated world: every head that is pushed is checked, in its own time, and now and then run again. */
-import type { Check } from '../../src/core/remark.ts';
+import type { Check } from '../../src/core/change/remark.ts';
 import type { World } from './world.ts';
 
 export interface CiTemper {

@@ -2,10 +2,11 @@
  * The critics of the simulated world: they approve, ask for changes, block, answer nonsense, contradict themselves, leave
  * out what they were asked. Only an approval without any flaw is remembered as one; the world forbids every other merge.
  */
-import type { Asked, Temper } from './agent.ts';
+import type { TurnRequest } from '../../src/agent/agent.ts';
+import type { Temper } from './agent.ts';
 import type { World } from './world.ts';
 
-export function criticReport(world: World, temper: Temper, turn: Asked): unknown {
+export function criticReport(world: World, temper: Temper, turn: TurnRequest): unknown {
   const { random } = world;
   if (random.chance(temper.garbage)) return { verdict: 'LGTM' };
   const head = turn.prompt.match(/head ([0-9a-f]{40})/)?.[1] ?? '';
@@ -34,7 +35,7 @@ export function criticReport(world: World, temper: Temper, turn: Asked): unknown
     const finding = { severity: 'sev2', message, category: 'x', file: 'a.txt', line: 1 };
     return { ...rest, verdict: 'REQUEST_CHANGES', findings: [finding] };
   }
-  const flaw = random.chance(0.2) ? random.pick(['sev1', 'unmet', 'left out', 'no evidence']) : null;
+  const flaw = random.chance(temper.flaws) ? random.pick(['sev1', 'unmet', 'left out', 'no evidence']) : null;
   const isHarmless = flaw !== 'sev1' && ids.length === 0;
   if (isSatisfied && (flaw === null || isHarmless)) world.approvedHeads.add(head);
   if (flaw === 'unmet' && criteria[0]) criteria[0].met = random.pick(['unmet', 'unclear']);

@@ -1,12 +1,15 @@
 /** What must be true whatever happened; checked after every commit and at the end of every story. */
-import { type AccountLimit, accountOf, afterAccounts, limitOf } from '../../src/core/account.ts';
+import { accountOf, failedAtOnce, limitOf } from '../../src/core/account.ts';
 import type { EventData, LoopEvent } from '../../src/core/event.ts';
 import { fold } from '../../src/core/fold.ts';
+import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop-row.ts';
 import { REASONS } from '../../src/core/machine.ts';
+import { isNotItsDoing } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
+import { latestAttempts } from '../../src/core/schedule.ts';
 import { STATUS_MARKER } from '../../src/core/status.ts';
 import { isEnded, occupiesSlot } from '../../src/core/task.ts';
-import { statusText } from '../../src/core/words.ts';
+import { statusText } from '../../src/core/words/words.ts';
 import type { UsageDelta } from '../../src/store/store.ts';
 import { DAY_MS } from './runner.ts';
 import type { World } from './world.ts';
@@ -16,8 +19,9 @@ export function watchStore(world: World, policy: Policy): void {
   const { store } = world;
   const updateLoop = store.updateLoop.bind(store);
   store.updateLoop = async (row, events, at) => {
-    const isByItself = events.some((one) => one.type === 'loop_resumed' && one.data.by !== 'person');
-    const left = isByItself && row.pausedBy === null ? await unverified(world) : [];
+    const isByItself = events.some((one) => one.type === 'loop_released' && one.data.by !== 'person');
+    const { holds } = foldLoop(await store.loop(), events, at);
+    const left = isByItself && holds.length === 0 ? await unverified(world) : [];
     if (left.length > 0) world.violate(`the loop went on before trunk was verified for ${left.join(', ')}`);
     return updateLoop(row, events, at);
   };
@@ -69,21 +73,24 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     if ((await store.pendingActions(task.id)).length > 0) world.violate(`${task.id} has actions left`);
 
     const mine = events.filter((event) => event.task === task.id);
+    checkPaidOnce(world, task.id, mine);
     const started = mine.filter(
       (event) => event.type === 'turn_started' && event.data.role === 'coder',
     ).length;
-    const interrupted = mine.filter(
+    const takenBack = mine.filter(
       (event) =>
-        event.type === 'turn_completed' && event.data.role === 'coder' && event.data.status === 'interrupted',
+        event.type === 'turn_completed' &&
+        event.data.role === 'coder' &&
+        (event.data.status === 'interrupted' || failedAtOnce(event.data) || isNotItsDoing(event.data.code)),
     ).length;
-    if (started - interrupted !== task.turns)
-      world.violate(`${task.id} counts ${task.turns} turns, events say ${started - interrupted}`);
+    if (started - takenBack !== task.turns)
+      world.violate(`${task.id} counts ${task.turns} turns, events say ${started - takenBack}`);
     if (task.turns > policy.maxTurns)
       world.violate(`${task.id} took ${task.turns} turns of ${policy.maxTurns}`);
-    if (new Set(task.delivered).size !== task.delivered.length)
-      world.violate(`${task.id} was told something twice: ${task.delivered.join(', ')}`);
+    if (new Set(task.acknowledged).size !== task.acknowledged.length)
+      world.violate(`${task.id} was told something twice: ${task.acknowledged.join(', ')}`);
     for (const { id, body } of world.remarks) {
-      const isTold = task.delivered.some((one) => one.startsWith(`remark:${id}:`));
+      const isTold = task.acknowledged.some((one) => one.startsWith(`remark:${id}:`));
       if (isTold && !world.heard.some((prompt) => prompt.includes(body)))
         world.violate(`${task.id} says the coder was told ${body}, but no finished turn had it`);
     }
@@ -133,13 +140,14 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
       liveByIssue.set(task.issue, (liveByIssue.get(task.issue) ?? 0) + 1);
   for (const [issue, live] of liveByIssue)
     if (live > 1) world.violate(`issue ${issue} has ${live} live tasks`);
+  const latest = latestAttempts(tasks);
   for (const issue of world.issues.values()) {
     const markers = world.comments
       .filter((comment) => comment.issue === issue.number)
       .map((comment) => comment.marker);
     if (new Set(markers).size !== markers.length)
       world.violate(`issue ${issue.number} was told the same thing twice`);
-    const task = tasks.filter((one) => one.issue === issue.number).at(-1);
+    const task = latest.get(issue.number);
     if (task && isEnded(task) && issue.labels.includes('loop:running'))
       world.violate(`issue ${issue.number} still says it is running`);
     const status = world.comments.find((one) => one.issue === issue.number && one.marker === STATUS_MARKER);
@@ -158,10 +166,38 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
   }
 }
 
+/** A turn that finished is never asked for again as if it had been cut off, whoever died when. */
+function checkPaidOnce(world: World, task: string, mine: readonly LoopEvent[]): void {
+  for (const { role, turn, sessionId, endedAt, after } of world.finished.filter((one) => one.task === task)) {
+    const own = mine.filter(
+      ({ type, data }) =>
+        (type === 'turn_started' || type === 'turn_completed') &&
+        data.role === role &&
+        data.turn === turn &&
+        data.sessionId === sessionId,
+    );
+    const started = own.findLast(({ type, seq }) => type === 'turn_started' && seq <= after);
+    // Its clock was set back meanwhile: nothing tells its end from one before it.
+    if (started && endedAt < started.at) continue;
+    const thrownAway = own.find(({ type, seq }) => type === 'turn_completed' && seq > after);
+    if (thrownAway?.type !== 'turn_completed' || thrownAway.data.status !== 'interrupted') continue;
+    const isAskedAgain = mine.some(
+      ({ type, data, seq }) => type === 'turn_started' && data.role === role && seq > thrownAway.seq,
+    );
+    if (isAskedAgain) world.violate(`${role} turn ${turn} of ${task} had finished and is paid twice`);
+  }
+}
+
 /** Another tree than the tested one holds the loop until trunk has passed the gate, or a person let it go on. */
 function checkUntested(world: World, events: readonly LoopEvent[]): void {
-  for (const { untested, candidate } of world.landings) {
-    const observed = events.find((one) => one.type === 'merge_observed' && one.data.sha === candidate);
+  const issueOf = new Map(
+    events.flatMap((one) => (one.type === 'task_created' ? [[one.task, one.data.issue] as const] : [])),
+  );
+  for (const { untested, candidate, issue } of world.landings) {
+    // A person's merge of what trunk has already is seen at the same commit: it landed nothing.
+    const observed = events.find(
+      (one) => one.type === 'merge_observed' && one.data.sha === candidate && issueOf.get(one.task) === issue,
+    );
     if (!observed) continue;
     const mine = events.filter((one) => one.task === observed.task);
     const noticed = mine.find((one) => one.type === 'trunk_unverified' && one.data.sha === candidate);
@@ -172,22 +208,22 @@ function checkUntested(world: World, events: readonly LoopEvent[]): void {
     if (!noticed) continue;
     const gates = mine.filter((one) => one.type === 'gate_completed' && one.data.scope === 'trunk');
     if (gates.length === 0) world.violate(`the gate was not run on the untested ${candidate}`);
-    const isHeld = events.some((one) => one.type === 'loop_paused' && one.seq > noticed.seq);
-    const wasHeld = events.some((one) => one.type === 'loop_paused' && one.seq < noticed.seq);
+    const isHeld = events.some((one) => one.type === 'loop_held' && one.seq > noticed.seq);
+    const wasHeld = events.some((one) => one.type === 'loop_held' && one.seq < noticed.seq);
     if (!isHeld && !wasHeld) world.violate(`the untested ${candidate} did not hold the loop`);
   }
 }
 
 /** Nobody is asked whose account is known to be used up. */
 function checkAccounts(world: World, policy: Policy, events: readonly LoopEvent[]): void {
-  let limits: readonly AccountLimit[] = [];
+  let folded = NOTHING_FOLDED;
   for (const event of events) {
     if (event.type === 'turn_started') {
       const account = accountOf(policy.agents[event.data.role]);
-      const limit = limitOf(limits, account, event.at);
+      const limit = limitOf(folded.accountLimits, account, event.at);
       if (limit) world.violate(`${event.task} asked ${account}, which is used up until ${limit.until}`);
     }
-    limits = afterAccounts(limits, [event]);
+    folded = foldLoop(folded, [event], event.at);
   }
 }
 
@@ -217,7 +253,8 @@ async function checkDeploys(world: World, policy: Policy): Promise<void> {
 /** Usage is known after a call: when a limit is reached, each turn at work may be in the middle of one, and no more. */
 async function checkBudgets(world: World, policy: Policy): Promise<void> {
   const { day, loop } = policy.budget;
-  const usage = await world.store.usage();
+  const alone = turnsAlone(await world.store.events());
+  const usage = (await world.store.usage()).map((call) => ({ ...call, alone: alone.has(turnName(call)) }));
   for (const today of new Set(usage.map(({ at }) => Math.floor(at / DAY_MS)))) {
     const calls = usage.filter(({ at }) => Math.floor(at / DAY_MS) === today);
     checkLimit(world, `the tokens of day ${today}`, calls, ({ input }) => input, day.tokens);
@@ -233,10 +270,24 @@ async function checkBudgets(world: World, policy: Policy): Promise<void> {
   if (new Set(warnings).size !== warnings.length) world.violate(`warned twice: ${warnings.join(' ')}`);
 }
 
+const turnName = (of: Pick<UsageDelta, 'role' | 'turn' | 'task' | 'sessionId'>): string =>
+  `${of.role} turn ${of.turn} of ${of.task} on ${of.sessionId}`;
+
+/** Turns that came to their end while no runner lived: nobody was there to stop them. */
+function turnsAlone(events: readonly LoopEvent[]): Set<string> {
+  const alone = new Set<string>();
+  events.forEach((one, at) => {
+    if (one.type !== 'recovered' || one.data.plan !== 'take_up') return;
+    const ended = events.slice(at).find(({ type, task }) => type === 'turn_completed' && task === one.task);
+    if (ended?.type === 'turn_completed') alone.add(turnName({ ...ended.data, task: ended.task! }));
+  });
+  return alone;
+}
+
 function checkLimit(
   world: World,
   what: string,
-  calls: readonly UsageDelta[],
+  calls: readonly (UsageDelta & { alone: boolean })[],
   price: (call: UsageDelta) => number,
   limit: number | null,
 ): void {
@@ -244,8 +295,8 @@ function checkLimit(
   let used = 0;
   const late = new Map<string, number>();
   for (const call of calls) {
-    const turn = `${call.role} turn ${call.turn} of ${call.task} on ${call.sessionId}`;
-    if (used >= limit) late.set(turn, (late.get(turn) ?? 0) + 1);
+    const turn = turnName(call);
+    if (used >= limit && !call.alone) late.set(turn, (late.get(turn) ?? 0) + 1);
     used += price(call);
   }
   // A runner that was stopped itself could stop nobody meanwhile.

@@ -23,13 +23,13 @@ export function enqueue(world: World, pull: SimPull, candidate: { tree: string; 
     waiting.tested = candidate.tree;
     return;
   }
-  pull.queued = true;
+  pull.inMergeQueue = true;
   const turn = { tested: candidate.tree };
   world.queue.set(pull.number, turn);
   world.time.after(5000 + world.random.int(120_000), () => {
     if (world.queue.get(pull.number) !== turn) return;
     world.queue.delete(pull.number);
-    pull.queued = false;
+    pull.inMergeQueue = false;
     const isThere = pull.state === 'open' && world.repository.refs.get(pull.branch) === candidate.headSha;
     if (isThere && !world.random.chance(0.2)) mergeHead(world, pull, { ...candidate, tree: turn.tested });
   });
@@ -37,7 +37,7 @@ export function enqueue(world: World, pull: SimPull, candidate: { tree: string; 
 
 export function leaveQueue(world: World, pull: SimPull): void {
   world.queue.delete(pull.number);
-  pull.queued = false;
+  pull.inMergeQueue = false;
 }
 
 /** False when it does not merge. The tree that lands is that of the head on trunk as it is now. */
@@ -61,15 +61,20 @@ export function mergeHead(world: World, pull: SimPull, tested: { tree: string; h
   return true;
 }
 
-/** What a person does when the loop is held because trunk was not tested, and is red. */
+/** What a person does when the loop waits for one: trunk was not tested and is red, or the gate could not run on it. */
 export async function mendTrunk(world: World): Promise<boolean> {
   const { store, repository, time } = world;
-  const { pausedBy } = await store.loop();
-  if (pausedBy === null) return false;
+  const { holds, trials } = await store.loop();
+  const isGateBroken = trials.some(({ outcome }) => outcome === 'could_not_run');
+  if (holds.length === 0 && !isGateBroken) return false;
   const { files, sha } = repository.get(world.trunk());
   const bad = redFiles(files).map((said) => said.split(' ')[0]!);
   const mended = { ...files, ...Object.fromEntries(bad.map((path) => [path, `good ${path}`])) };
   if (bad.length > 0) repository.refs.set('main', repository.commit(mended, [sha], `mended ${sha}`).sha);
-  await store.updateLoop({ pausedBy: null }, [event('loop_resumed', { by: 'person' })], time.now());
+  const released = [
+    event('gate_retry_requested', { by: 'person' }),
+    ...holds.map((hold) => event('loop_released', { ...hold, by: 'person' })),
+  ];
+  await store.updateLoop({}, released, time.now());
   return true;
 }

@@ -1,8 +1,7 @@
 /** People who meddle while the loop works: they close, edit, relabel, push, merge, ask, and send signals. */
-import type { Place } from '../../src/core/remark.ts';
-
+import type { Place } from '../../src/core/change/remark.ts';
+import { textHash } from '../../src/core/issue/text-hash.ts';
 import { isEnded } from '../../src/core/task.ts';
-import { textHash } from '../../src/core/text-hash.ts';
 import { answerProposals } from './readers.ts';
 import type { SimRunner } from './runner.ts';
 import type { World } from './world.ts';
@@ -200,7 +199,7 @@ function command(world: World, where: Place, word: string, mayWrite: boolean): v
   });
 }
 
-function makeReady(world: World, number: number): void {
+export function makeReady(world: World, number: number): void {
   const issue = world.issues.get(number)!;
   issue.readyHash = issue.textHash;
   issue.readyAt = world.time.now();

@@ -1,10 +1,12 @@
 /**
  * Plays stories as a plain program, since thousands of them have to fit into a minute:
  *   play.js seeds <first> <count>     each seed once, with faults and people
+ *   play.js storms <first> <count> kills=<weight> outage=<weight> clocks=<weight>     willing agents in a storm
  *   play.js sweep <part> <parts> <kind>…   some seeds again and again, with a crash after each of their writes: this part of
  *                                     it; what tells these kinds of events is among them
  * One JSON line per broken story, then one with the tally. Exits 1 when a story was broken.
  */
+import { playStorm } from './storm.ts';
 import { playStory, type StoryOptions, type StoryResult } from './story.ts';
 
 const [mode, ...rest] = process.argv.slice(2);
@@ -16,8 +18,9 @@ const told = new Set<string>();
 let stories = 0;
 let broken = 0;
 
-async function play(options: StoryOptions): Promise<void> {
-  const { violations, states, world } = await playStory(options);
+const play = async (options: StoryOptions): Promise<void> => note(options, await playStory(options));
+
+async function note(options: StoryOptions, { violations, states, world }: StoryResult): Promise<void> {
   stories += 1;
   for (const state of states) {
     const outcome = state.replace(/^#\S+ /, '').trim();
@@ -76,6 +79,11 @@ async function kindsOf(world: StoryResult['world']): Promise<Set<string>> {
 
 if (mode === 'seeds') {
   for (let seed = first; seed < first + count; seed++) await play({ seed });
+} else if (mode === 'storms') {
+  const weight = (name: string): number =>
+    Number(wanted.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1) ?? 0);
+  const storms = { kills: weight('kills'), outage: weight('outage'), clocks: weight('clocks') };
+  for (let seed = first; seed < first + count; seed++) await note({ seed }, await playStorm(seed, storms));
 } else {
   for (const { seed, writes } of await worthSweeping())
     for (let crashAtCall = first; crashAtCall <= writes; crashAtCall += count)

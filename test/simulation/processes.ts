@@ -1,6 +1,6 @@
 /** Commands of the simulated world: a gate passes unless the tree it runs on has something bad in it. */
 import type { LaunchResult, Processes } from '../../src/process/process.ts';
-import { redFiles, treeHash } from './repository.ts';
+import { redFiles, type Tree, treeHash } from './repository.ts';
 import { JUDGING, type World } from './world.ts';
 
 export function simProcesses(
@@ -65,6 +65,7 @@ export function simProcesses(
             if (red.length === 0 && world.random.chance(faults.flaky))
               return end({ code: 1, tail: `FAIL flaky ${world.random.hex(4)}` });
             if (red.length === 0 && world.exports.has(request.cwd)) world.passedTrees.add(treeHash(files));
+            if (world.reportsTests) world.output.set(request.logPath, tapOf(files, red));
             end({ code: red.length > 0 ? 1 : 0, tail: red.map((file) => `FAIL ${file}`).join('\n') });
           },
           () => end({ cancelled: true }),
@@ -80,4 +81,12 @@ export function simProcesses(
       return mine.map((process) => process.pid);
     },
   };
+}
+
+/** A test for each file. */
+function tapOf(files: Tree, red: readonly string[]): string {
+  const names = Object.keys(files);
+  const isRed = (name: string): boolean => red.some((line) => line.startsWith(`${name} `));
+  const results = names.map((name, index) => `${isRed(name) ? 'not ok' : 'ok'} ${index + 1} - ${name}`);
+  return ['TAP version 13', ...results, `1..${names.length}`].join('\n');
 }

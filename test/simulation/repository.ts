@@ -1,5 +1,7 @@
 /** A git repository as far as the loop cares: commits with trees, branches moved by compare-and-swap, three-way merges. */
 import { createHash } from 'node:crypto';
+import type { ChangedBlob } from '../../src/core/change/change.ts';
+import type { Repository } from '../../src/git/repository.ts';
 
 export type Tree = Record<string, string>;
 
@@ -11,7 +13,7 @@ export interface SimCommit {
   message: string;
 }
 
-export interface Repository {
+export interface SimRepository extends Repository {
   commit(files: Tree, parents: string[], message: string): SimCommit;
   get(sha: string): SimCommit;
   refs: Map<string, string>;
@@ -27,7 +29,7 @@ export const treeHash = (files: Tree): string =>
 
 const digest = (text: string): string => createHash('sha1').update(text).digest('hex');
 
-export function createRepository(): Repository {
+export function createRepository(): SimRepository {
   const commits = new Map<string, SimCommit>();
   const refs = new Map<string, string>();
   const get = (sha: string): SimCommit => {
@@ -45,7 +47,7 @@ export function createRepository(): Repository {
     }
     return seen;
   };
-  const repository: Repository = {
+  const repository: SimRepository = {
     refs,
     get,
     commit(files, parents, message) {
@@ -88,8 +90,56 @@ export function createRepository(): Repository {
       }
       return { files, conflicts };
     },
+    treeOf: async (sha) => get(sha).tree,
+    diff: async (base, head) => {
+      const from = get(repository.mergeBase(base, head));
+      const to = get(head);
+      const files = changedPaths(from.files, to.files);
+      const between = repository.between(from.sha, head);
+      return {
+        files,
+        patch: files.map((path) => filePatch(path, from.files[path], to.files[path])).join(''),
+        blobs: files.map((path) => blobAt(path, from.files[path], to.files[path])),
+        commits: between.map(({ sha, message, files: after, parents }) => {
+          const before = get(parents[0]!).files;
+          const changed = parents.length > 1 ? [] : changedPaths(before, after);
+          const patch = changed.map((path) => filePatch(path, before[path], after[path])).join('');
+          return { sha, message, patch: between.length === 1 ? null : patch };
+        }),
+        hidden: [],
+      };
+    },
+    fileAt: async (commit, path) => get(commit).files[path] ?? null,
+    unsupportedFilters: async () => [],
   };
   return repository;
+}
+
+function changedPaths(before: Tree, after: Tree): string[] {
+  const paths = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return paths.filter((path) => before[path] !== after[path]).sort();
+}
+
+function filePatch(path: string, before: string | undefined, after: string | undefined): string {
+  const lines = (sign: string, text: string | undefined) =>
+    text === undefined ? [] : text.split('\n').map((line) => `${sign}${line}`);
+  return [
+    `diff --git a/${path} b/${path}`,
+    ...(before === undefined ? ['new file mode 100644'] : []),
+    ...(after === undefined ? ['deleted file mode 100644'] : []),
+    before === undefined ? '--- /dev/null' : `--- a/${path}`,
+    after === undefined ? '+++ /dev/null' : `+++ b/${path}`,
+    `@@ -1,${lines('-', before).length} +1,${lines('+', after).length} @@`,
+    ...lines('-', before),
+    ...lines('+', after),
+    '',
+  ].join('\n');
+}
+
+function blobAt(path: string, before: string | undefined, content: string | undefined): ChangedBlob {
+  const bytesBefore = before?.length ?? null;
+  if (content === undefined) return { path, sha: null, bytes: null, bytesBefore };
+  return { path, sha: digest(content), bytes: content.length, bytesBefore };
 }
 
 /** What the simulated tests find wrong in a tree. */

@@ -4,9 +4,12 @@
  */
 
 import type { Agent } from '../../src/agent/agent.ts';
+import { readTap } from '../../src/core/change/tap.ts';
+import { testReport } from '../../src/core/change/test-report.ts';
 import type { Policy } from '../../src/core/policy.ts';
-import { DEFAULT_PROMPTS } from '../../src/core/prompts.ts';
+import { DEFAULT_PROMPTS } from '../../src/core/words/prompts.ts';
 import { ForgeUnavailable } from '../../src/errors.ts';
+import type { Repository } from '../../src/git/repository.ts';
 import type { Ports } from '../../src/loop/ports.ts';
 import { createRunner, type RunEnd, type Runner } from '../../src/loop/runner.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -97,6 +100,7 @@ export function startRunner(
   const ports: Ports = {
     store: wrap<Store>('store', world.store, false),
     forge: wrap('forge', simForge(world, policy), true),
+    repository: wrap<Repository>('repository', world.repository, true),
     workspaces: wrap('workspaces', simWorkspaces(world), false),
     processes: wrap('processes', simProcesses(world, faults), false),
     sandbox: {
@@ -115,13 +119,24 @@ export function startRunner(
     render: (kind, _template, { head_sha = '', criteria = '', feedback = '', findings = '', settled = '' }) =>
       [`${kind} head ${head_sha}`, criteria, feedback, findings, 'SETTLED', settled].join('\n'),
     places: {
-      home: (task) => `/h/${task}`,
+      home: (task, user) => `/h/${task}/${user}`,
       session: (task, id) => `/s/${task}/${id}`,
       log: (task, name) => `/l/${task}/${name}`,
+      remove: async () => false,
+      removeLogs: async () => [],
     },
     identity: async () => ({ name: 'n', email: 'e' }),
-    childEnvironment: async (task) => ({ FORGE_MARK: task }),
-    writeText: async () => {},
+    prepareHome: async () => {},
+    watchTestReports:
+      async ({ tree, logPath }) =>
+      async () => {
+        const cases = readTap(world.output.get(logPath) ?? '', tree);
+        return cases && testReport(cases);
+      },
+    childEnvironment: async (_child, { task }) => ({ FORGE_MARK: task }),
+    writeText: async (path, text) => void world.texts.set(path, text),
+    readText: async (path) => world.texts.get(path) ?? null,
+    lastWrite: async () => null,
     clock: {
       now: time.now,
       monotonic: time.now,
@@ -139,6 +154,7 @@ export function startRunner(
     timing: { leaseTtlMs: 300_000, renewMs: 60_000, pulseMs: 10_000 },
     random: () => random(),
     newId: () => random.hex(32),
+    configuredTrunk: null,
     owner,
     isOwnerDead: (other) => world.deadOwners.has(other),
     log: (level, message, fields) => {

@@ -5,6 +5,8 @@ import { compiled } from '../support/compiled.ts';
 
 const SEEDS = Number(process.env.SIM_SEEDS ?? 2000);
 const FIRST = Number(process.env.SIM_SEED ?? 1);
+/** Stories of each storm. */
+const STORMS = Math.min(SEEDS, Number(process.env.SIM_STORMS ?? 100));
 
 let program: { folder: string; script: string };
 beforeAll(() => {
@@ -31,7 +33,7 @@ async function play(args: readonly string[]): Promise<Tally> {
   const tally = lines.pop() as Tally;
   const stories = lines.map(({ seed, crashAtCall, violations }) => {
     const crash = crashAtCall === undefined ? '' : ` (crash after write ${crashAtCall})`;
-    return `seed ${seed}${crash}: replay with SIM_SEED=${seed} SIM_SEEDS=1 npm run test:simulation\n${violations.join('\n')}`;
+    return `${args[0]} ${args.slice(3).join(' ')} seed ${seed}${crash}: replay with SIM_SEED=${seed} SIM_SEEDS=1 npm run test:simulation\n${violations.join('\n')}`;
   });
   expect(stories, stories.join('\n\n')).toEqual([]);
   return tally;
@@ -50,6 +52,25 @@ const MUST_BE_SWEPT = [
   'deploy_completed',
   'worktree_preserved',
 ];
+
+const ALL_STORMS: [string, string[]][] = [
+  ['no storm at all', []],
+  ['runners that are killed again and again', ['kills=1']],
+  ['a provider that fails everybody for a while', ['outage=1']],
+  ['clocks that jump and differ', ['clocks=1']],
+  ['all of it together', ['kills=0.7', 'outage=0.7', 'clocks=0.7']],
+];
+
+describe('after a storm every issue is merged, once, and no task was given up', () => {
+  it.each(ALL_STORMS)('%s', async (_name, weights) => {
+    const half = Math.ceil(STORMS / 2);
+    const halves = await Promise.all([
+      play(['storms', `${FIRST}`, `${half}`, ...weights]),
+      play(['storms', `${FIRST + half}`, `${STORMS - half}`, ...weights]),
+    ]);
+    expect(halves[0].stories + halves[1].stories).toBe(STORMS);
+  });
+});
 
 describe('the whole loop on virtual time', () => {
   it('keeps its invariants through faults, crashes and people', async () => {

@@ -1,21 +1,22 @@
 /** Workspaces of the simulated world: a work tree, a head, and what happens to them when a runner dies between. */
 import { WorkspaceRefused } from '../../src/errors.ts';
-import type { WorkspaceSpec, Workspaces } from '../../src/workspace/workspace.ts';
+import type { Setup, WorkspaceKey, Workspaces } from '../../src/workspace/workspace.ts';
 import { treeHash } from './repository.ts';
 import type { World } from './world.ts';
 
 export function simWorkspaces(world: World): Workspaces {
   const { repository, workspaces } = world;
   const { refs } = repository;
-  const path = (spec: Pick<WorkspaceSpec, 'task' | 'issue' | 'slug'>): string =>
+  const path = (spec: Pick<WorkspaceKey, 'task' | 'issue' | 'slug'>): string =>
     `/w/${spec.issue}-${spec.slug}-${spec.task}`;
-  const of = (spec: WorkspaceSpec) => {
+  const of = (spec: WorkspaceKey) => {
     const found = workspaces.get(path(spec));
     if (!found) throw new WorkspaceRefused(`${path(spec)} is gone`);
     return found;
   };
-  const exported = async (commit: string, purpose: string) => {
-    const at = `/x/${purpose}-${world.random.hex(6)}`;
+  const exported = async (commit: string, purpose: string, near: string | null = null) => {
+    const isFree = near !== null && !world.exports.has(near) && world.random.chance(0.8);
+    const at = isFree ? near : `/x/${purpose}-${world.random.hex(6)}`;
     world.exports.set(at, repository.get(commit).files);
     return {
       path: at,
@@ -90,9 +91,9 @@ export function simWorkspaces(world: World): Workspaces {
       workspaces.delete(path(spec));
     },
     export: exported,
-    async stage(commit, purpose, setup = []) {
+    async stage(commit, purpose, setup) {
       const { path: at, dispose } = await exported(commit, purpose);
-      const key = setup.length === 0 ? null : setup.join();
+      const key = setup ? keyOf(setup) : null;
       const keep = async () => {
         if (key !== null) world.setups.add(key);
         return null;
@@ -106,7 +107,11 @@ export function simWorkspaces(world: World): Workspaces {
         dispose,
       };
     },
-    setupKey: async (_commit, setup) => (setup.length === 0 ? null : setup.join()),
+    setupKey: async (_commit, setup) => keyOf(setup),
+    removeAbandonedTrees: async () => [],
     orphans: async () => [],
   };
 }
+
+const keyOf = ({ commands, env }: Setup): string | null =>
+  commands.length === 0 ? null : [env, ...commands].join();

@@ -2,14 +2,16 @@
  * The world outside the runners: repository, issues, pull requests, workspaces, sessions, processes. It outlives every
  * crash, and it watches: what must never happen is noticed here, independently of what the loop believes.
  */
-import type { Check, Remark } from '../../src/core/remark.ts';
-import { textHash } from '../../src/core/text-hash.ts';
+import type { FailureCode, UnheardEnd, UsageReport } from '../../src/agent/agent.ts';
+import type { Check, Remark } from '../../src/core/change/remark.ts';
+import { textHash } from '../../src/core/issue/text-hash.ts';
+import type { Role } from '../../src/core/role.ts';
 import type { Issue, Pull } from '../../src/forge/forge.ts';
 import type { Store } from '../../src/store/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import type { Random } from './random.ts';
 import { type SpecifierWord, TEXTS, type Wording } from './readers.ts';
-import { createRepository, type Repository, type Tree } from './repository.ts';
+import { createRepository, type SimRepository, type Tree } from './repository.ts';
 import type { Timeline } from './time.ts';
 
 /** What judges the work: the script of the gate, and a test. Whoever changes them decides what a pass means. */
@@ -38,11 +40,21 @@ export interface SimProcess {
   kill(): void;
 }
 
+export interface FinishedTurn extends UnheardEnd {
+  task: string;
+  role: Role;
+  turn: number;
+  sessionId: string;
+  used: UsageReport[];
+  /** The last event before its end, whatever clocks say. */
+  after: number;
+}
+
 export interface World {
   time: Timeline;
   random: Random;
   store: Store;
-  repository: Repository;
+  repository: SimRepository;
   issues: Map<number, Issue>;
   comments: { issue: number; marker: string; body: string }[];
   pulls: SimPull[];
@@ -55,8 +67,11 @@ export interface World {
   heard: string[];
   workspaces: Map<string, SimWorkspace>;
   exports: Map<string, Tree>;
-  sessions: Map<string, { messages: number }>;
+  sessions: Map<string, { messages: number; cwd: string }>;
   processes: Map<number, SimProcess>;
+  /** Turns that came to their end, whoever heard it; and the texts kept beside them. */
+  finished: FinishedTurn[];
+  texts: Map<string, string>;
   deadOwners: Set<string>;
   /** Told by the world itself, not by the loop's records. */
   approvedHeads: Set<string>;
@@ -64,6 +79,10 @@ export interface World {
   testedTrees: Set<string>;
   /** What is kept of setups. */
   setups: Set<string>;
+  /** What commands last printed, by their log. */
+  output: Map<string, string>;
+  /** Whether the gate names the tests that fail. */
+  reportsTests: boolean;
   /** `gate.preexisting` of the story. */
   allowsRedBefore: boolean;
   landings: { pull: number; issue: number | null; at: number; candidate: string; untested: boolean }[];
@@ -88,6 +107,8 @@ export interface World {
   dirtyCheckout: 'no' | 'seen' | 'unseen';
   blockedLandings: Map<number, number>;
   wasSuspended: boolean;
+  /** How every turn of everybody fails now. */
+  outage: FailureCode | null;
   /** One runner at a time, and nobody meddles. */
   isCalm: boolean;
   violations: string[];
@@ -105,7 +126,7 @@ export function createWorld(time: Timeline, random: Random): World {
   const world: World = {
     time,
     random,
-    store: memoryStore(),
+    store: memoryStore({ id: 'boot', now: time.now }),
     repository,
     issues: new Map(),
     comments: [],
@@ -119,10 +140,14 @@ export function createWorld(time: Timeline, random: Random): World {
     exports: new Map(),
     sessions: new Map(),
     processes: new Map(),
+    finished: [],
+    texts: new Map(),
     deadOwners: new Set(),
     approvedHeads: new Set(),
     passedTrees: new Set(),
     testedTrees: new Set(),
+    output: new Map(),
+    reportsTests: false,
     setups: new Set(),
     allowsRedBefore: false,
     landings: [],
@@ -140,6 +165,7 @@ export function createWorld(time: Timeline, random: Random): World {
     dirtyCheckout: 'no',
     blockedLandings: new Map(),
     wasSuspended: false,
+    outage: null,
     isCalm: false,
     violations,
     violate: (what) => violations.push(`${time.now()}: ${what}`),

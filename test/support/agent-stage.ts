@@ -7,9 +7,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { Progress, TurnHooks, TurnRequest, TurnTools, UsageReport } from '../../src/agent/agent.ts';
 import type { Act, AgentUnderTest } from '../../src/agent/contract.ts';
-import { CODER_TOOLS } from '../../src/core/coder-tools.ts';
 import type { AgentPolicy } from '../../src/core/policy.ts';
+import { accessOf } from '../../src/core/role.ts';
+import { CODER_TOOLS } from '../../src/core/words/coder-tools.ts';
 import { hostProcesses } from '../../src/process/host.ts';
+import { BARE } from './policy.ts';
 
 export const IDLE_POLICY: AgentPolicy = {
   kind: '',
@@ -23,6 +25,9 @@ export const IDLE_POLICY: AgentPolicy = {
   toolCalls: 20,
   turnTimeoutMs: 300_000,
   stallTimeoutMs: 300_000,
+  env: BARE,
+  toolTimeoutMs: 3_600_000,
+  repeatedCalls: 12,
 };
 
 /** Registers its own setup and cleaning with the suite it is called in. */
@@ -61,13 +66,18 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
         task,
         issue: 7,
         role: 'coder',
-        turn: 1,
+        number: 1,
         cwd: workspace,
         prompt: 'Do the thing.\n',
         sessionId,
         sessionDir: join(dir, 'sessions', sessionId),
         resume: false,
         policy: { ...IDLE_POLICY, kind: agent.kind, ...(await performing(acts, dir)), ...change.policy },
+        access: accessOf(change.role ?? 'coder', {
+          cwd: workspace,
+          home: join(dir, 'home'),
+          session: join(dir, 'sessions', sessionId),
+        }),
         identity: { name: 'Ada', email: 'ada@example.com' },
         home: join(dir, 'home'),
         logPath: join(dir, 'logs', 'turn.log'),
@@ -80,7 +90,7 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
     toolbox() {
       const calls: { name: string; input: unknown }[] = [];
       const tools: TurnTools = {
-        specs: CODER_TOOLS,
+        list: CODER_TOOLS,
         call: async (name, input) => {
           calls.push({ name, input });
           return { text: `ANSWER-${calls.length}`, isError: false };

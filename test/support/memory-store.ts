@@ -5,15 +5,17 @@
  * at all. Values go in as copies by way of JSON, as they do with a real database; tasks and events come out frozen, which
  * is as safe as a copy and costs nothing.
  */
-import { afterAccounts } from '../../src/core/account.ts';
+
 import type { Action, PendingAction } from '../../src/core/action.ts';
+import type { Finding } from '../../src/core/change/findings.ts';
 import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
-import type { Finding } from '../../src/core/findings.ts';
+import { type BootClock, boundOf, leaseTimes, momentOf } from '../../src/core/lease.ts';
+import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop-row.ts';
 import { isEnded, type StoredTask } from '../../src/core/task.ts';
 import { VersionConflict } from '../../src/errors.ts';
 import {
   applyAll,
-  bear,
+  firstRow,
   grantLease,
   type LeaseRow,
   LIMITED,
@@ -23,10 +25,12 @@ import {
   requireLease,
   requireOnlyTask,
   requireRoom,
+  requireSpent,
   requireUnchanged,
   stamp,
 } from '../../src/store/rules.ts';
 import {
+  type Child,
   INTAKE_LEASE,
   type Lease,
   type LoopRow,
@@ -40,7 +44,7 @@ import {
   type UsageDelta,
 } from '../../src/store/store.ts';
 
-export function memoryStore(): Store {
+export function memoryStore(boot: BootClock | null = null): Store {
   const tasks = new Map<string, StoredTask>();
   const events: LoopEvent[] = [];
   const actions = new Map<number, PendingAction>();
@@ -57,18 +61,20 @@ export function memoryStore(): Store {
     commandsSince: null,
     deploy: null,
     deployAgain: null,
-    accountLimits: [],
+    trunk: null,
+    ...NOTHING_FOLDED,
   };
   let lastAction = 0;
   let lastRequest = 0;
 
-  const checkLease = (lease: Lease, at: number | null) => requireLease(leases.get(lease.key), lease, at);
+  const checkLease = (lease: Lease, at: number | null) =>
+    requireLease(leases.get(lease.key), lease, at === null ? null : momentOf(at, boot));
 
   const stampNext = (added: readonly NewEvent[], task: string | null, at: number) =>
     frozen(stamp(copy(added), events.length + 1, task, at));
 
   function append(added: readonly LoopEvent[]): void {
-    loop = { ...loop, accountLimits: afterAccounts(loop.accountLimits, added) };
+    loop = { ...loop, ...foldLoop(loop, added, added[0]?.at ?? 0) };
     for (const event of added) {
       events.push(event);
       if (event.task === null) continue;
@@ -152,7 +158,7 @@ export function memoryStore(): Store {
       if (issue !== null && liveTaskOf(issue) !== undefined) return null;
       if (tasks.has(taskId)) throw new Error(`there is a task ${taskId} already`);
       const stamped = stampNext(added, taskId, at);
-      const born = frozen({ task: bear(taskId, stamped), version: 1 });
+      const born = frozen({ task: firstRow(taskId, stamped), version: 1 });
       tasks.set(taskId, born);
       append(stamped);
       addActions(taskId, todo);
@@ -237,26 +243,32 @@ export function memoryStore(): Store {
     },
 
     async acquireLease(key, owner, now, ttlMs, dead) {
-      const lease = grantLease(leases.get(key), { key, owner, now, ttlMs }, dead);
+      const row = leases.get(key);
+      const at = momentOf(now, boot);
+      const lease = grantLease(row, { key, owner, at, ttlMs }, dead);
+      const boundAt = lease || !row ? undefined : boundOf(row, at, ttlMs);
       if (lease) leases.set(key, copy(lease));
+      else if (row && boundAt !== undefined) leases.set(key, { ...row, boundAt });
       return lease;
     },
     async renewLeases(owner, now, ttlMs) {
-      for (const row of leases.values()) if (row.owner === owner) row.expiresAt = now + ttlMs;
+      const times = leaseTimes(momentOf(now, boot), ttlMs);
+      for (const { key, fencing, owner: its } of [...leases.values()])
+        if (its === owner) leases.set(key, { key, owner, fencing, ...times });
       return held(leases).filter((lease) => lease.owner === owner);
     },
     async releaseLease({ key, owner, fencing }) {
       const row = leases.get(key);
       if (row?.owner === owner && row.fencing === fencing)
-        leases.set(key, { ...row, owner: null, expiresAt: 0 });
+        leases.set(key, { key, fencing, owner: null, expiresAt: 0 });
     },
     async leases() {
       return held(leases);
     },
 
-    async recordProcess(lease, process) {
+    async recordProcess(lease, child) {
       checkLease(lease, null);
-      processes.set(nameOf(process), copy(process));
+      processes.set(nameOf(child), copy({ ...child, lease: lease.key }));
     },
     async forgetProcess(process) {
       processes.delete(nameOf(process));
@@ -268,7 +280,12 @@ export function memoryStore(): Store {
     async turns(taskId) {
       return copy(turns.filter((turn) => turn.task === taskId));
     },
-    async addUsage(deltas) {
+    async addUsage(lease, deltas) {
+      for (const delta of deltas) {
+        requireKey(lease, taskLease(delta.task));
+        requireSpent(delta);
+      }
+      checkLease(lease, null);
       for (const delta of copy(deltas)) {
         const key = JSON.stringify([delta.task, delta.turn, delta.role, delta.sessionId, delta.key]);
         if (!usage.has(key)) usage.set(key, delta);
@@ -343,14 +360,17 @@ function held(rows: Map<string, LeaseRow>): Lease[] {
   return taken.sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-function nameOf(process: ProcessRecord): string {
+function nameOf(process: Child): string {
   return JSON.stringify([process.bootId, process.pid, process.startTime]);
 }
 
 /** Null costs add nothing and make the sums lower bounds; so does a turn whose usage nobody knows. */
 function sumSpend(usage: readonly UsageDelta[], unknownTurn: boolean): Spend {
+  const tokensOf = (some: readonly UsageDelta[]): number =>
+    some.reduce((sum, u) => sum + u.input + u.output + u.cacheRead + u.cacheWrite + u.reasoning, 0);
   return {
-    tokens: usage.reduce((sum, u) => sum + u.input + u.output + u.cacheRead + u.cacheWrite + u.reasoning, 0),
+    tokens: tokensOf(usage),
+    unpriced: tokensOf(usage.filter((u) => u.costUsd === null)),
     costUsd: usage.reduce((sum, u) => sum + (u.costUsd ?? 0), 0),
     complete: !unknownTurn && usage.every((u) => u.costUsd !== null),
   };

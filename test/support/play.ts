@@ -7,13 +7,13 @@
  */
 import { afterAccounts } from '../../src/core/account.ts';
 import { type Action, isRun, type PendingAction, type Run } from '../../src/core/action.ts';
-import { answerCommand, commandIn, markerOf } from '../../src/core/command.ts';
-import { contractOf } from '../../src/core/criteria.ts';
-import { claimed, decide } from '../../src/core/decide.ts';
+import type { Finding, NewFinding } from '../../src/core/change/findings.ts';
+import type { Check, PullFeedback, Remark } from '../../src/core/change/remark.ts';
+import { RULES } from '../../src/core/claim.ts';
+import { decide } from '../../src/core/decide.ts';
 import { type Asked, type Decision, type Facts, transition } from '../../src/core/decision.ts';
-import { type Contract, event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
+import type { Contract, LoopEvent, NewEvent } from '../../src/core/event.ts';
 import { explain } from '../../src/core/explain.ts';
-import type { Finding, NewFinding } from '../../src/core/findings.ts';
 import { apply, fold } from '../../src/core/fold.ts';
 import {
   type CommandResult,
@@ -23,13 +23,16 @@ import {
   gateDigest,
   overall,
 } from '../../src/core/gate.ts';
+import { answerCommand, commandIn, markerOf } from '../../src/core/issue/command.ts';
+import { contractOf } from '../../src/core/issue/criteria.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
+import type { Progress } from '../../src/core/progress.ts';
 import { record } from '../../src/core/record.ts';
 import { type Probes, recover } from '../../src/core/recover.ts';
-import type { Check, PullFeedback, Remark } from '../../src/core/remark.ts';
 import { grants } from '../../src/core/schedule.ts';
 import { isEnded, type Task } from '../../src/core/task.ts';
+import { afterProgress, NO_TOOLS, type ToolWatch } from '../../src/core/tool-watch.ts';
 import { merged, type PolicyChange, testPolicy } from './policy.ts';
 
 export type TurnOutcome = Extract<Outcome, { kind: 'turn' }>;
@@ -46,12 +49,17 @@ export interface World {
   mergeFree: boolean;
   mergeBlocker: string | null;
   unconfined: string | null;
+  unfiltered: string | null;
   promptChanged: boolean;
+  trunk: Facts['trunk'];
   change: Facts['change'];
   /** What the rules find in whatever head they look at. */
   rules: NewFinding[];
+  /** How long every change is. */
+  chars: number;
   loopLimit: Facts['loopLimit'];
   accountLimits: Facts['accountLimits'];
+  untried: string | null;
   paused: string | null;
   stuck: string | null;
   jitter: number;
@@ -72,7 +80,7 @@ export class Play {
   private sessions = 0;
   private actions = 0;
   private asked = 0;
-  private started: { startedAt: number; lastProgressAt: number } | null = null;
+  private started: { startedAt: number; lastProgressAt: number; tools: ToolWatch } | null = null;
 
   constructor(change: PolicyChange = {}) {
     this.policy = testPolicy(change);
@@ -95,11 +103,15 @@ export class Play {
       mergeFree: true,
       mergeBlocker: null,
       unconfined: null,
+      unfiltered: null,
       promptChanged: false,
+      trunk: 'base',
       change: { files: ['a.ts'], secrets: [], guarded: [] },
       rules: [],
+      chars: 100,
       loopLimit: null,
       accountLimits: [],
+      untried: null,
       paused: null,
       stuck: null,
       jitter: 0,
@@ -108,33 +120,17 @@ export class Play {
 
   /** Creates the row, as intake does, and looks. */
   claim(issue = 7): this {
-    const slug = 'revoke';
-    const contract = contractOf(this.world.issue!);
-    const created = event('task_created', {
-      kind: 'issue',
-      issue,
-      attempt: 1,
-      slug,
-      branch: `loop/${issue}-${slug}`,
-      contract,
-    });
-    const queued = event('worker_state_transition', {
-      from: 'none',
-      to: 'queued',
-      reason: null,
-      why: 'claimed',
-      sessionId: null,
-      turn: 0,
-      headSha: null,
-    });
-    this.commit([created, queued], []);
-    this.commit([], claimed(this.task, this.policy));
+    const item = { ...this.world.issue!, kind: 'issue' as const, number: issue, slug: 'revoke' };
+    const { events, actions } = RULES.issue.claim(item, [], this.policy);
+    this.commit(events, actions);
     return this.look();
   }
 
   facts(): Facts {
-    const { slotsFull, criticsBusy, rules: _, ...world } = this.world;
-    const granted = isEnded(this.task) ? null : grants([this.task], 0, this.policy, this.now);
+    const { slotsFull, criticsBusy, rules: _, chars: __, ...world } = this.world;
+    const granted = isEnded(this.task)
+      ? null
+      : grants([this.task], 0, this.policy, this.now, world.accountLimits);
     const run = this.run();
     return {
       ...world,
@@ -165,7 +161,7 @@ export class Play {
       }
       if (isEnded(this.task)) return this;
       if (pending) {
-        this.started ??= { startedAt: this.now, lastProgressAt: this.now };
+        this.started ??= { startedAt: this.now, lastProgressAt: this.now, tools: NO_TOOLS };
         pending.startedAt ??= this.now;
       }
       const decision = this.decide();
@@ -310,6 +306,7 @@ export class Play {
       word: commandIn(said.body)!,
       task,
       issue: this.world.issue,
+      pending: this.world.requests,
     };
     const explanation = explain(
       task,
@@ -318,6 +315,7 @@ export class Play {
         all: [task],
         said: null,
         accounts: this.world.accountLimits,
+        untried: this.world.untried,
       },
       policy,
       this.now,
@@ -340,18 +338,30 @@ export class Play {
   }
 
   /** The agent said something. */
-  progress(): this {
-    if (this.started) this.started.lastProgressAt = this.now;
-    return this;
+  progress(progress?: Progress): this {
+    if (!this.started) return this;
+    this.started.lastProgressAt = this.now;
+    if (!progress) return this;
+    this.started.tools = afterProgress(this.started.tools, progress);
+    return this.look();
   }
 
   /** The runner dies and another takes over. */
-  crash(
-    probes: Probes = { workspace: { exists: true, intact: true, problem: null }, session: 'resumable' },
-  ): this {
+  crash(seen: Partial<Probes> = {}, unheard: TurnOutcome | null = null): this {
+    const probes: Probes = {
+      workspace: { exists: true, intact: true, problem: null },
+      session: 'resumable',
+      finished: unheard !== null,
+      lastSignAt: null,
+      ...seen,
+    };
     const begun = this.pending.find(({ action, startedAt }) => isRun(action) && startedAt !== null) ?? null;
     const recovery = recover(begun, probes, this.policy);
     this.started = null;
+    if (recovery.plan === 'take_up' && unheard) {
+      this.commit(recovery.events, []);
+      return this.answer(unheard);
+    }
     if (recovery.finishAction !== null)
       this.pending = this.pending.filter(({ id }) => id !== recovery.finishAction);
     if (recovery.plan !== 'nothing') this.commit(recovery.events, []);
@@ -404,10 +414,10 @@ export class Play {
   }
 
   commit(events: readonly NewEvent[], actions: readonly Action[]): void {
-    this.world.accountLimits = afterAccounts(this.world.accountLimits, events);
     for (const one of events) {
       const happened = { ...one, seq: this.events.length + 1, at: this.now, task: 't1' } as LoopEvent;
       this.task = apply(this.task ?? null, happened);
+      this.world.accountLimits = afterAccounts(this.world.accountLimits, [happened], this.now);
       this.events.push(happened);
       this.story.push({ event: happened });
       if (happened.type === 'turn_started')
@@ -464,7 +474,7 @@ export class Play {
         world.pull = { state: 'open', mergedSha: null, approvals: [] };
         return { kind: 'pull', pull: 1 };
       case 'inspect':
-        return { kind: 'inspected', findings: structuredClone(world.rules) };
+        return { kind: 'inspected', findings: structuredClone(world.rules), chars: world.chars };
       case 'close_issue':
         world.issue = { ...world.issue!, state: 'closed' };
         return { kind: 'done' };
@@ -568,11 +578,19 @@ export function remark(
   };
 }
 
-/** A result that is red, and red on the base commit too. */
-export function redBefore(change: Partial<CommandResult> = {}): Partial<CommandResult> {
+/** A result that is red, and red on the base commit too; with the tests that a report names, here and there. */
+export function redBefore(
+  change: Partial<CommandResult> = {},
+  before: Pick<CommandResult, 'failing'> = {},
+): Partial<CommandResult> {
   const red = { outcome: 'fail', exitCode: 1, problem: 'exit 1', signature: 'x' } as const;
   const run = { ...red, tail: 'FAIL old', logPath: null, durationMs: 1 };
-  return { ...run, first: run, base: { ...run, sha: 'base', command: 'npm test', setup: '' }, ...change };
+  return {
+    ...run,
+    first: run,
+    base: { ...run, ...before, sha: 'base', command: 'npm test', setup: '' },
+    ...change,
+  };
 }
 export const EXPAND = {
   decision: 'expand',

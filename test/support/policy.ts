@@ -1,6 +1,11 @@
 /** A policy as the defaults of WORKFLOW.md give it, with whatever a test wants otherwise. */
-import { type AgentPolicy, type Policy, ROLES, type Role } from '../../src/core/policy.ts';
+import type { AgentPolicy, Policy } from '../../src/core/policy.ts';
+import { ROLES, type Role } from '../../src/core/role.ts';
+import type { ChildPolicy } from '../../src/core/toolchains.ts';
 import { LABELS } from './labels.ts';
+
+/** A child that gets nothing of the operator's. */
+export const BARE: ChildPolicy = { pass: [], set: {}, home: 'private', homeEntries: [] };
 
 const AGENT: AgentPolicy = {
   kind: 'scripted',
@@ -14,6 +19,9 @@ const AGENT: AgentPolicy = {
   toolCalls: 20,
   turnTimeoutMs: 3_600_000,
   stallTimeoutMs: 300_000,
+  env: BARE,
+  toolTimeoutMs: 3_600_000,
+  repeatedCalls: 12,
 };
 
 export const NO_BUDGET: Policy['budget'] = {
@@ -42,12 +50,15 @@ const POLICY: Policy = {
     preexisting: 'block',
     criteriaCommands: true,
     setupCache: true,
+    reports: [],
+    env: BARE,
   },
   session: 'persist',
   whenFull: 'compact',
   sandbox: 'auto',
   merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
   budget: NO_BUDGET,
+  keep: { abandonedMs: 14 * 86_400_000, logsMs: 90 * 86_400_000 },
   recovery: { mode: 'auto', onLostSession: 'abandon' },
   hooks: {
     afterCreate: null,
@@ -56,8 +67,9 @@ const POLICY: Policy = {
     beforeRemove: null,
     afterMerge: null,
     timeoutMs: 60_000,
+    env: BARE,
   },
-  deploy: { command: null, timeoutMs: 60_000, haltOnFailure: false, passEnv: [] },
+  deploy: { command: null, timeoutMs: 60_000, haltOnFailure: false, env: BARE, passEnv: [] },
   cooldownMs: 3_600_000,
   idleTurns: 3,
   protectedPaths: [],

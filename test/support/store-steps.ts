@@ -1,7 +1,7 @@
 /** The steps the store's tests are made of: a lease, a claim, a commit, and events that are legal for a task. */
 import type { Action } from '../../src/core/action.ts';
+import type { Finding } from '../../src/core/change/findings.ts';
 import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
-import type { Finding } from '../../src/core/findings.ts';
 import { EDGES, type State } from '../../src/core/machine.ts';
 import type { StoredTask, Task } from '../../src/core/task.ts';
 import {
@@ -148,6 +148,11 @@ export function used(delta: Partial<UsageDelta>): UsageDelta {
   const tokens = { input: 1, output: 2, cacheRead: 4, cacheWrite: 8, reasoning: 16 };
   const who = { task: 'a', turn: 1, role: 'coder', sessionId: 's', model: 'm' } as const;
   return { ...who, key: 'k', ...tokens, costUsd: 0.25, at: 1, ...delta };
+}
+
+/** Each under the lease of its task. */
+export async function spent(store: Store, ...deltas: UsageDelta[]): Promise<void> {
+  for (const delta of deltas) await store.addUsage(await lease(store, taskLease(delta.task)), [delta]);
 }
 
 /** Half of the time along an edge of the machine, else something that may happen in any state. */

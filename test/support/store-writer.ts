@@ -1,14 +1,14 @@
 /**
  * A process that works on a store beside others: `store-writer.ts <database> <owner> <issues>`. It claims what it can
  * of issues 1 to n, commits to each, and says what it has done: one JSON line for every commit that returned. It says
- * `ready` first, and waits for a word on its input.
+ * `ready` first, and waits for a word on its input. With `stay` it then keeps the store open, and says so.
  */
 import { once } from 'node:events';
 import { event } from '../../src/core/event.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { INTAKE_LEASE, type Lease, taskLease } from '../../src/store/store.ts';
 
-const [path, owner, issues] = process.argv.slice(2) as [string, string, string];
+const [path, owner, issues, stay] = process.argv.slice(2) as [string, string, string, string?];
 const TTL = 60_000;
 const NOWHERE = { sessionId: null, turn: 0, headSha: null };
 
@@ -16,6 +16,10 @@ process.stdout.write('ready\n');
 await once(process.stdin, 'data');
 process.stdin.destroy();
 const store = await openSqliteStore(path);
+if (stay) {
+  setInterval(() => {}, 60_000);
+  process.stdout.write(`${JSON.stringify({ open: true })}\n`);
+}
 
 for (let issue = 1; issue <= Number(issues); issue++) {
   const hello = event('runner_started', { owner, pid: process.pid, version: 'test' });
@@ -32,7 +36,7 @@ for (let issue = 1; issue <= Number(issues); issue++) {
     process.stdout.write(`${JSON.stringify({ task: taskId, issue, version: current.version })}\n`);
   }
 }
-await store.close();
+if (!stay) await store.close();
 
 async function claim(issue: number) {
   const lease = await acquire(INTAKE_LEASE);

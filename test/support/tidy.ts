@@ -41,23 +41,25 @@ export const isTest = (path: string): boolean =>
 const INTERFACES = [
   'src/store/store.ts',
   'src/forge/forge.ts',
+  'src/forge/desk.ts',
   'src/agent/agent.ts',
   'src/workspace/workspace.ts',
   'src/process/process.ts',
   'src/sandbox/sandbox.ts',
   'src/git/git.ts',
+  'src/git/repository.ts',
 ];
 
 /** What a folder may import beside itself, `core` and `errors.ts`; a trailing slash is a whole folder. */
 const MAY_IMPORT: Record<string, string[]> = {
-  'src/git/': ['src/process/'],
+  'src/git/': [],
   'src/process/': ['src/store/store.ts'],
   'src/sandbox/': ['src/process/'],
   'src/store/': [],
-  'src/forge/': ['src/git/', 'src/process/'],
+  'src/forge/': ['src/git/', 'src/process/', 'src/front-matter.ts'],
   'src/workspace/': ['src/git/', 'src/process/'],
   'src/agent/': ['src/process/', 'src/sandbox/sandbox.ts'],
-  'src/config/': [],
+  'src/config/': ['src/front-matter.ts'],
   'src/loop/': INTERFACES,
   'src/cli/': ['src/operations.ts', 'src/operations/', 'src/view.ts', 'src/why.ts', 'src/context.ts'],
   'src/http/': ['src/operations.ts', 'src/operations/', 'src/view.ts', 'src/context.ts'],
@@ -101,10 +103,8 @@ function importProblemsIn(source: Source): string[] {
 /** A type costs nothing at run time and couples only to what is promised. */
 const isContract = (path: string): boolean => INTERFACES.includes(path) || path.startsWith('src/loop/');
 
-const isImplementation = (path: string): boolean => {
-  const noun = INTERFACES.find((one) => path.startsWith(`${dirname(one)}/`));
-  return noun !== undefined && path !== noun;
-};
+const isImplementation = (path: string): boolean =>
+  !INTERFACES.includes(path) && INTERFACES.some((one) => path.startsWith(`${dirname(one)}/`));
 
 export interface Import {
   /** A package, or a file from the root of the repository. */
@@ -197,6 +197,36 @@ function impureName(node: ts.Node): string | null {
 
 /** Started from outside: the program, the agent that is a process of its own, the writer of docs/configuration.md. */
 const ENTRIES = ['src/main.ts', 'src/agent/scripted-program.js', 'src/config/reference.ts'];
+
+/** Exported names that no other file uses. A file uses a name when it names both the other file and the name. */
+export function unusedExportProblems(sources: readonly Source[]): string[] {
+  return sources
+    .filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path))
+    .flatMap((source) => {
+      const file = posix.basename(source.path).replace(/\.ts$/, '');
+      const users = sources.filter(({ path, text }) => path !== source.path && text.includes(file));
+      return exportsOf(source).flatMap(({ name, line }) => {
+        const word = new RegExp(`\\b${name}\\b`);
+        return users.some(({ text }) => word.test(text))
+          ? []
+          : [`${source.path}:${line} nobody imports ${name}`];
+      });
+    });
+}
+
+function exportsOf(source: Source): { name: string; line: number }[] {
+  const found: { name: string; line: number }[] = [];
+  visit(source, (node, lineOf) => {
+    if (!ts.canHaveModifiers(node) || !isTopLevel(node)) return;
+    if (!ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return;
+    const declared = ts.isVariableStatement(node) ? node.declarationList.declarations : [node];
+    for (const { name } of declared as { name?: ts.Node }[])
+      if (name && ts.isIdentifier(name)) found.push({ name: name.text, line: lineOf() });
+  });
+  return found;
+}
+
+const isTopLevel = ({ parent }: ts.Node): boolean => ts.isSourceFile(parent);
 
 export function orphanProblems(sources: readonly Source[]): string[] {
   const byTests = new Set<string>();

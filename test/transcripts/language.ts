@@ -6,7 +6,7 @@
  * A command either changes the world (a person does something, time passes) or says what came of the action the core
  * is waiting for. Then the core looks, decides and acts until it waits again.
  */
-import { commandIn } from '../../src/core/command.ts';
+import { commandIn } from '../../src/core/issue/command.ts';
 import { changes, EXPAND, Play, problem, redBefore, remark } from '../support/play.ts';
 import type { PolicyChange } from '../support/policy.ts';
 import { printed } from './printed.ts';
@@ -110,10 +110,11 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     if (sha === 'refused') play.answer({ kind: 'refused', problem: how ?? '' });
     else play.checkpoint(sha!, { empty: how === 'empty' });
   },
-  gate(play, [outcome, how]) {
+  /** `gate fail failing=old,new before=old`: a report names the failing tests, here and on trunk. */
+  gate(play, [outcome, how, ...rest]) {
     if (how === 'flaky') play.gated({ first: { ...redRun, tail: '' } });
     else if (how === 'red-before') play.gated(redBefore());
-    else if (how === 'red-otherwise-before') play.gated(redBefore({ signature: 'y' }));
+    else if (how?.startsWith('failing=')) play.gated(redTests(pairs([how, ...rest])));
     else play.gate(outcome as 'pass');
   },
   /** `c2=unmet` judges a criterion, `c2=left-out` does not; those that are not named are met. */
@@ -144,7 +145,11 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     play.answer({ kind: 'merged_in', conflicts: files, landed: ['m2 Rename the flag (#6)'] });
   },
   landed: (play, [sha]) => void play.landed(sha!),
-  trunk: (play) => void play.answer({ kind: 'trunk_moved' }),
+  /** `trunk moved` under a landing; `trunk is m2`, whatever the task does. */
+  trunk(play, [how, sha]) {
+    if (how === 'is') play.change({ trunk: sha! });
+    else play.answer({ kind: 'trunk_moved' });
+  },
   workspace(play, [, problem]) {
     play.failing.set('prepare_workspace', [{ kind: 'workspace_failed', problem: problem ?? '' }]);
   },
@@ -205,4 +210,10 @@ function seconds(time: string | undefined): number {
   const [, count, unit] = /^(\d+)(s|m|h)$/.exec(time ?? '') ?? [];
   if (!count || !unit) throw new Error('say a time like 10s, 5m or 8h');
   return Number(count) * { s: 1000, m: 60_000, h: 3_600_000 }[unit as 's' | 'm' | 'h'];
+}
+
+function redTests({ failing = '', before = '', vanished }: Record<string, string>) {
+  const some = vanished?.split(',') ?? [];
+  const here = { failing: failing.split(','), vanished: { count: some.length, some } };
+  return redBefore(here, { failing: before.split(',') });
 }

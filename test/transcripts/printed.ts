@@ -1,7 +1,9 @@
 /** How a transcript shows what the core decided: events as they are, actions after `>`, stops after `!`, rests after `…`. */
 import type { Action } from '../../src/core/action.ts';
 import type { LoopEvent } from '../../src/core/event.ts';
-import { resultText } from '../../src/core/gate-text.ts';
+import { loopHoldOf } from '../../src/core/loop-hold.ts';
+import { resultText } from '../../src/core/words/gate-text.ts';
+import { loopHoldText } from '../../src/core/words/words.ts';
 import type { Step } from '../support/play.ts';
 
 export function printed(step: Step): string[] {
@@ -36,8 +38,6 @@ function eventLines(happened: LoopEvent): string[] {
     }
     case 'spec_approved':
       return [`specification agreed to by ${happened.data.by}`];
-    case 'specifier_failed':
-      return [`specifier failed: ${happened.data.problem}`];
     case 'workspace_ready':
       return ['workspace ready'];
     case 'workspace_failed':
@@ -80,15 +80,15 @@ function eventLines(happened: LoopEvent): string[] {
       const { finding, status, by, why } = happened.data;
       return [`finding ${finding} is ${status} by ${by}${why ? ` (${why})` : ''}`];
     }
-    case 'critic_failed':
-      return [`critic failed: ${happened.data.problem}`];
+    case 'answer_unusable':
+      return [`${happened.data.role} failed: ${happened.data.problem}`];
     case 'feedback_added': {
       const { kind, text } = happened.data.feedback;
       return [`feedback (${kind}): ${brief(text)}`];
     }
     case 'feedback_withdrawn':
       return [`feedback taken back (${happened.data.why})`];
-    case 'feedback_delivered': {
+    case 'feedback_acknowledged': {
       const { ids, turn } = happened.data;
       return [`told in turn ${turn}: ${ids.map(shortId).join(', ')}`];
     }
@@ -122,6 +122,8 @@ function eventLines(happened: LoopEvent): string[] {
       const { account, until } = happened.data;
       return [`account ${account} used up until ${clock(until)}`];
     }
+    case 'hold_released':
+      return [`hold released by ${happened.data.by}`];
     case 'hold_cleared':
       return [`hold ${happened.data.reason} ended by ${happened.data.by}`];
     case 'recovered':
@@ -150,7 +152,7 @@ function actionLines(action: Action): string[] {
     case 'tell_status':
       return [`status of #${action.issue}`];
     case 'hold_loop':
-      return [`hold the loop: ${action.by}`];
+      return [loopHoldText(loopHoldOf(action.hold))];
     case 'release_loop':
       return [`release the loop: ${action.why}`];
     case 'reply':

@@ -2,9 +2,9 @@
 import type { AgentPolicy } from '../../core/policy.ts';
 import type { About, SignIn } from '../agent.ts';
 import { signInOf as ofClaude } from '../claude/credential.ts';
-import { signInOf as ofCodex } from '../codex/settings.ts';
+import { signInOf as ofCodex } from '../codex/credential.ts';
 import { signInOf as ofOpencode } from '../opencode/provider.ts';
-import { type Environment, versionOf } from '../program-path.ts';
+import { type Environment, newerNodeFor, versionOf } from '../program-path.ts';
 import { isPreset, PRESETS, type Preset, programOf } from './presets.ts';
 
 export async function aboutAcp(
@@ -25,10 +25,12 @@ export async function aboutAcp(
 
   async function aboutPreset(preset: Preset): Promise<About> {
     const argv = await programOf(preset, operator);
+    const wantsNode = argv && (await newerNodeFor(argv));
     return {
       name: `acp ${preset}`,
       installed: argv !== null,
       version: argv && (await versionOf(argv)),
+      ...(wantsNode && { wantsNode }),
       signIn: await signInOf(preset),
     };
   }
@@ -38,7 +40,7 @@ export async function aboutAcp(
       case 'claude-agent-acp':
         return ofClaude(operator, now);
       case 'codex-acp':
-        return ofCodex(operator);
+        return ofCodex(operator, now);
       case 'opencode': {
         const mine = configured.filter((policy) => policy.preset === preset);
         return ofOpencode(

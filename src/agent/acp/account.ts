@@ -7,8 +7,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { costOf, type Prices } from '../../core/prices.ts';
 import type { Usage, UsageReport } from '../agent.ts';
-import { costOf, type Prices } from '../prices.ts';
 
 export interface AcpAccount {
   /** `usage_update`: a running total of the session's cost. */

@@ -5,30 +5,39 @@
  * running. What the protocol lacks is made up for where it can be (a schema of the answer, by one more prompt), and
  * said where it can't (tokens of a turn that was cut off).
  */
-import type { OpenDialogue } from '../../process/dialogue.ts';
-import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
+
+import { join } from 'node:path';
+import { pricesFor } from '../../core/prices.ts';
+import {
+  type Agent,
+  failed,
+  type TurnHooks,
+  type TurnRequest,
+  type TurnResult,
+  type UsageReport,
+} from '../agent.ts';
+import { isBlind } from '../codex/sandbox.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
-import { pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
+import type { Programs } from '../programs.ts';
 import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { aboutAcp } from './about.ts';
 import { acpAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
-import type { Failure } from './failure.ts';
-import { type Equipment, equip } from './presets.ts';
+import { type Equipment, equip, type Recorder } from './presets.ts';
 import { type AcpSdk, loadAcp } from './sdk.ts';
-import { probeSession, readSession } from './session.ts';
+import { probeSession, readEnd, readSession, writeEnd } from './session.ts';
 
-export interface AcpParts {
-  open: OpenDialogue;
+interface AcpParts {
+  programs: Programs;
   /** The operator's environment, where programs and credentials are looked for. */
   operator: Environment;
   now(): number;
   load?(): Promise<AcpSdk>;
 }
 
-export function acpAgent({ open, operator, now, load = loadAcp }: AcpParts): Agent {
+export function acpAgent({ programs, operator, now, load = loadAcp }: AcpParts): Agent {
   return {
     kind: 'acp',
 
@@ -40,10 +49,21 @@ export function acpAgent({ open, operator, now, load = loadAcp }: AcpParts): Age
           return lost(turn, `${turn.sessionDir} holds no conversation of it`);
         const equipment = await equip(turn.policy, operator, now());
         if (typeof equipment === 'string') return failed('could_not_start', equipment);
+        if ('unsigned' in equipment) return failed('auth', equipment.unsigned, true);
         const sdk = await load();
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
-          return await take(turn, hooks, open, sdk, { ...equipment, tools });
+          const used: UsageReport[] = [];
+          const onUsage = (report: UsageReport) => {
+            used.push(report);
+            hooks.onUsage(report);
+          };
+          const result = await take(turn, { ...hooks, onUsage }, programs, sdk, { ...equipment, tools });
+          if (result.status === 'finished')
+            await writeEnd(turn.sessionDir, { ...result, number: turn.number, endedAt: now(), used });
+          return result.status === 'failed'
+            ? { ...result, ...equipment.failureOfLogin?.(result, now()) }
+            : result;
         } finally {
           await tools?.close();
         }
@@ -54,11 +74,21 @@ export function acpAgent({ open, operator, now, load = loadAcp }: AcpParts): Age
 
     probeSession,
 
+    // The protocol has no record that tells how a turn ended: only one whose end was heard and not yet recorded is found.
+    async finished(turn, onUsage) {
+      const end = await readEnd(turn.sessionDir);
+      if (!end || end.number !== turn.number || end.endedAt < turn.startedAt) return null;
+      for (const report of end.used) onUsage(report);
+      const { text, structured, usageKnown, endedAt } = end;
+      return { result: { status: 'finished', text, structured, usageKnown }, endedAt };
+    },
+
     about: (configured) => aboutAcp(configured, operator, now()),
 
     async unavailable(policy) {
       const equipment = await equip(policy, operator, now());
       if (typeof equipment === 'string') return equipment;
+      if ('unsigned' in equipment) return equipment.unsigned;
       return load().then(
         () => null,
         (error: Error) => error.message,
@@ -70,36 +100,53 @@ export function acpAgent({ open, operator, now, load = loadAcp }: AcpParts): Age
 async function take(
   turn: TurnRequest,
   hooks: TurnHooks,
-  open: OpenDialogue,
+  programs: Programs,
   sdk: AcpSdk,
   equipment: Equipment & { tools: ToolDialogue | null },
 ): Promise<TurnResult> {
   const known = turn.resume ? await readSession(turn.sessionDir) : null;
-  const before = equipment.costRestarts ? 0 : (known?.costUsd ?? 0);
   const model = turn.policy.model ?? 'unknown';
   const recorder = await equipment.recorder?.(turn, hooks.onUsage);
   const record = recorder && repeatable(recorder.read);
   // What a turn that died did not get to tell.
   await record?.();
+  // A program whose own record is read tells nothing besides.
   const account = acpAccount(
-    { prices: pricesFor(turn.policy), model: recorder ? 'unknown' : model, before },
-    recorder ? (delta) => recorder.hear?.(delta) : hooks.onUsage,
+    { prices: pricesFor(turn.policy), model, before: known?.costUsd ?? 0 },
+    recorder ? () => {} : hooks.onUsage,
   );
-  const onUsed = () => void record?.().catch(() => {});
-  const child = open({
-    argv: equipment.argv,
-    cwd: turn.cwd,
-    env: turnEnvironment(turn, await equipment.furnish(turn, equipment.tools)),
-    logPath: turn.logPath,
-    onHeld: hooks.onHeld,
-    onOutput: () => hooks.onProgress(),
-  });
-  const talking = talk(sdk, child, turn, hooks, account, { ...equipment, onUsed });
+  const listening = {
+    onUsed: () => void record?.().catch(() => {}),
+    onUpdate: (update: unknown) => recorder?.hear?.(update),
+    onOver: async () => recorder?.lastWords?.(),
+  };
+  const env = turnEnvironment(turn, await equipment.setUp(turn, equipment.tools));
+  const blind = await whyBlind(turn, hooks, programs, { env, reading: equipment.reading });
+  if (blind !== null) {
+    await recorder?.close?.();
+    return blind;
+  }
+  const child = await programs.open({ argv: equipment.argv, env }, turn, hooks);
+  const talking = talk(sdk, child, turn, hooks, account, { ...equipment, ...listening });
   const heard = await hearOut(child, talking, turn, hooks);
   await record?.();
   await recorder?.close?.();
   await talking.keep(account.costUsd());
-  return heard.settled ?? resultOf(heard, turn, recorder?.failure?.() ?? null);
+  return heard.settled ?? resultOf(heard, turn, recorder ?? null);
+}
+
+/** Asked before the program is: one whose own sandbox would not let it read answers all the same. */
+async function whyBlind(
+  turn: TurnRequest,
+  hooks: TurnHooks,
+  programs: Programs,
+  { env, reading }: { env: Record<string, string>; reading: Equipment['reading'] },
+): Promise<TurnResult | null> {
+  if (!reading || turn.access.tools !== 'read') return null;
+  const command = { argv: reading.argv, env, exitPath: join(turn.sessionDir, 'reading-exit.json') };
+  const { code, tail, cancelled } = await programs.run(command, { ...turn, prompt: '' }, hooks);
+  if (cancelled) return { status: 'cancelled', usageKnown: true };
+  return isBlind(code) ? failed('invalid_result', reading.blind(tail), true) : null;
 }
 
 /** One at a time, and once more for whoever asked meanwhile: a record is read while its program writes it. */
@@ -124,19 +171,24 @@ function repeatable(record: () => Promise<void>): () => Promise<void> {
 function resultOf(
   { ending, crashed }: HeardOut<Ending>,
   turn: TurnRequest,
-  recorded: Failure | null,
+  recorder: Recorder | null,
 ): TurnResult {
   if (ending?.kind === 'lost') return lost(turn, ending.why);
-  const unsaid =
-    ending?.kind === 'answered' || (ending?.kind === 'failed' && ending.failure.code === 'crashed');
-  if (recorded && unsaid) return { status: 'failed', ...recorded, usageKnown: true };
+  if (recorder && (ending?.kind === 'answered' || ending?.kind === 'failed')) {
+    const recorded = recorder.failure?.(ending.kind === 'failed' ? ending.failure : null);
+    if (recorded) return { status: 'failed', ...recorded, usageKnown: recorder.isComplete() };
+  }
   if (ending?.kind === 'failed') return { status: 'failed', ...ending.failure, usageKnown: false };
-  if (ending?.kind === 'answered') return answerOf(ending, turn);
+  if (ending?.kind === 'answered')
+    return answerOf(ending, turn, recorder ? recorder.isComplete() : ending.usageTold);
   return crashed("the agent's program", ending?.problem);
 }
 
-function answerOf(ending: Extract<Ending, { kind: 'answered' }>, turn: TurnRequest): TurnResult {
-  const { stopReason, text, structured, usageKnown } = ending;
+function answerOf(
+  { stopReason, text, structured }: Extract<Ending, { kind: 'answered' }>,
+  turn: TurnRequest,
+  usageKnown: boolean,
+): TurnResult {
   if (stopReason === 'refusal') return failed('refusal', 'the model refused to go on', usageKnown);
   if (stopReason !== 'end_turn')
     return failed('invalid_result', `the agent stopped before it was done: ${stopReason}`, usageKnown);

@@ -27,6 +27,12 @@ test.each([
     { costUsd: 0.3, input: 0 },
   ],
   ['at a price nobody knows', [used('a', { input: 7 }, null)], [], { costUsd: null, input: 7 }],
+  [
+    'a lower price, and nothing is taken back',
+    [used('a', { input: 5 }, 0.1)],
+    [used('a', { input: 5 }, 0.2)],
+    null,
+  ],
   ['what it never told', [used('a', {}, 0.5)], [used('a', { input: 5 }, 0.2)], null],
 ])('beyond its record a program counted: %s', (_, heard, recorded, expected) => {
   const rest = beyond(heard, recorded);

@@ -20,7 +20,7 @@ export function beyond(
   };
   const costUsd = heard.some((one) => one.costUsd === null)
     ? null
-    : rounded(sum(heard, 'costUsd') - sum(recorded, 'costUsd'));
+    : Math.max(0, rounded(sum(heard, 'costUsd') - sum(recorded, 'costUsd')));
   if (tokensIn(usage) === 0 && !costUsd) return null;
   return { model: modelOf(heard, recorded), ...usage, costUsd };
 }

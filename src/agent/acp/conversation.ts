@@ -1,20 +1,22 @@
 /** One turn over ACP: a session begun or loaded again, the prompt, and everything until it is over. */
 import { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { repairPrompt } from '../../core/prompts.ts';
 import { lastJsonBlock } from '../../core/verdict.ts';
+import { repairPrompt } from '../../core/words/prompts.ts';
 import type { Dialogue } from '../../process/dialogue.ts';
-import { TOOL_SERVER, type TurnHooks, type TurnRequest } from '../agent.ts';
+import { type Failure, TOOL_SERVER, type TurnHooks, type TurnRequest } from '../agent.ts';
+import { fingerprint } from '../fingerprint.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
 import { withConventions } from '../turn-place.ts';
+import { answered } from '../unanswered.ts';
 import type { AcpAccount } from './account.ts';
-import { type Failure, failureOf, failureTold } from './failure.ts';
+import { failureOf, failureTold } from './failure.ts';
 import { answerPermission } from './permission.ts';
 import type { Equipment } from './presets.ts';
 import { type AcpConnection, type AcpSdk, PROTOCOL_VERSION } from './sdk.ts';
 import { type KnownSession, openingOf, readSession, remembers, writeSession } from './session.ts';
 
-export interface Talk {
+interface Talk {
   /** Resolves when the turn is over or the agent is; never rejects. */
   readonly over: Promise<Ending>;
   interrupt(): Promise<unknown>;
@@ -23,11 +25,21 @@ export interface Talk {
 }
 
 export type Ending =
-  | { kind: 'answered'; stopReason: string; text: string; structured: unknown; usageKnown: boolean }
+  /** `usageTold`: at the end of each prompt. */
+  | { kind: 'answered'; stopReason: string; text: string; structured: unknown; usageTold: boolean }
   | { kind: 'failed'; failure: Failure }
   | { kind: 'lost'; why: string }
   /** The program ended first, or could not be talked to. */
   | { kind: 'broken'; problem: string };
+
+/** Whoever keeps the account. */
+interface Listening {
+  /** The program may have used something. */
+  onUsed(): void;
+  onUpdate(update: unknown): void;
+  /** It has answered, and runs until this resolves. */
+  onOver(): Promise<void>;
+}
 
 const LONGEST_MESSAGE = 64 * 1024 * 1024;
 
@@ -37,7 +49,7 @@ export function talk(
   turn: TurnRequest,
   hooks: TurnHooks,
   account: AcpAccount,
-  equipment: Equipment & { tools: ToolDialogue | null; onUsed(): void },
+  equipment: Equipment & { tools: ToolDialogue | null } & Listening,
 ): Talk {
   let session: KnownSession | null = null;
   let kept: Promise<unknown> = Promise.resolve();
@@ -47,6 +59,12 @@ export function talk(
   let failure: Failure | null = null;
   /** It said or did something. */
   let worked = false;
+  /** Messages in a row with no call of a tool between them. */
+  let spoken = 0;
+  let giveUp: (ending: Ending) => void = () => {};
+  const givenUp = new Promise<Ending>((resolve) => {
+    giveUp = resolve;
+  });
   let replayed: string | null = null;
   let updates = 0;
   /** What the session begins with, once it was sent. */
@@ -59,6 +77,7 @@ export function talk(
   const over = Promise.race([
     converse().catch((error: Error): Ending => ({ kind: 'failed', failure: failureOf(error) })),
     closed,
+    givenUp,
     child.exited.then((): Ending => ({ kind: 'broken', problem: '' })),
   ]);
   return {
@@ -81,18 +100,21 @@ export function talk(
       .client({ name: 'forge-loop' })
       .onNotification('session/update', asItIs, ({ params }) => heard(params))
       .onRequest('session/request_permission', asItIs, ({ params }) => {
-        const { tool, detail, why, answer } = answerPermission(params, turn, equipment.commandIsTitle);
+        const { tool, detail, call, why, answer } = answerPermission(params, turn);
         calling();
-        hooks.onProgress(
-          why === null ? { kind: 'tool', tool, detail } : { kind: 'refused', tool, detail, why },
-        );
+        // Some agents tell of a call only by asking for it.
+        const begun = { tool, detail, ...(call && { call, same: fingerprint(tool, detail) }) };
+        hooks.onProgress(why === null ? { kind: 'tool', ...begun } : { kind: 'refused', tool, detail, why });
         return answer;
       })
       .connect(stream as never);
   }
 
   async function converse(): Promise<Ending> {
-    const ask = (method: string, params: object) => connection.agent.request(method, params);
+    const ask = (method: string, params: object) => {
+      const asked = connection.agent.request(method, params);
+      return method === 'session/prompt' ? asked : answered(asked, method);
+    };
     const { protocolVersion, agentCapabilities } = initialized.parse(
       await ask('initialize', {
         protocolVersion: PROTOCOL_VERSION,
@@ -113,10 +135,15 @@ export function talk(
     };
     const opened = turn.resume
       ? await load(ask, place, agentCapabilities.loadSession)
-      : await begin(ask, place, agentCapabilities.sessionCapabilities.title != null);
+      : await begin(ask, place);
     if ('kind' in opened) return opened;
+    // Else it asks a model for one, at each prompt of a session that is loaded too, and does not tell what that used.
+    if (agentCapabilities.sessionCapabilities.title != null)
+      await ask('session/set_title', { sessionId: session?.session, title: `${turn.role} of ${turn.task}` });
     await settle(ask, opened);
-    return await answered(ask);
+    const ending = await prompted(ask);
+    if (ending.kind === 'answered') await equipment.onOver();
+    return ending;
   }
 
   /** One after the other: the agent may be heard while its session is still being written down. */
@@ -126,14 +153,11 @@ export function talk(
     return saved;
   }
 
-  async function begin(ask: Ask, place: object, hasTitle: boolean): Promise<Opened> {
+  async function begin(ask: Ask, place: object): Promise<Opened> {
     const opened = newSession.parse(await ask('session/new', place));
     session = { session: opened.sessionId, opening: null, costUsd: 0 };
     // Before the first token: whoever takes over must find the conversation.
     await save(session);
-    // Else it asks a model for one, and does not tell what that used.
-    if (hasTitle)
-      await ask('session/set_title', { sessionId: opened.sessionId, title: `${turn.role} of ${turn.task}` });
     return opened;
   }
 
@@ -163,16 +187,17 @@ export function talk(
     let before: number;
     do {
       before = updates;
-      await ask('session/set_mode', { sessionId, modeId: equipment.mode?.(turn.role) });
+      await ask('session/set_mode', { sessionId, modeId: equipment.mode?.(turn.access) });
     } while (updates > before);
   }
 
   async function settle(ask: Ask, { modes, configOptions }: Opened): Promise<void> {
     const sessionId = session?.session;
-    const mode = equipment.mode?.(turn.role);
+    const mode = equipment.mode?.(turn.access);
     if (mode !== undefined && modes?.currentModeId !== mode)
       await ask('session/set_mode', { sessionId, modeId: mode });
-    const wanted = { model: turn.policy.model, thought_level: turn.policy.effort };
+    const model = equipment.modelInSettings ? null : turn.policy.model;
+    const wanted = { model, thought_level: turn.policy.effort };
     for (const [category, value] of Object.entries(wanted)) {
       const option = (configOptions ?? []).find((one) => one.category === category);
       if (value !== null && option && option.currentValue !== value && offers(option.options, value))
@@ -180,8 +205,8 @@ export function talk(
     }
   }
 
-  async function answered(ask: Ask): Promise<Ending> {
-    let usageKnown = true;
+  async function prompted(ask: Ask): Promise<Ending> {
+    let usageTold = true;
     const prompt = async (words: string): Promise<string> => {
       text = '';
       opening ??= openingOf(words);
@@ -189,27 +214,27 @@ export function talk(
         sessionId: session?.session,
         prompt: [{ type: 'text', text: words }],
       });
-      usageKnown = account.seeEnd(response) && usageKnown;
+      usageTold = account.seeEnd(response) && usageTold;
       return promptEnd.parse(response).stopReason;
     };
-    let stopReason = await prompt(await withConventions(turn));
+    let stopReason = await prompt(withConventions(turn));
     if (failure !== null) return { kind: 'failed', failure };
     if (!worked) return { kind: 'failed', failure: failureOf('the agent ended its turn without a word') };
     if (turn.outputSchema === undefined || stopReason !== 'end_turn')
-      return { kind: 'answered', stopReason, text, structured: null, usageKnown };
+      return { kind: 'answered', stopReason, text, structured: null, usageTold };
     let structured = lastJsonBlock(text) ?? null;
     if (structured === null) {
       stopReason = await prompt(repairPrompt(turn.outputSchema));
       structured = lastJsonBlock(text) ?? null;
     }
-    return { kind: 'answered', stopReason, text, structured, usageKnown };
+    return { kind: 'answered', stopReason, text, structured, usageTold };
   }
 
   function heard(params: unknown): void {
-    hooks.onProgress();
     const { data } = notification.safeParse(params);
     if (!data) return;
     const { update } = data;
+    if (DOING.has(update.sessionUpdate)) hooks.onProgress();
     updates += 1;
     const said = update.content?.type === 'text' ? (update.content.text ?? '') : '';
     if (replayed !== null) {
@@ -218,10 +243,12 @@ export function talk(
     }
     if (update.sessionUpdate !== 'available_commands_update') takenUp();
     failure = failureTold(update._meta) ?? failure;
+    equipment.onUpdate(update);
     if (update.sessionUpdate === 'agent_message_chunk') {
       // What the program itself has to say, such as a warning, is a message of its own.
       const id = update.messageId ?? null;
       text = id === messageId ? text + said : said;
+      if (id !== messageId) countSpoken();
       messageId = id;
       worked = true;
     }
@@ -231,7 +258,19 @@ export function talk(
         kind: 'tool',
         tool: update.kind ?? 'other',
         detail: (update.title ?? '').slice(0, 500),
+        ...(update.toolCallId && {
+          call: update.toolCallId,
+          same: fingerprint(update.kind, update.title, update.rawInput),
+        }),
       });
+    } else if (update.sessionUpdate === 'tool_call_update' && isOver(update.status)) {
+      const told = update.rawOutput ?? update.content ?? null;
+      if (update.toolCallId)
+        hooks.onProgress({
+          kind: 'tool_over',
+          call: update.toolCallId,
+          result: told === null ? null : fingerprint(told),
+        });
     } else if (update.sessionUpdate === 'usage_update') {
       account.seeCost(update);
       equipment.onUsed();
@@ -242,10 +281,19 @@ export function talk(
   function calling(): void {
     if (text) hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
     text = '';
+    spoken = 0;
     worked = true;
     takenUp();
     // The program's own record may have a message of the model more.
     equipment.onUsed();
+  }
+
+  /** OpenCode shortens a conversation that does not fit, says so, and asks again, without end when that does not fit either. */
+  function countSpoken(): void {
+    spoken += 1;
+    if (spoken < MOST_SPOKEN) return;
+    const message = `the agent said ${spoken} things in a row and did nothing`;
+    giveUp({ kind: 'failed', failure: { code: 'crashed', message, retryAt: null } });
   }
 
   /** The agent works on the prompt, so there is something to resume. */
@@ -255,6 +303,21 @@ export function talk(
     void save(session).catch(() => {});
   }
 }
+
+const MOST_SPOKEN = 20;
+
+/** What the model or a tool did; the rest is the program's own affair. */
+const DOING: ReadonlySet<string> = new Set([
+  'user_message_chunk',
+  'agent_message_chunk',
+  'agent_thought_chunk',
+  'tool_call',
+  'tool_call_update',
+  'plan',
+  'usage_update',
+]);
+
+const isOver = (status: unknown): boolean => status === 'completed' || status === 'failed';
 
 type Ask = (method: string, params: object) => Promise<unknown>;
 
@@ -293,6 +356,8 @@ const notification = z.object({
     title: z.string().nullish().catch(null),
     kind: z.string().nullish().catch(null),
     messageId: z.string().nullish().catch(null),
+    toolCallId: z.string().nullish().catch(null),
+    status: z.string().nullish().catch(null),
     _meta: z.unknown().optional(),
   }),
 });

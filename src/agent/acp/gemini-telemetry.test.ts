@@ -40,7 +40,8 @@ test.each([
     null,
   ],
   ['refusals until it gave up', [answered('content_filter'), gaveUp('SAFETY_BLOCKED')], 'refusal'],
-  ['an answer that never ended', [answered('stop'), gaveUp('NO_FINISH_REASON')], 'invalid_result'],
+  ['an answer that broke off', [answered('stop'), gaveUp('NO_FINISH_REASON')], 'network'],
+  ['a call nobody can read', [answered('stop'), gaveUp('MALFORMED_FUNCTION_CALL')], 'invalid_result'],
   ['nothing', [], null],
 ])('%s', async (_, events, code) => {
   const { failure } = await told(...events);
@@ -54,5 +55,21 @@ test('what every answer used, thoughts and the cache apart', async () => {
 });
 
 test('a program that wrote none has told nothing', async () => {
-  expect(await readTelemetry(join(tmpdir(), 'forge-no-such-home'), {})).toEqual({ used: [], failure: null });
+  expect(await readTelemetry(join(tmpdir(), 'forge-no-such-home'), {})).toEqual({
+    used: [],
+    failure: null,
+    isComplete: true,
+  });
+});
+
+const asked = { 'event.name': 'gemini_cli.api_request' };
+const failedWith = (status_code?: number) => ({ 'event.name': 'gemini_cli.api_error', status_code });
+
+test.each<[string, object[], boolean]>([
+  ['answered', [asked, answered('stop')], true],
+  ['refused, and asked again', [asked, failedWith(429), asked, answered('stop')], true],
+  ['broken off, and asked again', [asked, failedWith(), asked, answered('stop')], false],
+  ['still under way', [asked, answered('stop'), asked], false],
+])('what was used is known of every request: %s', async (_, events, isComplete) => {
+  expect(await told(...events)).toMatchObject({ isComplete });
 });

@@ -7,16 +7,17 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { UsageReport } from '../agent.ts';
+import { costOf, type Prices } from '../../core/prices.ts';
+import type { Failure, UsageReport } from '../agent.ts';
 import { linesOf, parsedLine } from '../json-lines.ts';
-import { costOf, type Prices } from '../prices.ts';
-import type { Failure } from './failure.ts';
 
-export interface Told {
+interface Told {
   /** What every answer used, those that no record has included. */
   used: UsageReport[];
   /** Why the last answer was none; null when it was one. */
   failure: Failure | null;
+  /** Every request was answered, or refused with a status, which costs nothing. */
+  isComplete: boolean;
 }
 
 export const telemetryIn = (home: string): string => join(home, '.gemini', 'telemetry.log');
@@ -24,14 +25,19 @@ export const telemetryIn = (home: string): string => join(home, '.gemini', 'tele
 export async function readTelemetry(home: string, prices: Prices): Promise<Told> {
   const used: UsageReport[] = [];
   let failure: Failure | null = null;
+  let open = 0;
   for await (const { attributes } of eventsIn(telemetryIn(home))) {
-    if (attributes['event.name'] === 'gemini_cli.api_response') {
+    if (attributes['event.name'] === 'gemini_cli.api_request') open += 1;
+    else if (attributes['event.name'] === 'gemini_cli.api_error')
+      open -= attributes.status_code >= 400 ? 1 : 0;
+    else if (attributes['event.name'] === 'gemini_cli.api_response') {
+      open -= 1;
       used.push(usageOf(attributes, prices));
       if (attributes.role === 'main')
         failure = attributes.finish_reasons.includes('content_filter') ? refused('its filter') : null;
     } else failure = failureOf(attributes.final_error_type);
   }
-  return { used, failure };
+  return { used, failure, isComplete: open === 0 };
 }
 
 const count = z.number().nonnegative().catch(0);
@@ -46,11 +52,16 @@ const answer = z.object({
   thoughts_token_count: count,
   tool_token_count: count,
 });
+const asked = z.object({ 'event.name': z.literal('gemini_cli.api_request') });
+/** Without a status it broke off on the way. */
+const unanswered = z.object({ 'event.name': z.literal('gemini_cli.api_error'), status_code: count });
 const givenUp = z.object({
   'event.name': z.literal('gemini_cli.chat.content_retry_failure'),
   final_error_type: z.string(),
 });
-const telemetryEvent = z.object({ attributes: z.discriminatedUnion('event.name', [answer, givenUp]) });
+const telemetryEvent = z.object({
+  attributes: z.discriminatedUnion('event.name', [asked, answer, unanswered, givenUp]),
+});
 
 /** An object begins and ends with a brace alone on its line, which no text in it can look like. */
 async function* eventsIn(path: string): AsyncIterable<z.output<typeof telemetryEvent>> {
@@ -87,6 +98,8 @@ const refused = (by: string): Failure => ({
 
 function failureOf(type: string): Failure {
   if (/^(SAFETY|RECITATION|OTHER)_BLOCKED$/.test(type)) return refused(type);
+  if (type === 'NO_FINISH_REASON')
+    return { code: 'network', message: 'the answer of Gemini’s provider broke off', retryAt: null };
   const message = `Gemini's model gave no answer that it could use: ${type}`;
   return { code: 'invalid_result', message, retryAt: null };
 }

@@ -9,22 +9,22 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Role } from '../../core/policy.ts';
-import type { TurnRequest, UsageReport } from '../agent.ts';
+import { costOf, pricesFor } from '../../core/prices.ts';
+import type { Access } from '../../core/role.ts';
+import type { Failure, TurnRequest, UsageReport } from '../agent.ts';
 import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
-import { costOf, pricesFor } from '../prices.ts';
 import type { Environment } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
 import { beyond } from './beyond-record.ts';
-import type { Failure } from './failure.ts';
+import { isUnexplained } from './failure.ts';
 import { readTelemetry, telemetryIn } from './gemini-telemetry.ts';
 import type { Recorder } from './presets.ts';
 
 export const NOT_SIGNED_IN = 'Gemini is not signed in: set GEMINI_API_KEY in the environment of forge-loop';
 
 /** `home` is where it keeps everything, in a folder `.gemini`. */
-export async function furnishGemini(
+export async function setUpGemini(
   turn: TurnRequest,
   home: string,
   operator: Environment,
@@ -38,7 +38,7 @@ export async function furnishGemini(
   const settings = {
     ...SETTINGS,
     telemetry: { enabled: true, target: 'local', outfile: telemetryIn(home), logPrompts: false },
-    tools: { ...toolSettings(turn.role), ...(tools && (await offeredTools(own, tools))) },
+    tools: { ...toolSettings(turn.access), ...(tools && (await offeredTools(own, tools))) },
   };
   await writeFile(join(own, 'settings.json'), JSON.stringify(settings));
   const { GEMINI_API_KEY = '', GOOGLE_GEMINI_BASE_URL } = operator;
@@ -58,11 +58,12 @@ export async function geminiRecorder(
   home: string,
   report: (delta: UsageReport) => void,
 ): Promise<Recorder> {
-  const ledger = await toldLedger(turn.sessionDir, turn.turn);
+  const ledger = await toldLedger(turn.sessionDir, turn.number);
   const prices = pricesFor(turn.policy);
   const told = new Set<string>();
   const recorded: UsageReport[] = [];
   let failure: Failure | null = null;
+  let isComplete = false;
   // What a turn that died did not get to tell is no part of what this one's program counts.
   await read();
   recorded.length = 0;
@@ -71,11 +72,14 @@ export async function geminiRecorder(
     async close() {
       const telemetry = await readTelemetry(home, prices);
       failure = telemetry.failure;
+      // It is written when the program ends: of one that could not, the record may have more.
+      isComplete = telemetry.isComplete && telemetry.used.length >= Math.max(1, recorded.length);
       const rest = beyond(telemetry.used, recorded);
       if (rest) report({ key: `rest:${randomUUID()}`, ...rest });
       await rm(telemetryIn(home), { force: true });
     },
-    failure: () => failure,
+    failure: (said) => (isUnexplained(said) ? failure : null),
+    isComplete: () => isComplete,
   };
 
   async function read(): Promise<void> {
@@ -148,9 +152,9 @@ const SETTINGS = {
   model: { disableLoopDetection: true },
 };
 
-const toolSettings = (role: Role): object => ({
+const toolSettings = ({ tools }: Access): object => ({
   shell: { enableInteractiveShell: false, inactivityTimeout: LONGEST_SILENCE_SECONDS },
-  ...(role !== 'coder' && { core: READING }),
+  ...(tools === 'read' && { core: READING }),
 });
 
 /**

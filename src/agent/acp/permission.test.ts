@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { accessOf } from '../../core/role.ts';
 import { answerPermission } from './permission.ts';
 
 const OPTIONS = [
@@ -6,14 +7,20 @@ const OPTIONS = [
   { optionId: 'ever', kind: 'allow_always', name: 'Always' },
   { optionId: 'no', kind: 'reject_once', name: 'No' },
 ];
+const cwd = '/srv/space';
+const turnOf = (role: 'coder' | 'critic') => ({
+  cwd,
+  access: accessOf(role, { cwd, home: '/srv/home', session: '/srv/session' }),
+});
 const asked = (role: 'coder' | 'critic', toolCall: object, options: object[] = OPTIONS) =>
-  answerPermission({ sessionId: 's', toolCall, options }, { role, cwd: '/srv/space', home: '/srv/home' });
+  answerPermission({ sessionId: 's', toolCall, options }, turnOf(role));
 
 test.each([
   ['coder', { kind: 'execute', rawInput: { command: 'npm test' } }, true],
   ['coder', { kind: 'execute', rawInput: { command: ['bash', '-lc', 'ls'] } }, true],
-  ['coder', { kind: 'execute', rawInput: { command: 'git push origin main' } }, false],
-  ['coder', { kind: 'execute', title: 'npm test' }, false],
+  // What must not run finds a stand-in instead, whatever its words are.
+  ['coder', { kind: 'execute', rawInput: { command: 'git push origin main' } }, true],
+  ['coder', { kind: 'execute', title: 'npm test' }, true],
   ['coder', { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] }, true],
   ['coder', { kind: 'edit', rawInput: { file_path: '/srv/space/a.ts' } }, true],
   ['coder', { kind: 'edit', content: [{ type: 'diff', path: '/etc/passwd' }] }, false],
@@ -32,23 +39,28 @@ test.each([
   expect(why === null).toBe(allowed);
 });
 
+test('what a turn may change is below its write roots, wherever it works', () => {
+  const { access } = turnOf('coder');
+  const edit = { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] };
+  const given = { sessionId: 's', toolCall: edit, options: OPTIONS };
+  const { why } = answerPermission(given, { cwd, access: { ...access, writeRoots: ['/srv/space/docs'] } });
+  expect(why).toContain('outside your workspace');
+});
+
 test.each([
-  ['npm test', true],
-  ['git push origin main', false],
-  ['', false],
-])('an agent that names a command in the title alone asks for `%s`: %s', (title, allowed) => {
-  const { why, detail } = answerPermission(
-    { sessionId: 's', toolCall: { kind: 'execute', title }, options: OPTIONS },
-    { role: 'coder', cwd: '/srv/space', home: '/srv/home' },
-    true,
-  );
-  expect([why === null, detail]).toEqual([allowed, title]);
+  [{ title: 'npm test' }, 'npm test'],
+  [{ title: 'Run the tests', rawInput: { command: 'npm test' } }, 'npm test'],
+  [{ title: 'Run the tests', rawInput: { command: ['npm', 'test'] } }, 'npm test'],
+])('of a command is shown what runs, or its title: %j', (call, shown) => {
+  expect(asked('coder', { kind: 'execute', ...call }).detail).toBe(shown);
 });
 
 test('what offers no refusal is cancelled, and so is what can not be read', () => {
-  const push = { kind: 'execute', rawInput: { command: 'git push' } };
-  expect(asked('coder', push, [OPTIONS[0] as object]).answer).toEqual({ outcome: { outcome: 'cancelled' } });
-  const unreadable = answerPermission({ options: 'all' }, { role: 'coder', cwd: '/srv/w', home: '/srv/h' });
+  const outside = { kind: 'edit', locations: [{ path: '/etc/passwd' }] };
+  expect(asked('coder', outside, [OPTIONS[0] as object]).answer).toEqual({
+    outcome: { outcome: 'cancelled' },
+  });
+  const unreadable = answerPermission({ options: 'all' }, turnOf('coder'));
   expect(unreadable).toMatchObject({
     why: 'the request could not be read',
     answer: { outcome: { outcome: 'cancelled' } },

@@ -1,14 +1,16 @@
 /**
- * What an agent that speaks ACP is allowed when it asks. A reader may read; a coder may work in its workspace; a call that
- * can't be read is refused, like one that must not be. Whoever does not ask can't be refused: see docs/agents.md.
+ * What an agent that speaks ACP is allowed when it asks. Who only reads may read; who works may work in its workspace; a call
+ * that can't be read is refused, like one that must not be. Whoever does not ask can't be refused: see docs/agents.md.
  */
 import { z } from 'zod';
-import type { Role } from '../../core/policy.ts';
-import { refusedCommand, refusedPath } from '../refusal.ts';
+import type { Access } from '../../core/role.ts';
+import { refusedPath } from '../refusal.ts';
 
-export interface Asked {
+interface Asked {
   tool: string;
   detail: string;
+  /** Its name, where it has one. */
+  call: string | null;
   /** Null when it is allowed. */
   why: string | null;
   /** What to answer the agent. */
@@ -17,6 +19,7 @@ export interface Asked {
 
 const request = z.object({
   toolCall: z.object({
+    toolCallId: z.string().nullish(),
     kind: z.string().nullish(),
     title: z.string().nullish(),
     rawInput: z.unknown().optional(),
@@ -27,22 +30,19 @@ const request = z.object({
 });
 type ToolCall = z.output<typeof request>['toolCall'];
 
-export function answerPermission(
-  given: unknown,
-  { role, cwd, home }: { role: Role; cwd: string; home: string },
-  commandIsTitle = false,
-): Asked {
+export function answerPermission(given: unknown, { cwd, access }: { cwd: string; access: Access }): Asked {
   const { data } = request.safeParse(given);
   if (!data)
     return {
       tool: 'unknown',
       detail: '',
+      call: null,
       why: 'the request could not be read',
       answer: { outcome: { outcome: 'cancelled' } },
     };
-  const { options } = data;
-  const toolCall = commandIsTitle ? withCommand(data.toolCall) : data.toolCall;
-  const why = role === 'coder' ? refusedToCoder(toolCall, cwd, [cwd, home]) : refusedToReader(toolCall);
+  const { options, toolCall } = data;
+  const why =
+    access.tools === 'work' ? refusedWork(toolCall, cwd, access.writeRoots) : refusedReading(toolCall);
   const choose = (...kinds: string[]) => {
     const option = kinds.map((kind) => options.find((one) => one.kind === kind)).find(Boolean);
     return option
@@ -52,6 +52,7 @@ export function answerPermission(
   return {
     tool: toolCall.kind ?? 'unknown',
     detail: (commandIn(toolCall) ?? toolCall.title ?? '').slice(0, 500),
+    call: toolCall.toolCallId ?? null,
     why,
     answer: why === null ? choose('allow_once', 'allow_always') : choose('reject_once', 'reject_always'),
   };
@@ -60,14 +61,10 @@ export function answerPermission(
 const READING = ['read', 'search', 'think'];
 const CHANGING = ['edit', 'delete', 'move'];
 
-const refusedToReader = ({ kind }: ToolCall): string | null =>
+const refusedReading = ({ kind }: ToolCall): string | null =>
   kind && READING.includes(kind) ? null : 'you may read and nothing else';
 
-function refusedToCoder(call: ToolCall, cwd: string, roots: readonly string[]): string | null {
-  if (call.kind === 'execute') {
-    const command = commandIn(call);
-    return command === null ? 'the command could not be read' : refusedCommand(command);
-  }
+function refusedWork(call: ToolCall, cwd: string, roots: readonly string[]): string | null {
   if (call.kind && CHANGING.includes(call.kind)) {
     const paths = pathsIn(call);
     if (paths.length === 0) return 'the change could not be read';
@@ -75,10 +72,6 @@ function refusedToCoder(call: ToolCall, cwd: string, roots: readonly string[]): 
   }
   return call.kind === 'switch_mode' ? 'nobody is there to agree: go on as you are' : null;
 }
-
-/** Of a program that names what it wants to run in the title and nowhere else. */
-const withCommand = (call: ToolCall): ToolCall =>
-  call.kind === 'execute' ? { ...call, rawInput: { command: call.title } } : call;
 
 const shell = z.object({ command: z.union([z.string().min(1), z.array(z.string()).min(1)]) });
 

@@ -3,50 +3,61 @@ import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import type { AgentPolicy, Role } from '../../core/policy.ts';
-import type { TurnRequest, UsageReport } from '../agent.ts';
-import { findCredential, NOT_SIGNED_IN as NO_CLAUDE } from '../claude/credential.ts';
+import type { AgentPolicy } from '../../core/policy.ts';
+import { pricesFor } from '../../core/prices.ts';
+import type { Access } from '../../core/role.ts';
+import type { Failure, TurnRequest, UsageReport } from '../agent.ts';
+import { failureOfLogin, findCredential } from '../claude/credential.ts';
 import { codexAccount } from '../codex/account.ts';
-import { configFile, findKey, NOT_SIGNED_IN as NO_CODEX } from '../codex/settings.ts';
+import {
+  failureOfLogin as failureOfCodexLogin,
+  findCredential as findCodexCredential,
+  putCredential,
+  removeLogin,
+} from '../codex/credential.ts';
+import { brokeOff, turnError } from '../codex/failure.ts';
+import { codexOf } from '../codex/program.ts';
+import { lastEnd } from '../codex/recorded-failure.ts';
+import { blindText, sandboxed } from '../codex/sandbox.ts';
+import { configFile } from '../codex/settings.ts';
 import { recordedTotals } from '../codex/thread.ts';
+import { installHint } from '../install-hint.ts';
 import { opencodeAccount } from '../opencode/account.ts';
+import { watchCalls } from '../opencode/asked.ts';
+import { recordedFailure as failureInOpencode } from '../opencode/failure.ts';
 import { refusedWorkspace } from '../opencode/plugins.ts';
 import { findProvider, modelParts, notSignedIn } from '../opencode/provider.ts';
 import { databaseOf, prepareSession, recordOf } from '../opencode/session.ts';
-import {
-  findOpencode,
-  NO_MODEL,
-  NOT_INSTALLED as NO_OPENCODE,
-  OFFLINE,
-  opencodeConfig,
-} from '../opencode/settings.ts';
-import { pricesFor } from '../prices.ts';
-import { type Environment, onPath } from '../program-path.ts';
+import { findOpencode, NO_MODEL, notInstalled, OFFLINE, opencodeConfig } from '../opencode/settings.ts';
+import { type Environment, isOlder, onPath } from '../program-path.ts';
 import { toldLedger } from '../told-ledger.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
 import { claudeRecorder } from './claude-record.ts';
-import type { Failure } from './failure.ts';
-import { furnishGemini, geminiRecorder, NOT_SIGNED_IN as NO_GEMINI } from './gemini.ts';
+import { isUnexplained } from './failure.ts';
+import { geminiRecorder, NOT_SIGNED_IN as NO_GEMINI, setUpGemini } from './gemini.ts';
+import { readSession } from './session.ts';
 
-/** A program that is there and signed in, or what is missing. */
-export type Equipped = Equipment | string;
+/** A program that is there and signed in, or what is missing: a program, or somebody who pays for it. */
+type Equipped = Equipment | string | { unsigned: string };
 
 export interface Equipment {
   argv: readonly string[];
   /** Makes what the program needs in the session's directory; returns its part of the environment. */
-  furnish(turn: TurnRequest, tools: ToolDialogue | null): Promise<Record<string, string>>;
+  setUp(turn: TurnRequest, tools: ToolDialogue | null): Promise<Record<string, string>>;
   /** It is told of the host's tools when it is furnished, not as of a server. */
   toolsInSettings?: boolean;
-  /** The mode that fits a role, where the program has modes. */
-  mode?(role: Role): string;
+  /** Its model is one of its settings too; asked for in a session, it would be tried out first. */
+  modelInSettings?: boolean;
+  /** A command that succeeds where whoever only reads could read, and what to say when it fails. */
+  reading?: { argv: readonly string[]; blind(said: string): string };
+  /** Where the program has modes. */
+  mode?(access: Access): string;
   /** What `session/new` and `session/load` are told besides. */
   meta?: Record<string, unknown>;
   /** For a program whose own record tells more of what it used than its answers. */
   recorder?(turn: TurnRequest, report: (delta: UsageReport) => void): Promise<Recorder>;
-  /** Its running total of cost begins anew with each process. */
-  costRestarts?: boolean;
-  /** A command that it wants to run is the title of the call. */
-  commandIsTitle?: boolean;
+  /** Of a program that is signed in by a login, which may end in the middle of a turn. */
+  failureOfLogin?(failure: Failure, now: number): Failure;
   /** It answers that a session is loaded before it has replayed all of it. */
   replaysLate?: boolean;
 }
@@ -54,12 +65,16 @@ export interface Equipment {
 export interface Recorder {
   /** Tells what the record has by now, each call of the model once. */
   read(): Promise<void>;
-  /** What the program itself told. */
-  hear?(delta: UsageReport): void;
+  /** What the program told on the way: an update of the session. */
+  hear?(update: unknown): void;
+  /** When its prompt is over: until it has told what it still has to tell, or for a short while. */
+  lastWords?(): Promise<void>;
   /** After the program has ended: what it told beyond its record. */
   close?(): Promise<void>;
-  /** Then: why a turn that it ended as if it were done was none. */
-  failure?(): Failure | null;
+  /** Then: nothing was charged that nobody told. */
+  isComplete(): boolean;
+  /** Then: why the turn failed, given what the program itself said of it; null when it said that it is done. */
+  failure?(said: Failure | null): Failure | null;
 }
 
 export const PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const;
@@ -71,7 +86,7 @@ export async function equip(
   now: number,
 ): Promise<Equipped> {
   if (preset !== null && isPreset(preset)) return KNOWN[preset](operator, model, now);
-  if (command !== null) return { argv: ['/bin/sh', '-c', `exec ${command}`], furnish: async () => ({}) };
+  if (command !== null) return { argv: ['/bin/sh', '-c', `exec ${command}`], setUp: async () => ({}) };
   return `agent.preset is not set: the agent \`acp\` needs one of ${PRESETS.join(', ')}, or agent.command with a program that speaks ACP on stdin and stdout`;
 }
 
@@ -83,48 +98,58 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
       const argv = await programOf('claude-agent-acp', operator);
       if (!argv) return missing('claude-agent-acp');
       const credential = await findCredential(operator, now);
-      if (!credential) return NO_CLAUDE;
+      if (typeof credential === 'string') return { unsigned: credential };
       return {
         argv,
         mode: () => 'default',
-        costRestarts: true,
+        failureOfLogin: (failure, at) => failureOfLogin(failure, credential, at),
+        modelInSettings: true,
         // Nothing that the branch brings along configures the agent that works on it.
         meta: {
-          claudeCode: { options: { settingSources: [], strictMcpConfig: true, promptSuggestions: false } },
+          claudeCode: {
+            options: {
+              settingSources: [],
+              strictMcpConfig: true,
+              promptSuggestions: false,
+              ...(model !== null && { model }),
+            },
+          },
         },
-        furnish: async (turn) => ({
+        setUp: async (turn) => ({
           ...credential.env,
           CLAUDE_CONFIG_DIR: await folder(turn, 'claude'),
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
           CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
           CLAUDE_CODE_MAX_RETRIES: '3',
           DISABLE_AUTOUPDATER: '1',
-          ...(model !== null && { ANTHROPIC_MODEL: model }),
           ...(process.getuid?.() === 0 && { IS_SANDBOX: '1' }),
         }),
         recorder: (turn, report) => claudeRecorder(turn, recordsIn(turn), report),
       };
     },
 
-    async 'codex-acp'(operator, model) {
+    async 'codex-acp'(operator, model, now) {
       const argv = await programOf('codex-acp', operator);
       if (!argv) return missing('codex-acp');
-      const key = await findKey(operator);
-      if (!key) return NO_CODEX;
+      const codex = await codexOf(argv.at(-1) ?? '');
+      const credential = await findCodexCredential(operator, now);
+      if (typeof credential === 'string') return { unsigned: credential };
       return {
         argv,
+        ...(codex && { reading: { argv: sandboxed(codex, 'test', '-r', '.'), blind: blindText } }),
         // Its other modes make the workspace's .git unwritable.
-        mode: (role) => (role === 'coder' ? 'agent-full-access' : 'read-only'),
-        async furnish(turn) {
+        mode: ({ tools }) => (tools === 'work' ? 'agent-full-access' : 'read-only'),
+        failureOfLogin: (failure, at) => failureOfCodexLogin(failure, credential, at),
+        async setUp(turn) {
           // It declares the workspace trusted, whatever it is told, and its Codex then heeds what is there.
           if (await lstat(join(turn.cwd, '.codex')).catch(() => null))
             throw new Error(
               'the workspace has .codex, which codex-acp would heed, servers and hooks that the branch may have changed included, so it was not started. Use `agent.kind: codex`, which does not',
             );
           const home = await folder(turn, 'codex');
-          await writeFile(join(home, 'config.toml'), await configFile(operator, turn));
+          await writeFile(join(home, 'config.toml'), await configFile(operator, credential, turn));
           return {
-            OPENAI_API_KEY: key,
+            ...(await putCredential(credential, home, now)),
             CODEX_HOME: home,
             NO_BROWSER: '1',
             ...(model !== null && { CODEX_CONFIG: JSON.stringify({ model }) }),
@@ -132,46 +157,72 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
         },
         async recorder(turn, report) {
           const account = await codexAccount(turn, pricesFor(turn.policy), () => model ?? 'unknown', report);
+          const before = await lastEnd(recordsIn(turn));
+          let end = before;
+          let isComplete = true;
           return {
+            hear(update) {
+              const { data } = codexTold.safeParse(update);
+              if (data && brokeOff(data._meta.codex.error)) isComplete = false;
+            },
+            isComplete: () => isComplete,
             async read() {
               for (const { thread, total } of await recordedTotals(recordsIn(turn)))
                 account.see(thread, total);
               await account.settle();
             },
+            async close() {
+              await removeLogin(await folder(turn, 'codex'));
+              end = await lastEnd(recordsIn(turn));
+            },
+            failure: () => (end !== null && end.turn !== before?.turn ? end.failure : null),
           };
         },
       };
     },
 
-    async opencode(operator, model) {
+    async opencode(operator, model, now) {
       const argv = await programOf('opencode', operator);
-      if (!argv) return NO_OPENCODE;
+      if (!argv) return notInstalled();
       const parts = model === null ? null : modelParts(model);
       if (model === null || !parts) return NO_MODEL;
       const provider = await findProvider(parts.providerID, operator);
-      if (!provider) return notSignedIn(parts.providerID);
+      if (!provider) return { unsigned: notSignedIn(parts.providerID) };
       return {
         argv: [...argv, 'acp'],
-        async furnish(turn) {
+        async setUp(turn) {
           const refused = await refusedWorkspace(turn.cwd);
           if (refused !== null) throw new Error(refused);
           await prepareSession(turn.sessionDir);
           return {
             ...provider.env,
             ...OFFLINE,
-            OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.role, model, provider, null)),
+            OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.access, model, provider, null)),
             OPENCODE_DB: databaseOf(turn.sessionDir),
           };
         },
         // The end of a prompt tells its last call only.
         async recorder(turn, report) {
-          const ledger = await toldLedger(turn.sessionDir, turn.turn);
+          const ledger = await toldLedger(turn.sessionDir, turn.number);
           const account = opencodeAccount(pricesFor(turn.policy), ledger, report);
+          let failure: Failure | null = null;
+          const read = async () => {
+            account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
+            await ledger.settle(account.told());
+          };
+          await read();
+          const calls = await watchCalls(turn.home, account);
+          const session = async () => (await readSession(turn.sessionDir))?.session ?? '';
+          let isComplete = false;
           return {
-            async read() {
-              account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
-              await ledger.settle(account.told());
+            read,
+            lastWords: async () => calls.ended(await session()),
+            async close() {
+              isComplete = await calls.areTold(await session());
+              failure = failureInOpencode(await recordOf(turn.sessionDir).catch(() => []), now);
             },
+            failure: (said) => (isUnexplained(said) ? failure : null),
+            isComplete: () => isComplete,
           };
         },
       };
@@ -180,18 +231,20 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
     async gemini(operator, model) {
       const argv = await programOf('gemini', operator);
       if (!argv) return missing('gemini');
-      if (!operator.GEMINI_API_KEY) return NO_GEMINI;
+      if (!operator.GEMINI_API_KEY) return { unsigned: NO_GEMINI };
       return {
         argv: [...argv, '--acp', ...(model === null ? [] : ['--model', model])],
         mode: () => 'default',
-        commandIsTitle: true,
         replaysLate: true,
         toolsInSettings: true,
-        furnish: async (turn, tools) => furnishGemini(turn, await folder(turn, 'gemini'), operator, tools),
+        setUp: async (turn, tools) => setUpGemini(turn, await folder(turn, 'gemini'), operator, tools),
         recorder: async (turn, report) => geminiRecorder(turn, await folder(turn, 'gemini'), report),
       };
     },
   };
+
+/** Beside an update, an error of its provider that Codex gets over by asking again. */
+const codexTold = z.object({ _meta: z.object({ codex: z.object({ error: turnError }) }) });
 
 const recordsIn = ({ sessionDir }: Pick<TurnRequest, 'sessionDir'>): string => join(sessionDir, 'acp');
 
@@ -203,15 +256,17 @@ async function folder({ sessionDir }: TurnRequest, name: string): Promise<string
 }
 
 /** What to install for each, at the version it is tried with. */
-const PACKAGES: Record<Exclude<Preset, 'opencode'>, { name: string; version: string }> = {
-  'claude-agent-acp': { name: '@agentclientprotocol/claude-agent-acp', version: '0.99.1' },
+const PACKAGES: Record<Exclude<Preset, 'opencode'>, { name: string; version: string; node?: string }> = {
+  'claude-agent-acp': { name: '@agentclientprotocol/claude-agent-acp', version: '0.99.1', node: '>=22' },
   'codex-acp': { name: '@agentclientprotocol/codex-acp', version: '2.6.0' },
   gemini: { name: '@google/gemini-cli', version: '0.61.0' },
 };
 
 function missing(preset: Exclude<Preset, 'opencode'>): string {
-  const { name, version } = PACKAGES[preset];
-  return `the preset \`${preset}\` needs ${name}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${name}@${version}\` where you installed forge-loop`;
+  const { name, version, node = '' } = PACKAGES[preset];
+  const { node: running } = process.versions;
+  const older = isOlder(running, node) ? `. It asks for Node ${node}, and this is ${running}` : '';
+  return `the preset \`${preset}\` needs ${name}, which is neither installed beside forge-loop nor on the PATH: ${installHint([`${name}@${version}`])}${older}`;
 }
 
 const manifest = z.object({ bin: z.union([z.string(), z.record(z.string(), z.string())]) });

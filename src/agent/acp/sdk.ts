@@ -2,9 +2,11 @@
  * What we use of the Agent Client Protocol's SDK, in our own words: only who drives an agent through it needs the package,
  * so it is the user's to install. `npm run test:agents` holds this file against the real declarations.
  */
-export const ACP_PACKAGE = '@agentclientprotocol/sdk';
+import { installHint } from '../install-hint.ts';
+
+const ACP_PACKAGE = '@agentclientprotocol/sdk';
 /** The version these words were learned from and are tested with. */
-export const ACP_VERSION = '2.4.0';
+const ACP_VERSION = '2.4.0';
 export const PROTOCOL_VERSION = 1;
 
 export interface AcpSdk {
@@ -40,7 +42,7 @@ export async function loadAcp(): Promise<AcpSdk> {
     return (await import(ACP_PACKAGE)) as AcpSdk;
   } catch (error) {
     throw new Error(
-      `the agent \`acp\` needs ${ACP_PACKAGE}, which is not installed beside forge-loop: run \`npm install ${ACP_PACKAGE}@${ACP_VERSION}\` where you installed forge-loop (about 9 MB)`,
+      `the agent \`acp\` needs ${ACP_PACKAGE}, which is not installed beside forge-loop: ${installHint([`${ACP_PACKAGE}@${ACP_VERSION}`])} (about 9 MB)`,
       { cause: error },
     );
   }

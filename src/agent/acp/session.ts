@@ -2,10 +2,12 @@
  * The session of an agent that speaks ACP. The agent chooses its id, which we write down before the first token is spent;
  * and how the conversation began, so that a session that is loaded again can be asked to show that it remembers.
  */
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { SessionProbe } from '../agent.ts';
+import { replaceFile } from '../replace-file.ts';
+import { usageReport } from '../usage-report.ts';
 
 const sessionFile = z.object({
   session: z.string().min(1),
@@ -27,12 +29,33 @@ export async function readSession(sessionDir: string): Promise<KnownSession | nu
   return data ?? null;
 }
 
-/** In one step: a runner that is killed leaves the one before or this one. */
-export async function writeSession(sessionDir: string, session: KnownSession): Promise<void> {
-  const draft = `${pathOf(sessionDir)}.new`;
-  await writeFile(draft, JSON.stringify(session));
-  await rename(draft, pathOf(sessionDir));
+export const writeSession = async (sessionDir: string, session: KnownSession): Promise<void> =>
+  replaceFile(pathOf(sessionDir), JSON.stringify(session));
+
+const endFile = z.object({
+  number: z.int(),
+  endedAt: z.number(),
+  text: z.string(),
+  structured: z.unknown(),
+  usageKnown: z.boolean(),
+  used: z.array(usageReport),
+});
+type KnownEnd = z.output<typeof endFile>;
+
+const endPathOf = (sessionDir: string): string => join(sessionDir, 'acp-end.json');
+
+/** How its last turn that finished ended: no record of an agent's that the protocol has tells it. */
+export async function readEnd(sessionDir: string): Promise<KnownEnd | null> {
+  const { data } = endFile.safeParse(
+    await readFile(endPathOf(sessionDir), 'utf8')
+      .then(JSON.parse)
+      .catch(() => null),
+  );
+  return data ?? null;
 }
+
+export const writeEnd = async (sessionDir: string, end: KnownEnd): Promise<void> =>
+  replaceFile(endPathOf(sessionDir), JSON.stringify(end));
 
 export async function probeSession({ sessionDir }: { sessionDir: string }): Promise<SessionProbe> {
   if (!(await stat(sessionDir).catch(() => null))) return 'lost';

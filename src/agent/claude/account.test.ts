@@ -1,7 +1,7 @@
 /** Every trap of Claude's figures, without Claude. */
 import { describe, expect, test } from 'vitest';
+import { LIST_PRICES } from '../../core/prices.ts';
 import type { UsageReport } from '../agent.ts';
-import { LIST_PRICES } from '../prices.ts';
 import { claudeAccount } from './account.ts';
 import { readMessage } from './message.ts';
 
@@ -47,6 +47,12 @@ const result = (sums: object) => ({
   is_error: false,
   uuid: 'r1',
   model_usage_since_last_result: sums,
+});
+const retry = (error_status: number | null) => ({
+  type: 'system',
+  subtype: 'api_retry',
+  error: 'x',
+  error_status,
 });
 const line = (id: string, output: number) => ({
   id,
@@ -97,15 +103,16 @@ describe('an account of Claude', () => {
     ]);
   });
 
-  test('corrects our price by the provider’s, and not by one it guessed', () => {
+  test('adds what the provider’s price is above ours, takes nothing back, and heeds no price it guessed', () => {
     const cost = (more: object) =>
       told([start('m1'), end(50), result(counted(50, more))]).reduce(
         (sum, { costUsd }) => sum + (costUsd ?? 0),
         0,
       );
     expect(cost({ costUSD: 0.5 })).toBeCloseTo(0.5, 9);
-    expect(cost({ costUSD: 0.000_1 })).toBeCloseTo(0.000_1, 9);
-    expect(cost({ costUSD: 9, costBasis: 'unknown' })).toBeLessThan(0.01);
+    const ours = cost({ costUSD: 9, costBasis: 'unknown' });
+    expect(ours).toBeLessThan(0.01);
+    expect(cost({ costUSD: 0.000_1 })).toBeCloseTo(ours, 9);
   });
 
   test('tells what was cut off as it began, and once, whether the provider counted it or not', () => {
@@ -123,13 +130,45 @@ describe('an account of Claude', () => {
     expect(sum(counted(50))).toBe(200);
   });
 
+  test('an answer that was stopped in its middle is in the transcript, and not in what the provider counted', () => {
+    const stopped = { ...line('m2', 1), final: false };
+    const messages = [start('m1'), end(50), start('m2'), result(counted(50))];
+    expect(keys(messages, [line('m1', 50), stopped])).toEqual([
+      ['m1', 50],
+      ['m2', 1],
+    ]);
+    for (const { costUsd } of told(messages, [line('m1', 50), stopped]))
+      expect(costUsd).toBeGreaterThanOrEqual(0);
+  });
+
+  test('a model is one model, whatever window was asked for', () => {
+    const sums = { [`${MODEL}[1m]`]: counted(50)[MODEL] };
+    expect(keys([start('m1'), end(50), result(sums)])).toEqual([['m1', 50]]);
+  });
+
+  test.each<[string, object[], boolean]>([
+    ['whole', [start('m1'), end(50), result(counted(50))], true],
+    ['with an answer that broke off', [start('m1'), start('m2'), end(50), result(counted(50))], false],
+    [
+      'without sums',
+      [start('m1'), end(50), { ...result({}), model_usage_since_last_result: undefined }],
+      false,
+    ],
+    ['after a refusal', [retry(529), start('m1'), end(50), result(counted(50))], true],
+    ['after a connection that broke', [retry(null), start('m1'), end(50), result(counted(50))], false],
+  ])('is complete or says that it is not: %s', (_, messages, isComplete) => {
+    const account = claudeAccount(LIST_PRICES, () => {});
+    for (const given of messages) account.see(readMessage(given)!);
+    account.close([]);
+    expect(account.isComplete()).toBe(isComplete);
+  });
+
   test('catches up with a turn that died, apart from what this one is counted', () => {
     expect(
       keys([start('m2'), end(50), result(counted(50))], [line('m1', 70), line('m2', 50)], [line('m1', 70)]),
     ).toEqual([
       ['m1', 70],
       ['m2', 50],
-      [`rest:r1:${MODEL}`, 0],
     ]);
   });
 

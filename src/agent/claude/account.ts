@@ -6,21 +6,29 @@
  * transcript; calls the program makes on the side are in no transcript, only in the sums of the result; and those sums
  * go on from earlier turns when a session is resumed. So: the stream while it runs, then the transcript, then what
  * the provider counted beyond both. Keys are the provider's message ids, so what a killed runner had told already is not counted again.
+ * What a message that broke off cost nobody tells: an account that has one is not complete.
  */
+
+import { costOf, type Prices } from '../../core/prices.ts';
 import type { Usage, UsageReport } from '../agent.ts';
-import { costOf, type Prices } from '../prices.ts';
 import type { ApiUsage, ClaudeMessage, ModelUsage } from './message.ts';
 import type { TranscriptUsage } from './transcript.ts';
 
-export interface Account {
+interface Account {
   /** Looks at a message of the stream. */
   see(message: ClaudeMessage): void;
+  /** Looks at a transcript while the program writes it: the messages that have come to their end. */
+  seeWhole(transcript: readonly TranscriptUsage[]): void;
+  /** What the provider counted since it was last asked, by model; `id` is told once. */
+  count(id: string, sums: Readonly<Record<string, ModelUsage>>): void;
   /** Figures of a turn that died before it could tell them. */
   catchUp(transcript: readonly TranscriptUsage[]): void;
   /** After the process has ended: everything that is not told yet. */
   close(transcript: readonly TranscriptUsage[]): void;
   /** The messages told so far. */
   told(): string[];
+  /** After it was closed: nothing was charged that nobody told. */
+  isComplete(): boolean;
 }
 
 interface Open {
@@ -37,22 +45,32 @@ export function claudeAccount(prices: Prices, report: (delta: UsageReport) => vo
   const cutOff = new Map<string, Sum>();
   const counted = new Map<string, Sum>();
   let lastResult = '';
+  /** A request was lost on its way, or told no sums. */
+  let isBlind = false;
 
   return {
     see(message) {
       if (message.type === 'stream_event') seeStream(message);
       else if (message.type === 'assistant') seeAssistant(message);
       else if (message.type === 'result') {
-        lastResult = message.uuid;
-        for (const [model, usage] of Object.entries(message.model_usage_since_last_result ?? {}))
-          add(counted, model, usageOfModel(usage), usage.costBasis === 'unknown' ? null : usage.costUSD);
-      }
+        if (message.model_usage_since_last_result === undefined) isBlind = true;
+        else count(message.uuid, message.model_usage_since_last_result);
+      } else if (message.type === 'system' && message.subtype === 'api_retry')
+        // Without a status the provider may have taken it, and answered nobody.
+        isBlind ||= message.error_status == null;
+    },
+    count,
+    seeWhole(transcript) {
+      for (const { id, model, usage, final } of transcript) if (final) tellOurs(id, model, usage);
     },
     catchUp(transcript) {
       for (const { id, model, usage } of transcript) if (!told.has(id)) tell(id, model, usage);
     },
     close(transcript) {
-      for (const { id, model, usage } of transcript) if (!told.has(id)) tellOurs(id, model, usage);
+      for (const { id, model, usage, final } of transcript) {
+        if (final) tellOurs(id, model, usage);
+        else open.set(id, { model, usage });
+      }
       // Cut off: what the provider said when it began is all that anybody knows.
       for (const [id, { model, usage }] of open) {
         if (told.has(id)) continue;
@@ -62,7 +80,14 @@ export function claudeAccount(prices: Prices, report: (delta: UsageReport) => vo
       for (const model of counted.keys()) tellRest(model);
     },
     told: () => [...told.keys()],
+    isComplete: () => !isBlind && cutOff.size === 0,
   };
+
+  function count(id: string, sums: Readonly<Record<string, ModelUsage>>): void {
+    lastResult = id;
+    for (const [model, usage] of Object.entries(sums))
+      add(counted, model, usageOfModel(usage), usage.costBasis === 'unknown' ? null : usage.costUSD);
+  }
 
   function seeStream({ event, api_message_id }: Extract<ClaudeMessage, { type: 'stream_event' }>): void {
     if (event.type === 'message_start') {
@@ -96,8 +121,8 @@ export function claudeAccount(prices: Prices, report: (delta: UsageReport) => vo
   }
 
   /**
-   * Calls on the side, and the provider's own price where it differs from our table. The provider's sums hold a
-   * message that was cut off when it was asked for again, and not when it was interrupted.
+   * Calls on the side, and the provider's own price where it is higher than our table's: what was told is never taken
+   * back. The provider's sums hold a message that was cut off when it was asked for again, and not when it was interrupted.
    */
   function tellRest(model: string): void {
     const all = counted.get(model) ?? NOTHING;
@@ -107,8 +132,9 @@ export function claudeAccount(prices: Prices, report: (delta: UsageReport) => vo
     const holdsCut = KINDS.every((kind) => beyond.usage[kind] >= cut.usage[kind]);
     const { usage, costUsd } = holdsCut ? less(beyond, cut) : beyond;
     const rest = mapped((kind) => Math.max(0, usage[kind]));
-    if (KINDS.every((kind) => rest[kind] === 0) && !costUsd) return;
-    report({ key: `rest:${lastResult}:${model}`, model, ...rest, costUsd });
+    const restUsd = costUsd === null ? null : Math.max(0, costUsd);
+    if (KINDS.every((kind) => rest[kind] === 0) && !restUsd) return;
+    report({ key: `rest:${lastResult}:${model}`, model, ...rest, costUsd: restUsd });
   }
 }
 
@@ -149,7 +175,9 @@ const NOTHING: Sum = { usage: mapped(() => 0), costUsd: 0 };
 /** Differences of sums of dollars, without the dust of binary fractions. */
 const round = (usd: number): number => Math.round(usd * 1e9) / 1e9;
 
-function add(sums: Map<string, Sum>, model: string, usage: Usage, costUsd: number | null): void {
+/** Sums name the window that was asked for (`…[1m]`), messages do not. */
+function add(sums: Map<string, Sum>, named: string, usage: Usage, costUsd: number | null): void {
+  const model = named.replace(/\[[^\]]*\]$/, '');
   const before = sums.get(model) ?? NOTHING;
   const cost = costUsd === null || before.costUsd === null ? null : before.costUsd + costUsd;
   sums.set(model, { usage: mapped((kind) => before.usage[kind] + usage[kind]), costUsd: cost });

@@ -7,29 +7,32 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OpenDialogue } from '../../process/dialogue.ts';
+import { pricesFor } from '../../core/prices.ts';
 import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
-import { pricesFor } from '../prices.ts';
+import { fingerprint } from '../fingerprint.ts';
+import type { Environment } from '../program-path.ts';
+import type { Programs } from '../programs.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { preparePlaces } from '../turn-place.ts';
 import { claudeAccount } from './account.ts';
 import { type Conversation, converse } from './conversation.ts';
-import { type Credential, type Environment, findCredential, NOT_SIGNED_IN, signInOf } from './credential.ts';
+import { type Credential, failureOfLogin, findCredential, signInOf } from './credential.ts';
+import { transcribedEnd } from './ending.ts';
 import { failureOf } from './failure.ts';
 import type { ClaudeMessage, ResultMessage } from './message.ts';
 import { claudeOptions } from './options.ts';
 import { type ClaudeSdk, installedVersion, loadClaude } from './sdk.ts';
 import { configDir, probeTranscript, transcriptUsage } from './transcript.ts';
 
-export interface ClaudeParts {
-  open: OpenDialogue;
+interface ClaudeParts {
+  programs: Programs;
   /** The operator's environment, where the credential is looked for. */
   operator: Environment;
   now(): number;
   load?(): Promise<ClaudeSdk>;
 }
 
-export function claudeAgent({ open, operator, now, load = loadClaude }: ClaudeParts): Agent {
+export function claudeAgent({ programs, operator, now, load = loadClaude }: ClaudeParts): Agent {
   return {
     kind: 'claude',
 
@@ -43,14 +46,29 @@ export function claudeAgent({ open, operator, now, load = loadClaude }: ClaudePa
             `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no transcript of it`,
           );
         const credential = await findCredential(operator, now());
-        if (!credential) return failed('could_not_start', NOT_SIGNED_IN);
-        return await take(turn, hooks, await load(), credential, open);
+        if (typeof credential === 'string') return failed('auth', credential, true);
+        const result = await take(turn, hooks, await load(), credential, programs);
+        return result.status === 'failed'
+          ? { ...result, ...failureOfLogin(result, credential, now()) }
+          : result;
       } catch (error) {
         return failed('could_not_start', (error as Error).message);
       }
     },
 
     probeSession: probeTranscript,
+
+    async finished(turn, onUsage) {
+      const end = await transcribedEnd(turn);
+      if (!end) return null;
+      const account = claudeAccount(pricesFor(turn.policy), onUsage);
+      const { untold, settle } = await ledgerOf(turn);
+      account.catchUp(await untold());
+      await settle(account.told());
+      const { text, structured, endedAt } = end;
+      // What it asked for on the side is in no transcript.
+      return { result: { status: 'finished', text, structured, usageKnown: false }, endedAt };
+    },
 
     about: async () => {
       const version = await installedVersion();
@@ -63,7 +81,9 @@ export function claudeAgent({ open, operator, now, load = loadClaude }: ClaudePa
         () => null,
         (error: Error) => error.message,
       );
-      return missing ?? ((await findCredential(operator, now())) ? null : NOT_SIGNED_IN);
+      if (missing !== null) return missing;
+      const credential = await findCredential(operator, now());
+      return typeof credential === 'string' ? credential : null;
     },
   };
 }
@@ -73,26 +93,32 @@ async function take(
   hooks: TurnHooks,
   sdk: ClaudeSdk,
   credential: Credential,
-  open: OpenDialogue,
+  programs: Programs,
 ): Promise<TurnResult> {
   await mkdir(configDir(turn.sessionDir), { recursive: true, mode: 0o700 });
   await mkdir(join(turn.home, 'tmp'), { recursive: true });
   const account = claudeAccount(pricesFor(turn.policy), hooks.onUsage);
-  const ledger = await toldLedger(turn.sessionDir, turn.turn);
-  const untold = async () =>
-    (await transcriptUsage(turn.sessionDir)).filter(({ id }) => !ledger.isSettled(id));
+  const { untold, settle } = await ledgerOf(turn);
   account.catchUp(await untold());
   const options = claudeOptions(turn, credential, hooks, sdk);
-  const conversation = await converse(sdk, options, open, turn, hooks, (message) => {
+  const conversation = await converse(sdk, options, programs, turn, hooks, (message) => {
     account.see(message);
     tellProgress(message, hooks);
   });
   account.close(await untold());
-  await ledger.settle(account.told());
-  return resultOf(conversation, turn);
+  await settle(account.told());
+  return resultOf(conversation, turn, account.isComplete());
 }
 
-function resultOf(conversation: Conversation, turn: TurnRequest): TurnResult {
+async function ledgerOf({ sessionDir, number }: Pick<TurnRequest, 'sessionDir' | 'number'>) {
+  const ledger = await toldLedger(sessionDir, number);
+  return {
+    untold: async () => (await transcriptUsage(sessionDir)).filter(({ id }) => !ledger.isSettled(id)),
+    settle: ledger.settle,
+  };
+}
+
+function resultOf(conversation: Conversation, turn: TurnRequest, usageKnown: boolean): TurnResult {
   const { result, refused, stop, exit, lastWords } = conversation;
   if (refused !== null) return failed('could_not_start', refused);
   // A program that was stopped may have had a call under way whose cost nobody told.
@@ -102,20 +128,19 @@ function resultOf(conversation: Conversation, turn: TurnRequest): TurnResult {
     const how = exit.signal ? `was killed by ${exit.signal}` : `exited with ${exit.code ?? 'no code'}`;
     return failed('crashed', `Claude's program ${how} without a result: ${lastWords || 'it said nothing'}`);
   }
-  const failure = failureOf(result, conversation.limitResetsAt);
-  return failure ? { status: 'failed', ...failure, usageKnown: true } : answerOf(result, turn);
+  const failure = failureOf(result, conversation);
+  return failure ? { status: 'failed', ...failure, usageKnown } : answerOf(result, turn, usageKnown);
 }
 
-function answerOf(result: ResultMessage, turn: TurnRequest): TurnResult {
+function answerOf(result: ResultMessage, turn: TurnRequest, usageKnown: boolean): TurnResult {
   const structured = result.structured_output ?? null;
   if (structured !== null || turn.outputSchema === undefined)
-    return { status: 'finished', text: result.result ?? '', structured, usageKnown: true };
+    return { status: 'finished', text: result.result ?? '', structured, usageKnown };
   const message = `the ${turn.role} ended its turn without the structured answer it was asked for`;
-  return failed('invalid_result', message, true);
+  return failed('invalid_result', message, usageKnown);
 }
 
 function tellProgress(message: ClaudeMessage, hooks: TurnHooks): void {
-  hooks.onProgress();
   if (message.type === 'system' && message.compact_metadata) {
     const { trigger, pre_tokens } = message.compact_metadata;
     hooks.onProgress({ kind: 'compacted', why: `${trigger}, at ${pre_tokens} tokens` });
@@ -123,9 +148,18 @@ function tellProgress(message: ClaudeMessage, hooks: TurnHooks): void {
     const { error = 'the provider failed', error_status } = message;
     hooks.onProgress({ kind: 'retrying', why: error_status ? `${error} (${error_status})` : error });
   }
+  if (message.type === 'user')
+    for (const { tool_use_id: call, content } of message.message.content)
+      if (call !== undefined) hooks.onProgress({ kind: 'tool_over', call, result: fingerprint(content) });
   if (message.type !== 'assistant') return;
-  for (const { type, text, name, input } of message.message.content) {
-    if (type === 'tool_use') hooks.onProgress({ kind: 'tool', tool: name ?? '', detail: detailOf(input) });
+  for (const { type, id, text, name, input } of message.message.content) {
+    if (type === 'tool_use')
+      hooks.onProgress({
+        kind: 'tool',
+        tool: name ?? '',
+        detail: detailOf(input),
+        ...(id !== undefined && { call: id, same: fingerprint(name, input) }),
+      });
     else if (type === 'text' && text) hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
   }
 }

@@ -4,10 +4,11 @@
  * The prompt goes in as a stream that stays open until the result is there: only then can a turn be interrupted, and
  * an interrupted one still tells what it used. The SDK yields an error's result and then throws; what it yielded counts.
  */
-import type { Dialogue, Exit, OpenDialogue } from '../../process/dialogue.ts';
+import type { Dialogue, Exit } from '../../process/dialogue.ts';
 import type { TurnHooks, TurnRequest } from '../agent.ts';
+import type { Programs } from '../programs.ts';
 import { stopTurn, type TurnStop } from '../turn-stop.ts';
-import { type ClaudeMessage, type ResultMessage, readMessage } from './message.ts';
+import { type ClaudeMessage, isDoing, type ResultMessage, readMessage } from './message.ts';
 import type { PlainOptions } from './options.ts';
 import type { ClaudeSdk, UserMessage } from './sdk.ts';
 import { asSpawned } from './spawned.ts';
@@ -17,6 +18,8 @@ export interface Conversation {
   result: ResultMessage | null;
   /** In seconds, when the account's limit was said to be reached. */
   limitResetsAt: number | null;
+  /** What the program called the error of its last request. */
+  named: string | null;
   stop: TurnStop;
   /** Why the program was never let run; null when it was. */
   refused: string | null;
@@ -29,50 +32,43 @@ export interface Conversation {
 export async function converse(
   sdk: ClaudeSdk,
   options: PlainOptions,
-  open: OpenDialogue,
+  programs: Programs,
   turn: TurnRequest,
   hooks: TurnHooks,
   each: (message: ClaudeMessage) => void,
 ): Promise<Conversation> {
   const prompt = openPrompt(turn.prompt);
   const abortController = new AbortController();
-  const children: Dialogue[] = [];
+  const opened: Promise<Dialogue>[] = [];
   const query = sdk.query({
     prompt: prompt.messages,
     options: {
       ...options,
       abortController,
       spawnClaudeCodeProcess: ({ command, args, env }) => {
-        const child = open({
-          argv: [command, ...args],
-          cwd: turn.cwd,
-          env: definedIn(env),
-          logPath: turn.logPath,
-          onHeld: hooks.onHeld,
-          onOutput: () => hooks.onProgress(),
-        });
-        children.push(child);
-        return asSpawned(child);
+        const opening = programs.open({ argv: [command, ...args], env: definedIn(env) }, turn, hooks);
+        opened.push(opening);
+        return asSpawned(opening);
       },
     },
   });
   const cut = () => {
     abortController.abort();
-    void children[0]?.end();
+    void opened[0]?.then((child) => child.end()).catch(() => {});
   };
   const stop = stopTurn(turn, hooks, { ask: () => query.interrupt(), cut });
   let result: ResultMessage | null = null;
   let limitResetsAt: number | null = null;
+  let named: string | null = null;
   let inBackground = 0;
   let problem = '';
   try {
     for await (const given of query) {
+      if (isDoing(given)) hooks.onProgress();
       const message = readMessage(given);
-      if (message === null) {
-        hooks.onProgress();
-        continue;
-      }
+      if (message === null) continue;
       each(message);
+      if (message.type === 'assistant' && !message.parent_tool_use_id) named = message.error ?? null;
       if (message.type === 'system') inBackground = message.tasks?.length ?? inBackground;
       if (message.type === 'rate_limit_event' && message.rate_limit_info.status === 'rejected')
         limitResetsAt = message.rate_limit_info.resetsAt ?? null;
@@ -88,27 +84,31 @@ export async function converse(
   stop.disarm();
   prompt.close();
 
-  const child = children[0];
-  const refused = child ? await child.begun.then(() => null, said) : 'the SDK started no program';
+  const opening = opened[0] ?? Promise.reject<Dialogue>(new Error('the SDK started no program'));
+  const refused = await opening.then(({ begun }) => begun).then(() => null, said);
+  const child = await opening.catch(() => null);
   const stderr = (await child?.end()) ?? '';
   const exit = (await child?.exited) ?? { code: null, signal: null };
-  return { result, limitResetsAt, stop, refused, exit, lastWords: stderr.trim().slice(-1000) || problem };
+  return {
+    result,
+    limitResetsAt,
+    named,
+    stop,
+    refused,
+    exit,
+    lastWords: stderr.trim().slice(-1000) || problem,
+  };
 }
 
 const said = (error: Error): string => error.message;
 
-/**
- * One message, as soon as there is one, then nothing until it is closed. Meanwhile the program starts, reads its settings
- * and the session, and greets our tools.
- */
-function openPrompt(text: string | Promise<string>): { messages: AsyncIterable<UserMessage>; close(): void } {
+/** One message, then nothing until it is closed. */
+function openPrompt(content: string): { messages: AsyncIterable<UserMessage>; close(): void } {
   let close = () => {};
   const closed = new Promise<void>((resolve) => {
     close = resolve;
   });
   async function* messages(): AsyncGenerator<UserMessage> {
-    const content = await Promise.race([Promise.resolve(text).catch(() => null), closed]);
-    if (content == null) return;
     yield { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null };
     await closed;
   }

@@ -1,18 +1,21 @@
 /**
- * The one credential Claude gets: an API key, or a subscription's token. Nothing that could renew a login is handed
+ * The one credential Claude gets: an API key, a subscription's token, or what proves who somebody is to their cloud. Nothing that could renew a login is handed
  * on, because a child that renews it would sign the operator out.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { SignIn } from '../agent.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { untilOf } from '../../core/words/wall-time.ts';
+import type { Failure, SignIn } from '../agent.ts';
+import type { Environment } from '../program-path.ts';
+import { cloudCredential } from './cloud.ts';
 
 export interface Credential {
   /** Where it is from, to show people; never what it is. */
   source: string;
   env: Record<string, string>;
+  /** Of a login; a key or a token of `claude setup-token` does not tell. */
+  expiresAt?: number;
 }
 
 const KEYS = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'] as const;
@@ -23,8 +26,11 @@ const login = z.object({
   claudeAiOauth: z.object({ accessToken: z.string().min(1), expiresAt: z.number().optional() }),
 });
 
-/** Null when the operator is not signed in. */
-export async function findCredential(operator: Environment, now: number): Promise<Credential | null> {
+/** Or what to do when the operator is not signed in, or not any more. */
+export async function findCredential(operator: Environment, now: number): Promise<Credential | string> {
+  // Chosen by its own variable, a cloud goes before a key, as with Claude's own program.
+  const cloud = await cloudCredential(operator);
+  if (cloud) return cloud;
   const provider = picked(operator, PROVIDER);
   const key = KEYS.find((name) => operator[name]);
   if (key) return { source: key, env: { ...provider, [key]: operator[key] as string } };
@@ -34,19 +40,33 @@ export async function findCredential(operator: Environment, now: number): Promis
       .then(JSON.parse)
       .catch(() => null),
   );
-  if (!data) return null;
+  if (!data) return NOT_SIGNED_IN;
   const { accessToken, expiresAt } = data.claudeAiOauth;
-  if (expiresAt !== undefined && expiresAt <= now) return null;
-  return { source: file, env: { ...provider, CLAUDE_CODE_OAUTH_TOKEN: accessToken } };
+  if (expiresAt !== undefined && expiresAt <= now) return expired(expiresAt, now);
+  const env = { ...provider, CLAUDE_CODE_OAUTH_TOKEN: accessToken };
+  return { source: file, env, ...(expiresAt !== undefined && { expiresAt }) };
 }
 
 export async function signInOf(operator: Environment, now: number): Promise<SignIn> {
   const credential = await findCredential(operator, now);
-  return credential ? { by: credential.source } : 'none';
+  if (typeof credential === 'string') return credential === NOT_SIGNED_IN ? 'none' : { unusable: credential };
+  const { source: by, expiresAt } = credential;
+  return expiresAt === undefined ? { by } : { by, expires: { at: expiresAt, advice: LASTS } };
 }
 
-export const NOT_SIGNED_IN =
-  'Claude is not signed in: set ANTHROPIC_API_KEY, or run `claude setup-token` and set CLAUDE_CODE_OAUTH_TOKEN, in the environment of forge-loop';
+/** A turn that its login did not outlast failed for that, whatever the provider calls it. */
+export function failureOfLogin(failure: Failure, { expiresAt }: Credential, now: number): Failure {
+  const isOver = failure.code === 'auth' && expiresAt !== undefined && expiresAt <= now;
+  return isOver ? { ...failure, message: expired(expiresAt, now) } : failure;
+}
+
+const expired = (at: number, now: number): string =>
+  `your Claude login expired at ${untilOf(at, now)}: start \`claude\` to renew it, or ${LASTS}`;
+
+const LASTS =
+  'run `claude setup-token` and set CLAUDE_CODE_OAUTH_TOKEN in the environment of forge-loop, which lasts a year';
+
+const NOT_SIGNED_IN = `Claude is not signed in: set ANTHROPIC_API_KEY in the environment of forge-loop, or ${LASTS}`;
 
 const picked = (from: Environment, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (from[name] ? [[name, from[name] as string]] : [])));

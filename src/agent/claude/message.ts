@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 const count = z.number().nonnegative().catch(0);
 
-export const apiUsage = z.object({
+const apiUsage = z.object({
   input_tokens: count.optional(),
   output_tokens: count.optional(),
   cache_read_input_tokens: count.nullish(),
@@ -15,7 +15,12 @@ export const apiUsage = z.object({
 });
 export type ApiUsage = z.output<typeof apiUsage>;
 
-const block = z.looseObject({ type: z.string(), name: z.string().optional(), text: z.string().optional() });
+const block = z.looseObject({
+  type: z.string(),
+  id: z.string().optional(),
+  name: z.string().optional(),
+  text: z.string().optional(),
+});
 
 export const assistantMessage = z.object({
   type: z.literal('assistant'),
@@ -27,6 +32,24 @@ export const assistantMessage = z.object({
     content: z.array(block).catch([]),
   }),
   parent_tool_use_id: z.string().nullish(),
+  /** On the message that stands for a request that failed. */
+  error: z.string().optional().catch(undefined),
+});
+
+/** What its tools brought. */
+const userMessage = z.object({
+  type: z.literal('user'),
+  message: z.object({
+    content: z
+      .array(
+        z.looseObject({
+          type: z.string(),
+          tool_use_id: z.string().optional(),
+          content: z.unknown().optional(),
+        }),
+      )
+      .catch([]),
+  }),
 });
 
 const streamEvent = z.object({
@@ -41,7 +64,7 @@ const streamEvent = z.object({
   ]),
 });
 
-const modelUsage = z.object({
+export const modelUsage = z.object({
   inputTokens: count,
   outputTokens: count,
   thinkingTokens: count.optional(),
@@ -63,6 +86,9 @@ const resultMessage = z.object({
   terminal_reason: z.string().optional(),
   api_error_status: z.number().nullish(),
   api_error: z.string().optional().catch(undefined),
+  /** As the provider's answer had them. */
+  api_error_type: z.string().optional().catch(undefined),
+  api_error_code: z.string().optional().catch(undefined),
   structured_output: z.unknown().optional(),
   /** Undocumented, and the only figures that are this process's own: totals go on from the transcript on resume. */
   model_usage_since_last_result: z.record(z.string(), modelUsage).optional().catch(undefined),
@@ -88,6 +114,7 @@ const systemMessage = z.object({
 
 const message = z.discriminatedUnion('type', [
   assistantMessage,
+  userMessage,
   streamEvent,
   resultMessage,
   rateLimitEvent,
@@ -99,4 +126,21 @@ export type ClaudeMessage = z.output<typeof message>;
 export function readMessage(given: unknown): ClaudeMessage | null {
   const parsed = message.safeParse(given);
   return parsed.success ? parsed.data : null;
+}
+
+const doing = z.object({
+  type: z.string(),
+  subtype: z.string().optional().catch(undefined),
+  event: z.object({ type: z.string() }).optional().catch(undefined),
+});
+
+/**
+ * Whether the model or a tool did something: signs of life of the program itself, or of the connection, are none, and that a
+ * tool is still running is known without its being told.
+ */
+export function isDoing(given: unknown): boolean {
+  const { data } = doing.safeParse(given);
+  if (data?.type === 'stream_event') return data.event?.type !== 'ping';
+  if (data?.type === 'system') return /^(task_|compact_|thinking_)/.test(data.subtype ?? '');
+  return data !== undefined && ['assistant', 'user', 'result'].includes(data.type);
 }

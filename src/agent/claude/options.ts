@@ -2,11 +2,10 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Role } from '../../core/policy.ts';
-import { READER } from '../../core/prompts.ts';
+import { READER } from '../../core/words/prompts.ts';
 import type { Progress, TurnHooks, TurnRequest, TurnTools } from '../agent.ts';
 import { TOOL_SERVER } from '../agent.ts';
-import { refusedCommand, refusedPath } from '../refusal.ts';
+import { refusedPath } from '../refusal.ts';
 import { fromTrunk, turnEnvironment } from '../turn-place.ts';
 import type { Credential } from './credential.ts';
 import {
@@ -27,6 +26,7 @@ export function claudeOptions(
   { onProgress, tools }: Pick<TurnHooks, 'onProgress' | 'tools'>,
   sdk: ClaudeSdk,
 ): PlainOptions {
+  const onlyReads = turn.access.tools === 'read';
   return {
     cwd: turn.cwd,
     env: claudeEnvironment(turn, credential),
@@ -38,7 +38,7 @@ export function claudeOptions(
     settingSources: [],
     strictMcpConfig: true,
     // Recorded once and sent again byte for byte, so that a resumed session reads its cache.
-    systemPrompt: isReader(turn.role)
+    systemPrompt: onlyReads
       ? READER
       : {
           type: 'preset',
@@ -49,7 +49,7 @@ export function claudeOptions(
     // Nobody is there to be asked; what is refused is refused by the hook, which this mode does not skip.
     permissionMode: 'bypassPermissions',
     allowDangerouslySkipPermissions: true,
-    ...(isReader(turn.role) && { tools: READING }),
+    ...(onlyReads && { tools: READING }),
     disallowedTools: NEEDS_A_PERSON,
     includePartialMessages: true,
     ...(turn.outputSchema && { outputFormat: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
@@ -79,7 +79,7 @@ function toolServer(sdk: ClaudeSdk, tools: TurnTools): ToolServer {
   return sdk.createSdkMcpServer({
     name: TOOL_SERVER,
     alwaysLoad: true,
-    tools: tools.specs.map(({ name, description, shape }) =>
+    tools: tools.list.map(({ name, description, shape }) =>
       sdk.tool(name, description, shape, async (input) => {
         const { text, isError } = await tools.call(name, input);
         return { content: [{ type: 'text', text }], isError };
@@ -99,7 +99,6 @@ function plain({ $schema: _, ...schema }: Record<string, unknown>): Record<strin
   return schema;
 }
 
-const isReader = (role: Role): boolean => role !== 'coder';
 const READING = ['Read', 'Grep', 'Glob'];
 const NEEDS_A_PERSON = [
   'AskUserQuestion',
@@ -119,7 +118,6 @@ const NEEDS_A_PERSON = [
 const toolCall = z.object({
   tool_name: z.string(),
   tool_input: z.looseObject({
-    command: z.string().optional(),
     file_path: z.string().optional(),
     notebook_path: z.string().optional(),
   }),
@@ -129,23 +127,21 @@ const WRITING = ['Write', 'Edit', 'MultiEdit', 'NotebookEdit'];
 
 /** A call that can't be read is refused, like one that must not be. */
 function guard(turn: TurnRequest, onRefused: (refusal: Extract<Progress, { kind: 'refused' }>) => void) {
-  const roots = [turn.cwd, turn.home, tmpdir()];
+  const roots = [...turn.access.writeRoots, tmpdir()];
   return async (input: unknown): Promise<ToolDecision> => {
     const { data } = toolCall.safeParse(input);
     const tool = data?.tool_name ?? 'unknown';
-    const { command, file_path, notebook_path } = data?.tool_input ?? {};
+    const { file_path, notebook_path } = data?.tool_input ?? {};
     const path = file_path ?? notebook_path;
     const why = !data
       ? 'the call could not be read'
       : NEEDS_A_PERSON.includes(tool)
         ? 'nobody is there to answer: choose the simplest reading, say so, and go on'
-        : tool === 'Bash' && command !== undefined
-          ? refusedCommand(command)
-          : WRITING.includes(tool) && path !== undefined
-            ? refusedPath(path, turn.cwd, roots)
-            : null;
+        : WRITING.includes(tool) && path !== undefined
+          ? refusedPath(path, turn.cwd, roots)
+          : null;
     if (why === null) return {};
-    onRefused({ kind: 'refused', tool, detail: (command ?? path ?? '').slice(0, 500), why });
+    onRefused({ kind: 'refused', tool, detail: (path ?? '').slice(0, 500), why });
     return {
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',

@@ -8,10 +8,11 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
+import { installHint } from '../install-hint.ts';
 
-export const CLAUDE_PACKAGE = '@anthropic-ai/claude-agent-sdk';
+const CLAUDE_PACKAGE = '@anthropic-ai/claude-agent-sdk';
 /** The version these words were learned from and are tested with. */
-export const CLAUDE_VERSION = '0.3.325';
+const CLAUDE_VERSION = '0.3.325';
 
 export interface ClaudeSdk {
   query(params: { prompt: AsyncIterable<UserMessage>; options: ClaudeOptions }): ClaudeQuery;
@@ -33,7 +34,7 @@ export interface ToolServer {
   instance: unknown;
 }
 
-export interface ToolDefinition {
+interface ToolDefinition {
   name: string;
 }
 
@@ -75,7 +76,7 @@ export interface ClaudeOptions {
   spawnClaudeCodeProcess(options: SpawnOptions): SpawnedProcess;
 }
 
-export type ToolHook = (input: unknown) => Promise<ToolDecision>;
+type ToolHook = (input: unknown) => Promise<ToolDecision>;
 
 export interface ToolDecision {
   hookSpecificOutput?: {
@@ -85,7 +86,7 @@ export interface ToolDecision {
   };
 }
 
-export interface SpawnOptions {
+interface SpawnOptions {
   command: string;
   args: string[];
   cwd?: string;
@@ -123,7 +124,7 @@ export async function loadClaude(): Promise<ClaudeSdk> {
     return (await import(CLAUDE_PACKAGE)) as ClaudeSdk;
   } catch (error) {
     throw new Error(
-      `the agent \`claude\` needs ${CLAUDE_PACKAGE}, which is not installed beside forge-loop: run \`npm install ${CLAUDE_PACKAGE}@${CLAUDE_VERSION}\` where you installed forge-loop (about 400 MB)`,
+      `the agent \`claude\` needs ${CLAUDE_PACKAGE}, which is not installed beside forge-loop: ${installHint([`${CLAUDE_PACKAGE}@${CLAUDE_VERSION}`])} (about 400 MB)`,
       { cause: error },
     );
   }

@@ -4,10 +4,11 @@
  */
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { z } from 'zod';
 import type { SessionProbe, Usage } from '../agent.ts';
 import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
 import { SYNTHETIC, usageOf } from './account.ts';
-import { assistantMessage } from './message.ts';
+import { assistantMessage, type ModelUsage, modelUsage } from './message.ts';
 
 export interface TranscriptUsage {
   id: string;
@@ -26,12 +27,20 @@ export async function probeTranscript(session: {
 }): Promise<SessionProbe> {
   const found = await stat(session.sessionDir).catch(() => null);
   if (!found) return 'lost';
-  const files = await transcriptsOf(session.sessionDir);
-  const own = files.find((path) => basename(path) === `${session.sessionId}.jsonl`);
-  if (!own) return 'empty';
+  const own = await ownTranscript(session);
+  if (own === null) return 'empty';
   // The prompt alone is enough: it is a message, and sending it again would say it twice.
   for await (const line of linesOf(own)) if (/"type":"(user|assistant)"/.test(line)) return 'resumable';
   return 'empty';
+}
+
+/** Of the conversation itself, not of a subagent's; null when there is none. */
+export async function ownTranscript(session: {
+  sessionId: string;
+  sessionDir: string;
+}): Promise<string | null> {
+  const files = await transcriptsOf(session.sessionDir);
+  return files.find((path) => basename(path) === `${session.sessionId}.jsonl`) ?? null;
 }
 
 /** Every message of the model once, with its last and final figures. */
@@ -48,6 +57,49 @@ export async function transcriptUsage(sessionDir: string): Promise<TranscriptUsa
   }
   return [...found.values()];
 }
+
+interface TranscriptSums {
+  /** What the session has used by model, as Claude last wrote it down. */
+  models: Record<string, ModelUsage>;
+  /** How often it did. */
+  written: number;
+  /** How many requests were lost on their way, with no status that refused them. */
+  broken: number;
+}
+
+const sums = z.object({
+  type: z.literal('cost-state'),
+  modelUsage: z.record(z.string(), modelUsage),
+  hasUnknownModelCost: z.boolean().catch(true),
+});
+const requestFailed = z.object({
+  type: z.literal('system'),
+  subtype: z.literal('api_error'),
+  error: z.object({ status: z.number().nullish() }).catch({}),
+});
+
+export async function transcriptSums(sessionDir: string): Promise<TranscriptSums> {
+  const found: TranscriptSums = { models: {}, written: 0, broken: 0 };
+  for (const path of await transcriptsOf(sessionDir)) {
+    for await (const line of linesOf(path)) {
+      if (line.includes('"type":"cost-state"')) {
+        const { data } = sums.safeParse(parsedLine(line));
+        if (!data) continue;
+        found.written += 1;
+        found.models = data.hasUnknownModelCost ? withoutCost(data.modelUsage) : data.modelUsage;
+      } else if (line.includes('"subtype":"api_error"')) {
+        const { data } = requestFailed.safeParse(parsedLine(line));
+        if (data && data.error.status == null) found.broken += 1;
+      }
+    }
+  }
+  return found;
+}
+
+const withoutCost = (models: Record<string, ModelUsage>): Record<string, ModelUsage> =>
+  Object.fromEntries(
+    Object.entries(models).map(([model, usage]) => [model, { ...usage, costBasis: 'unknown' }]),
+  );
 
 const transcriptsOf = (sessionDir: string): Promise<string[]> =>
   recordsBelow(join(configDir(sessionDir), 'projects'));

@@ -5,11 +5,12 @@
  * keys that name the total reached, so a step that was told before counts once. A turn that died is taken up from
  * the thread's own record, which has every total. Subagents are threads of their own, and are told like it.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { costOf, type Prices } from '../../core/prices.ts';
 import type { Usage, UsageReport } from '../agent.ts';
-import { costOf, type Prices } from '../prices.ts';
+import { replaceFile } from '../replace-file.ts';
 
 const count = z.number().nonnegative().catch(0);
 
@@ -40,19 +41,15 @@ const NOTHING: TokenTotal = {
 };
 
 export async function codexAccount(
-  session: { sessionDir: string; turn: number },
+  session: { sessionDir: string; number: number },
   prices: Prices,
   model: () => string,
   report: (delta: UsageReport) => void,
 ): Promise<CodexAccount> {
   const path = join(session.sessionDir, 'codex-usage.json');
-  const { data } = ledgerFile.safeParse(
-    await readFile(path, 'utf8')
-      .then(JSON.parse)
-      .catch(() => null),
-  );
+  const data = await readLedger(path);
   // A turn that died is run again under its own number, and begins where it began.
-  const before = data ? (data.turn === session.turn ? data.before : data.after) : {};
+  const before = data ? (data.turn === session.number ? data.before : data.after) : {};
   const now: Record<string, TokenTotal> = { ...before };
   await write();
 
@@ -68,9 +65,32 @@ export async function codexAccount(
     settle: write,
   };
 
-  function write(): Promise<void> {
-    return writeFile(path, JSON.stringify({ turn: session.turn, before, after: now }));
+  /** Whoever took the session over meanwhile has gone on from here, and keeps what it wrote. */
+  async function write(): Promise<void> {
+    const kept = await readLedger(path);
+    if (kept && kept.turn > session.number) return;
+    const after = kept?.turn === session.number ? furthest(kept.after, now) : now;
+    replaceFile(path, JSON.stringify({ turn: session.number, before, after }));
   }
+}
+
+async function readLedger(path: string): Promise<z.output<typeof ledgerFile> | null> {
+  const { data } = ledgerFile.safeParse(
+    await readFile(path, 'utf8')
+      .then(JSON.parse)
+      .catch(() => null),
+  );
+  return data ?? null;
+}
+
+type Totals = z.output<typeof totals>;
+
+function furthest(kept: Totals, ours: Totals): Totals {
+  const reached = ({ inputTokens, outputTokens }: TokenTotal): number => inputTokens + outputTokens;
+  const behind = Object.entries(kept).filter(
+    ([thread, total]) => reached(total) > reached(ours[thread] ?? NOTHING),
+  );
+  return { ...ours, ...Object.fromEntries(behind) };
 }
 
 /** Codex counts what was read from the cache as input, and reasoning as output. */

@@ -15,7 +15,7 @@ export interface AppServer {
   readonly ended: Promise<string | null>;
 }
 
-export interface Listener {
+interface Listener {
   onNotification(method: string, params: unknown): void;
   /** The result to answer with, or a promise of it; undefined for a question we do not know. */
   onRequest(method: string, params: unknown): unknown;

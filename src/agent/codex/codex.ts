@@ -6,31 +6,40 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OpenDialogue } from '../../process/dialogue.ts';
+import { pricesFor } from '../../core/prices.ts';
 import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
-import { pricesFor } from '../prices.ts';
 import { type Environment, versionOf } from '../program-path.ts';
+import type { Programs } from '../programs.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { codexAccount } from './account.ts';
-import { type BegunHomes, begunHomes } from './begun-home.ts';
 import { type Ending, talk } from './conversation.ts';
+import {
+  type CodexCredential,
+  failureOfLogin,
+  findCredential,
+  putCredential,
+  removeLogin,
+  signInOf,
+} from './credential.ts';
+import { recordedEnd } from './ending.ts';
 import { failureOf } from './failure.ts';
-import { findCodex, NOT_INSTALLED, withoutWrapper } from './program.ts';
-import { configFile, findKey, NOT_SIGNED_IN, signInOf } from './settings.ts';
+import { findCodex, notInstalled, withoutWrapper } from './program.ts';
+import { whyBlindHere } from './sandbox.ts';
+import { configFile } from './settings.ts';
 import { codexHome, probeThread, recordedTotals } from './thread.ts';
 
-export interface CodexParts {
-  open: OpenDialogue;
+interface CodexParts {
+  programs: Programs;
   /** The operator's environment, where program and credential are looked for. */
   operator: Environment;
+  now(): number;
   /** Its argv; found by itself when not given. */
   program?: readonly string[];
 }
 
-export function codexAgent({ open, operator, program }: CodexParts): Agent {
+export function codexAgent({ programs, operator, now, program }: CodexParts): Agent {
   const find = async () => program ?? (await findCodex(operator));
-  const homes = begunHomes();
   return {
     kind: 'codex',
 
@@ -44,13 +53,22 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
             `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no thread of it`,
           );
         const argv = await find();
-        if (!argv) return failed('could_not_start', NOT_INSTALLED);
-        const key = await findKey(operator);
-        if (!key) return failed('could_not_start', NOT_SIGNED_IN);
-        await mkdir(codexHome(turn.sessionDir), { recursive: true, mode: 0o700 });
-        const config = await configFile(operator, turn);
-        await writeFile(join(codexHome(turn.sessionDir), 'config.toml'), config);
-        return await take(turn, hooks, open, [...(await withoutWrapper(argv)), 'app-server'], key, homes);
+        if (!argv) return failed('could_not_start', notInstalled());
+        const credential = await findCredential(operator, now());
+        if (typeof credential === 'string') return failed('auth', credential, true);
+        const home = codexHome(turn.sessionDir);
+        await mkdir(home, { recursive: true, mode: 0o700 });
+        await writeFile(join(home, 'config.toml'), await configFile(operator, credential, turn));
+        const env = turnEnvironment(turn, {
+          ...(await putCredential(credential, home, now())),
+          CODEX_HOME: home,
+        });
+        const program = { argv: [...(await withoutWrapper(argv)), 'app-server'], env };
+        try {
+          return withLogin(await take(turn, hooks, programs, program), credential, now());
+        } finally {
+          await removeLogin(home);
+        }
       } catch (error) {
         return failed('could_not_start', (error as Error).message);
       }
@@ -58,46 +76,49 @@ export function codexAgent({ open, operator, program }: CodexParts): Agent {
 
     probeSession: probeThread,
 
-    about: async () => {
+    async finished(turn, onUsage) {
+      const end = await recordedEnd(turn);
+      if (!end) return null;
+      const model = end.model ?? turn.policy.model ?? 'unknown';
+      const account = await codexAccount(turn, pricesFor(turn.policy), () => model, onUsage);
+      for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
+      await account.settle();
+      // Whether an answer broke off on the way is in no record.
+      return { result: answerOf(end.text, turn, false), endedAt: end.endedAt };
+    },
+
+    about: async (configured) => {
       const argv = await find();
+      const blind = argv && configured.length > 0 ? await whyBlindHere(await withoutWrapper(argv)) : null;
       return [
         {
           name: 'codex',
           installed: argv !== null,
           version: argv && (await versionOf(argv)),
-          signIn: await signInOf(operator),
+          signIn: await signInOf(operator, now()),
+          ...(blind !== null && { problem: blind }),
         },
       ];
     },
 
-    unavailable: async () =>
-      (await find()) === null ? NOT_INSTALLED : (await findKey(operator)) === null ? NOT_SIGNED_IN : null,
+    async unavailable() {
+      if ((await find()) === null) return notInstalled();
+      const credential = await findCredential(operator, now());
+      return typeof credential === 'string' ? credential : null;
+    },
   };
 }
 
 async function take(
   turn: TurnRequest,
   hooks: TurnHooks,
-  open: OpenDialogue,
-  argv: readonly string[],
-  key: string,
-  homes: BegunHomes,
+  programs: Programs,
+  program: Parameters<Programs['open']>[0],
 ): Promise<TurnResult> {
   let model = turn.policy.model ?? 'unknown';
   const account = await codexAccount(turn, pricesFor(turn.policy), () => model, hooks.onUsage);
   for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
-  const home = codexHome(turn.sessionDir);
-  const start = () =>
-    open({
-      argv,
-      cwd: turn.cwd,
-      env: turnEnvironment(turn, { OPENAI_API_KEY: key, CODEX_HOME: home }),
-      logPath: turn.logPath,
-      onHeld: hooks.onHeld,
-      onOutput: () => hooks.onProgress(),
-    });
-  if (!turn.resume) await homes.prepare(home, start, hooks.signal);
-  const child = start();
+  const child = await programs.open(program, turn, hooks);
   const talking = talk(child, turn, hooks, account, (used) => {
     model = used;
   });
@@ -108,19 +129,30 @@ async function take(
 }
 
 function resultOf({ ending, crashed }: HeardOut<Ending>, turn: TurnRequest): TurnResult {
+  if (ending?.unasked) return { status: 'failed', ...ending.unasked, usageKnown: ending.usageKnown };
   if (ending === null || ending.status === null) return crashed("Codex's program", ending?.problem);
   if (ending.status !== 'completed')
     return {
       status: 'failed',
       ...failureOf(ending.error, ending.retried, ending.limitResetsAt),
-      usageKnown: true,
+      usageKnown: ending.usageKnown,
     };
-  if (turn.outputSchema === undefined)
-    return { status: 'finished', text: ending.text, structured: null, usageKnown: true };
-  const structured = structureIn(ending.text);
-  if (structured !== null) return { status: 'finished', text: ending.text, structured, usageKnown: true };
+  return answerOf(ending.text, turn, ending.usageKnown);
+}
+
+const withLogin = (result: TurnResult, credential: CodexCredential, now: number): TurnResult =>
+  result.status === 'failed' ? { ...result, ...failureOfLogin(result, credential, now) } : result;
+
+function answerOf(
+  text: string,
+  turn: Pick<TurnRequest, 'outputSchema' | 'role'>,
+  usageKnown: boolean,
+): TurnResult {
+  if (turn.outputSchema === undefined) return { status: 'finished', text, structured: null, usageKnown };
+  const structured = structureIn(text);
+  if (structured !== null) return { status: 'finished', text, structured, usageKnown };
   const message = `the ${turn.role} ended its turn without the structured answer it was asked for`;
-  return failed('invalid_result', message, true);
+  return failed('invalid_result', message, usageKnown);
 }
 
 function structureIn(text: string): unknown {

@@ -1,18 +1,21 @@
 /** One turn with `codex app-server`: a thread begun or resumed, the prompt, and everything until the turn is over. */
 import { z } from 'zod';
-import { READER } from '../../core/prompts.ts';
+import { READER } from '../../core/words/prompts.ts';
 import type { Dialogue } from '../../process/dialogue.ts';
-import type { TurnHooks, TurnRequest } from '../agent.ts';
-import { refusedCommand, refusedPath } from '../refusal.ts';
+import type { Failure, TurnHooks, TurnRequest } from '../agent.ts';
+import { fingerprint } from '../fingerprint.ts';
+import { refusedPath } from '../refusal.ts';
 import { fromTrunk } from '../turn-place.ts';
+import { answered, failureOfSilence } from '../unanswered.ts';
 import { type CodexAccount, tokenTotal } from './account.ts';
 import { type AppServer, appServer } from './app-server.ts';
-import { type TurnError, turnError } from './failure.ts';
+import { brokeOff, type TurnError, turnError, wordsIn } from './failure.ts';
+import { blindText } from './sandbox.ts';
 import { permissions } from './settings.ts';
 import { readThread, writeThread } from './thread.ts';
 import { answerCall, CALL, offeredTools } from './tools.ts';
 
-export interface Talk {
+interface Talk {
   /** Resolves when the turn is over or the server is; never rejects. */
   readonly over: Promise<Ending>;
   interrupt(): Promise<unknown>;
@@ -28,9 +31,13 @@ export interface Ending {
   limitResetsAt: number | null;
   /** Why there was no turn at all. */
   problem: string | null;
+  /** Why the model was not asked: its program said nothing, or its sandbox would not let it read. */
+  unasked: Failure | null;
+  /** No answer of the model broke off, so all that was used is told. */
+  usageKnown: boolean;
 }
 
-export const INTRODUCTION = {
+const INTRODUCTION = {
   clientInfo: { name: 'forge-loop', title: 'forge-loop', version: '1' },
   // Tools of the client's own are called experimental.
   capabilities: { experimentalApi: true, requestAttestation: false },
@@ -46,6 +53,7 @@ export function talk(
   let text = '';
   let limitResetsAt: number | null = null;
   let retried: TurnError | null = null;
+  let usageKnown = true;
   let finish: (done: { status: string; error: TurnError | null }) => void = () => {};
   const completed = new Promise<{ status: string; error: TurnError | null }>((resolve) => {
     finish = resolve;
@@ -55,12 +63,15 @@ export function talk(
   let turnId = '';
   const server = appServer(child.stdin, child.stdout, {
     onNotification(method, params) {
-      hooks.onProgress();
+      if (DOING.test(method)) hooks.onProgress();
       notified(method, params);
     },
     onRequest: (method, params) => answerTo(method, params),
   });
-  const over = converse().catch((error: Error) => ending(null, null, error.message));
+  const ask = (method: string, params: unknown) => answered(server.request(method, params), method);
+  const over = converse().catch(
+    (error: Error): Ending => ({ ...ending(null, null, error.message), unasked: failureOfSilence(error) }),
+  );
   return {
     over,
     interrupt: () =>
@@ -68,14 +79,15 @@ export function talk(
   };
 
   async function converse(): Promise<Ending> {
-    await server.request('initialize', INTRODUCTION);
+    await ask('initialize', INTRODUCTION);
     server.notify('initialized');
-    thread = await beginThread(server, turn, hooks, onModel);
-    const prompt = await turn.prompt;
+    const blind = turn.access.tools === 'read' ? await whyBlind(ask, turn.cwd) : null;
+    if (blind !== null) return { ...ending(null, null, null), unasked: blind };
+    thread = await beginThread(ask, turn, hooks, onModel);
     const started = startedTurn.parse(
-      await server.request('turn/start', {
+      await ask('turn/start', {
         threadId: thread,
-        input: [{ type: 'text', text: prompt, text_elements: [] }],
+        input: [{ type: 'text', text: turn.prompt, text_elements: [] }],
         ...(turn.outputSchema && { outputSchema: strict(turn.outputSchema) }),
         ...(turn.policy.effort !== null && { effort: turn.policy.effort }),
       }),
@@ -87,7 +99,7 @@ export function talk(
   }
 
   function ending(status: string | null, error: TurnError | null, problem: string | null): Ending {
-    return { status, error, retried, text, limitResetsAt, problem };
+    return { status, error, retried, text, limitResetsAt, problem, unasked: null, usageKnown };
   }
 
   function notified(method: string, params: unknown): void {
@@ -96,12 +108,14 @@ export function talk(
       if (data) account.see(data.threadId, data.tokenUsage.total);
     } else if (method === 'turn/completed') {
       const { data } = turnOver.safeParse(params);
+      if (data?.turn.error && brokeOff(data.turn.error)) usageKnown = false;
       if (data && data.threadId === thread) finish(data.turn);
     } else if (method === 'error') {
       const { data } = errorSeen.safeParse(params);
+      if (data && brokeOff(data.error)) usageKnown = false;
       if (!data?.willRetry) return;
       retried = data.error;
-      hooks.onProgress({ kind: 'retrying', why: data.error.message.slice(0, 500) });
+      hooks.onProgress({ kind: 'retrying', why: wordsIn(data.error.message).slice(0, 500) });
     } else if (method === 'account/rateLimits/updated') {
       const { data } = rateLimits.safeParse(params);
       const windows = [data?.rateLimits.primary, data?.rateLimits.secondary];
@@ -119,39 +133,50 @@ export function talk(
     if (item.type === 'agentMessage' && method === 'item/completed') {
       if (threadId === thread) text = item.text ?? '';
       hooks.onProgress({ kind: 'said', text: (item.text ?? '').slice(0, 2000) });
-    } else if (item.type === 'commandExecution' && method === 'item/started')
-      hooks.onProgress({ kind: 'tool', tool: 'shell', detail: (item.command ?? '').slice(0, 500) });
-    else if (item.type === 'contextCompaction' && method === 'item/completed')
+    } else if (TOOLS.has(item.type) && method === 'item/completed') {
+      const { id: call, aggregatedOutput, exitCode, result, contentItems } = item;
+      const told = [aggregatedOutput, exitCode, result, contentItems];
+      const isTold = told.some((one) => one != null);
+      hooks.onProgress({ kind: 'tool_over', call, result: isTold ? fingerprint(...told) : null });
+    } else if (item.type === 'commandExecution' && method === 'item/started') {
+      const command = item.command ?? '';
+      hooks.onProgress({
+        kind: 'tool',
+        tool: 'shell',
+        detail: command.slice(0, 500),
+        ...named(item, command),
+      });
+    } else if (item.type === 'contextCompaction' && method === 'item/completed')
       hooks.onProgress({ kind: 'compacted', why: 'the conversation came near the model’s limit' });
     else if (item.type === 'fileChange' && method === 'item/started') {
       const paths = (item.changes ?? []).map(({ path }) => path);
       patches.set(item.id, paths);
-      hooks.onProgress({ kind: 'tool', tool: 'edit', detail: paths.join(', ').slice(0, 500) });
+      const detail = paths.join(', ').slice(0, 500);
+      hooks.onProgress({ kind: 'tool', tool: 'edit', detail, ...named(item, item.changes) });
+    } else if (TOOLS.has(item.type) && method === 'item/started') {
+      const { tool = item.type, query = '' } = item;
+      const asked = [tool, item.arguments, query];
+      hooks.onProgress({ kind: 'tool', tool, detail: query.slice(0, 500), ...named(item, asked) });
     }
   }
 
   /** Approvals by rule; questions are answered with nothing, so that no turn waits for ever. */
   function answerTo(method: string, params: unknown): unknown {
-    const { data } = approval.safeParse(params);
-    const decide = (tool: string, detail: string, why: string | null) => {
-      if (why !== null) hooks.onProgress({ kind: 'refused', tool, detail: detail.slice(0, 500), why });
-      return { decision: why === null ? 'accept' : 'decline' };
-    };
     switch (method) {
-      case 'item/commandExecution/requestApproval': {
-        const commands = data?.commandActions?.map(({ command }) => command) ?? [];
-        const whole = commands.join('\n') || (data?.command ?? '');
-        return decide('shell', whole, whole === '' ? 'the command could not be read' : refusedCommand(whole));
-      }
+      // Who works runs what it wants: what must not run finds a stand-in instead.
+      case 'item/commandExecution/requestApproval':
+        return { decision: turn.access.tools === 'work' ? 'accept' : 'decline' };
       case 'item/fileChange/requestApproval': {
-        const paths = patches.get(data?.itemId ?? '');
-        const roots = [turn.cwd, turn.home];
-        const why = paths?.map((path) => refusedPath(path, turn.cwd, roots)).find((said) => said !== null);
-        return decide(
-          'edit',
-          paths?.join(', ') ?? '',
-          paths ? (why ?? null) : 'the change could not be read',
-        );
+        const paths = patches.get(approval.safeParse(params).data?.itemId ?? '');
+        const why = paths
+          ? paths
+              .map((path) => refusedPath(path, turn.cwd, turn.access.writeRoots))
+              .find((said) => said !== null)
+          : 'the change could not be read';
+        if (why == null) return { decision: 'accept' };
+        const detail = (paths?.join(', ') ?? '').slice(0, 500);
+        hooks.onProgress({ kind: 'refused', tool: 'edit', detail, why });
+        return { decision: 'decline' };
       }
       case CALL:
         return answerCall(hooks.tools, params);
@@ -167,27 +192,56 @@ export function talk(
   }
 }
 
+/** What the model or a tool did; the rest is the server's own affair. */
+const DOING = /^(item|turn)\/|^thread\/tokenUsage\//;
+
+/** Calls of tools among the items of a turn. */
+const TOOLS: ReadonlySet<string> = new Set([
+  'commandExecution',
+  'fileChange',
+  'mcpToolCall',
+  'dynamicToolCall',
+  'webSearch',
+]);
+
+const named = ({ id, type }: { id: string; type: string }, input: unknown) => ({
+  call: id,
+  same: fingerprint(type, input),
+});
+
+/**
+ * Whether its own sandbox lets whoever only reads read: where that can't start, each of its commands fails, in words of
+ * the sandbox alone, and it would answer all the same.
+ */
+async function whyBlind(ask: AppServer['request'], cwd: string): Promise<Failure | null> {
+  const sandboxPolicy = { type: 'readOnly', networkAccess: false };
+  const { exitCode, stderr } = executed.parse(
+    await ask('command/exec', { command: ['test', '-r', '.'], cwd, sandboxPolicy }),
+  );
+  return exitCode === 0 ? null : { code: 'invalid_result', message: blindText(stderr), retryAt: null };
+}
+
 async function beginThread(
-  server: AppServer,
+  ask: AppServer['request'],
   turn: TurnRequest,
   { tools }: Pick<TurnHooks, 'tools'>,
   onModel: (model: string) => void,
 ): Promise<string> {
   const how = {
     cwd: turn.cwd,
-    ...permissions(turn.role),
+    ...permissions(turn.access),
     ...(turn.policy.model !== null && { model: turn.policy.model }),
   };
   const known = turn.resume ? await readThread(turn.sessionDir) : null;
   const { thread, model } = begun.parse(
     known === null
-      ? await server.request('thread/start', {
+      ? await ask('thread/start', {
           ...how,
           ...(tools && offeredTools(tools)),
-          ...(turn.role !== 'coder' && { baseInstructions: READER }),
+          ...(turn.access.tools === 'read' && { baseInstructions: READER }),
           ...(turn.conventions && { developerInstructions: fromTrunk(turn.conventions) }),
         })
-      : await server.request('thread/resume', { ...how, threadId: known, excludeTurns: true }),
+      : await ask('thread/resume', { ...how, threadId: known, excludeTurns: true }),
   );
   onModel(model);
   // Before the first token: whoever takes over must find the conversation.
@@ -207,6 +261,7 @@ function strict(schema: unknown): unknown {
 }
 
 const begun = z.object({ thread: z.object({ id: z.string() }), model: z.string() });
+const executed = z.object({ exitCode: z.int(), stderr: z.string() });
 const startedTurn = z.object({ turn: z.object({ id: z.string() }) });
 const usageUpdate = z.object({ threadId: z.string(), tokenUsage: z.object({ total: tokenTotal }) });
 const turnOver = z.object({
@@ -224,13 +279,16 @@ const itemOf = z.object({
     text: z.string().optional().catch(undefined),
     command: z.string().optional().catch(undefined),
     changes: z
-      .array(z.object({ path: z.string() }))
+      .array(z.looseObject({ path: z.string() }))
       .optional()
       .catch(undefined),
+    aggregatedOutput: z.unknown().optional(),
+    exitCode: z.unknown().optional(),
+    result: z.unknown().optional(),
+    contentItems: z.unknown().optional(),
+    tool: z.string().optional().catch(undefined),
+    arguments: z.unknown().optional(),
+    query: z.string().optional().catch(undefined),
   }),
 });
-const approval = z.object({
-  itemId: z.string().optional(),
-  command: z.string().nullish(),
-  commandActions: z.array(z.object({ command: z.string() })).nullish(),
-});
+const approval = z.object({ itemId: z.string() });

@@ -6,12 +6,14 @@ import { constants } from 'node:fs';
 import { access, readdir, realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { installHint } from '../install-hint.ts';
 import { type Environment, onPath } from '../program-path.ts';
 
-export const CODEX_PACKAGE = '@openai/codex';
-export const CODEX_VERSION = '0.163.0';
+const CODEX_PACKAGE = '@openai/codex';
+const CODEX_VERSION = '0.163.0';
 
-export const NOT_INSTALLED = `the agent \`codex\` needs ${CODEX_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${CODEX_PACKAGE}@${CODEX_VERSION}\` where you installed forge-loop (about 400 MB)`;
+export const notInstalled = (): string =>
+  `the agent \`codex\` needs ${CODEX_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: ${installHint([`${CODEX_PACKAGE}@${CODEX_VERSION}`])} (about 400 MB)`;
 
 /** The program's argv: the package beside us, else the one on the PATH; null when there is neither. */
 export async function findCodex(operator: Environment): Promise<string[] | null> {
@@ -20,6 +22,16 @@ export async function findCodex(operator: Environment): Promise<string[] | null>
   } catch {
     const path = await onPath('codex', operator);
     return path === null ? null : [path];
+  }
+}
+
+/** The program that a package of somebody else's brings along; null when it has none. */
+export async function codexOf(script: string): Promise<readonly string[] | null> {
+  try {
+    const wrapper = createRequire(await realpath(script)).resolve(`${CODEX_PACKAGE}/bin/codex.js`);
+    return await withoutWrapper([process.execPath, wrapper]);
+  } catch {
+    return null;
   }
 }
 

@@ -2,11 +2,12 @@
  * The thread that is our session. Codex chooses its id, which we write down before the first token is spent; its own
  * record of it is a file under CODEX_HOME, a JSON object per line.
  */
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { SessionProbe } from '../agent.ts';
 import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
+import { replaceFile } from '../replace-file.ts';
 import { type TokenTotal, tokenTotal } from './account.ts';
 
 export const codexHome = (sessionDir: string): string => join(sessionDir, 'codex');
@@ -23,17 +24,23 @@ export async function readThread(sessionDir: string): Promise<string | null> {
   return data?.thread ?? null;
 }
 
-export const writeThread = (sessionDir: string, thread: string): Promise<void> =>
-  writeFile(pathOf(sessionDir), JSON.stringify({ thread }));
+export const writeThread = async (sessionDir: string, thread: string): Promise<void> =>
+  replaceFile(pathOf(sessionDir), JSON.stringify({ thread }));
 
 export async function probeThread({ sessionDir }: { sessionDir: string }): Promise<SessionProbe> {
   if (!(await stat(sessionDir).catch(() => null))) return 'lost';
-  const thread = await readThread(sessionDir);
-  const record = thread && (await recordsOf(sessionDir)).find((path) => path.includes(thread));
-  if (!record) return 'empty';
+  const record = await ownRecord(sessionDir);
+  if (record === null) return 'empty';
   for await (const line of linesOf(record))
     if (line.includes('"type":"user_message"') || isPrompt(line)) return 'resumable';
   return 'empty';
+}
+
+/** Of the session's thread, not of a subagent's; null when there is none. */
+export async function ownRecord(sessionDir: string): Promise<string | null> {
+  const thread = await readThread(sessionDir);
+  if (thread === null) return null;
+  return (await recordsOf(sessionDir)).find((path) => path.includes(thread)) ?? null;
 }
 
 const isPrompt = (line: string): boolean => line.includes('"role":"user"') && line.includes('"user.text"');
@@ -77,5 +84,6 @@ export async function recordedTotals(sessionDir: string): Promise<{ thread: stri
   return found;
 }
 
-const recordsOf = (sessionDir: string): Promise<string[]> =>
+/** Of its threads, subagents' included. */
+export const recordsOf = (sessionDir: string): Promise<string[]> =>
   recordsBelow(join(codexHome(sessionDir), 'sessions'));

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { CODER_TOOLS } from '../../core/coder-tools.ts';
+import { CODER_TOOLS } from '../../core/words/coder-tools.ts';
 import type { TurnTools } from '../agent.ts';
 import { appServer } from './app-server.ts';
 import { answerCall, CALL, offeredTools } from './tools.ts';
@@ -11,7 +11,7 @@ function toolbox(answer: Awaited<ReturnType<TurnTools['call']>>) {
     calls.push(given);
     return answer;
   };
-  return { calls, tools: { specs: CODER_TOOLS, call } };
+  return { calls, tools: { list: CODER_TOOLS, call } };
 }
 
 test('every tool is offered with the schema of its input', () => {

@@ -3,23 +3,23 @@
  * the conversation itself. An MCP server would be one more process, which Codex waits for before every turn.
  */
 import { z } from 'zod';
-import { inputSchemaOf } from '../../core/coder-tools.ts';
+import { inputSchemaOf } from '../../core/words/coder-tools.ts';
 import { TOOL_SERVER, type TurnTools } from '../agent.ts';
 
 export const CALL = 'item/tool/call';
 
 /** A field of `thread/start`. */
-export const offeredTools = ({ specs }: TurnTools) => ({
+export const offeredTools = ({ list }: TurnTools) => ({
   dynamicTools: [
     {
       type: 'namespace',
       name: TOOL_SERVER,
       description: 'What you may tell and ask the loop that you work for.',
-      tools: specs.map((spec) => ({
+      tools: list.map((tool) => ({
         type: 'function',
-        name: spec.name,
-        description: spec.description,
-        inputSchema: inputSchemaOf(spec),
+        name: tool.name,
+        description: tool.description,
+        inputSchema: inputSchemaOf(tool),
       })),
     },
   ],

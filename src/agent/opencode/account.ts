@@ -5,8 +5,9 @@
  * the turn runs and from the session's record afterwards; the steps of subagents are in sessions of their own. Keys are
  * opencode's ids of the steps, so what a killed runner had told already is not counted again.
  */
+
+import { costOf, type Prices } from '../../core/prices.ts';
 import type { UsageReport } from '../agent.ts';
-import { costOf, type Prices } from '../prices.ts';
 import type { ToldLedger } from '../told-ledger.ts';
 import type { MessageInfo, MessagePart, Messages } from './message.ts';
 
@@ -17,6 +18,8 @@ export interface OpencodeAccount {
   seeAll(record: Messages): void;
   /** The steps told so far. */
   told(): string[];
+  /** How many calls of the model were told. */
+  calls(): number;
 }
 
 export function opencodeAccount(
@@ -51,5 +54,6 @@ export function opencodeAccount(
       }
     },
     told: () => [...told],
+    calls: () => told.size,
   };
 }

@@ -1,11 +1,14 @@
 /** One turn with `opencode serve`: a session begun or resumed, the prompt, and everything until it is idle again. */
 import { z } from 'zod';
 import type { Dialogue } from '../../process/dialogue.ts';
-import type { TurnHooks, TurnRequest } from '../agent.ts';
-import { refusedCommand, refusedPath } from '../refusal.ts';
+import type { Failure, TurnHooks, TurnRequest } from '../agent.ts';
+import { fingerprint } from '../fingerprint.ts';
+import { refusedPath } from '../refusal.ts';
 import { withConventions } from '../turn-place.ts';
+import { answered, failureOfSilence } from '../unanswered.ts';
+import { wordsOf } from '../wire/words.ts';
 import type { OpencodeAccount } from './account.ts';
-import { type Failure, failureOf, failureOfRetry } from './failure.ts';
+import { failureOf, failureOfRetry, OVERFLOW } from './failure.ts';
 import {
   type MessageInfo,
   type MessagePart,
@@ -13,16 +16,19 @@ import {
   messageInfo,
   messagePart,
   type TurnError,
+  textOf,
   turnError,
 } from './message.ts';
 import { modelParts } from './provider.ts';
 import { addressOf, type OpencodeServer, opencodeServer, type ServerEvent } from './server.ts';
 import { readSession, writeSession } from './session.ts';
 
-export interface Talk {
+interface Talk {
   /** Resolves when the turn is over or the server is; never rejects. */
   readonly over: Promise<Ending>;
   interrupt(): Promise<unknown>;
+  /** A call was made again. Why is told in words only: it may have been refused, or answered and broken off. */
+  asksAgain(): boolean;
 }
 
 export type Ending =
@@ -32,7 +38,7 @@ export type Ending =
   /** The server ended first, or could not be talked to. */
   | { kind: 'broken'; problem: string };
 
-export interface Setting {
+interface Setting {
   password: string;
   model: string;
   now(): number;
@@ -54,20 +60,28 @@ export function talk(
   /** Whether the model said or did something since its last answer was over, and how many answers in a row had nothing. */
   let spoke = false;
   let empty = 0;
+  /** How often in a row the conversation did not fit, and the messages that shortened it. */
+  let overflows = 0;
+  const summaries = new Set<string>();
+  let asksAgain = false;
   let finish: (ending: Ending | 'idle') => void = () => {};
   const finished = new Promise<Ending | 'idle'>((resolve) => {
     finish = resolve;
   });
-  const over = converse().catch((error: Error): Ending => ({ kind: 'broken', problem: error.message }));
+  const over = converse().catch((error: Error): Ending => {
+    const failure = failureOfSilence(error);
+    return failure ? { kind: 'failed', failure } : { kind: 'broken', problem: error.message };
+  });
   return {
     over,
+    asksAgain: () => asksAgain,
     interrupt: async () => {
       if (session !== '') await server?.post(`/session/${session}/abort`, {});
     },
   };
 
   async function converse(): Promise<Ending> {
-    const url = await addressOf(child.stdout);
+    const url = await answered(addressOf(child.stdout), 'its address');
     if (url === null) return { kind: 'broken', problem: '' };
     server = opencodeServer(url, password);
     await server.listen(heard, () => finish({ kind: 'broken', problem: 'the stream of events ended' }));
@@ -82,7 +96,7 @@ export function talk(
     }
     await server.post(`/session/${session}/prompt_async`, {
       model: modelParts(model),
-      parts: [{ type: 'text', text: await withConventions(turn) }],
+      parts: [{ type: 'text', text: withConventions(turn) }],
       ...(turn.policy.effort !== null && { variant: turn.policy.effort }),
       ...(turn.outputSchema && { format: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
     });
@@ -96,8 +110,7 @@ export function talk(
   async function lastWord(from: OpencodeServer): Promise<Ending> {
     if (last === '') return await unasked(from);
     const { info, parts } = message.parse(await from.get(`/session/${session}/message/${last}`));
-    const text = parts.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n');
-    return { kind: 'answered', info, text };
+    return { kind: 'answered', info, text: textOf(parts) };
   }
 
   /** It tells a model that is not there in words only; what its provider has, it lists. */
@@ -112,7 +125,7 @@ export function talk(
   }
 
   function heard({ type, properties }: ServerEvent): void {
-    hooks.onProgress();
+    if (type.startsWith('message.')) hooks.onProgress();
     if (type === 'message.updated') {
       const { data } = updated.safeParse(properties);
       if (data) seeMessage(data.info);
@@ -121,10 +134,11 @@ export function talk(
       if (data) seePart(data.part);
     } else if (type === 'session.status') {
       const { data } = status.safeParse(properties);
+      if (data?.status.type === 'retry') asksAgain = true;
       if (data?.sessionID === session) seeStatus(data.status);
     } else if (type === 'session.error') {
       const { data } = errorSeen.safeParse(properties);
-      if (data?.sessionID === session) error = data.error;
+      if (data?.sessionID === session) seeError(data.error);
     } else if (type === 'permission.asked') {
       const { data } = asked.safeParse(properties);
       if (data) void answer(data).catch(() => {});
@@ -137,6 +151,7 @@ export function talk(
 
   function seeMessage(info: MessageInfo): void {
     account.seeMessage(info);
+    if (info.summary) summaries.add(info.id);
     if (info.sessionID === session && info.role === 'assistant') last = info.id;
   }
 
@@ -145,17 +160,37 @@ export function talk(
     const { type, text, tool, state, messageID } = part;
     if (part.sessionID === session) countEmpty(part);
     if (type === 'tool' && state?.status === 'running')
-      hooks.onProgress({ kind: 'tool', tool: tool ?? '', detail: detailOf(state.input) });
+      hooks.onProgress({
+        kind: 'tool',
+        tool: tool ?? '',
+        detail: detailOf(state.input),
+        call: part.id,
+        same: fingerprint(tool, state.input),
+      });
+    else if (type === 'tool' && (state?.status === 'completed' || state?.status === 'error'))
+      hooks.onProgress({
+        kind: 'tool_over',
+        call: part.id,
+        result: fingerprint(state.status, state.output, state.error),
+      });
     else if (type === 'text' && text && messageID === last)
       hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
   }
 
+  /** It shortens a conversation that does not fit and asks again, without end when that does not fit either. */
+  function seeError(seen: TurnError): void {
+    error = seen;
+    overflows = seen.name === OVERFLOW ? overflows + 1 : 0;
+    if (overflows >= MOST_OVERFLOWS) finish({ kind: 'failed', failure: failureOf(seen, now()) });
+  }
+
   /** It asks again and again, without end and without a pause, whoever answers with something that is no answer. */
-  function countEmpty({ type, tokens }: MessagePart): void {
+  function countEmpty({ type, tokens, messageID }: MessagePart): void {
     if (type !== 'step-finish') {
       spoke ||= type === 'text' || type === 'tool' || type === 'reasoning';
       return;
     }
+    if (!summaries.has(messageID)) overflows = 0;
     empty = spoke || (tokens?.output ?? 0) > 0 ? 0 : empty + 1;
     spoke = false;
     if (empty < MOST_EMPTY) return;
@@ -166,27 +201,20 @@ export function talk(
   function seeStatus(standing: z.output<typeof status>['status']): void {
     if (standing.type === 'idle') finish('idle');
     if (standing.type !== 'retry') return;
-    hooks.onProgress({ kind: 'retrying', why: standing.message });
+    hooks.onProgress({ kind: 'retrying', why: wordsOf(standing.message) });
     const failure = failureOfRetry(standing, now());
     if (failure) finish({ kind: 'failed', failure });
   }
 
   /** By rule; what can't be read is refused. */
   async function answer({ id, permission, metadata }: z.output<typeof asked>): Promise<void> {
-    const { command, filepath } = metadata;
+    const { filepath } = metadata;
     const why =
-      permission === 'bash' && command !== undefined
-        ? refusedCommand(command)
-        : permission === 'edit' && filepath !== undefined
-          ? refusedFiles(filepath)
-          : `${permission} is not for you here`;
+      permission === 'edit' && filepath !== undefined
+        ? refusedFiles(filepath)
+        : `${permission} is not for you here`;
     if (why !== null)
-      hooks.onProgress({
-        kind: 'refused',
-        tool: permission,
-        detail: (command ?? filepath ?? '').slice(0, 500),
-        why,
-      });
+      hooks.onProgress({ kind: 'refused', tool: permission, detail: (filepath ?? '').slice(0, 500), why });
     await server?.post(
       `/permission/${id}/reply`,
       why === null ? { reply: 'once' } : { reply: 'reject', message: why },
@@ -195,9 +223,8 @@ export function talk(
 
   /** A patch of several files names them in one string. */
   function refusedFiles(paths: string): string | null {
-    const roots = [turn.cwd, turn.home];
     for (const path of paths.split(', ')) {
-      const why = refusedPath(path, turn.cwd, roots);
+      const why = refusedPath(path, turn.cwd, turn.access.writeRoots);
       if (why !== null) return why;
     }
     return null;
@@ -205,6 +232,7 @@ export function talk(
 }
 
 const MOST_EMPTY = 3;
+const MOST_OVERFLOWS = 3;
 
 const detailOf = ({ command, filePath, pattern, description }: Record<string, unknown>): string =>
   String(command ?? filePath ?? pattern ?? description ?? '').slice(0, 500);
@@ -224,7 +252,7 @@ const listed = z.object({
 const asked = z.object({
   id: z.string(),
   permission: z.string(),
-  metadata: z.object({ command: z.string().optional(), filepath: z.string().optional() }).catch({}),
+  metadata: z.object({ filepath: z.string().optional() }).catch({}),
 });
 const status = z.object({
   sessionID: z.string(),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { failureOf, failureOfRetry } from './failure.ts';
+import { failureOf, failureOfRetry, recordedFailure } from './failure.ts';
+import { messages } from './message.ts';
 
 const NOW = 1_000_000;
 
@@ -37,6 +38,11 @@ test.each([
 test.each([
   ['its own first wait', { attempt: 1, next: NOW + 2_400 }, null],
   ['its own second wait', { attempt: 2, next: NOW + 4_900 }, null],
+  [
+    'a third of too many',
+    { attempt: 3, next: NOW + 9_000, message: 'Too Many Requests' },
+    { code: 'rate_limit' },
+  ],
   ['a third', { attempt: 3, next: NOW + 9_000 }, { code: 'overload', retryAt: null }],
   [
     'a wait the provider asked for',
@@ -45,7 +51,38 @@ test.each([
   ],
   ['a long one', { attempt: 2, next: NOW + 100_000 }, { code: 'usage_limit', retryAt: NOW + 100_000 }],
 ])('while it asks again: %s', (_, retry, failure) => {
-  const found = failureOfRetry({ ...retry, message: 'busy' }, NOW);
+  const found = failureOfRetry({ message: 'busy', ...retry }, NOW);
   if (failure === null) expect(found).toBeNull();
   else expect(found).toMatchObject(failure);
+});
+
+test('an error that came in the middle of a stream is told in its words', () => {
+  const message = JSON.stringify({ type: 'overloaded_error', message: 'Overloaded' });
+  expect(failureOfRetry({ attempt: 3, message, next: NOW + 9_000 }, NOW)).toEqual({
+    code: 'overload',
+    message: 'Overloaded',
+    retryAt: null,
+  });
+});
+
+test('its record tells why the last answer is none, whatever it was about to do next', () => {
+  const message = (role: string, more: object = {}, ...types: string[]) => ({
+    info: { id: 'm', sessionID: 's', role, ...more },
+    parts: types.map((type) => ({ id: 'p', sessionID: 's', messageID: 'm', type })),
+  });
+  const time = { created: 1, completed: 2 };
+  const error = { name: 'ContextOverflowError', data: { message: 'too long' } };
+  const told = (...more: object[]) =>
+    recordedFailure(messages.parse([message('user'), message('assistant', { error, time }), ...more]), NOW);
+  const failure = { code: 'context_overflow', message: 'too long', retryAt: null };
+  expect(told()).toEqual(failure);
+  expect(told(message('user'), message('assistant', { summary: true, time }), message('user'))).toEqual(
+    failure,
+  );
+  expect(told(message('user'), message('assistant', { time: { created: 3 } }))).toEqual(failure);
+  expect(told(message('user'), message('assistant', { time }))).toBeNull();
+  const shortened = [message('assistant', { time }), message('user', {}, 'compaction')];
+  expect(told(...shortened)).toMatchObject({ code: 'context_overflow' });
+  expect(told(...shortened, message('assistant', { time }))).toBeNull();
+  expect(recordedFailure([], NOW)).toBeNull();
 });

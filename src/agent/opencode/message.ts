@@ -21,8 +21,11 @@ export const messageInfo = z.object({
   providerID: z.string().optional(),
   modelID: z.string().optional(),
   error: turnError.optional().catch(undefined),
+  /** The conversation, shortened by itself. */
+  summary: z.literal(true).optional().catch(undefined),
   finish: z.string().optional(),
   structured: z.unknown().optional(),
+  time: z.object({ created: z.number(), completed: z.number().optional() }).optional().catch(undefined),
 });
 export type MessageInfo = z.output<typeof messageInfo>;
 
@@ -47,11 +50,20 @@ export const messagePart = z.object({
   cost: z.number().optional().catch(undefined),
   tool: z.string().optional().catch(undefined),
   state: z
-    .object({ status: z.string(), input: z.record(z.string(), z.unknown()).catch({}) })
+    .object({
+      status: z.string(),
+      input: z.record(z.string(), z.unknown()).catch({}),
+      output: z.unknown().optional(),
+      error: z.unknown().optional(),
+    })
     .optional()
     .catch(undefined),
 });
 export type MessagePart = z.output<typeof messagePart>;
+
+/** What the model said in it. */
+export const textOf = (parts: readonly MessagePart[]): string =>
+  parts.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n');
 
 export const message = z.object({ info: messageInfo, parts: z.array(messagePart) });
 export const messages = z.array(message);

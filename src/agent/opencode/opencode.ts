@@ -6,24 +6,25 @@
  * before the first token, its database lives in the session's directory, and the next server goes on with it.
  */
 import { randomBytes } from 'node:crypto';
-import type { OpenDialogue } from '../../process/dialogue.ts';
+import { pricesFor } from '../../core/prices.ts';
 import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
-import { pricesFor } from '../prices.ts';
 import { type Environment, versionOf } from '../program-path.ts';
+import type { Programs } from '../programs.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { opencodeAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
-import { failureOf } from './failure.ts';
+import { endsBroken, failureOf } from './failure.ts';
+import { textOf } from './message.ts';
 import { refusedWorkspace } from './plugins.ts';
 import { findProvider, modelParts, notSignedIn, type Provider, signInOf } from './provider.ts';
-import { databaseOf, prepareSession, probeSession, recordOf } from './session.ts';
-import { findOpencode, NO_MODEL, NOT_INSTALLED, OFFLINE, opencodeConfig } from './settings.ts';
+import { databaseOf, prepareSession, probeSession, recordedEnd, recordOf } from './session.ts';
+import { findOpencode, NO_MODEL, notInstalled, OFFLINE, opencodeConfig } from './settings.ts';
 
-export interface OpencodeParts {
-  open: OpenDialogue;
+interface OpencodeParts {
+  programs: Programs;
   /** The operator's environment, where program, provider and key are looked for. */
   operator: Environment;
   now(): number;
@@ -31,16 +32,16 @@ export interface OpencodeParts {
   program?: readonly string[];
 }
 
-export function opencodeAgent({ open, operator, now, program }: OpencodeParts): Agent {
+export function opencodeAgent({ programs, operator, now, program }: OpencodeParts): Agent {
   const find = async () => program ?? (await findOpencode(operator));
-  /** Program, model and provider, or what is missing. */
-  const equip = async (model: string | null): Promise<Equipment | string> => {
+  /** Program, model and provider, or what is missing: one of them, or somebody who pays. */
+  const equip = async (model: string | null): Promise<Equipment | string | { unsigned: string }> => {
     const argv = await find();
-    if (!argv) return NOT_INSTALLED;
+    if (!argv) return notInstalled();
     const parts = model === null ? null : modelParts(model);
     if (model === null || !parts) return NO_MODEL;
     const provider = await findProvider(parts.providerID, operator);
-    return provider ? { argv, model, provider } : notSignedIn(parts.providerID);
+    return provider ? { argv, model, provider } : { unsigned: notSignedIn(parts.providerID) };
   };
   return {
     kind: 'opencode',
@@ -52,12 +53,13 @@ export function opencodeAgent({ open, operator, now, program }: OpencodeParts): 
         if (turn.resume && (await probeSession(turn)) !== 'resumable') return lost(turn);
         const equipment = await equip(turn.policy.model);
         if (typeof equipment === 'string') return failed('could_not_start', equipment);
+        if ('unsigned' in equipment) return failed('auth', equipment.unsigned, true);
         const refused = await refusedWorkspace(turn.cwd);
         if (refused !== null) return failed('could_not_start', refused);
         await prepareSession(turn.sessionDir);
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
-          return await take(turn, hooks, open, { ...equipment, tools }, now);
+          return await take(turn, hooks, programs, { ...equipment, tools }, now);
         } finally {
           await tools?.close();
         }
@@ -67,6 +69,19 @@ export function opencodeAgent({ open, operator, now, program }: OpencodeParts): 
     },
 
     probeSession,
+
+    async finished(turn, onUsage) {
+      const end = await recordedEnd(turn);
+      if (!end) return null;
+      const ledger = await toldLedger(turn.sessionDir, turn.number);
+      const account = opencodeAccount(pricesFor(turn.policy), ledger, onUsage);
+      account.seeAll(await recordOf(turn.sessionDir));
+      await ledger.settle(account.told());
+      const answered = { kind: 'answered', info: end.info, text: textOf(end.parts) } as const;
+      // Whether an answer broke off on the way is in no record.
+      const result = answerOf(answered, turn, now(), false);
+      return { result, endedAt: end.info.time?.completed ?? turn.startedAt };
+    },
 
     async about(configured) {
       const argv = await find();
@@ -83,7 +98,8 @@ export function opencodeAgent({ open, operator, now, program }: OpencodeParts): 
 
     async unavailable({ model }) {
       const equipment = await equip(model);
-      return typeof equipment === 'string' ? equipment : null;
+      if (typeof equipment === 'string') return equipment;
+      return 'unsigned' in equipment ? equipment.unsigned : null;
     },
   };
 }
@@ -97,55 +113,63 @@ interface Equipment {
 async function take(
   turn: TurnRequest,
   hooks: TurnHooks,
-  open: OpenDialogue,
+  programs: Programs,
   { argv, model, provider, tools }: Equipment & { tools: ToolDialogue | null },
   now: () => number,
 ): Promise<TurnResult> {
-  const ledger = await toldLedger(turn.sessionDir, turn.turn);
+  const ledger = await toldLedger(turn.sessionDir, turn.number);
   const account = opencodeAccount(pricesFor(turn.policy), ledger, hooks.onUsage);
   // What a turn that died did not get to tell.
   account.seeAll(await recordOf(turn.sessionDir));
   const password = randomBytes(24).toString('hex');
-  const child = open({
+  const server = {
     argv: [...argv, 'serve', '--hostname=127.0.0.1', '--port=0'],
-    cwd: turn.cwd,
     env: turnEnvironment(turn, {
       ...provider.env,
       ...OFFLINE,
-      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.role, model, provider, tools)),
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.access, model, provider, tools)),
       OPENCODE_DB: databaseOf(turn.sessionDir),
       OPENCODE_SERVER_PASSWORD: password,
     }),
-    logPath: turn.logPath,
-    onHeld: hooks.onHeld,
-    onOutput: () => hooks.onProgress(),
-  });
+  };
+  const child = await programs.open(server, turn, hooks);
   const talking = talk(child, turn, hooks, account, { password, model, now });
   const heard = await hearOut(child, talking, turn, hooks);
   account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
   await ledger.settle(account.told());
-  return heard.settled ?? resultOf(heard, turn, now());
+  return heard.settled ?? resultOf(heard, turn, now(), !talking.asksAgain());
 }
 
-function resultOf({ ending, crashed }: HeardOut<Ending>, turn: TurnRequest, now: number): TurnResult {
+function resultOf(
+  { ending, crashed }: HeardOut<Ending>,
+  turn: TurnRequest,
+  now: number,
+  usageKnown: boolean,
+): TurnResult {
   if (ending?.kind === 'lost') return lost(turn);
-  if (ending?.kind === 'failed') return { status: 'failed', ...ending.failure, usageKnown: true };
-  if (ending?.kind === 'answered') return answerOf(ending, turn, now);
+  if (ending?.kind === 'failed') return { status: 'failed', ...ending.failure, usageKnown };
+  if (ending?.kind === 'answered') return answerOf(ending, turn, now, usageKnown);
   return crashed("opencode's server", ending?.problem);
 }
 
 function answerOf(
   { info, text }: Extract<Ending, { kind: 'answered' }>,
-  turn: TurnRequest,
+  turn: Pick<TurnRequest, 'outputSchema' | 'role'>,
   now: number,
+  usageKnown: boolean,
 ): TurnResult {
-  if (info.error) return { status: 'failed', ...failureOf(info.error, now), usageKnown: true };
-  if (info.finish === 'content-filter') return failed('refusal', 'the model refused to go on', true);
+  if (info.error)
+    return {
+      status: 'failed',
+      ...failureOf(info.error, now),
+      usageKnown: usageKnown && !endsBroken(info.error),
+    };
+  if (info.finish === 'content-filter') return failed('refusal', 'the model refused to go on', usageKnown);
   const structured = info.structured ?? null;
   if (structured !== null || turn.outputSchema === undefined)
-    return { status: 'finished', text, structured, usageKnown: true };
+    return { status: 'finished', text, structured, usageKnown };
   const message = `the ${turn.role} ended its turn without the structured answer it was asked for`;
-  return failed('invalid_result', message, true);
+  return failed('invalid_result', message, usageKnown);
 }
 
 const lost = (turn: TurnRequest): TurnResult =>

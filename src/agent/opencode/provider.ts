@@ -64,11 +64,21 @@ export async function signInOf(models: readonly string[], operator: Environment)
 export const notSignedIn = (id: string): string =>
   `opencode has no key for the provider ${id}: set ${(KEYS[id] ?? [`${id.toUpperCase().replace(/\W/g, '_')}_API_KEY`])[0]} in the environment of forge-loop, or run \`opencode auth login\` with an API key`;
 
+const VERTEX = ['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_VERTEX_PROJECT', 'GOOGLE_VERTEX_LOCATION'];
+
 /** Where a provider's key has another name than its own in capitals. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   google: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
   azure: ['AZURE_API_KEY', 'AZURE_RESOURCE_NAME'],
-  'amazon-bedrock': ['AWS_BEARER_TOKEN_BEDROCK', 'AWS_REGION'],
+  'amazon-bedrock': [
+    'AWS_BEARER_TOKEN_BEDROCK',
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+    'AWS_REGION',
+  ],
+  'google-vertex': VERTEX,
+  'google-vertex-anthropic': VERTEX,
   'github-models': ['GITHUB_MODELS_TOKEN'],
   huggingface: ['HF_TOKEN'],
 };

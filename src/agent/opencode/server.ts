@@ -6,6 +6,7 @@
  */
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
+import { answered } from '../unanswered.ts';
 
 export interface OpencodeServer {
   /** The answer's body; rejects with what went wrong. Null for what is not there. */
@@ -18,7 +19,6 @@ export interface OpencodeServer {
 const serverEvent = z.object({ type: z.string(), properties: z.unknown().optional() });
 export type ServerEvent = z.output<typeof serverEvent>;
 
-const ANSWER_MS = 60_000;
 const LONGEST_EVENT = 64 * 1024 * 1024;
 
 export function opencodeServer(url: string, password: string): OpencodeServer {
@@ -30,7 +30,6 @@ export function opencodeServer(url: string, password: string): OpencodeServer {
     const response = await fetch(`${url}${path}`, {
       method,
       headers,
-      signal: AbortSignal.timeout(ANSWER_MS),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -40,13 +39,13 @@ export function opencodeServer(url: string, password: string): OpencodeServer {
     return text === '' ? null : JSON.parse(text);
   };
   return {
-    get: (path) => ask('GET', path),
-    post: (path, body) => ask('POST', path, body),
+    get: (path) => answered(ask('GET', path), path),
+    post: (path, body) => answered(ask('POST', path, body), path),
     async listen(each, ended) {
-      const response = await fetch(`${url}/event`, { headers });
+      const response = await answered(fetch(`${url}/event`, { headers }), '/event');
       if (!response.ok || !response.body)
         throw new Error(`opencode has no stream of events: it answered with ${response.status}`);
-      void follow(response.body, each).then(ended, ended);
+      void readEvents(response.body, each).then(ended, ended);
     },
   };
 }
@@ -66,7 +65,10 @@ export async function addressOf(stdout: Readable): Promise<string | null> {
   });
 }
 
-async function follow(body: AsyncIterable<Uint8Array>, each: (event: ServerEvent) => void): Promise<void> {
+async function readEvents(
+  body: AsyncIterable<Uint8Array>,
+  each: (event: ServerEvent) => void,
+): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body) {

@@ -3,12 +3,13 @@
  * record is opencode's own database in the session's directory, which is read only while no server is at it; the API
  * can't be asked for it, since it fails on every session that was asked for a structured answer.
  */
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { z } from 'zod';
-import type { SessionProbe } from '../agent.ts';
-import { type Messages, messages } from './message.ts';
+import type { SessionProbe, UnheardTurn } from '../agent.ts';
+import { replaceFile } from '../replace-file.ts';
+import { type Messages, messages, textOf } from './message.ts';
 
 const opencodeDir = (sessionDir: string): string => join(sessionDir, 'opencode');
 export const databaseOf = (sessionDir: string): string => join(opencodeDir(sessionDir), 'opencode.db');
@@ -28,8 +29,8 @@ export async function readSession(sessionDir: string): Promise<string | null> {
   return data?.session ?? null;
 }
 
-export const writeSession = (sessionDir: string, session: string): Promise<void> =>
-  writeFile(pathOf(sessionDir), JSON.stringify({ session }));
+export const writeSession = async (sessionDir: string, session: string): Promise<void> =>
+  replaceFile(pathOf(sessionDir), JSON.stringify({ session }));
 
 export async function probeSession({ sessionDir }: { sessionDir: string }): Promise<SessionProbe> {
   if (!(await stat(sessionDir).catch(() => null))) return 'lost';
@@ -38,6 +39,21 @@ export async function probeSession({ sessionDir }: { sessionDir: string }): Prom
   const record = await recordOf(sessionDir).catch(() => null);
   if (record === null) return 'lost';
   return record.some(({ info }) => info.sessionID === session) ? 'resumable' : 'empty';
+}
+
+/** The message that ended a turn; null unless the last prompt is this turn's and the model has ended its answer to it. */
+export async function recordedEnd(turn: UnheardTurn): Promise<Messages[number] | null> {
+  const session = await readSession(turn.sessionDir);
+  const record = (await recordOf(turn.sessionDir)).filter(({ info }) => info.sessionID === session);
+  const prompt = record.findLast(({ info }) => info.role === 'user');
+  const last = record.at(-1);
+  if (!prompt || last?.info.role !== 'assistant' || last.info.error || !last.info.time?.completed)
+    return null;
+  // A session begins with the project's conventions before its first prompt.
+  const isOurs =
+    (prompt.info.time?.created ?? 0) >= turn.startedAt && textOf(prompt.parts).endsWith(turn.prompt);
+  const isOver = turn.outputSchema ? last.info.structured != null : last.info.finish === 'stop';
+  return isOurs && isOver ? last : null;
 }
 
 const row = z.object({ id: z.string(), message: z.string(), session: z.string(), data: z.string() });

@@ -1,15 +1,17 @@
 /** What opencode is told besides the prompt: its program, its one provider, and how far it may go. */
 import { access } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Role } from '../../core/policy.ts';
+import type { Access } from '../../core/role.ts';
 import { TOOL_SERVER } from '../agent.ts';
+import { installHint } from '../install-hint.ts';
 import { type Environment, onPath } from '../program-path.ts';
 import type { Provider } from './provider.ts';
 
-export const OPENCODE_PACKAGE = 'opencode-ai';
-export const OPENCODE_VERSION = '1.18.33';
+const OPENCODE_PACKAGE = 'opencode-ai';
+const OPENCODE_VERSION = '1.18.33';
 
-export const NOT_INSTALLED = `the agent \`opencode\` needs ${OPENCODE_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: run \`npm install ${OPENCODE_PACKAGE}@${OPENCODE_VERSION}\` where you installed forge-loop (about 180 MB)`;
+export const notInstalled = (): string =>
+  `the agent \`opencode\` needs ${OPENCODE_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: ${installHint([`${OPENCODE_PACKAGE}@${OPENCODE_VERSION}`])} (about 180 MB)`;
 
 export const NO_MODEL =
   'agent.model is not set: opencode needs a provider and a model, such as anthropic/claude-sonnet-5';
@@ -27,7 +29,7 @@ export async function findOpencode(operator: Environment): Promise<string[] | nu
 }
 
 export function opencodeConfig(
-  role: Role,
+  { tools: may }: Access,
   model: string,
   provider: Provider,
   tools: { command: string; args: readonly string[] } | null,
@@ -38,7 +40,7 @@ export function opencodeConfig(
     small_model: model,
     enabled_providers: [provider.id],
     ...(provider.config && { provider: { [provider.id]: provider.config } }),
-    permission: role === 'coder' ? CODER : READER,
+    permission: PERMISSIONS[may],
     ...(tools && {
       mcp: { [TOOL_SERVER]: { type: 'local', command: [tools.command, ...tools.args], enabled: true } },
     }),
@@ -66,22 +68,23 @@ export const OFFLINE: Record<string, string> = {
   npm_config_offline: 'true',
 };
 
-/** Commands and edits are asked for, and answered by rule. */
-const CODER = {
-  '*': 'allow',
-  bash: 'ask',
-  edit: 'ask',
-  question: 'deny',
-  external_directory: 'allow',
-  doom_loop: 'allow',
-};
-const READER = {
-  '*': 'deny',
-  read: 'allow',
-  grep: 'allow',
-  glob: 'allow',
-  list: 'allow',
-  external_directory: 'allow',
-  doom_loop: 'allow',
-  StructuredOutput: 'allow',
+const PERMISSIONS: Record<Access['tools'], Record<string, string>> = {
+  /** Edits are asked for, and answered by rule. */
+  work: {
+    '*': 'allow',
+    edit: 'ask',
+    question: 'deny',
+    external_directory: 'allow',
+    doom_loop: 'allow',
+  },
+  read: {
+    '*': 'deny',
+    read: 'allow',
+    grep: 'allow',
+    glob: 'allow',
+    list: 'allow',
+    external_directory: 'allow',
+    doom_loop: 'allow',
+    StructuredOutput: 'allow',
+  },
 };

@@ -1,8 +1,10 @@
 /** What each issue is doing at this moment, read from the rows and the outbox. */
+
 import type { Action } from '../../core/action.ts';
+import { approvedAtHead } from '../../core/decision.ts';
+import { holdText } from '../../core/hold.ts';
 import type { Task } from '../../core/task.ts';
 import { isEnded } from '../../core/task.ts';
-import { holdText } from '../../core/words.ts';
 import type { Store } from '../../store/store.ts';
 import type { DemoIssue } from './issues.ts';
 
@@ -71,7 +73,7 @@ function doingOf(task: Task, action: Action | null): string | null {
 
 function turnText({ role, prompt }: Extract<Action, { kind: 'turn' }>, task: Task): string {
   if (role === 'critic') return 'the critic is reading';
-  if (prompt === 'continuation') return 'mending the red gate';
+  if (prompt === 'continuation') return 'fixing the red gate';
   if (prompt !== 'revise') return 'writing code';
   const conflicts = task.feedback.some(({ kind }) => kind === 'conflict');
   return conflicts ? 'resolving the conflict' : 'working in the review';
@@ -80,5 +82,5 @@ function turnText({ role, prompt }: Extract<Action, { kind: 'turn' }>, task: Tas
 function restText(task: Task): string | null {
   if (task.state === 'queued') return 'waiting for a slot';
   if (task.state !== 'awaiting_critic') return null;
-  return task.verdict?.verdict === 'APPROVE' ? 'waiting to merge' : 'waiting for a critic';
+  return approvedAtHead(task) ? 'waiting to merge' : 'waiting for a critic';
 }

@@ -20,7 +20,7 @@ export interface Course {
   asked: boolean;
 }
 
-export interface Taken {
+interface Taken {
   course: Course;
   task: TaskView | null;
 }

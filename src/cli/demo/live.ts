@@ -3,14 +3,15 @@
  *
  * Every line is cut to the width of the terminal, and only what changed is written, so nothing wraps or flickers.
  */
+import { follow } from '../../operations/follow.ts';
 import { cut, type Paint, type Terminal, width } from '../terminal.ts';
 import type { BoardRow } from './board.ts';
 
-export interface Live {
+interface Live {
   /** A line for the record below the board. */
   say(line: string): void;
   /** Takes the view off the screen and gives the cursor back. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 const DRAW_EVERY_MS = 100;
@@ -26,10 +27,8 @@ export function openLive(
   const said: string[] = [];
   let rows: readonly BoardRow[] = [];
   let drawn: string[] = [];
-  let closed = false;
 
   const draw = (): void => {
-    if (closed) return;
     // A line that fills the last column leaves the cursor in different places on different terminals.
     const columns = (stdout.columns || 80) - 1;
     const board = boardLines(rows, columns, terminal.paint);
@@ -46,16 +45,6 @@ export function openLive(
     drawn = lines;
   };
 
-  let reading = false;
-  const refresh = async (): Promise<void> => {
-    if (reading) return;
-    reading = true;
-    // A database that can't be read now is the runner's to report.
-    rows = await read(rows).catch(() => rows);
-    reading = false;
-    draw();
-  };
-
   // Nobody knows where a terminal of another size has put what was drawn.
   const redraw = (): void => {
     stdout.write(CLEAR_SCREEN);
@@ -67,16 +56,23 @@ export function openLive(
   process.once('exit', showCursor);
   stdout.on('resize', redraw);
   stdout.write(HIDE_CURSOR);
-  const timer = setInterval(() => void refresh(), DRAW_EVERY_MS);
+  const stop = new AbortController();
+  // A database that can't be read now is the runner's to report.
+  const look = () => read(rows).catch(() => rows);
+  const drawing = (async () => {
+    for await (const now of follow(look, DRAW_EVERY_MS, stop.signal)) {
+      rows = now;
+      draw();
+    }
+  })();
   return {
     say(text) {
       said.push(...text.split('\n'));
       draw();
     },
-    close() {
-      if (closed) return;
-      closed = true;
-      clearInterval(timer);
+    async close() {
+      stop.abort();
+      await drawing;
       process.off('exit', showCursor);
       stdout.off('resize', redraw);
       stdout.write(`\r${up(drawn.length)}${CLEAR_BELOW}${SHOW_CURSOR}`);

@@ -1,5 +1,5 @@
 /** How the demo ended: one document for programs, one page for people. */
-import { count } from '../../core/words.ts';
+import { count } from '../../core/words/words.ts';
 import { type Paint, type Terminal, table } from '../terminal.ts';
 import type { Course } from './course.ts';
 import type { Scratch } from './scratch.ts';

@@ -31,7 +31,7 @@ export function addressOf(given: {
 }
 
 /** `https://host/o/n.git`, `git@host:o/n.git`, `ssh://git@host:22/o/n`; null for anything else. */
-export function parseRemote(url: string): { host: string; path: string } | null {
+function parseRemote(url: string): { host: string; path: string } | null {
   const scp = /^(?:[\w.-]+@)([\w.-]+):(?!\/)(.+)$/.exec(url);
   const [host, path] = scp ? [scp[1]!, scp[2]!] : fromUrl(url);
   const parts = path

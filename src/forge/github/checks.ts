@@ -2,12 +2,12 @@
  * What CI says about a head: check runs and commit statuses, which of them the branch's rules require, and for a red
  * one of GitHub Actions the step that failed and the end of its log. Our own statuses are not CI's.
  */
-import type { Check } from '../../core/remark.ts';
+import type { Check } from '../../core/change/remark.ts';
 import type { Place } from './place.ts';
 import type { Rules } from './rules.ts';
 import { jobShape, type PullFacts } from './shapes.ts';
 
-export interface Checks {
+interface Checks {
   of(facts: PullFacts): Promise<Check[]>;
 }
 

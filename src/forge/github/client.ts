@@ -26,7 +26,7 @@ export interface Client {
   ahead(): number;
 }
 
-export type Params = Record<string, unknown>;
+type Params = Record<string, unknown>;
 
 /** GitHub understood and said no. */
 export class Refused extends UserError {
@@ -38,7 +38,7 @@ export class Refused extends UserError {
   }
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   apiUrl: string;
   /** Asked anew when the one in use is not accepted any more. */
   token(): Promise<string>;

@@ -283,13 +283,16 @@ describe('merging', () => {
     s.github.world.protections.set('main', { via: 'ruleset', ...rules });
     const { sha, number } = await openPull();
     const candidate = await candidateFor(sha);
-    const queued = { kind: 'queued', detail: expect.stringContaining('merge queue') };
+    const queued = { kind: 'merge_queued', detail: expect.stringContaining('merge queue') };
     expect(await s.forge.land(number, candidate)).toEqual(queued);
     expect(await s.forge.land(number, candidate)).toEqual(queued);
-    expect(await s.forge.pull(number)).toMatchObject({ state: 'open', queued: true });
+    expect(await s.forge.pull(number)).toMatchObject({ state: 'open', inMergeQueue: true });
     for (const again of [1, 2]) {
       await s.forge.leaveQueue!(number);
-      expect(await s.forge.pull(number), `left ${again}×`).toMatchObject({ state: 'open', queued: false });
+      expect(await s.forge.pull(number), `left ${again}×`).toMatchObject({
+        state: 'open',
+        inMergeQueue: false,
+      });
     }
     expect(await s.forge.land(number, candidate)).toEqual(queued);
     await runMergeQueue(s.github.world);

@@ -5,10 +5,9 @@
 import { join } from 'node:path';
 import type { Labels } from '../../core/policy.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
-import { diffs } from '../../git/diff.ts';
 import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
-import { fileAt } from '../../git/objects.ts';
+import type { IssueDesk } from '../desk.ts';
 import type { Forge, Issue } from '../forge.ts';
 import { ensureExcluded } from '../local/exclude.ts';
 import { withLock } from '../local/lock.ts';
@@ -31,27 +30,9 @@ import { type MergeMethod, openRules } from './rules.ts';
 import { repositoryShape, userShape } from './shapes.ts';
 import { openStatuses } from './statuses.ts';
 
-export interface GitHubForge extends Forge {
+export interface GitHubForge extends Forge, IssueDesk {
   readonly kind: 'github';
-  newIssue(issue: NewIssue): Promise<Issue>;
-  /** Labels it anew, so that its text is pinned as it is now, and takes away what an earlier attempt left. */
-  markReady(number: number, by: string): Promise<Issue>;
-  setState(number: number, state: 'open' | 'closed'): Promise<void>;
-  addComment(number: number, by: string, text: string): Promise<void>;
-  comments(number: number): Promise<{ by: string; at: string; text: string }[]>;
-  listIssues(all: boolean): Promise<Issue[]>;
-  approvePull(number: number, by: string): Promise<{ headSha: string }>;
   createLabels(): Promise<string[]>;
-}
-
-interface NewIssue {
-  title: string;
-  body: string;
-  labels?: readonly string[];
-  priority?: number | null;
-  blockedBy?: readonly number[];
-  ready?: boolean;
-  by?: string;
 }
 
 export interface GitHubOptions {
@@ -62,6 +43,8 @@ export interface GitHubOptions {
   now(): number;
   labels: Labels;
   trunk: string | null;
+  /** The branch that work landed on so far, where no setting names one. */
+  remembered?: () => Promise<string | null>;
   trusted(): Role;
   /** How merges are made. */
   method(): MergeMethod;
@@ -82,6 +65,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
   let named: string | null = options.trunk;
   /** Found once: a default branch that is changed on GitHub does not change where merges land. */
   const trunkBranch = async (): Promise<string> => {
+    named ??= (await options.remembered?.()) ?? null;
     named ??= (await client.get('/repos/{owner}/{repo}', at, repositoryShape))?.default_branch ?? null;
     if (named !== null) return named;
     throw new UserError(
@@ -186,8 +170,6 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     // A merge closes the issues it fixes.
     land: (number, candidate) => landing.land(number, candidate).finally(issues.forget),
     onTrunk: landing.onTrunk,
-    diff: (base, head) => diffs(git, base, head),
-    fileAt: (commit, path) => fileAt(git, commit, path),
 
     newIssue: async ({ title, body, labels: given = [], priority, blockedBy = [], ready, by }) => {
       const wanted = [...given, ...(priority ? [`priority:${priority}`] : [])];

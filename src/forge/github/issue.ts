@@ -1,6 +1,7 @@
 /** One issue as the loop sees it: its text in one form, its priority and its blockers from what people wrote. */
 import type { Related } from '../../core/event.ts';
-import { textHash } from '../../core/text-hash.ts';
+import { markdownLines } from '../../core/issue/markdown.ts';
+import { textHash } from '../../core/issue/text-hash.ts';
 import type { Issue } from '../forge.ts';
 import type { Ready } from './readiness.ts';
 import type { IssueRow } from './shapes.ts';
@@ -53,7 +54,7 @@ const WORDS: Record<string, number> = {
 };
 
 /** `P2`, `priority: 2`, `priority/high`: the first (most urgent) of several; null when none is given. */
-export function priorityIn(labels: readonly string[]): number | null {
+function priorityIn(labels: readonly string[]): number | null {
   const found = labels.flatMap((label) => {
     const named = /^(?:p|prio(?:rity)?[\s:/-]*)(\d)$/i.exec(label.trim());
     if (named) return [Math.min(4, Math.max(1, Number(named[1])))];
@@ -64,14 +65,16 @@ export function priorityIn(labels: readonly string[]): number | null {
 }
 
 /** As a field of a project names it: `P1`, `High`, `🔥 Urgent`. */
-export function priorityNamed(name: string | null): number | null {
+function priorityNamed(name: string | null): number | null {
   const plain = (name ?? '').replace(/[^\w ]/g, '').trim();
   return priorityIn([plain, `priority: ${plain}`]);
 }
 
 /** "Blocked by #3", "Depends on #4, #5 and #6", outside quoted code. */
-export function blockersIn(body: string): number[] {
-  const prose = body.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/`[^`\n]*`/g, '');
+function blockersIn(body: string): number[] {
+  const prose = markdownLines(body)
+    .flatMap(({ kind, raw }) => (kind === 'code' ? [] : raw.replace(/`[^`]*`/g, '')))
+    .join('\n');
   const clauses = prose.matchAll(/\b(?:blocked\s+by|depends\s+on):?\s+((?:#\d+(?:\s*(?:,|and|&)\s*)*)+)/gi);
   return [...clauses].flatMap(([, list]) => [...list!.matchAll(/#(\d+)/g)].map((match) => Number(match[1])));
 }

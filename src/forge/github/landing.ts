@@ -1,6 +1,6 @@
 /**
- * Merging on GitHub: the candidate is built and tested here, then GitHub is asked to merge the same head, guarded by its
- * sha, while trunk is still what the candidate was built on. GitHub makes the commit that lands; its tree is compared
+ * Merging on GitHub: the candidate is built and tested here, then GitHub is asked to merge the same head, and no other,
+ * while trunk is still what the candidate was built on. GitHub makes the commit that lands; its tree is compared
  * with the one that was tested.
  */
 import type { Candidate } from '../../core/event.ts';
@@ -61,7 +61,7 @@ export function openLanding(parts: {
         if (/merge queue/i.test(problem.message)) {
           await pulls.enqueue(before.node_id, candidate.headSha);
           pulls.forget(number);
-          return { kind: 'queued', detail: `pull request #${number} waits in GitHub's merge queue` };
+          return { kind: 'merge_queued', detail: `pull request #${number} waits in GitHub's merge queue` };
         }
         return { kind: 'refused', detail: problem.message };
       }

@@ -14,12 +14,13 @@ export async function openGitHub(options: {
   root: string;
   labels: Labels;
   trunk: string | null;
+  remembered: () => Promise<string | null>;
   provider: Record<string, string>;
   trusted(): Role;
   method(): MergeMethod;
   env: NodeJS.ProcessEnv;
 }): Promise<GitHubForge> {
-  const { git, root, labels, trunk, trusted, method, env } = options;
+  const { git, root, labels, trunk, remembered, trusted, method, env } = options;
   const given = readProvider(options.provider);
   const remote = await git(['config', '--get', 'remote.origin.url'], { allow: [1] });
   const address = addressOf({
@@ -34,6 +35,7 @@ export async function openGitHub(options: {
     address,
     labels,
     trunk,
+    remembered,
     trusted,
     method,
     token: token.read,

@@ -2,7 +2,7 @@
  * Pull requests. Those the loop asks about are read together in one query; their heads come from git, so that what is
  * said about a branch and about its pull request never disagree.
  */
-import { createHash } from 'node:crypto';
+import { digestOf } from '../../core/digest.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import { treeIfThere } from '../../git/objects.ts';
 import type { Forge, Pull } from '../forge.ts';
@@ -86,7 +86,7 @@ export function openPulls(
     state: facts.state === 'OPEN' ? 'open' : facts.state === 'MERGED' ? 'merged' : 'closed',
     headSha: (await remote.head(facts.headRefName))?.sha ?? null,
     ...(await mergedAs(facts)),
-    queued: facts.isInMergeQueue,
+    inMergeQueue: facts.isInMergeQueue,
     approvals: approvalsIn(facts, await self()),
   });
 
@@ -184,7 +184,7 @@ export function openPulls(
     async closePull(number, comment) {
       const current = await row(number);
       if (current?.state !== 'open') return;
-      if (comment !== '') await comments.ensure(number, `closed:${digestOf(comment)}`, comment);
+      if (comment !== '') await comments.ensure(number, `closed:${digestOf(comment, 12)}`, comment);
       await client.write(
         'PATCH /repos/{owner}/{repo}/pulls/{pull_number}',
         { ...at, pull_number: number, state: 'closed' },
@@ -257,8 +257,6 @@ const issueIn = (branch: string): number | null => {
   const number = /^loop\/(\d+)-/.exec(branch)?.[1];
   return number === undefined ? null : Number(number);
 };
-
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
 /** GitHub takes 256 characters. */
 const oneLine = (title: string): string => [...title.replace(/\s+/g, ' ').trim()].slice(0, 250).join('');

@@ -5,9 +5,10 @@
  * pinned as it was at that moment: one that was edited or renamed later is not what was agreed. GitHub counts whole
  * seconds, so an edit in the same second as the label counts as later.
  */
+
+import { textHash } from '../../core/issue/text-hash.ts';
 import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
-import { textHash } from '../../core/text-hash.ts';
 import type { Issue } from '../forge.ts';
 import { textOf } from './issue.ts';
 import type { Place } from './place.ts';

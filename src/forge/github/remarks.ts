@@ -2,7 +2,7 @@
  * What people say on issues and pull requests, and answers to it. Our own words are those of our account that carry a
  * mark, and the remarks of a review that does: the operator may write under the same account without one.
  */
-import type { Remark } from '../../core/remark.ts';
+import type { Remark } from '../../core/change/remark.ts';
 import type { Forge } from '../forge.ts';
 import { openChecks } from './checks.ts';
 import type { Comments } from './comments.ts';
@@ -15,7 +15,7 @@ import type { Roles } from './roles.ts';
 import { type MergeMethod, type Rules, wantedOf } from './rules.ts';
 import { nothing, type PlacedComment, type PullFacts, placedCommentShape } from './shapes.ts';
 
-export type Remarks = Pick<Forge, 'feedback' | 'commands' | 'reply'>;
+type Remarks = Pick<Forge, 'feedback' | 'commands' | 'reply'>;
 
 export function openRemarks(parts: {
   place: Place;

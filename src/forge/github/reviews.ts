@@ -5,8 +5,8 @@
  * Nobody can approve or request changes on a pull request of their own account, so a review of ours is a comment there;
  * the verdict is in its text and in the commit status `forge-loop/critic`.
  */
+import { parsePatch, showsLine } from '../../core/change/patch.ts';
 import { diffs } from '../../git/diff.ts';
-import { shownLines } from '../../git/hunks.ts';
 import type { Forge, ReviewComment } from '../forge.ts';
 import { Refused } from './client.ts';
 import type { Comments } from './comments.ts';
@@ -84,12 +84,12 @@ export function openReviews(
   }> {
     const trunk = await place.remote.head(await place.trunkBranch());
     const isHere = (await git.resolve(`${headSha}^{commit}`)) !== null;
-    const shown = trunk && isHere ? shownLines((await diffs(git, trunk.sha, headSha)).patch) : new Map();
+    const files = trunk && isHere ? parsePatch((await diffs(git, trunk.sha, headSha)).patch) : [];
     const inline: Inline[] = [];
     const rest: ReviewComment[] = [];
     for (const comment of remarks) {
       const { file, line, body } = comment;
-      const isShown = file !== null && line !== null && shown.get(file)?.right.has(line);
+      const isShown = file !== null && line !== null && showsLine(files, file, 'new', line);
       if (isShown) inline.push({ path: file, line, side: 'RIGHT', body: within(body, LONGEST) });
       else rest.push(comment);
     }

@@ -2,7 +2,7 @@
 import type { Place } from './place.ts';
 import { permissionShape } from './shapes.ts';
 
-export const ROLES = ['triage', 'write', 'maintain', 'admin'] as const;
+const ROLES = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface Roles {

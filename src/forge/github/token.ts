@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { UserError } from '../../errors.ts';
 
-export interface TokenSource {
+interface TokenSource {
   /** In words for people: where the token is from, never the token. */
   readonly from: string;
   read(): Promise<string>;

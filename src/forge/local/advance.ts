@@ -15,19 +15,25 @@ import { isOwnerDead, ownerIdentity } from '../../process/owner.ts';
 import { type Checkout, collisions, naming, whyBusy } from './checkout.ts';
 import { createFile, readIfThere } from './file.ts';
 
-export type Held =
-  | { kind: 'held'; advance(): Promise<string | null>; release(): void }
+export type Locked =
+  | { kind: 'locked'; advance(): Promise<string | null>; release(): void }
   | { kind: 'busy'; why: string };
 
 /** Takes the checkout's lock and makes sure that the move can be made. `busy` leaves everything as it was. */
-export async function hold(checkout: Checkout, from: string, to: string): Promise<Held> {
+export async function lockCheckout(checkout: Checkout, from: string, to: string): Promise<Locked> {
   const lock = take(checkout, from, to);
   if (!lock) return { kind: 'busy', why: gitIsBusy(checkout) };
   try {
     copyIndex(checkout, lock);
-    const why = (await whyBusy(checkout, privateIndex(checkout, lock))) ?? (await whyBlocked(checkout, lock));
+    const change = await changesBetween(checkout.git, from, to);
+    const why =
+      (await whyBusy(checkout, privateIndex(checkout, lock), change)) ?? (await whyBlocked(checkout, lock));
     if (why === null) {
-      return { kind: 'held', advance: () => follow(checkout, lock), release: () => letGo(checkout, lock) };
+      return {
+        kind: 'locked',
+        advance: () => moveAlong(checkout, lock),
+        release: () => letGo(checkout, lock),
+      };
     }
     letGo(checkout, lock);
     return { kind: 'busy', why };
@@ -83,7 +89,8 @@ export async function whyImmovable(
   const untaken: Lock = { purpose: PURPOSE, from, to: to ?? from, owner: ownerIdentity() };
   try {
     copyIndex(checkout, untaken);
-    const busy = await whyBusy(checkout, privateIndex(checkout, untaken));
+    const change = to === null ? [] : await changesBetween(checkout.git, from, to);
+    const busy = await whyBusy(checkout, privateIndex(checkout, untaken), change);
     return busy ?? (to === null ? null : await whyBlocked(checkout, untaken));
   } finally {
     rmSync(privateIndex(checkout, untaken), { force: true });
@@ -153,7 +160,7 @@ async function whyBlocked(checkout: Checkout, lock: Lock): Promise<string | null
 }
 
 /** The move that was just found possible. Whatever happened to the files since is git's or `advance`'s to notice. */
-async function follow(checkout: Checkout, lock: Lock): Promise<string | null> {
+async function moveAlong(checkout: Checkout, lock: Lock): Promise<string | null> {
   const env = { GIT_INDEX_FILE: privateIndex(checkout, lock) };
   const moved = await checkout.git(['read-tree', '-m', '-u', lock.from, lock.to], { env, allow: [1, 128] });
   if (moved.exitCode !== 0) return advance(checkout, lock);

@@ -48,21 +48,28 @@ async function gitAt(git: Git, path: string): Promise<Git> {
 }
 
 /**
- * Why this checkout can't be moved now, whatever the merge changes; null when it can. `index` is a copy of its index,
- * in which git may note what it finds out about unchanged files.
+ * Why this checkout can't be moved now; null when it can. As with git's own fast-forward, edits of files that the merge
+ * leaves alone are no reason: they are kept. `index` is a copy of its index, in which git may note what it finds out
+ * about unchanged files.
  */
-export async function whyBusy(checkout: Checkout, index: string): Promise<string | null> {
+export async function whyBusy(
+  checkout: Checkout,
+  index: string,
+  change: readonly Changed[],
+): Promise<string | null> {
   const operation = IN_PROGRESS.find(([file]) => existsSync(join(checkout.gitDir, file)));
   if (operation) return `${checkout.path} is in the middle of a ${operation[1]}; finish or abort it.`;
+  if (change.length === 0) return null;
+  const touched = new Set(change.map(({ path }) => path));
   const status = await checkout.git(
     ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no', '--ignore-submodules=all'],
     { env: { GIT_INDEX_FILE: index, GIT_OPTIONAL_LOCKS: '1' } },
   );
   const dirty = nulSeparated(status.stdout)
     .map((entry) => entry.slice(3))
-    .filter((path) => !isOurs(path));
+    .filter((path) => touched.has(path));
   if (dirty.length === 0) return null;
-  return `${checkout.path} has uncommitted changes in ${naming(dirty)}; commit or stash them.`;
+  return `${checkout.path} has uncommitted changes in ${naming(dirty)}, which the merge changes too; commit or stash them.`;
 }
 
 /** A quick look: does anybody hold the index of any checkout? */
@@ -118,8 +125,6 @@ export function naming(paths: readonly string[]): string {
   const shown = paths.slice(0, 5).join(', ');
   return paths.length > 5 ? `${shown} and ${paths.length - 5} more` : shown;
 }
-
-const isOurs = (path: string): boolean => path === '.forge' || path.startsWith('.forge/');
 
 function isTaskWorktree(path: string, workspaceRoot: string | null): boolean {
   if (workspaceRoot === null || !existsSync(workspaceRoot)) return false;

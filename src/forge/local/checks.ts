@@ -3,11 +3,11 @@
  * result of each name and head is kept.
  */
 import { z } from 'zod';
-import type { Check } from '../../core/remark.ts';
+import type { Check } from '../../core/change/remark.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import { readIfThere, replaceFile } from './file.ts';
 
-export type Report = Omit<Check, 'required'> & { by: string; at: string };
+type Report = Omit<Check, 'required'> & { by: string; at: string };
 
 export function readReports(path: string): Report[] {
   const text = readIfThere(path);

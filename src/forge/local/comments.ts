@@ -18,7 +18,7 @@ export interface Comment {
 /** The name the loop writes under. */
 export const SELF = 'forge-loop';
 
-export function writeComment(comment: Comment): string {
+function writeComment(comment: Comment): string {
   const by = comment.by.replace(/\s+/g, ' ').trim() || 'unknown';
   const lines = [`### ${by} · ${comment.at}`];
   if (comment.marker !== null) lines.push(`<!-- forge-loop:${escapeMarker(comment.marker)} -->`);

@@ -1,9 +1,10 @@
 /** What is said on pull requests and issues: people's remarks, results of CI, and the loop's answers. */
 import { join } from 'node:path';
-import type { Check, PullFeedback, Remark, RemarkRef } from '../../core/remark.ts';
+import type { PullFeedback, RemarkRef } from '../../core/change/remark.ts';
 import { UserError } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { resolve } from '../../git/objects.ts';
+import type { PullDesk } from '../desk.ts';
 import type { Forge } from '../forge.ts';
 import { readReports, writeReport } from './checks.ts';
 import { appendComment, isMarked, SELF } from './comments.ts';
@@ -14,24 +15,8 @@ import { type PullFile, pullFileName } from './pull-file.ts';
 import type { Pulls } from './pulls.ts';
 import { hasCommand, newest, remarksOf } from './remarks.ts';
 
-export interface NewRemark {
-  by: string;
-  verdict: Remark['verdict'];
-  body: string;
-  file: string | null;
-  line: number | null;
-}
-
-export type NewCheck = Pick<Check, 'name' | 'state' | 'job' | 'step' | 'link'> & {
-  by: string;
-  log: string | null;
-};
-
-export interface Conversation extends Pick<Forge, 'feedback' | 'commands' | 'reply'> {
-  /** A person's word on the head as it is now; an approval counts for that head only. */
-  remark(pull: number, remark: NewRemark): Promise<{ headSha: string }>;
-  reportCheck(pull: number, check: NewCheck): Promise<{ headSha: string }>;
-}
+export type Conversation = Pick<Forge, 'feedback' | 'commands' | 'reply'> &
+  Pick<PullDesk, 'remark' | 'reportCheck'>;
 
 export function openConversation(options: {
   git: Git;

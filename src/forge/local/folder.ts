@@ -6,7 +6,7 @@
  */
 import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { BadMarkdown } from './markdown.ts';
+import { BadMarkdown } from '../../front-matter.ts';
 
 export interface Look<T> {
   /** In the order of their names. */
@@ -14,13 +14,13 @@ export interface Look<T> {
   bad: readonly BadFile[];
 }
 
-export interface BadFile {
+interface BadFile {
   name: string;
   line: number;
   problem: string;
 }
 
-export interface Folder<T> {
+interface Folder<T> {
   readonly path: string;
   /** The same object as before when nothing changed. */
   look(): Look<T>;

@@ -1,10 +1,11 @@
 /** One issue as a Markdown file: what its front matter may say, and what we make of it. */
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
+import { bodyOnlyHash, textHash } from '../../core/issue/text-hash.ts';
 import { hasLabel } from '../../core/schedule.ts';
-import { bodyOnlyHash, textHash } from '../../core/text-hash.ts';
+import { BadMarkdown } from '../../front-matter.ts';
 import type { Issue } from '../forge.ts';
-import { BadMarkdown, readFront } from './markdown.ts';
+import { readFront } from './markdown.ts';
 
 /** `readyLabel` is needed because a label added by hand after the last request was taken is a new, unrecorded request. */
 export function parseIssue(name: string, text: string, stat: Stats, readyLabel: string): Issue {

@@ -156,7 +156,7 @@ describe('files that make no sense', () => {
     expect(told).toMatch(/0006-bytes\.md:1: the file is not UTF-8/);
     expect(told).toMatch(/notes\.md:1: it has no number/);
     expect(told).toMatch(/pulls.0001\.md:1: branch/);
-    expect(s.forge.problems()).toHaveLength(7);
+    expect(await s.forge.check()).toHaveLength(7);
   });
 
   it('are not mistaken for issues that are gone', async () => {

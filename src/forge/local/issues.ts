@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Document } from 'yaml';
 import { hasLabel } from '../../core/schedule.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
+import type { NewIssue } from '../desk.ts';
 import type { ForgeProblem, Issue } from '../forge.ts';
 import { appendComment, type Comment, isMarked, readComments, SELF, withText } from './comments.ts';
 import { createFile, readIfThere, replaceFile } from './file.ts';
@@ -16,14 +17,6 @@ import { type Look, openFolder } from './folder.ts';
 import { fileName, numberInName, parseIssue } from './issue-file.ts';
 import type { Exclusively } from './lock.ts';
 import { editMarkdown, mapAt, setList, writeMarkdown } from './markdown.ts';
-
-export interface NewIssue {
-  title: string;
-  body: string;
-  labels?: readonly string[];
-  priority?: number | null;
-  blockedBy?: readonly number[];
-}
 
 export interface Issues {
   open(): Issue[];

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -14,9 +14,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/support/compiled.ts';
 import { LABELS } from '../../../test/support/labels.ts';
+import { hasLfs } from '../../../test/support/lfs.ts';
 import { type Scratch, scratch } from '../../../test/support/local-people.ts';
 import type { Candidate } from '../../core/event.ts';
 import { openGit } from '../../git/git.ts';
+import { trySignature } from '../../git/signing.ts';
 import { localForge } from './local.ts';
 
 let s: Scratch;
@@ -99,7 +101,7 @@ describe('a clean checkout of trunk', () => {
     expect(s.read('README.md')).toBe('edited on the side\n');
 
     writeFileSync(join(linked, 'README.md'), 'dirty\n');
-    const next = await ready({ 'x.txt': 'x\n' }, 'loop/2-b');
+    const next = await ready({ 'README.md': 'x\n' }, 'loop/2-b');
     expect(await s.forge.land(next.pull, next.candidate)).toMatchObject({
       kind: 'dirty_checkout',
       detail: expect.stringContaining('README.md'),
@@ -140,8 +142,8 @@ describe('a checkout that is elsewhere', () => {
 });
 
 describe('a dirty checkout of trunk', () => {
-  const blocked = async (detail: RegExp) => {
-    const { pull, candidate } = await ready();
+  const blocked = async (detail: RegExp, files: Record<string, string> | undefined = undefined) => {
+    const { pull, candidate } = await ready(files);
     const before = status();
     expect(await s.forge.mergeBlocker(candidate.headSha), 'known before anything is built').toMatch(detail);
     expect(await s.forge.land(pull, candidate)).toMatchObject({
@@ -156,8 +158,9 @@ describe('a dirty checkout of trunk', () => {
 
   it('makes the merge wait, says why, and lets it land when it is clean again', async () => {
     s.write('README.md', 'half done\n');
-    const { pull, candidate } = await blocked(/uncommitted changes in README\.md; commit or stash/);
-    expect(await s.forge.mergeBlocker()).toMatch(/README\.md/);
+    const { pull, candidate } = await blocked(
+      /uncommitted changes in README\.md, which the merge changes too; commit or stash/,
+    );
     expect(s.read('README.md')).toBe('half done\n');
     s.sh(['checkout', '-q', '--', 'README.md']);
     expect((await s.forge.land(pull, candidate)).kind).toBe('landed');
@@ -168,21 +171,36 @@ describe('a dirty checkout of trunk', () => {
       s.write('README.md', `${100 + round} a\n`);
       s.sh(['commit', '-q', '-am', 'Again']);
       s.write('README.md', `${100 + round} b\n`);
-      const { pull, candidate } = await ready({ 'x.txt': `${round}\n` }, `loop/${round}-x`);
+      const { pull, candidate } = await ready({ 'README.md': `${round}\n` }, `loop/${round}-x`);
       expect((await s.forge.land(pull, candidate)).kind).toBe('dirty_checkout');
     }
   });
 
-  it('waits for what is only staged, and for a file the merge does not touch', async () => {
-    s.write('unrelated.txt', 'x\n');
-    s.sh(['add', 'unrelated.txt']);
-    await blocked(/unrelated\.txt/);
+  it('waits for what is only staged', async () => {
+    s.write('README.md', 'x\n');
+    s.sh(['add', 'README.md']);
+    await blocked(/README\.md/);
+  });
+
+  it('keeps edits of files that the merge leaves alone, staged or not, and lands', async () => {
+    s.write('.gitignore', 'ignored.txt\nbuild/\nmine\n');
+    s.write('staged.txt', 'x\n');
+    s.sh(['add', 'staged.txt']);
+    const before = status();
+    expect(before).toBe(' M .gitignore\nA  staged.txt\n');
+    const { pull, candidate } = await ready();
+    expect(await s.forge.mergeBlocker(candidate.headSha)).toBeNull();
+    expect(await s.forge.land(pull, candidate)).toEqual({ kind: 'landed', sha: candidate.sha });
+    expect(s.read('README.md')).toBe('changed\n');
+    expect(status()).toBe(before);
+    expect(s.read('.gitignore')).toContain('mine');
   });
 
   it('names five files and counts the rest', async () => {
     for (let n = 1; n <= 7; n++) s.write(`f${n}`, 'x\n');
     s.sh(['add', '.']);
-    await blocked(/f1, f2, f3, f4, f5 and 2 more/);
+    const files = Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((n) => [`f${n}`, 'theirs\n']));
+    await blocked(/f1, f2, f3, f4, f5 and 2 more/, files);
   });
 
   for (const [what, path] of [
@@ -404,5 +422,129 @@ describe('a process that dies while it lands', () => {
     expect((await s.forge.land(other.pull, other.candidate)).kind).toBe('landed');
     expect(await s.forge.land(pull, candidate)).toEqual({ kind: 'trunk_moved' });
     expect(status()).toBe('');
+  });
+});
+
+describe('commit.gpgsign', () => {
+  const keys = (passphrase: string) => {
+    const key = join(s.root, '..', 'key');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', passphrase, '-f', key]);
+    writeFileSync(join(s.root, '..', 'signers'), `ada@example.com ${readFileSync(`${key}.pub`, 'utf8')}`);
+    for (const [name, value] of [
+      ['gpg.format', 'ssh'],
+      ['user.signingkey', key],
+      ['gpg.ssh.allowedSignersFile', join(s.root, '..', 'signers')],
+      ['commit.gpgsign', 'true'],
+    ] as const)
+      s.sh(['config', name, value]);
+  };
+  const build = async (method: 'squash' | 'merge' | 'rebase') => {
+    const baseSha = (await s.forge.trunk()).sha;
+    const headSha = await s.people.commit(baseSha, CHANGE);
+    return s.forge.buildCandidate({ headSha, baseSha, method, message: 'Do it', task: 't1' });
+  };
+
+  it.each(['squash', 'merge', 'rebase'] as const)(
+    'signs what lands by %s, with the operator’s key',
+    async (method) => {
+      keys('');
+      const built = await build(method);
+      if (built.kind !== 'clean') throw new Error(built.kind);
+      const { sha } = built.candidate;
+      expect(s.sh(['log', '-1', '--format=%G? %GS', sha]).trim()).toBe('G ada@example.com');
+    },
+  );
+
+  it('refuses in words when the key needs a passphrase', async () => {
+    keys('secret');
+    expect(await build('squash')).toEqual({
+      kind: 'refused',
+      detail: expect.stringMatching(/commit\.gpgsign is set, and git could not sign .*forge-loop doctor/s),
+    });
+    expect(await trySignature(await openGit(s.root))).toMatch(/could not sign/);
+  });
+
+  it('lets nothing land that was built before it was set', async () => {
+    const { pull, candidate } = await ready();
+    const before = head();
+    keys('');
+    expect(await s.forge.land(pull, candidate)).toEqual({
+      kind: 'refused',
+      detail: expect.stringContaining('is not signed'),
+    });
+    expect(head()).toBe(before);
+    expect(await trySignature(await openGit(s.root))).toBeNull();
+  });
+});
+
+// git-lfs is a program of its own, which not every machine has.
+it.skipIf(!hasLfs)('a merge leaves the real content of files in Git LFS in the checkout', async () => {
+  s.sh(['lfs', 'install', '--local', '--skip-repo']);
+  s.write('.gitattributes', '*.bin filter=lfs diff=lfs merge=lfs -text\n');
+  s.write('a.bin', 'one');
+  s.sh(['add', '.']);
+  s.sh(['commit', '-q', '-m', 'Large']);
+  s.sh(['checkout', '-q', '-b', 'side']);
+  s.write('a.bin', 'two');
+  s.sh(['commit', '-q', '-am', 'Larger']);
+  const pointer = s.sh(['show', 'side:a.bin']);
+  s.sh(['checkout', '-q', 'main']);
+  s.forge = await localForge({
+    git: await openGit(s.root),
+    root: s.root,
+    now: () => 0,
+    labels: LABELS,
+  });
+  const { pull, candidate } = await ready({ 'a.bin': pointer });
+  expect(await s.forge.land(pull, candidate)).toEqual({ kind: 'landed', sha: candidate.sha });
+  expect(s.read('a.bin')).toBe('two');
+  expect(s.sh(['show', 'main:a.bin'])).toBe(pointer);
+  expect(status()).toBe('');
+});
+
+it('a merge that moves a submodule says that the checkout’s own has to be updated', async () => {
+  const lib = join(s.root, '..', 'lib');
+  mkdirSync(lib);
+  s.sh(['init', '-q', '-b', 'main'], lib);
+  const commit = (name: string) => {
+    s.sh(
+      [
+        '-c',
+        'user.name=Ada',
+        '-c',
+        'user.email=ada@example.com',
+        'commit',
+        '-q',
+        '--allow-empty',
+        '-m',
+        name,
+      ],
+      lib,
+    );
+    return s.sh(['rev-parse', 'HEAD'], lib).trim();
+  };
+  commit('one');
+  s.sh(['-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', lib, 'lib']);
+  s.sh(['commit', '-q', '-m', 'Use the library']);
+  const trunk = head();
+  s.sh(['update-index', '--cacheinfo', `160000,${commit('two')},lib`]);
+  s.sh(['commit', '-q', '-m', 'Move it']);
+  const moved = head();
+  s.sh(['reset', '-q', '--hard', trunk]);
+  await s.forge.push('loop/1-a', moved, null);
+  const about = { issue: null, branch: 'loop/1-a', title: 'T', body: 'B', marker: 'm' };
+  const pull = await s.forge.ensurePull(about);
+  const built = await s.forge.buildCandidate({
+    headSha: moved,
+    baseSha: trunk,
+    method: 'squash',
+    message: 'Do it',
+    task: 't1',
+  });
+  if (built.kind !== 'clean') throw new Error(built.kind);
+  expect(await s.forge.land(pull.number, built.candidate)).toEqual({
+    kind: 'landed',
+    sha: built.candidate.sha,
+    note: expect.stringMatching(/^lib in .* run: git submodule update$/),
   });
 });

@@ -5,15 +5,27 @@
  * moved; after it the merge is a fact, and all that is left (checkouts, the pull request's file) is finished by whoever
  * asks next.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Candidate } from '../../core/event.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import { buildCandidate } from '../../git/candidate.ts';
+import { changesBetween } from '../../git/changes.ts';
 import type { Git } from '../../git/git.ts';
 import { mergeTree } from '../../git/merge.ts';
 import { isAncestor, resolve, treeIfThere } from '../../git/objects.ts';
+import { isSigned, wantsSignatures } from '../../git/signing.ts';
 import type { Forge, LandResult } from '../forge.ts';
-import { catchUp, type Held, hold, isUnsettled, settle, whyImmovable, whyLocked } from './advance.ts';
-import { type Checkout, checkoutsOf, isAnyLocked, whyTrunkIsTaken } from './checkout.ts';
+import {
+  catchUp,
+  isUnsettled,
+  type Locked,
+  lockCheckout,
+  settle,
+  whyImmovable,
+  whyLocked,
+} from './advance.ts';
+import { type Checkout, checkoutsOf, isAnyLocked, naming, whyTrunkIsTaken } from './checkout.ts';
 import type { Exclusively } from './lock.ts';
 import type { Pulls } from './pulls.ts';
 
@@ -37,7 +49,8 @@ export function openLanding(options: {
 
     buildCandidate: async (input) => {
       if (isAnyLocked(git)) await exclusively('land', async () => settleAll(await checkouts()));
-      return buildCandidate(git, { ...input, trunk: (await trunk()).sha });
+      const sign = await wantsSignatures(git);
+      return buildCandidate(git, { ...input, trunk: (await trunk()).sha, sign });
     },
 
     mergeBlocker: async (headSha) => {
@@ -77,20 +90,21 @@ export function openLanding(options: {
         if (taken !== null) return { kind: 'dirty_checkout', detail: taken };
 
         await pulls.recordCandidate(number, candidate);
-        const held: Extract<Held, { kind: 'held' }>[] = [];
+        const locked: Extract<Locked, { kind: 'locked' }>[] = [];
         let moved = false;
         try {
           for (const checkout of moving) {
-            const one = await hold(checkout, candidate.trunk, candidate.sha);
+            const one = await lockCheckout(checkout, candidate.trunk, candidate.sha);
             if (one.kind === 'busy') return { kind: 'dirty_checkout', detail: one.why };
-            held.push(one);
+            locked.push(one);
           }
           moved = await swap(`refs/heads/${branch}`, candidate);
           if (!moved) return { kind: 'trunk_moved' };
-          for (const checkout of held) notes.push(await checkout.advance());
+          for (const checkout of locked) notes.push(await checkout.advance());
+          for (const { path } of moving) notes.push(await outdatedModules(path, candidate));
         } finally {
           // Once trunk has moved, a checkout that could not follow stays locked until it does.
-          if (!moved) for (const checkout of held) checkout.release();
+          if (!moved) for (const checkout of locked) checkout.release();
         }
         return finish(number, candidate, notes);
       }),
@@ -110,6 +124,8 @@ export function openLanding(options: {
   async function whyUnfit(candidate: Candidate, tree: string | null): Promise<string | null> {
     if (tree === null) return `the candidate ${candidate.sha} is not in the repository.`;
     if (tree !== candidate.tree) return `the candidate ${candidate.sha} has another tree.`;
+    if ((await wantsSignatures(git)) && !(await isSigned(git, candidate.sha)))
+      return `the candidate ${candidate.sha} is not signed, and commit.gpgsign is set.`;
     if (await isAncestor(git, candidate.trunk, candidate.sha)) return null;
     return `the candidate ${candidate.sha} does not build on trunk.`;
   }
@@ -120,6 +136,14 @@ export function openLanding(options: {
     return pull === null
       ? `there is no pull request #${number}.`
       : `pull request #${number} is ${pull.state}.`;
+  }
+
+  /** A merge leaves submodules where they are, as git's own does. */
+  async function outdatedModules(checkout: string, { trunk, sha }: Candidate): Promise<string | null> {
+    const moved = (await changesBetween(git, trunk, sha)).filter(({ to }) => to?.startsWith('160000 '));
+    const stale = moved.map(({ path }) => path).filter((path) => existsSync(join(checkout, path, '.git')));
+    if (stale.length === 0) return null;
+    return `${naming(stale)} in ${checkout} is at another commit than the merge records; run: git submodule update`;
   }
 
   async function swap(ref: string, candidate: Candidate): Promise<boolean> {

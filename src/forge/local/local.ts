@@ -6,47 +6,34 @@ import { join } from 'node:path';
 import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
 import { ForgeUnavailable, GitFailed, UserError } from '../../errors.ts';
-import { diffs } from '../../git/diff.ts';
 import { type Git, identity } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
-import { fileAt, resolve, treeOf } from '../../git/objects.ts';
+import { resolve, treeOf } from '../../git/objects.ts';
 import { worktreesOf } from '../../git/worktrees.ts';
+import type { IssueDesk, PullDesk } from '../desk.ts';
 import type { Forge, ForgeProblem, Issue, Pull } from '../forge.ts';
-import type { Comment } from './comments.ts';
-import { type NewCheck, type NewRemark, openConversation } from './conversation.ts';
+import { openConversation } from './conversation.ts';
 import { ensureExcluded } from './exclude.ts';
-import { type NewIssue, noSuchIssue, openIssues } from './issues.ts';
+import { noSuchIssue, openIssues } from './issues.ts';
 import { type Landing, openLanding } from './landing.ts';
 import { type Exclusively, withLock } from './lock.ts';
 import { mapAt, setList } from './markdown.ts';
 import { openPulls } from './pulls.ts';
 import { trunkName } from './trunk.ts';
 
-export interface LocalForge extends Forge {
+export interface LocalForge extends Forge, IssueDesk, PullDesk {
   readonly kind: 'local';
-  /** What is wrong with files that people wrote; each is left alone until it is corrected. */
-  problems(): ForgeProblem[];
-  newIssue(issue: NewIssue & { ready?: boolean; by?: string }): Promise<Issue>;
-  /** Labels it, pins its text as it is now, and takes away what an earlier attempt left. A closed one is reopened. */
-  markReady(number: number, by: string): Promise<Issue>;
-  setState(number: number, state: 'open' | 'closed'): Promise<void>;
-  addComment(number: number, by: string, text: string): Promise<void>;
-  comments(number: number): Promise<Comment[]>;
-  listIssues(all: boolean): Promise<Issue[]>;
-  /** A person's approval of the head as it is now. */
-  approvePull(number: number, by: string): Promise<{ headSha: string }>;
-  listPulls(all: boolean): Promise<(Pull & { title: string; body: string })[]>;
-  remark(pull: number, remark: NewRemark): Promise<{ headSha: string }>;
-  reportCheck(pull: number, check: NewCheck): Promise<{ headSha: string }>;
 }
 
-export interface LocalOptions {
+interface LocalOptions {
   git: Git;
   /** The repository's top level. */
   root: string;
   now: () => number;
   labels: Labels;
   trunk?: string;
+  /** The branch that work landed on so far, where no setting names one. */
+  remembered?: () => Promise<string | null>;
   /** Worktrees below it are tasks', never the operator's. */
   workspaceRoot?: string;
 }
@@ -63,14 +50,17 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
   let named: string | null = null;
   const trunkBranch = async (): Promise<string> => {
     // Found once: an operator who switches branches does not change where merges land.
-    named ??= await trunkName(git, options.trunk ?? null);
+    named ??= await trunkName(git, options.trunk ?? null, (await options.remembered?.()) ?? null);
     return named;
   };
   const trunk = async () => {
     const branch = await trunkBranch();
     const sha = await resolve(git, `refs/heads/${branch}`);
     if (sha === null)
-      throw new UserError(`The branch ${branch} is gone.`, 'Restore it, or name another as trunk.');
+      throw new UserError(
+        `The branch ${branch}, which is trunk, is gone.`,
+        `Restore it (git branch ${branch} <commit>), or name another as tracker.trunk in WORKFLOW.md.`,
+      );
     return { branch, sha };
   };
   const issues = openIssues({ forgeDir, readyLabel: labels.ready, now, exclusively });
@@ -126,7 +116,6 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
       ...pulls.problems(),
       ...(await repositoryProblems(git, trunk, landing)),
     ],
-    problems: () => [...issues.problems(), ...pulls.problems()],
 
     openIssues: async () => issues.open(),
     issue: async (number) => issues.find(number),
@@ -177,8 +166,6 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     land: landing.land,
 
     onTrunk: async (sha) => (await landedAs(git, sha, (await trunk()).sha)) !== null,
-    diff: (base, head) => diffs(git, base, head),
-    fileAt: (commit, path) => fileAt(git, commit, path),
 
     newIssue: async ({ ready, by, ...issue }) => {
       const made = await issues.create(issue);

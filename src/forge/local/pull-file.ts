@@ -1,7 +1,8 @@
 /** One pull request as a Markdown file: a few facts in front, then title, text, reviews and comments for people. */
 import { z } from 'zod';
+import { BadMarkdown } from '../../front-matter.ts';
 import { type Comment, openingOf, readComments } from './comments.ts';
-import { BadMarkdown, lineOfKey, readFront } from './markdown.ts';
+import { readFront } from './markdown.ts';
 
 export interface PullFile {
   number: number;
@@ -26,15 +27,13 @@ export function parsePull(name: string, text: string): PullFile {
   const {
     front: { number, approvals, ...front },
     body,
+    lineOf,
   } = readFront(frontMatter, text);
   if (pullFileName(number) !== name) {
-    throw new BadMarkdown(lineOfKey(text, 'number'), `number: the name of the file says otherwise`);
+    throw new BadMarkdown(lineOf('number'), `number: the name of the file says otherwise`);
   }
   if (front.state === 'merged' && front.merged === null) {
-    throw new BadMarkdown(
-      lineOfKey(text, 'state'),
-      'state: a merge is seen in git; merge the branch instead',
-    );
+    throw new BadMarkdown(lineOf('state'), 'state: a merge is seen in git; merge the branch instead');
   }
   return {
     ...front,

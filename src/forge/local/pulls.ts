@@ -266,11 +266,12 @@ async function commitsLanded(
   base: string,
   tip: string,
 ): Promise<Set<string>> {
-  const since = new Set(await firstParents(git, base, tip));
-  const landed = new Set<string>();
-  for (const { candidate, onto } of pulls) {
-    if (candidate === null || onto === null || !since.has(candidate)) continue;
-    for (const sha of await firstParents(git, onto, candidate)) landed.add(sha);
-  }
-  return landed;
+  const since = await firstParents(git, base, tip);
+  return new Set(
+    pulls.flatMap(({ candidate, onto }) => {
+      if (candidate === null || onto === null || !since.includes(candidate)) return [];
+      const end = since.indexOf(onto);
+      return since.slice(since.indexOf(candidate), end < 0 ? undefined : end);
+    }),
+  );
 }

@@ -1,8 +1,9 @@
 /**
  * People's comments as remarks. Whoever can write these files can write to the repository, so everybody may.
  */
-import { createHash } from 'node:crypto';
-import type { Place, Remark } from '../../core/remark.ts';
+
+import type { Place, Remark } from '../../core/change/remark.ts';
+import { digestOf } from '../../core/digest.ts';
 import { type Comment, isOwn } from './comments.ts';
 
 /** In the order they were written; the loop's own are left out. */
@@ -18,7 +19,7 @@ export function remarksOf(where: Place, comments: readonly Comment[]): Remark[] 
     return [
       {
         // Of author, time and turn: a text that is corrected later is still the same remark.
-        id: `${where.kind}-${where.number}-${digest(`${name} ${nth}`)}`,
+        id: `${where.kind}-${where.number}-${digestOf(`${name} ${nth}`, 12)}`,
         where,
         author: by,
         mayWrite: true,
@@ -42,5 +43,3 @@ export const newest = (comments: readonly Comment[], floor: number): number =>
 function verdictOf(said: string | undefined): Remark['verdict'] {
   return said === 'approve' || said === 'request_changes' ? said : 'comment';
 }
-
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);

@@ -1,9 +1,14 @@
 /** Which local branch is trunk, and where it is. A remote is never asked; only the name of its default branch counts. */
 import { UserError } from '../../errors.ts';
-import type { Git } from '../../git/git.ts';
+import { currentBranch, type Git, remoteDefault } from '../../git/git.ts';
 import { resolve } from '../../git/objects.ts';
 
-export async function trunkName(git: Git, configured: string | null): Promise<string> {
+/** `remembered` is what the loop worked with so far; without a setting it stays. */
+export async function trunkName(
+  git: Git,
+  configured: string | null,
+  remembered: string | null = null,
+): Promise<string> {
   if (
     (await resolve(git, 'HEAD')) === null &&
     (await git(['rev-list', '-n', '1', '--branches'])).stdout === ''
@@ -17,7 +22,14 @@ export async function trunkName(git: Git, configured: string | null): Promise<st
     if (await exists(git, configured)) return configured;
     throw new UserError(
       `There is no branch ${configured}.`,
-      `Make it (git branch ${configured}) or name another as trunk.`,
+      `Make it (git branch ${configured}) or name another as tracker.trunk in WORKFLOW.md.`,
+    );
+  }
+  if (remembered !== null) {
+    if (await exists(git, remembered)) return remembered;
+    throw new UserError(
+      `The branch ${remembered}, on which work landed so far, is gone.`,
+      `Restore it (git branch ${remembered} <commit>). If it has another name now, set tracker.trunk to that in WORKFLOW.md, run, and accept it with \`forge-loop resume\`.`,
     );
   }
   for (const name of [
@@ -25,13 +37,13 @@ export async function trunkName(git: Git, configured: string | null): Promise<st
     await configuredDefault(git),
     'main',
     'master',
-    await current(git),
+    await currentBranch(git),
   ]) {
     if (name !== null && (await exists(git, name))) return name;
   }
   throw new UserError(
     "Can't tell which branch is trunk: HEAD is detached and there is no main or master.",
-    'Check out the branch that merges should land on.',
+    'Name the branch that merges should land on as tracker.trunk in WORKFLOW.md.',
   );
 }
 
@@ -39,16 +51,6 @@ async function exists(git: Git, branch: string): Promise<boolean> {
   return (await resolve(git, `refs/heads/${branch}`)) !== null;
 }
 
-async function remoteDefault(git: Git): Promise<string | null> {
-  const answer = await git(['symbolic-ref', '--quiet', 'refs/remotes/origin/HEAD'], { allow: [1, 128] });
-  return answer.stdout.trim().replace(/^refs\/remotes\/origin\//, '') || null;
-}
-
 async function configuredDefault(git: Git): Promise<string | null> {
   return (await git(['config', '--get', 'init.defaultBranch'], { allow: [1] })).stdout.trim() || null;
-}
-
-async function current(git: Git): Promise<string | null> {
-  const answer = await git(['symbolic-ref', '--quiet', '--short', 'HEAD'], { allow: [1] });
-  return answer.stdout.trim() || null;
 }

@@ -13,6 +13,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import Database from 'libsql';
+import type { BootClock } from '../../core/lease.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { Schema } from './schema.ts';
 
@@ -28,6 +29,8 @@ export const query = new Kysely<Schema>({
 
 export interface Connection {
   readonly path: string;
+  /** By which leases of this boot are judged; null where only wall time is known. */
+  readonly boot: BootClock | null;
   all<Row>(select: Compilable<Row>): Row[];
   one<Row>(select: Compilable<Row>): Row | undefined;
   /** How many rows it changed. */
@@ -39,6 +42,14 @@ export interface Connection {
    * waits for it: for what means nothing any more once the machine has lost its power.
    */
   unhurried<T>(work: () => T): T;
+  /** Everything that `work` reads is of one moment, whatever others commit meanwhile. */
+  snapshot<T>(work: () => T): T;
+  /** Says that the transaction under way writes events up to this one. */
+  wrote(event: number): void;
+  /** Calls `work` after every transaction that is on the disk and wrote events, with the last of these. */
+  afterCommit(work: (event: number) => void): void;
+  /** Brings what is in the log into the file and empties the log, as far as nobody is in the way: it never waits. */
+  checkpoint(): void;
   exec(sql: string): void;
   /** The first column of the first row. */
   pragma(source: string): unknown;
@@ -47,7 +58,7 @@ export interface Connection {
 
 const BUSY_TIMEOUT_MS = 5_000;
 
-export function openConnection(path: string, options: { readOnly: boolean }): Connection {
+export function openConnection(path: string, options: { readOnly: boolean; boot?: BootClock }): Connection {
   const db = attempt(
     path,
     () => new Database(options.readOnly ? `${pathToFileURL(path).href}?mode=ro` : path),
@@ -77,8 +88,19 @@ export function openConnection(path: string, options: { readOnly: boolean }): Co
     attempt(path, () => db.exec(sql));
   }
 
-  function immediate<T>(work: () => T): T {
+  function pragma(source: string): unknown {
+    return attempt(path, () => {
+      const [row] = db.prepare(`PRAGMA ${source}`).all() as Record<string, unknown>[];
+      return row && Object.values(row)[0];
+    });
+  }
+
+  let committed = (_event: number): void => {};
+  let written: number | null = null;
+
+  function transaction<T>(work: () => T): T {
     exec('BEGIN IMMEDIATE');
+    written = null;
     try {
       const result = work();
       exec('COMMIT');
@@ -95,6 +117,7 @@ export function openConnection(path: string, options: { readOnly: boolean }): Co
 
   return {
     path,
+    boot: options.boot ?? null,
     all,
     one: (select) => all(select)[0],
     run: (change) =>
@@ -102,21 +125,46 @@ export function openConnection(path: string, options: { readOnly: boolean }): Co
         const { statement, parameters } = execute(change);
         return statement.run(parameters).changes;
       }),
-    immediate,
+    immediate(work) {
+      const result = transaction(work);
+      if (written !== null) committed(written);
+      return result;
+    },
     unhurried(work) {
       exec('PRAGMA synchronous = NORMAL');
       try {
-        return immediate(work);
+        return transaction(work);
       } finally {
         exec('PRAGMA synchronous = FULL');
       }
     },
+    snapshot(work) {
+      exec('BEGIN');
+      try {
+        return work();
+      } finally {
+        exec('COMMIT');
+      }
+    },
+    wrote(event) {
+      written = event;
+    },
+    afterCommit(work) {
+      committed = work;
+    },
+    checkpoint() {
+      try {
+        exec('PRAGMA busy_timeout = 0');
+        pragma('wal_checkpoint(TRUNCATE)');
+      } catch (error) {
+        // A full or read-only disk: what was committed stays in the log, where it is as safe.
+        if (!(error instanceof StoreUnavailable)) throw error;
+      } finally {
+        exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      }
+    },
     exec,
-    pragma: (source) =>
-      attempt(path, () => {
-        const [row] = db.prepare(`PRAGMA ${source}`).all() as Record<string, unknown>[];
-        return row && Object.values(row)[0];
-      }),
+    pragma,
     close() {
       statements.clear();
       db.close();

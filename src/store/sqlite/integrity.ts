@@ -4,9 +4,12 @@ import { StoreUnavailable, UserError } from '../../errors.ts';
 import { type Connection, fileProblem } from './connection.ts';
 
 /** What is wrong with the database, or null. */
-export function damage(connection: Connection): string | null {
+export function damage(
+  connection: Connection,
+  check: 'quick_check' | 'integrity_check' = 'quick_check',
+): string | null {
   try {
-    const answer = connection.pragma('quick_check');
+    const answer = connection.pragma(check);
     return answer === 'ok' ? null : String(answer);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
@@ -30,7 +33,7 @@ export function strandedLog(path: string): string | null {
 export function moveAside(path: string, problem: string, at: Date): never {
   const aside = `${path}.corrupt-${at.toISOString().replaceAll(':', '-')}`;
   try {
-    for (const suffix of ['', '-wal', '-shm']) moveIfThere(`${path}${suffix}`, `${aside}${suffix}`);
+    setAside(path, aside);
   } catch (cause) {
     throw new UserError(
       `The database ${path} is damaged (${problem}), and could not be moved to ${aside}.`,
@@ -40,23 +43,31 @@ export function moveAside(path: string, problem: string, at: Date): never {
   }
   throw new UserError(
     `The database ${path} is damaged (${problem}). It was moved to ${aside}; nothing was deleted.`,
-    `Run again to start with an empty database. It knows nothing of earlier tasks: an issue that is still labelled loop:running is not taken up by itself; its branch, workspace and pull request are where they were. Finish it by hand, or label it loop:ready for a new attempt. To save what can be read: sqlite3 '${aside}' .recover`,
+    `Put a backup in its place: \`forge-loop restore <file>\`. Without one, \`forge-loop restore --empty\` starts anew. An empty database knows nothing of earlier tasks: an issue that is still labelled loop:running is not taken up by itself; its branch, workspace and pull request are where they were. Finish it by hand, or label it loop:ready for a new attempt. To save what can be read: sqlite3 '${aside}' .recover`,
   );
+}
+
+/** The database with its companions under another name; null when there is none. */
+export function setAside(path: string, aside: string): string | null {
+  const moved = ['', '-wal', '-shm'].map((suffix) => moveIfThere(`${path}${suffix}`, `${aside}${suffix}`));
+  return moved.includes(true) ? aside : null;
 }
 
 /** For readers, which change nothing. */
 export function refuse(path: string, problem: string): never {
   throw new UserError(
     `The database ${path} is damaged (${problem}). Nothing was changed.`,
-    'Run `forge-loop run`: it moves the file aside, says where, and the run after that starts with an empty database.',
+    'Run `forge-loop run`: it moves the file aside and says where, and how to continue.',
   );
 }
 
-function moveIfThere(from: string, to: string): void {
+function moveIfThere(from: string, to: string): boolean {
   try {
     renameSync(from, to);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return false;
   }
 }
 

@@ -1,12 +1,13 @@
 /** Events: stamped inside the transaction that has the write lock, so that their sequence has no gaps. */
 import { sql } from 'kysely';
-import { type AccountLimit, afterAccounts } from '../../core/account.ts';
 import type { LoopEvent, NewEvent } from '../../core/event.ts';
+import { loopHoldOf, type WrittenLoopHold } from '../../core/loop-hold.ts';
+import { type FoldedRow, foldLoop } from '../../core/loop-row.ts';
 import { stamp } from '../rules.ts';
 import type { TurnRow } from '../store.ts';
 import { type Connection, query } from './connection.ts';
 import { prepared } from './prepared.ts';
-import type { EventsTable } from './schema.ts';
+import type { EventsTable, LoopTable } from './schema.ts';
 
 const NEWEST = prepared(() => query.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1));
 const INSERT = prepared((row: EventsTable) => query.insertInto('events').values(row));
@@ -18,16 +19,21 @@ export function stampNext(
   at: number,
 ): LoopEvent[] {
   if (events.length === 0) return [];
-  const newest = connection.one(NEWEST({}));
-  return stamp(events, (newest?.seq ?? 0) + 1, task, at);
+  return stamp(events, newestSeq(connection) + 1, task, at);
 }
 
-/** Also keeps `turns` and the limits of accounts, which are readings of the same events. */
+/** 0 before the first. */
+export function newestSeq(connection: Connection): number {
+  return connection.one(NEWEST({}))?.seq ?? 0;
+}
+
+/** Also keeps `turns` and what the loop's row has of them, which are readings of the same events. */
 export function append(connection: Connection, events: readonly LoopEvent[]): void {
-  keepAccountLimits(connection, events);
+  keepFolded(connection, events);
   for (const event of events) {
     const { seq, at, task, type, data } = event;
     connection.run(INSERT({ seq, at, task, type, data: JSON.stringify(data) }));
+    connection.wrote(seq);
     if (task === null) continue;
     if (event.type === 'turn_started') {
       const { turn, role, sessionId, prompt } = event.data;
@@ -60,20 +66,35 @@ export function append(connection: Connection, events: readonly LoopEvent[]): vo
   }
 }
 
-export function readAccountLimits(connection: Connection): readonly AccountLimit[] {
-  return accountLimitsIn(connection.one(query.selectFrom('loop').select('account_limits')));
+const COLUMNS = {
+  accountLimits: 'account_limits',
+  holds: 'holds',
+  trials: 'trials',
+} as const satisfies Record<keyof FoldedRow, keyof LoopTable>;
+const PARTS = Object.keys(COLUMNS) as (keyof FoldedRow)[];
+
+const FOLDED = prepared(() => query.selectFrom('loop').select(Object.values(COLUMNS)));
+
+export function readFolded(connection: Connection): FoldedRow {
+  return foldedIn(connection.one(FOLDED({})));
 }
 
-export function accountLimitsIn(
-  loop: { account_limits: string | null } | undefined,
-): readonly AccountLimit[] {
-  return loop?.account_limits ? (JSON.parse(loop.account_limits) as AccountLimit[]) : [];
+/** A column that was added later is empty at first. */
+export function foldedIn(row: Pick<LoopTable, (typeof COLUMNS)[keyof FoldedRow]> | undefined): FoldedRow {
+  const kept = PARTS.map((part) => [part, JSON.parse(row?.[COLUMNS[part]] ?? '[]')]);
+  const { holds, ...folded } = Object.fromEntries(kept) as Omit<FoldedRow, 'holds'> & {
+    holds: WrittenLoopHold[];
+  };
+  return { ...folded, holds: holds.map(loopHoldOf) };
 }
 
-function keepAccountLimits(connection: Connection, events: readonly LoopEvent[]): void {
-  if (!events.some(({ type }) => type === 'account_limited' || type === 'account_released')) return;
-  const after = afterAccounts(readAccountLimits(connection), events);
-  connection.run(query.updateTable('loop').set({ account_limits: JSON.stringify(after) }));
+function keepFolded(connection: Connection, events: readonly LoopEvent[]): void {
+  const before = readFolded(connection);
+  const after = foldLoop(before, events, events[0]?.at ?? 0);
+  for (const part of PARTS) {
+    if (after[part] === before[part]) continue;
+    connection.run(query.updateTable('loop').set({ [COLUMNS[part]]: JSON.stringify(after[part]) }));
+  }
 }
 
 export function readEvents(

@@ -2,10 +2,12 @@
  * Leases: each verb compares and changes the row while it has the write lock. None outlives the machine's power, and
  * neither does its owner: nothing waits for the disk.
  */
+import { boundOf, type LeaseTimes, leaseTimes, momentOf } from '../../core/lease.ts';
 import { grantLease, type LeaseRow, requireLease } from '../rules.ts';
 import type { Lease } from '../store.ts';
 import { type Connection, query } from './connection.ts';
 import { prepared } from './prepared.ts';
+import type { LeasesTable } from './schema.ts';
 
 const LEASE = prepared(({ key }: { key: string }) =>
   query.selectFrom('leases').selectAll().where('key', '=', key),
@@ -16,30 +18,33 @@ export function acquireLease(
   wanted: { key: string; owner: string; now: number; ttlMs: number },
   dead: (owner: string) => boolean,
 ): Lease | null {
+  const { key, ttlMs } = wanted;
+  const at = momentOf(wanted.now, connection.boot);
   return connection.unhurried(() => {
-    const lease = grantLease(leaseRow(connection, wanted.key), wanted, dead);
+    const row = leaseRow(connection, key);
+    const lease = grantLease(row, { ...wanted, at }, dead);
     if (lease) {
-      const { key, owner, fencing, expiresAt } = lease;
-      const row = { owner, fencing, expires_at: expiresAt };
+      const columns = { owner: lease.owner, fencing: lease.fencing, ...timeColumns(lease) };
       connection.run(
         query
           .insertInto('leases')
-          .values({ key, ...row })
-          .onConflict((conflict) => conflict.column('key').doUpdateSet(row)),
+          .values({ key, ...columns })
+          .onConflict((conflict) => conflict.column('key').doUpdateSet(columns)),
       );
-    }
+    } else if (row) bind(connection, key, boundOf(row, at, ttlMs));
     return lease;
   });
 }
 
+function bind(connection: Connection, key: string, boundAt: number | undefined): void {
+  if (boundAt === undefined) return;
+  connection.run(query.updateTable('leases').set({ bound_at: boundAt }).where('key', '=', key));
+}
+
 export function renewLeases(connection: Connection, owner: string, now: number, ttlMs: number): Lease[] {
+  const times = leaseTimes(momentOf(now, connection.boot), ttlMs);
   return connection.unhurried(() => {
-    connection.run(
-      query
-        .updateTable('leases')
-        .set({ expires_at: now + ttlMs })
-        .where('owner', '=', owner),
-    );
+    connection.run(query.updateTable('leases').set(timeColumns(times)).where('owner', '=', owner));
     return leases(connection).filter((lease) => lease.owner === owner);
   });
 }
@@ -50,7 +55,7 @@ export function releaseLease(connection: Connection, lease: Lease): void {
     connection.run(
       query
         .updateTable('leases')
-        .set({ owner: null, expires_at: 0 })
+        .set({ owner: null, ...timeColumns({ expiresAt: 0 }) })
         .where('key', '=', lease.key)
         .where('owner', '=', lease.owner)
         .where('fencing', '=', lease.fencing),
@@ -62,19 +67,43 @@ export function leases(connection: Connection): Lease[] {
   const rows = connection.all(
     query.selectFrom('leases').selectAll().where('owner', 'is not', null).orderBy('key'),
   );
-  return rows.map(({ key, owner, fencing, expires_at }) => ({
-    key,
-    owner: owner ?? '',
-    fencing,
-    expiresAt: expires_at,
-  }));
+  return rows.map((row) => ({ ...asLease(row), owner: row.owner ?? '' }));
 }
 
 export function checkLease(connection: Connection, lease: Lease, at: number | null): void {
-  requireLease(leaseRow(connection, lease.key), lease, at);
+  const row = leaseRow(connection, lease.key);
+  requireLease(row, lease, at === null ? null : momentOf(at, connection.boot));
 }
 
 function leaseRow(connection: Connection, key: string): LeaseRow | undefined {
   const row = connection.one(LEASE({ key }));
-  return row && { key, owner: row.owner, fencing: row.fencing, expiresAt: row.expires_at };
+  return row && asLease(row);
+}
+
+function asLease({
+  key,
+  owner,
+  fencing,
+  expires_at,
+  boot,
+  boot_expires_at,
+  bound_at,
+}: LeasesTable): LeaseRow {
+  return {
+    key,
+    owner,
+    fencing,
+    expiresAt: expires_at,
+    ...(boot && boot_expires_at ? { boot: { id: boot, expiresAt: boot_expires_at } } : {}),
+    ...(bound_at ? { boundAt: bound_at } : {}),
+  };
+}
+
+function timeColumns({ expiresAt, boot }: LeaseTimes) {
+  return {
+    expires_at: expiresAt,
+    boot: boot?.id ?? null,
+    boot_expires_at: boot?.expiresAt ?? null,
+    bound_at: null,
+  };
 }

@@ -1,12 +1,24 @@
 /** What is kept beside the tasks: money, findings, people's requests, children, and the loop's own row. */
 
 import { sql } from 'kysely';
+import { type Finding, revivedFinding } from '../../core/change/findings.ts';
 import type { DeployState } from '../../core/deploy.ts';
 import { event, type NewEvent } from '../../core/event.ts';
-import { type Finding, revivedFinding } from '../../core/findings.ts';
-import type { Lease, LoopRow, NewRequest, ProcessRecord, Request, Spend, UsageDelta } from '../store.ts';
+import type { FoldedRow } from '../../core/loop-row.ts';
+import { requireKey, requireSpent } from '../rules.ts';
+import {
+  type Child,
+  type Lease,
+  type LoopRow,
+  type NewRequest,
+  type ProcessRecord,
+  type Request,
+  type Spend,
+  taskLease,
+  type UsageDelta,
+} from '../store.ts';
 import { type Connection, query } from './connection.ts';
-import { accountLimitsIn, append, stampNext, unknownUsage } from './journal.ts';
+import { append, foldedIn, stampNext, unknownUsage } from './journal.ts';
 import { checkLease } from './leases.ts';
 import { prepared } from './prepared.ts';
 
@@ -37,13 +49,21 @@ function summed(of: OfTask | { since: number }) {
     .select([
       sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
       sql<number>`coalesce(sum(input + output + cache_read + cache_write + reasoning), 0)`.as('tokens'),
-      sql<number>`count(*) - count(cost_usd)`.as('unpriced'),
+      sql<number>`count(*) - count(cost_usd)`.as('blind'),
+      sql<number>`coalesce(sum(case when cost_usd is null then input + output + cache_read + cache_write + reasoning end), 0)`.as(
+        'unpriced',
+      ),
       sql<number>`exists ${unknownUsage(of)}`.as('unknown'),
     ]);
 }
 
-export function addUsage(connection: Connection, deltas: readonly UsageDelta[]): void {
+export function addUsage(connection: Connection, lease: Lease, deltas: readonly UsageDelta[]): void {
+  for (const delta of deltas) {
+    requireKey(lease, taskLease(delta.task));
+    requireSpent(delta);
+  }
   connection.immediate(() => {
+    checkLease(connection, lease, null);
     for (const { sessionId, cacheRead, cacheWrite, costUsd, ...same } of deltas) {
       connection.run(
         query
@@ -77,7 +97,8 @@ export function readUsage(connection: Connection, taskId: string | undefined): U
 /** Of one task, or of all since then. Summed by the database: it is asked again and again while turns stream. */
 export function spend(connection: Connection, of: { task: string } | { since: number }): Spend {
   const row = connection.one('task' in of ? SPENT.byTask(of) : SPENT.since(of))!;
-  return { tokens: row.tokens, costUsd: row.cost, complete: row.unpriced === 0 && row.unknown === 0 };
+  const { tokens, cost: costUsd, unpriced } = row;
+  return { tokens, costUsd, unpriced, complete: row.blind === 0 && row.unknown === 0 };
 }
 
 export function readFindings(connection: Connection, taskId: string): Finding[] {
@@ -98,22 +119,21 @@ export function readRequests(connection: Connection, taskId: string): Request[] 
 }
 
 /** Records of processes matter as long as this machine runs: a crash of ours does not lose them, a reboot ends them all. */
-export function recordProcess(connection: Connection, lease: Lease, process: ProcessRecord): void {
-  const { task, purpose, pid, startTime, bootId } = process;
+export function recordProcess(connection: Connection, lease: Lease, child: Child): void {
+  const { task, purpose, pid, startTime, bootId } = child;
+  const about = { task, purpose, lease: lease.key };
   connection.unhurried(() => {
     checkLease(connection, lease, null);
     connection.run(
       query
         .insertInto('processes')
-        .values({ boot_id: bootId, pid, start_time: startTime, task, purpose })
-        .onConflict((conflict) =>
-          conflict.columns(['boot_id', 'pid', 'start_time']).doUpdateSet({ task, purpose }),
-        ),
+        .values({ boot_id: bootId, pid, start_time: startTime, ...about })
+        .onConflict((conflict) => conflict.columns(['boot_id', 'pid', 'start_time']).doUpdateSet(about)),
     );
   });
 }
 
-export function forgetProcess(connection: Connection, { pid, startTime, bootId }: ProcessRecord): void {
+export function forgetProcess(connection: Connection, { pid, startTime, bootId }: Child): void {
   connection.unhurried(() =>
     connection.run(
       query
@@ -129,7 +149,8 @@ export function readProcesses(connection: Connection, taskId: string | undefined
   let select = query.selectFrom('processes').selectAll();
   if (taskId !== undefined) select = select.where('task', '=', taskId);
   const rows = connection.all(select.orderBy('rowid' as 'pid'));
-  return rows.map(({ task, pid, start_time, boot_id, purpose }) => ({
+  return rows.map(({ task, pid, start_time, boot_id, purpose, lease }) => ({
+    lease,
     task,
     pid,
     startTime: start_time,
@@ -148,13 +169,14 @@ export function readLoop(connection: Connection): LoopRow {
     commandsSince: row.commands_since,
     deploy: row.deploy === null ? null : (JSON.parse(row.deploy) as DeployState),
     deployAgain: row.deploy_again,
-    accountLimits: accountLimitsIn(row),
+    trunk: row.trunk,
+    ...foldedIn(row),
   };
 }
 
 export function updateLoop(
   connection: Connection,
-  change: Partial<Omit<LoopRow, 'accountLimits'>>,
+  change: Partial<Omit<LoopRow, keyof FoldedRow>>,
   events: readonly NewEvent[],
   at: number,
   lease?: Lease,
@@ -170,6 +192,7 @@ export function updateLoop(
         commands_since: row.commandsSince,
         deploy: row.deploy === null ? null : JSON.stringify(row.deploy),
         deploy_again: row.deployAgain,
+        trunk: row.trunk,
       }),
     );
     append(connection, stampNext(connection, events, null, at));

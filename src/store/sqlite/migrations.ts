@@ -2,17 +2,39 @@
  * Forward-only migrations. A database's version (`user_version`) is how many of them it has had; one that was released
  * is never edited, a change is a new one at the end.
  */
-import { UserError } from '../../errors.ts';
-import type { Connection } from './connection.ts';
 
-/** Brings the database to the newest version, in one transaction; two processes may try at once. */
+import { fold } from '../../core/fold.ts';
+import { UserError } from '../../errors.ts';
+import { type Connection, query } from './connection.ts';
+import { readEvents } from './journal.ts';
+import { updateTask } from './task-row.ts';
+
+/**
+ * Brings the database to the newest version, in one transaction; two processes may try at once. Tasks are folded anew
+ * from their events, so no migration has to know what a task looked like.
+ */
 export function migrate(connection: Connection, list: readonly string[] = migrations): void {
   if (version(connection) === list.length) return;
   connection.immediate(() => {
     requireKnownVersion(connection, list);
     for (const migration of list.slice(version(connection))) connection.exec(migration);
     connection.exec(`PRAGMA user_version = ${list.length}`);
+    if (list === migrations) foldAnew(connection);
   });
+}
+
+function foldAnew(connection: Connection): void {
+  for (const { id, version } of connection.all(query.selectFrom('tasks').select(['id', 'version']))) {
+    const events = readEvents(connection, { task: id });
+    try {
+      updateTask(connection, { task: fold(id, events), version });
+    } catch (problem) {
+      throw new UserError(
+        `The task ${id} in ${connection.path} can't be brought up to date: ${(problem as Error).message}.`,
+        'The database was not changed: keep using the forge-loop that wrote it, and report this with `forge-loop events --json`.',
+      );
+    }
+  }
 }
 
 export function requireKnownVersion(connection: Connection, list: readonly string[] = migrations): void {
@@ -21,6 +43,20 @@ export function requireKnownVersion(connection: Connection, list: readonly strin
   throw new UserError(
     `The database ${connection.path} was made by a newer forge-loop (its version is ${found}, this one knows ${list.length}).`,
     'Update forge-loop. The database was not changed.',
+  );
+}
+
+/** Nothing was ever kept in it, or its log is gone that had everything. */
+export function isEmpty(connection: Connection): boolean {
+  return connection.snapshot(() => version(connection) === 0 && hasNoTables(connection));
+}
+
+export function requireOurs(connection: Connection): void {
+  // Of one moment: another process may be making the first tables just now.
+  if (connection.snapshot(() => version(connection) > 0 || hasNoTables(connection))) return;
+  throw new UserError(
+    `${connection.path} is not a database of forge-loop. It was not changed.`,
+    'Move it away, or name another file.',
   );
 }
 
@@ -33,6 +69,10 @@ export function requireCurrentVersion(connection: Connection, list: readonly str
     `The database ${connection.path} was made by an older forge-loop (its version is ${found}, this one reads ${list.length}).`,
     'Run `forge-loop run` once: it brings the database up to date and keeps everything in it.',
   );
+}
+
+function hasNoTables(connection: Connection): boolean {
+  return Number(connection.pragma('schema_version')) === 0;
 }
 
 function version(connection: Connection): number {
@@ -182,5 +222,40 @@ export const migrations: readonly string[] = [
   // An approval is for one head.
   `
   ALTER TABLE requests ADD COLUMN head TEXT;
+  `,
+  // An answer nobody could use is one event, whichever role gave it. A delivery is a webhook's.
+  `
+  UPDATE events SET type = 'answer_unusable', data = json_set(data, '$.role', 'specifier')
+    WHERE type = 'specifier_failed';
+  UPDATE events SET type = 'answer_unusable', data = json_remove(json_set(data, '$.role', 'critic'), '$.unusable')
+    WHERE type = 'critic_failed' AND json_extract(data, '$.unusable');
+  UPDATE events SET type = 'feedback_acknowledged' WHERE type = 'feedback_delivered';
+  `,
+  // The loop may be held for several reasons at once, beside a person's pause. The gate is tried on trunk.
+  `
+  ALTER TABLE loop ADD COLUMN holds TEXT;
+  ALTER TABLE loop ADD COLUMN trials TEXT;
+  UPDATE actions SET action = json_object('kind', 'hold_loop', 'hold', json_object(
+      'key', 'untested_merge ' || coalesce(task, ''), 'reason', 'untested_merge', 'detail', json_extract(action, '$.by')))
+    WHERE json_extract(action, '$.kind') = 'hold_loop';
+  UPDATE actions SET action = json_object('kind', 'release_loop', 'key', 'untested_merge ' || coalesce(task, ''),
+      'why', json_extract(action, '$.why'))
+    WHERE json_extract(action, '$.kind') = 'release_loop';
+  `,
+  // Leases lapse by the clock of their owner's boot, which nobody sets; `bound_at` is for onlookers without it.
+  `
+  ALTER TABLE leases ADD COLUMN boot TEXT;
+  ALTER TABLE leases ADD COLUMN boot_expires_at INTEGER;
+  ALTER TABLE leases ADD COLUMN bound_at INTEGER;
+  `,
+  // Trunk is chosen once.
+  'ALTER TABLE loop ADD COLUMN trunk TEXT',
+  // A child names the lease it was started under.
+  `
+  ALTER TABLE processes ADD COLUMN lease TEXT NOT NULL DEFAULT '';
+  UPDATE processes SET lease = CASE
+    WHEN purpose LIKE 'deploy:%' OR task LIKE 'gate-trial-%' THEN 'intake'
+    WHEN task LIKE 'doctor-gate-%' THEN 'doctor-gate'
+    ELSE 'task:' || task END;
   `,
 ];

@@ -1,10 +1,10 @@
 /** The tables as kysely sees them; migrations.ts makes them. Booleans are 0 and 1. */
 import type { Generated } from 'kysely';
+import type { Finding, Severity } from '../../core/change/findings.ts';
 import type { PromptKind, TurnStatus } from '../../core/event.ts';
-import type { Finding, Severity } from '../../core/findings.ts';
 import type { Reason, State } from '../../core/machine.ts';
-import type { Role } from '../../core/policy.ts';
 import type { RequestKind } from '../../core/request.ts';
+import type { Role } from '../../core/role.ts';
 import type { LoopRow } from '../store.ts';
 
 export interface Schema {
@@ -48,7 +48,7 @@ export interface EventsTable {
   data: string;
 }
 
-export interface ActionsTable {
+interface ActionsTable {
   id: Generated<number>;
   task: string | null;
   action: string;
@@ -62,9 +62,12 @@ export interface LeasesTable {
   owner: string | null;
   fencing: number;
   expires_at: number;
+  boot: string | null;
+  boot_expires_at: number | null;
+  bound_at: number | null;
 }
 
-export interface TurnsTable {
+interface TurnsTable {
   id: Generated<number>;
   task: string;
   turn: number;
@@ -76,7 +79,7 @@ export interface TurnsTable {
   ended_at: number | null;
 }
 
-export interface UsageTable {
+interface UsageTable {
   task: string;
   turn: number;
   role: Role;
@@ -92,7 +95,7 @@ export interface UsageTable {
   at: number;
 }
 
-export interface FindingsTable {
+interface FindingsTable {
   task: string;
   id: string;
   severity: Severity;
@@ -100,7 +103,7 @@ export interface FindingsTable {
   data: string;
 }
 
-export interface RequestsTable {
+interface RequestsTable {
   id: Generated<number>;
   task: string;
   kind: RequestKind;
@@ -111,12 +114,13 @@ export interface RequestsTable {
   head: string | null;
 }
 
-export interface ProcessesTable {
+interface ProcessesTable {
   boot_id: string;
   pid: number;
   start_time: string;
   task: string;
   purpose: string;
+  lease: string;
 }
 
 export interface LoopTable {
@@ -127,5 +131,8 @@ export interface LoopTable {
   commands_since: number | null;
   deploy: string | null;
   deploy_again: string | null;
+  trunk: string | null;
   account_limits: string | null;
+  holds: string | null;
+  trials: string | null;
 }

@@ -1,7 +1,11 @@
 /** A task's row: the whole task as JSON, and beside it the columns that are queried, always written together. */
-import { isEnded, isJudging, occupiesSlot, revived, type StoredTask, type Task } from '../../core/task.ts';
+
+import { fold } from '../../core/fold.ts';
+import { ROLES } from '../../core/role.ts';
+import { isEnded, isJudging, occupiesSlot, type StoredTask, type Task } from '../../core/task.ts';
 import type { TaskFilter } from '../store.ts';
 import { type Connection, query } from './connection.ts';
+import { readEvents } from './journal.ts';
 import { prepared } from './prepared.ts';
 import type { TasksTable } from './schema.ts';
 
@@ -55,7 +59,10 @@ function stored(connection: Connection, { id, version, data }: Row): StoredTask 
   parsed.set(connection, known);
   const last = known.get(id);
   if (last?.data === data) return { task: last.task, version };
-  const task = revived(JSON.parse(data) as Task);
+  const row = JSON.parse(data) as Task;
+  // Written before a role was known, or by a runner of an older version that was still at work during the upgrade.
+  const lacks = ROLES.some((role) => row.roles?.[role] === undefined);
+  const task = lacks ? fold(id, readEvents(connection, { task: id })) : row;
   if (known.size >= MOST) known.clear();
   known.set(id, { data, task });
   return { task, version };
@@ -69,7 +76,7 @@ function columns(task: Task): Omit<TasksTable, 'id' | 'version'> {
     reason: task.reason,
     turns: task.turns,
     critic_rounds: task.criticRounds,
-    session_id: task.sessionId,
+    session_id: task.roles.coder.session,
     pull: task.pull,
     head_sha: task.headSha,
     slot: occupiesSlot(task) ? 1 : 0,

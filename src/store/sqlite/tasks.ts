@@ -1,10 +1,10 @@
 /** Claiming a task and committing to it: check everything, then write everything, in one transaction. */
-import type { Finding } from '../../core/findings.ts';
+import type { Finding } from '../../core/change/findings.ts';
 import type { StoredTask } from '../../core/task.ts';
 import { VersionConflict } from '../../errors.ts';
 import {
   applyAll,
-  bear,
+  firstRow,
   type Limited,
   requireAccount,
   requireKey,
@@ -14,7 +14,7 @@ import {
 import { type Claim, type Commit, INTAKE_LEASE, taskLease } from '../store.ts';
 import { addActions, dropActions, finishAction } from './actions.ts';
 import { type Connection, query } from './connection.ts';
-import { append, readAccountLimits, stampNext } from './journal.ts';
+import { append, readFolded, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
 import { insertTask, liveTaskOf, loadTask, updateTask } from './task-row.ts';
 
@@ -26,7 +26,7 @@ export function claimTask(connection: Connection, claim: Claim): StoredTask | nu
     if (issue !== null && liveTaskOf(connection, issue) !== undefined) return null;
 
     const events = stampNext(connection, claim.events, taskId, at);
-    const born = { task: bear(taskId, events), version: 1 };
+    const born = { task: firstRow(taskId, events), version: 1 };
     insertTask(connection, born);
     append(connection, events);
     addActions(connection, taskId, claim.actions);
@@ -49,7 +49,8 @@ export function commitTask(connection: Connection, commit: Commit): StoredTask {
     const events = stampNext(connection, commit.events, taskId, at);
     const after = { task: applyAll(before.task, events), version: before.version + 1 };
     requireRoom(before.task, after.task, commit.limits, (what) => countOthers(connection, taskId, what));
-    if (commit.account !== undefined) requireAccount(readAccountLimits(connection), commit.account, at);
+    if (commit.account !== undefined)
+      requireAccount(readFolded(connection).accountLimits, commit.account, at);
     requireOnlyTask(before.task, after.task, (issue) => liveTaskOf(connection, issue));
 
     append(connection, events);

@@ -50,7 +50,7 @@ export function sqliteStore(connection: Connection): Store {
     processes: async (taskId) => ledger.readProcesses(connection, taskId),
 
     turns: async (taskId) => readTurns(connection, taskId),
-    addUsage: async (deltas) => ledger.addUsage(connection, deltas),
+    addUsage: async (lease, deltas) => ledger.addUsage(connection, lease, deltas),
     usage: async (taskId) => ledger.readUsage(connection, taskId),
     spend: async (taskId) => ledger.spend(connection, { task: taskId }),
     spendSince: async (at) => ledger.spend(connection, { since: at }),

@@ -30,3 +30,11 @@ export function haltAt(folder: string, name: string): Halt {
 
 /** Safe in a shell, whatever the folder is called. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** For a gate command: only where the coder works, not on trunk or what is to become trunk. */
+export const onWork = ({ shell }: Halt): string =>
+  `if git symbolic-ref -q HEAD >/dev/null; then ${shell}; fi`;
+
+/** For a gate command: only where what is to become trunk is tested, once the coder has done its work. */
+export const onCandidate = ({ shell }: Halt): string =>
+  `if { ! git symbolic-ref -q HEAD && ls done-*.txt; } >/dev/null 2>&1; then ${shell}; fi`;

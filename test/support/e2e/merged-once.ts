@@ -1,5 +1,7 @@
 /** What must be true of an issue that was merged, whoever died on the way: everything once, nothing left, nothing lost. */
 import { expect } from 'vitest';
+import { failedAtOnce } from '../../../src/core/account.ts';
+import { isNotItsDoing } from '../../../src/core/outcome.ts';
 import type { Task } from '../../../src/core/task.ts';
 import { processesWith } from './proc.ts';
 import type { World } from './world.ts';
@@ -33,14 +35,22 @@ export async function expectEventsWithoutGap(world: World): Promise<void> {
   expect(seqs).toEqual(seqs.map((_, at) => at + 1));
 }
 
-/** A turn counts when it came to an end of its own, once, and numbers follow each other. */
+/**
+ * A turn counts when it came to an end of its own after some work, and not of its provider's, once; numbers follow each
+ * other.
+ */
 async function expectCountsKept(world: World, task: Task): Promise<void> {
-  const turns = (await world.turns(task.issue!)).filter((turn) => turn.role === 'coder');
-  const counted = turns.filter((turn) => turn.status !== 'interrupted');
-  expect(counted.map((turn) => turn.turn)).toEqual(counted.map((_, at) => at + 1));
-  expect(task.turns).toBe(counted.length);
-  const verdicts = (await world.events()).filter(
-    (one) => one.task === task.id && one.type === 'verdict_recorded' && one.data.by === 'critic',
+  const events = (await world.events()).filter((one) => one.task === task.id);
+  const ended = events.flatMap((one) => (one.type === 'turn_completed' ? [one.data] : []));
+  const counted = ended.filter(
+    (turn) =>
+      turn.role === 'coder' &&
+      turn.status !== 'interrupted' &&
+      !failedAtOnce(turn) &&
+      !isNotItsDoing(turn.code),
   );
+  expect(counted.map((one) => one.turn)).toEqual(counted.map((_, at) => at + 1));
+  expect(task.turns).toBe(counted.length);
+  const verdicts = events.filter((one) => one.type === 'verdict_recorded' && one.data.by === 'critic');
   expect(task.criticRounds).toBe(verdicts.length);
 }

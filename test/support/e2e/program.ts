@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../../../bin/forge-loop.js', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../../../bin/forge-loop.js', import.meta.url));
 
 export interface Ended {
   code: number | null;
@@ -16,6 +16,8 @@ export interface Program {
   send(signal: NodeJS.Signals): void;
   /** SIGKILL, and gone when the promise resolves. */
   kill(): Promise<void>;
+  /** Nobody listens to it any more. */
+  leave(): void;
   /** What it has said so far. */
   said(): string;
   readonly ended: Promise<Ended>;
@@ -50,6 +52,10 @@ export function startProgram(
     async kill() {
       child.kill('SIGKILL');
       await ended;
+    },
+    leave() {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
     },
     said: () => stdout + stderr,
     ended,

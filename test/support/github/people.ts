@@ -1,7 +1,7 @@
 /** What people do at a GitHub, this one or the real one, by its API and by git. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { Check } from '../../../src/core/remark.ts';
+import type { Check } from '../../../src/core/change/remark.ts';
 import type { People } from '../../../src/forge/contract.ts';
 import { LABELS } from '../labels.ts';
 import type { Person } from './client.ts';

@@ -1,4 +1,5 @@
 /** Pull requests: opened from a branch, always showing the head that git has now, merged with a guard on it. */
+import { parsePatch } from '../../../src/core/change/patch.ts';
 import { diffs } from '../../../src/git/diff.ts';
 import { isAncestor } from '../../../src/git/objects.ts';
 import { created, invalid, list, notFound, ok, Refusal } from './answer.ts';
@@ -164,6 +165,6 @@ async function reopen(world: World, issue: IssueRow, pull: PullRow, user: string
 }
 
 function patchOf(patch: string, file: string): string {
-  const part = patch.split(/^(?=diff --git )/m).find((one) => one.includes(` b/${file}\n`));
-  return part?.slice(Math.max(0, part.indexOf('@@'))) ?? '';
+  const text = parsePatch(patch).find(({ path }) => path === file)?.text ?? '';
+  return text.slice(Math.max(0, text.indexOf('@@')));
 }

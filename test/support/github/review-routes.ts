@@ -1,6 +1,6 @@
 /** Reviews and remarks on lines. A remark outside the diff refuses the whole review, as GitHub does. */
 
-import { shownLines } from '../../../src/git/hunks.ts';
+import { parsePatch, showsLine } from '../../../src/core/change/patch.ts';
 import { isAncestor } from '../../../src/git/objects.ts';
 import { created, list, notFound, ok, Refusal } from './answer.ts';
 import { since, spoken } from './issue-routes.ts';
@@ -117,15 +117,14 @@ async function threadsFor(
   remarks: readonly Record<string, unknown>[],
 ): Promise<Thread[]> {
   if (remarks.length === 0) return [];
-  const shown = shownLines((await pullDiff(world, pull, review.commit)).patch);
+  const files = parsePatch((await pullDiff(world, pull, review.commit)).patch);
   return remarks.map((remark) => {
     const path = text(remark, 'path') ?? '';
     const side = text(remark, 'side') === 'LEFT' ? 'LEFT' : 'RIGHT';
     const line = typeof remark.line === 'number' ? remark.line : null;
-    const file = shown.get(path);
-    if (!file) throw unprocessable('Path could not be resolved');
-    const lines = side === 'LEFT' ? file.left : file.right;
-    if (line === null || !lines.has(line)) throw unprocessable('Line could not be resolved');
+    if (!files.some((file) => file.path === path)) throw unprocessable('Path could not be resolved');
+    if (line === null || !showsLine(files, path, side === 'LEFT' ? 'old' : 'new', line))
+      throw unprocessable('Line could not be resolved');
     const body = spoken(text(remark, 'body'), 'PullRequestReviewComment');
     const comment = { id: world.nextId(), user, body, at: world.now(), editedAt: null };
     return {

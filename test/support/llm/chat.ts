@@ -41,6 +41,7 @@ export const chatWire: Wire = {
       segments: automaticSegments(
         [...request.tools, ...request.messages].map((one) => JSON.stringify(one)).join('\n'),
       ),
+      cacheKey: null,
       wantsSchema: tools.includes('StructuredOutput') || request.response_format !== undefined,
       aside: tools.length === 0,
       body: given,

@@ -36,6 +36,7 @@ export const generateContentWire: Wire = {
       segments: automaticSegments(
         [systemInstruction, tools, ...contents].map((one) => JSON.stringify(one)).join('\n'),
       ),
+      cacheKey: null,
       wantsSchema: generationConfig?.responseJsonSchema !== undefined,
       aside: names.length === 0,
       body: given,

@@ -26,11 +26,20 @@ const body = z.looseObject({
 });
 type Block = z.output<typeof block>;
 
+/** Bedrock and Vertex have the model in the path, and whether it streams. */
+export const cloudPath =
+  /\/models?\/([^/:]+(?::\d+)?)[/:](invoke|invoke-with-response-stream|rawPredict|streamRawPredict)$/;
+
+function inPath(path: string): { model?: string; stream?: boolean } {
+  const [, model, verb = ''] = cloudPath.exec(decodeURIComponent(path)) ?? [];
+  return model === undefined ? {} : { model, stream: verb.includes('stream') };
+}
+
 export const messagesWire: Wire = {
   protocol: 'messages',
 
-  read(given, headers): Request {
-    const request = body.parse(given);
+  read(given, headers, path): Request {
+    const request = body.parse({ ...(given as object), ...inPath(path) });
     const said = request.messages.filter(({ role }) => role !== 'assistant');
     const texts = said.flatMap((message) => message.content.flatMap(textsOf));
     const everything = JSON.stringify([request.system ?? [], request.messages]);
@@ -44,6 +53,7 @@ export const messagesWire: Wire = {
       tools,
       cwd: /(?:Primary working directory|Working directory): (.+?)(?:\\n|")/.exec(everything)?.[1] ?? '',
       segments: segmentsOf(request),
+      cacheKey: null,
       wantsSchema: tools.includes('StructuredOutput'),
       aside: tools.length === 0,
       body: given,

@@ -17,7 +17,8 @@ export interface Charge {
 }
 
 export interface PromptCache {
-  charge(model: string, segments: readonly Segment[]): Charge;
+  /** `key`: what the provider routes by, if anything. Another key is another server, which has none of it. */
+  charge(model: string, segments: readonly Segment[], key?: string | null): Charge;
 }
 
 export const TTL_MS = 300_000;
@@ -33,9 +34,9 @@ export function promptCache(now: () => number): PromptCache {
   const expiries = new Map<string, number>();
 
   return {
-    charge(model, segments) {
+    charge(model, segments, key = null) {
       const at = now();
-      const prefixes = prefixesOf(model, segments);
+      const prefixes = prefixesOf(JSON.stringify([model, key]), segments);
       const total = prefixes.at(-1)?.tokens ?? 0;
       const isWarm = (index: number) => (expiries.get(prefixes[index]?.digest ?? '') ?? 0) > at;
       const lookedAt = new Set(
@@ -59,7 +60,7 @@ export function promptCache(now: () => number): PromptCache {
   };
 }
 
-/** A cache without breakpoints, as OpenAI's: every whole piece is one, and writing costs nothing extra. */
+/** A cache without breakpoints, as OpenAI's: every whole piece of 128 tokens is one, and writing costs nothing extra. */
 export function automaticSegments(text: string): Segment[] {
   const pieces = text.match(/.{1,512}/gs) ?? [];
   return pieces.map((piece) => ({ text: piece, breakpoint: piece.length === 512 }));
@@ -70,8 +71,8 @@ interface Prefix {
   tokens: number;
 }
 
-function prefixesOf(model: string, segments: readonly Segment[]): Prefix[] {
-  let digest = createHash('sha256').update(model).digest('hex');
+function prefixesOf(root: string, segments: readonly Segment[]): Prefix[] {
+  let digest = createHash('sha256').update(root).digest('hex');
   let tokens = 0;
   return segments.map(({ text }) => {
     digest = createHash('sha256').update(digest).update(text).digest('hex');

@@ -41,10 +41,13 @@ export const responsesWire: Wire = {
       segments: automaticSegments(
         [
           JSON.stringify(request.tools),
+          JSON.stringify(request.text?.format ?? null),
           request.instructions,
-          ...request.input.map((one) => JSON.stringify(one)),
+          // Ids name an item to the client; a model does not read them.
+          ...request.input.map(({ id: _, ...shown }) => JSON.stringify(shown)),
         ].join('\n'),
       ),
+      cacheKey: request.prompt_cache_key ?? null,
       wantsSchema: request.text?.format !== undefined,
       aside: false,
       body: given,

@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { PROVIDER_ERRORS } from './provider-errors.ts';
 
 const usage = z
   .strictObject({
@@ -43,6 +44,8 @@ const reply = z.strictObject({
   /** The structured answer that the request's schema asks for. */
   answer: z.unknown().optional(),
   fail: failure.optional(),
+  /** What the provider of this wire says then, word for word. */
+  error: z.enum(PROVIDER_ERRORS).optional(),
   /** A page, told as a success: what a proxy that wants somebody to sign in sends. */
   page: z.string().optional(),
   /** The connection is cut: before anything was said, or in the middle of the answer. */

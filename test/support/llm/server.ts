@@ -4,13 +4,18 @@
  * It keeps a journal of every request with the usage it told, so a test can compare an account with what was served,
  * to the token; and it refuses what the script did not foresee, so no test passes by accident.
  */
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import type { Usage } from '../../../src/agent/agent.ts';
 import { chatWire } from './chat.ts';
+import { frameOf } from './event-stream.ts';
 import { generateContentPath, generateContentWire } from './generate-content.ts';
-import { messagesWire } from './messages.ts';
+import { cloudPath, messagesWire } from './messages.ts';
 import { promptCache, tokensIn } from './prompt-cache.ts';
+import { ANSWERED, type ProviderError } from './provider-errors.ts';
 import { responsesWire } from './responses.ts';
 import { type Reply, type Scenario, scriptOf } from './scenario.ts';
 import { type Answer, NO_USAGE, type Part, type Request, type ServerEvent, type Wire } from './wire.ts';
@@ -36,17 +41,28 @@ export interface Llm {
   told(which?: (entry: Entry) => boolean): Usage;
   /** Rules that go before the ones there are. */
   play(scenario: Scenario): void;
+  /** From the first request that says this on, every request gets this error, until told otherwise; null ends it. */
+  refuse(error: ProviderError | null, from?: string): void;
   /** Breaks off the answers that hang. For when they were heard so far: a connection that ends takes what is unread with it. */
   cut(): void;
   close(): Promise<void>;
 }
 
+/** Whether the script answers what an agent asks on the side; if not, whether it uses anything. */
+export type Asides = 'scripted' | 'counted' | 'free';
+
 const WIRES: readonly { path: RegExp; wire: Wire }[] = [
   { path: /\/v1\/messages$/, wire: messagesWire },
+  { path: cloudPath, wire: messagesWire },
   { path: /\/responses$/, wire: responsesWire },
   { path: /\/chat\/completions$/, wire: chatWire },
   { path: generateContentPath, wire: generateContentWire },
 ];
+
+const pem = (name: string): string => fileURLToPath(new URL(`./tls/${name}.pem`, import.meta.url));
+/** Whom a program has to trust that talks to a model with TLS; its key is in the open, and proves nothing. */
+export const AUTHORITY = pem('authority');
+const identity = () => ({ key: readFileSync(pem('key')), cert: readFileSync(pem('certificate')) });
 
 export async function startLlm(
   scenario: Scenario,
@@ -54,20 +70,30 @@ export async function startLlm(
     now = Date.now,
     port = 0,
     asides = 'scripted',
-  }: { now?: () => number; port?: number; asides?: 'scripted' | 'free' } = {},
+    tls = false,
+    cacheKeys = 'apart',
+  }: {
+    now?: () => number;
+    port?: number;
+    asides?: Asides;
+    tls?: boolean;
+    /** `shared`: as if every key led to the same server. */
+    cacheKeys?: 'apart' | 'shared';
+  } = {},
 ): Promise<Llm> {
   const script = scriptOf(scenario);
   const cache = promptCache(now);
   const journal: Entry[] = [];
   const others: string[] = [];
   const hanging = new Set<ServerResponse>();
+  let refusing: { error: ProviderError; from: string; hasBegun: boolean } | null = null;
   let ids = 0;
   const newId = (): string => {
     ids += 1;
     return `${String(ids).padStart(6, '0')}`;
   };
 
-  const server = createServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
     // An agent that was killed leaves its request behind.
     response.on('error', () => {});
     serve(request, response).catch((error: Error) => {
@@ -75,16 +101,21 @@ export async function startLlm(
         sendJson(response, 500, {}, { error: { type: 'api_error', message: error.message } });
       else response.destroy();
     });
-  });
+  };
+  const server = tls ? createSecureServer(identity(), answer) : createServer(answer);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const { port: listening } = server.address() as AddressInfo;
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${listening}`;
 
   return {
-    url: `http://127.0.0.1:${listening}`,
+    url,
     journal,
     others,
     told: (which = () => true) => journal.filter(which).reduce((sum, { told }) => plus(sum, told), NO_USAGE),
     play: (more) => script.prepend(more),
+    refuse(error, from = '') {
+      refusing = error && { error, from, hasBegun: from === '' };
+    },
     cut() {
       for (const response of hanging) response.socket?.end();
       hanging.clear();
@@ -100,16 +131,19 @@ export async function startLlm(
     const path = new URL(incoming.url ?? '/', 'http://localhost').pathname;
     const headers = plainHeaders(incoming);
     const given = await bodyOf(incoming);
-    const wire = incoming.method === 'POST' ? WIRES.find((one) => one.path.test(path))?.wire : undefined;
+    const wire =
+      incoming.method === 'POST'
+        ? WIRES.find((one) => one.path.test(decodeURIComponent(path)))?.wire
+        : undefined;
     if (!wire) {
       others.push(`${incoming.method} ${path}`);
-      return answerOther(path, given, response);
+      return answerOther(path, given, response, url);
     }
     const request = wire.read(given, headers, path);
     const entry: Entry = { at: now(), request, headers, outcome: 'answered', status: 200, told: NO_USAGE };
     journal.push(entry);
-    const free = request.aside && asides === 'free';
-    const reply = free ? FREE : (script.next(request) ?? (request.aside ? ASIDE : null));
+    const apart = request.aside && APART[asides];
+    const reply = refused(request) ?? (apart || (script.next(request) ?? (request.aside ? ASIDE : null)));
     if (reply === null) {
       entry.outcome = 'unscripted';
       entry.status = 500;
@@ -125,6 +159,11 @@ export async function startLlm(
       const { status, headers: more, body } = wire.failure(reply.fail, now());
       Object.assign(entry, { outcome: 'failed', status });
       return sendJson(response, status, more, body);
+    }
+    const error = reply.error && ANSWERED[wire.protocol][reply.error];
+    if (error && !(error.midStream && request.stream)) {
+      Object.assign(entry, { outcome: 'failed', status: error.status });
+      return sendJson(response, error.status, error.headers, error.body);
     }
     if (reply.page !== undefined) {
       entry.outcome = 'failed';
@@ -146,14 +185,23 @@ export async function startLlm(
       entry.told = answer.usage;
       return sendJson(response, 200, {}, wire.whole(answer));
     }
-    await stream(response, wire.events(answer), reply, entry);
+    const framed = path.endsWith('-with-response-stream');
+    await stream(response, wire.events(answer), reply, entry, { framed, error: error?.midStream });
     if (reply.hang) hanging.add(response);
+  }
+
+  function refused({ texts }: Request): Reply | null {
+    if (!refusing) return null;
+    const { from, error } = refusing;
+    refusing.hasBegun ||= texts.some((text) => text.includes(from));
+    return refusing.hasBegun ? { error, times: 'always' } : null;
   }
 
   function answerTo(request: Request, reply: Reply, parts: Part[]): Answer {
     const said = parts.map((part) => (part.kind === 'tool' ? JSON.stringify(part.input) : part.text));
+    const key = cacheKeys === 'apart' ? request.cacheKey : null;
     const counted = {
-      ...cache.charge(request.model, request.segments),
+      ...cache.charge(request.model, request.segments, key),
       output: Math.max(1, tokensIn(said.join(''))),
       reasoning: 0,
     };
@@ -171,19 +219,23 @@ export async function startLlm(
 const ASIDE: Reply = { say: 'ok', times: 'always' };
 /** For agents that ask for a title before anything else: it takes nothing from the script, and uses nothing. */
 const FREE: Reply = { ...ASIDE, usage: NO_USAGE };
+const APART: Record<Asides, Reply | null> = { scripted: null, counted: ASIDE, free: FREE };
 
 async function stream(
   response: ServerResponse,
   events: readonly ServerEvent[],
   reply: Reply,
   entry: Entry,
+  { framed, error }: { framed: boolean; error: readonly ServerEvent[] | undefined },
 ): Promise<void> {
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  const cut = reply.drop === 'middle' || reply.hang === 'middle';
-  for (const { event, data, tells } of cut ? events.slice(0, Math.ceil(events.length / 2)) : events) {
+  const type = framed ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
+  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' });
+  const cut = reply.drop === 'middle' || reply.hang === 'middle' || error;
+  const sent = cut ? events.slice(0, Math.ceil(events.length / 2)) : events;
+  for (const { event, data, tells } of [...sent, ...(error ?? [])]) {
     if (tells) entry.told = tells;
     const text = `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
-    if (!response.write(text))
+    if (!response.write(framed ? frameOf(data) : text))
       await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
   }
   if (reply.hang === 'middle') {
@@ -196,15 +248,24 @@ async function stream(
     response.socket?.end();
     return;
   }
+  if (error) entry.outcome = 'failed';
   if (entry.request.protocol === 'chat') response.write('data: [DONE]\n\n');
   response.end();
 }
 
-function answerOther(path: string, given: unknown, response: ServerResponse): void {
+function answerOther(path: string, given: unknown, response: ServerResponse, url: string): void {
   if (path.endsWith('/count_tokens'))
     sendJson(response, 200, {}, { input_tokens: tokensIn(JSON.stringify(given)) });
   else if (path.endsWith('/models')) sendJson(response, 200, {}, { object: 'list', data: [], models: [] });
-  else sendJson(response, 404, {}, { error: { type: 'not_found_error', message: `nothing at ${path}` } });
+  else if (path.endsWith('/wham/accounts/check')) {
+    // Where Codex is to send what it asks with a ChatGPT login; it takes no origin without TLS.
+    const account = {
+      id: 'account-1',
+      workspace_backend_origin: url,
+      account_routing_override: 'NO_CONSTRAINT',
+    };
+    sendJson(response, 200, {}, { accounts: [account] });
+  } else sendJson(response, 404, {}, { error: { type: 'not_found_error', message: `nothing at ${path}` } });
 }
 
 function sendJson(

@@ -14,6 +14,8 @@ export interface Request extends Asked {
   cwd: string;
   /** Everything a cache could keep, in order. */
   segments: readonly Segment[];
+  /** What the provider's cache is routed by, where the protocol has such a key. */
+  cacheKey: string | null;
   /** The schema of the answer that is wanted, if one is. */
   wantsSchema: boolean;
   /** A small question of the agent's own (a title, a probe of the quota), which is no part of the conversation. */

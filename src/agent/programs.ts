@@ -1,0 +1,88 @@
+/**
+ * Where the program of every agent is started, one that runs to its end and one that is talked to: confined to what its
+ * turn may touch, born held, gone with all it started before its confinement is. What it must not run it finds stand-ins for.
+ *
+ * Two kinds of children do not come through here. The operator's questions about a program (its `--version`, whether
+ * it is there) are asked outside of any turn, and with nothing that a branch brought along. What the agent's program starts
+ * itself, such as the server of the coder's tools, is inside its confinement.
+ */
+import type { Access } from '../core/role.ts';
+import { type Dialogue, openDialogue } from '../process/dialogue.ts';
+import type { LaunchResult, Processes } from '../process/process.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { TurnHooks, TurnRequest } from './agent.ts';
+import { openStandIns } from './stand-ins.ts';
+
+interface Command {
+  argv: readonly string[];
+  /** The whole environment: built, never inherited. */
+  env: Record<string, string>;
+}
+
+/** Its exit is written down where it says, from outside its confinement. */
+interface RunCommand extends Command {
+  exitPath: string;
+}
+
+/** Both reject when the command can't be confined; nothing was started then. */
+export interface Programs {
+  /** To its end, with the prompt as its input. */
+  run(command: RunCommand, turn: TurnRequest, hooks: TurnHooks): Promise<LaunchResult>;
+  open(command: Command, turn: TurnRequest, hooks: TurnHooks): Promise<Dialogue>;
+}
+
+export function confinedPrograms(processes: Processes, sandbox: Sandbox): Programs {
+  const confine = async (command: Command, turn: TurnRequest, { onProgress }: TurnHooks) => {
+    const standIns = openStandIns(turn, command.env, onProgress);
+    const access: Access = { ...turn.access, writeRoots: [...turn.access.writeRoots, standIns.writeRoot] };
+    try {
+      const { argv, env, dispose } = await sandbox.confine(command.argv, standIns.env, access);
+      return { argv, env, dispose: () => dispose().finally(standIns.close) };
+    } catch (error) {
+      standIns.close();
+      throw error;
+    }
+  };
+  const placeOf = ({ cwd, logPath }: TurnRequest, { onHeld, onProgress }: TurnHooks) => ({
+    cwd,
+    logPath,
+    onHeld,
+    onOutput: () => onProgress(),
+  });
+  return {
+    async run(command, turn, hooks) {
+      const { argv, env, dispose } = await confine(command, turn, hooks);
+      try {
+        return await processes.launch({
+          argv,
+          env,
+          ...placeOf(turn, hooks),
+          exitPath: command.exitPath,
+          stdin: turn.prompt,
+          timeoutMs: turn.policy.turnTimeoutMs,
+          signal: hooks.signal,
+        });
+      } finally {
+        await dispose();
+      }
+    },
+
+    async open(command, turn, hooks) {
+      const { argv, env, dispose } = await confine(command, turn, hooks);
+      try {
+        const child = openDialogue({ argv, env, ...placeOf(turn, hooks) });
+        let ended: Promise<string> | null = null;
+        return {
+          ...child,
+          end() {
+            ended ??= child.end().finally(dispose);
+            return ended;
+          },
+        };
+      } catch (error) {
+        await dispose();
+        throw error;
+      }
+    },
+  };
+}

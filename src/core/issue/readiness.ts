@@ -1,0 +1,198 @@
+/**
+ * Readiness: can this issue be discharged by checking something?
+ *
+ * Rules look at the text and give points; the sum decides. Length never counts, and a text that the rules can't read
+ * (another language, a few words) is `unsure`, never declined. The table in readiness.test.ts is the specification.
+ */
+import { type Contradiction, contradictionIn } from './contradiction.ts';
+import { extractCriteria, MAX_CRITERIA } from './criteria.ts';
+import { excerpt, headingOf, NAMED, NAMES, type Prose, proseOf } from './prose.ts';
+import { isAsk, taste, tasteWords, unbounded } from './vagueness.ts';
+
+type Rule =
+  | 'criteria'
+  | 'post_condition'
+  | 'reproduction'
+  | 'small_change'
+  | 'concrete'
+  | 'taste'
+  | 'unbounded'
+  | 'contradiction';
+
+export interface RuleScore {
+  rule: Rule;
+  points: number;
+  /** The words that it rests on. */
+  because: string;
+}
+
+export interface Readiness {
+  decision: 'ready' | 'unsure' | 'declined';
+  /** Something in it can be checked when the work is done. */
+  checkable: boolean;
+  /** Ready, but it only names its object: what is to be observed is left open. */
+  thin: boolean;
+  score: number;
+  rules: RuleScore[];
+  /** Why it is not simply ready, in a few words; empty when it is. */
+  problem: string;
+  /** What its author has to answer; empty when it is ready. */
+  questions: string[];
+}
+
+export function readiness(title: string, body: string): Readiness {
+  const text = proseOf(title, body);
+  const rules = [
+    criteria(text),
+    postCondition(text),
+    reproduction(text),
+    smallChange(text),
+    concrete(text),
+    taste(text),
+    unbounded(text),
+    contradiction(text),
+  ].filter((rule) => rule !== null);
+  const score = rules.reduce((sum, rule) => sum + rule.points, 0);
+  const decision = score >= 1 ? 'ready' : score <= -2 ? 'declined' : 'unsure';
+  const strong = rules.some((rule) => rule.points >= STRONG);
+  return {
+    decision,
+    checkable: decision === 'ready' || (strong && decision === 'unsure'),
+    thin: decision === 'ready' && !strong,
+    score,
+    rules,
+    problem: decision === 'ready' ? '' : problemOf(rules),
+    questions: decision === 'ready' ? [] : questionsFor(text, rules),
+  };
+}
+
+/** One such sign outweighs taste or an open end beside it, not both together. */
+const STRONG = 5;
+
+// --- what can be checked --------------------------------------------------------------------------------------------
+
+/** What the issue lists as its criteria, or prose under a heading that promises them. */
+function criteria({ body, lines }: Prose): RuleScore | null {
+  // The last of a full list only counts what was left out.
+  const listed = extractCriteria(body)
+    .slice(0, MAX_CRITERIA - 1)
+    .find(({ text, verify }) => verify !== null || isCriterion(text));
+  const stated = lines.find((line, at) => isAcceptance(line) && isFollowed(lines, at));
+  const found = listed?.text ?? stated;
+  return found === undefined ? null : { rule: 'criteria', points: 6, because: excerpt(found) };
+}
+
+/** Checkboxes of a template ("I have read …") ask for nothing, and those of taste for nothing one could check. */
+function isCriterion(item: string): boolean {
+  if (/^(i|i've|we|my) /i.test(item)) return false;
+  return tasteWords(item).length === 0 || isPostCondition(item);
+}
+
+const isAcceptance = (line: string): boolean =>
+  /^(acceptance|definition of done|done when|success criteria)/i.test(headingOf(line) ?? '');
+
+function isFollowed(lines: readonly string[], at: number): boolean {
+  const next = lines.slice(at + 1, at + 20).find((line) => line.trim() !== '');
+  return next !== undefined && headingOf(next) === null && !/^[-*+\d. ]*\[/.test(next);
+}
+
+function postCondition({ sentences }: Prose): RuleScore | null {
+  const found = sentences.find(({ text }) => isPostCondition(text));
+  return found ? { rule: 'post_condition', points: STRONG, because: excerpt(found.text) } : null;
+}
+
+/** An observation that names a concrete value, place or symbol. A wish about such a thing is still a wish. */
+function isPostCondition(sentence: string): boolean {
+  const isWish = tasteWords(sentence).length > 0;
+  // A verb inside a name (src/output.ts) observes nothing.
+  const said = sentence.replace(NAMES, ' ');
+  if (VALUE.test(sentence) && (OBSERVED.test(said) || (STATED.test(said) && !isWish))) return true;
+  return /\b(given|when)\b/i.test(sentence) && /\bthen\b/i.test(sentence) && !isWish;
+}
+
+const VALUE = new RegExp(`${NAMED.source}|\\b\\d+\\b`);
+
+const OBSERVED =
+  /\b(returns?|exits?|prints?|throws?|raises?|rejects?|accepts?|responds?|redirects?|posts?|gets?|opens?|closes?|contains?|equals?|outputs?|writes?|asserts?|fails?|pass(es)?|logs|shows?|displays?|renders?|creates?|deletes?|removes?|finds?|renames?|retries|parses|sends?|stores?|emits?|is empty)\b/i;
+
+const STATED = /\b(must|should|is|are|becomes?|adds|supports|reads)\b/i;
+
+/** What happens and what should: in sections of a report, or in one sentence. */
+function reproduction({ lines, sentences }: Prose): RuleScore | null {
+  const label = (name: RegExp): boolean =>
+    lines.some((line, at) => {
+      const heading = headingOf(line);
+      if (heading !== null && name.test(heading)) return isFollowed(lines, at);
+      const plain = line.replace(/^[\s>*_-]+/, '');
+      return name.test(plain) && /^[^:]{1,40}:[\s*_]*\S/.test(plain);
+    });
+  const happens = label(/^(steps|to reproduce|how to reproduce|repro|actual|observed|current|what happens)/i);
+  if (happens && label(/^(expected|expectation|should)/i))
+    return { rule: 'reproduction', points: STRONG, because: 'what happens and what is expected' };
+  const found = sentences.find(({ text }) =>
+    /\bexpected\b.{1,200}\b(got|actual|but|was|received)\b/i.test(text),
+  );
+  return found ? { rule: 'reproduction', points: STRONG, because: excerpt(found.text) } : null;
+}
+
+/** A change that is its own check: this text to that, this name to that, up to this version, this away. */
+function smallChange({ sentences }: Prose): RuleScore | null {
+  const found = sentences.find(
+    ({ text }) =>
+      (/\b(fix|typo|rename|replace|change|correct|move|update)/i.test(text) &&
+        /[^\s>] ?(→|->|=>) ?[^\s-]/.test(text)) ||
+      /\b(upgrade|bump|update|downgrade|pin)\b.{1,100}\b(to|from)\b.{0,40}\bv?\d/i.test(text) ||
+      (/\b(typo|spelling|misspelled|misspelt)\b/i.test(text) &&
+        /\b(should (be|read)|instead of)\b/i.test(text)) ||
+      (/\b(rename|replace|change|move)\b.{1,200}\b(to|with|by|into)\b/i.test(text) && NAMED.test(text)) ||
+      (/\b(remove|delete|drop|revert)\b/i.test(text) && NAMED.test(text)),
+  );
+  return found && tasteWords(found.text).length === 0
+    ? { rule: 'small_change', points: STRONG, because: excerpt(found.text) }
+    : null;
+}
+
+/** It is clear what the issue is about, not yet what one should see. */
+function concrete({ sentences, hasCode }: Prose): RuleScore | null {
+  const found = sentences.find(
+    ({ text }) => (NAMED.test(text) || hasCode) && (isAsk(text) || DEFECT.test(text)),
+  );
+  return found ? { rule: 'concrete', points: 1, because: excerpt(found.text) } : null;
+}
+
+const DEFECT =
+  /\b(\w+(?:error|exception)|crash(es|ed)?|broken|wrong|fails?|failing|hangs?|leaks?|errors?|throws?|missing|bug|does(n't| not)|can('t|not)|won't|no longer|never)\b/i;
+
+function contradiction({ sentences }: Prose): RuleScore | null {
+  const found = contradictionIn(sentences);
+  return found && { rule: 'contradiction', points: -20, because: both(found) };
+}
+
+const both = ({ one, other }: Contradiction): string => `${excerpt(one)} — ${excerpt(other)}`;
+
+// --- what the author is told ----------------------------------------------------------------------------------------
+
+function problemOf(rules: readonly RuleScore[]): string {
+  const has = (rule: Rule): boolean => rules.some((one) => one.rule === rule);
+  if (has('contradiction')) return 'it contradicts itself';
+  if (has('taste')) return 'it asks for a judgement of taste';
+  if (rules.some((one) => one.rule === 'unbounded' && one.points <= -3)) return 'it has no end';
+  return 'it names nothing that could be checked';
+}
+
+function questionsFor({ title }: Prose, rules: readonly RuleScore[]): string[] {
+  const because = (rule: Rule): string | undefined => rules.find((one) => one.rule === rule)?.because;
+  const subject = title.slice(0, 200) || 'this issue';
+  const [contradicts, asksFor, open] = [because('contradiction'), because('taste'), because('unbounded')];
+  return [
+    ...(contradicts ? [`These can't both hold: ${contradicts}. Which one does, and when?`] : []),
+    `What can be observed when "${subject}" is done that can't be observed today? Name an input and the expected output, status, text or state.`,
+    'Which test or command would fail before the change and pass after it?',
+    ...(asksFor
+      ? [`What does ${asksFor} mean here: which screen, function or number, and what value should it have?`]
+      : []),
+    ...(open
+      ? [`Where does ${open} end: which files, pages or commands are part of it, and which are not?`]
+      : []),
+  ];
+}

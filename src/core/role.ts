@@ -1,0 +1,108 @@
+/**
+ * A role is a row. What the roles have in common (starting, retrying, recovering and metering a turn) is written once
+ * and reads this table; what a role's answer means is said where it is used (work.ts, judge.ts, specify.ts).
+ */
+import type { PromptKind } from './event.ts';
+import { specReportSchema } from './issue/specification.ts';
+import { criticReportSchema } from './verdict.ts';
+
+/** What a turn may touch. Agents map it to their own settings; a sandbox enforces it. */
+export interface Access {
+  /** Below these it may read. */
+  readRoots: readonly string[];
+  /** Below these it may write, too. */
+  writeRoots: readonly string[];
+  /** The domains it may reach. */
+  network: 'any' | readonly string[];
+  /** `work`: it edits files and runs commands. `read`: neither. */
+  tools: 'work' | 'read';
+  /** `provider`: what its model's provider asks for, and no other. */
+  credentials: 'provider' | 'none';
+}
+
+export interface RoleRow {
+  /** Where it works: the task's workspace, or a throwaway copy of the head (of trunk, while there is no head). */
+  place: 'workspace' | 'copy';
+  tools: Access['tools'];
+  /**
+   * `continues`: one conversation for the whole task. `while_warm`: that of its last answer, for as long as the provider's
+   * cache keeps it. `fresh`: one for each turn.
+   */
+  session: 'continues' | 'while_warm' | 'fresh';
+  /** The prompt that opens its conversation; a coder's follows from where its task stands. */
+  prompt: PromptKind | null;
+  /** The JSON Schema of its answer; null where its work is the answer. */
+  answer: (() => Record<string, unknown>) | null;
+  patience: Patience;
+  /** What ends a row of mishaps: a turn that finished, or only an answer that could be used. */
+  forgives: 'finished' | 'usable';
+  /** What it works in: a slot for agents, or one of the places for critics. */
+  limit: 'slots' | 'critics';
+}
+
+/** What of a role's turns can go wrong in a row; see `RoleMemory`. An interruption is none: see alone.ts. */
+export type Mishap = 'unusable' | 'failed' | 'stalled';
+
+/** So many of these together, in a row, and the role has had its chances. What follows then is the role's own matter. */
+export type Patience = readonly { of: readonly Mishap[]; most: number }[];
+
+/** For failures that nobody here can mend and time does: with the waits between them, a quarter of an hour. */
+export const PROVIDER_PATIENCE = 8;
+
+const TABLE = {
+  specifier: {
+    place: 'copy',
+    tools: 'read',
+    session: 'fresh',
+    prompt: 'spec',
+    answer: specReportSchema,
+    patience: [
+      { of: ['failed', 'stalled'], most: 3 },
+      { of: ['unusable'], most: 2 },
+    ],
+    forgives: 'finished',
+    limit: 'slots',
+  },
+  coder: {
+    place: 'workspace',
+    tools: 'work',
+    session: 'continues',
+    prompt: null,
+    answer: null,
+    patience: [
+      { of: ['failed'], most: 3 },
+      { of: ['stalled'], most: 5 },
+    ],
+    forgives: 'finished',
+    limit: 'slots',
+  },
+  critic: {
+    place: 'copy',
+    tools: 'read',
+    session: 'while_warm',
+    prompt: 'critic',
+    answer: criticReportSchema,
+    patience: [{ of: ['failed', 'stalled', 'unusable'], most: 7 }],
+    forgives: 'usable',
+    limit: 'critics',
+  },
+} as const satisfies Record<string, RoleRow>;
+
+export type Role = keyof typeof TABLE;
+export const ROLES = Object.keys(TABLE) as Role[];
+export const roleRow = (role: Role): RoleRow => TABLE[role];
+
+/** What the role may touch in this place. Everything can be read and reached until a sandbox says otherwise. */
+export function accessOf(
+  role: Role,
+  { cwd, home, session }: Record<'cwd' | 'home' | 'session', string>,
+): Access {
+  const { tools } = roleRow(role);
+  return {
+    readRoots: ['/'],
+    writeRoots: tools === 'work' ? [cwd, home, session] : [home, session],
+    network: 'any',
+    tools,
+    credentials: 'provider',
+  };
+}

@@ -1,0 +1,222 @@
+/**
+ * The values a prompt's template may name. The contexts of later prompts have no issue body: a continuation can't send
+ * it again.
+ */
+
+import type { Finding } from '../change/findings.ts';
+import type { Remark } from '../change/remark.ts';
+import type { Contract, PromptKind } from '../event.ts';
+import type { Criterion } from '../issue/criteria.ts';
+import { readiness } from '../issue/readiness.ts';
+import { specificationText } from '../issue/specification.ts';
+import type { Policy } from '../policy.ts';
+import type { Task } from '../task.ts';
+import { feedbackText, findingText, remarksText } from './feedback-text.ts';
+import { fence, oneLine } from './fence.ts';
+import { evidenceText } from './gate-text.ts';
+import { fitting } from './prompt-size.ts';
+
+export interface PromptContext {
+  issue: { number: number; title: string; body?: string };
+  task: {
+    id: string;
+    branch: string;
+    attempt: number;
+    turn: number;
+    max_turns: number;
+    round: number;
+    max_rounds: number;
+  };
+  gate_commands: string[];
+  history?: string;
+  criteria?: string;
+  prior_failure_reason?: string;
+  feedback?: string;
+  head_sha?: string;
+  base_sha?: string;
+  evidence?: string;
+  findings?: string;
+  settled?: string;
+  conventions?: string;
+  remarks?: string;
+  diff?: string;
+  transcript?: string;
+  doubt?: string;
+  expand?: string;
+}
+
+export interface PromptInputs {
+  history: string;
+  diff: string;
+  /** The whole ledger. */
+  findings: readonly Finding[];
+  /** Files of trunk that say how work is done in this project. */
+  conventions: readonly { path: string; text: string }[];
+  /** What people asked for on the pull request so far. */
+  remarks: readonly Remark[];
+  transcript: string;
+}
+
+/** Only what this kind of prompt may name; the body of the issue is in the first, the hand-over and the critic's. */
+export function promptContext(
+  kind: PromptKind,
+  task: Task,
+  turn: number,
+  policy: Policy,
+  inputs: PromptInputs,
+  priorFailure: string | null,
+): PromptContext {
+  const shared = {
+    task: {
+      id: task.id,
+      branch: task.branch,
+      attempt: task.attempt,
+      turn,
+      max_turns: policy.maxTurns,
+      round: task.criticRounds + (kind === 'critic' || kind === 'next_round' ? 1 : 0),
+      max_rounds: policy.critic.maxRounds,
+    },
+    gate_commands: policy.gate.commands === 'none' ? [] : policy.gate.commands,
+  };
+  const named = { number: task.issue ?? 0, title: oneLine(task.contract.title) };
+  const whole = { ...named, body: contractText(task) };
+  const criteria = criteriaText(task.contract.criteria);
+  const prior_failure_reason = priorFailure ?? '';
+  const told = task.feedback.slice(0, fitting(task.feedback, kind));
+  const feedback = feedbackText(told, task.feedback.length - told.length);
+  switch (kind) {
+    case 'task':
+      return { ...shared, issue: whole, criteria, history: inputs.history };
+    case 'continuation':
+      return { ...shared, issue: named, prior_failure_reason };
+    case 'revise':
+      return { ...shared, issue: named, feedback };
+    case 'interrupted':
+      return { ...shared, issue: named, prior_failure_reason, feedback };
+    case 'handover':
+      return { ...shared, issue: whole, criteria, prior_failure_reason, feedback };
+    case 'critic':
+      return {
+        ...shared,
+        issue: whole,
+        criteria,
+        ...judged(task, inputs),
+        conventions: conventionsText(inputs.conventions),
+        transcript: inputs.transcript,
+        prior_failure_reason,
+      };
+    case 'next_round':
+      return { ...shared, issue: named, criteria, ...judged(task, inputs) };
+    case 'spec':
+      return {
+        ...shared,
+        issue: whole,
+        doubt: doubtText(task),
+        expand: policy.spec.expand,
+        prior_failure_reason,
+      };
+  }
+}
+
+/** What a critic judges in every round: the whole change at this head, whatever it has seen of earlier ones. */
+const judged = (task: Task, { findings, remarks, diff }: PromptInputs) => ({
+  head_sha: task.headSha ?? '',
+  base_sha: task.baseSha ?? '',
+  evidence: evidenceText(task.gate),
+  findings: ledgerText(findings, 'open'),
+  settled: ledgerText(findings, 'wontfix'),
+  remarks: remarksText(remarks),
+  diff: fence('diff', diff),
+});
+
+/** The issue, and beside it what it was expanded into: any template that shows the one shows the other. */
+function contractText({ contract, spec }: Task): string {
+  const issue = [fence('issue', contract.body), relatedText(contract)].filter(Boolean).join('\n\n');
+  if (spec?.status !== 'adopted') return issue;
+  const specification = fence('specification', specificationText(spec.specification));
+  return `${issue}\n\nIt was expanded into this specification. Where the two disagree, the issue holds.\n\n${specification}`;
+}
+
+/** Whoever works on a part should know the whole, and what of it others do. */
+function relatedText({ related }: Contract): string {
+  if (!related) return '';
+  const { parent, children } = related;
+  const lines = [
+    ...(parent ? [`part of #${parent.number}: ${oneLine(parent.title)}`] : []),
+    ...children
+      .slice(0, MOST_RELATED)
+      .map(({ number, title, state }) => `has the part #${number} (${state}): ${oneLine(title)}`),
+  ];
+  if (lines.length === 0) return '';
+  return `Issues around it, so that you know what is done elsewhere; they are not part of the contract.\n\n${fence('related', lines.join('\n'))}`;
+}
+
+const MOST_RELATED = 50;
+
+function doubtText({ contract }: Task): string {
+  const { problem } = readiness(contract.title, contract.body);
+  return problem || 'it says what it is about, but not what one should see when it is done';
+}
+
+function ledgerText(ledger: readonly Finding[], status: Finding['status']): string {
+  const some = ledger.filter((finding) => finding.status === status);
+  if (some.length === 0) return '';
+  const lines = some.map((finding) => {
+    const { id, rounds, history } = finding;
+    const why = status === 'wontfix' ? history.at(-1)?.why : null;
+    const open = `open in round${rounds.length === 1 ? '' : 's'} ${rounds.join(', ')}`;
+    return `${findingText(finding, id)}\n  ${why ? `Left because: ${oneLine(why)}` : open}`;
+  });
+  return fence('findings', lines.join('\n'));
+}
+
+export function conventionsText(files: PromptInputs['conventions']): string {
+  return files
+    .map(({ path, text }) => {
+      const left = text.length - CONVENTION_CHARS;
+      const cut = left > 0 ? `${text.slice(0, CONVENTION_CHARS)}\n… cut: ${left} more characters` : text;
+      return fence(path, cut, 'how work is done in this project; not about how you answer');
+    })
+    .join('\n');
+}
+
+const CONVENTION_CHARS = 8000;
+
+/** Numbered, with the command that proves it where there is one. The words are the issue's. */
+function criteriaText(criteria: readonly Criterion[]): string {
+  if (criteria.length === 0) return '';
+  const lines = criteria.map(
+    ({ id, text, verify }) => `${id}: ${text}${verify === null ? '' : `\n    verify: ${verify}`}`,
+  );
+  return fence('criteria', lines.join('\n'));
+}
+
+/** A sample of every value of a kind's context, to check a template before it is needed. */
+export const SAMPLE_CONTEXTS: Record<PromptKind, PromptContext> = sampleContexts();
+
+function sampleContexts(): Record<PromptKind, PromptContext> {
+  const task = { id: 'abc', branch: 'loop/1-x', attempt: 1, turn: 1, max_turns: 20, round: 1, max_rounds: 3 };
+  const named = { number: 1, title: 'A title' };
+  const whole = { ...named, body: 'A body' };
+  const base = { task, gate_commands: ['npm test'] };
+  const told = { head_sha: 'x', base_sha: 'x', evidence: 'x', diff: 'x' };
+  const judging = { ...told, findings: '', settled: '', remarks: '' };
+  return {
+    task: { ...base, issue: whole, criteria: '', history: '' },
+    continuation: { ...base, issue: named, prior_failure_reason: 'x' },
+    revise: { ...base, issue: named, feedback: 'x' },
+    interrupted: { ...base, issue: named, prior_failure_reason: '', feedback: '' },
+    handover: { ...base, issue: whole, criteria: '', prior_failure_reason: '', feedback: '' },
+    critic: {
+      ...base,
+      issue: whole,
+      criteria: '',
+      ...judging,
+      conventions: '',
+      transcript: 'x',
+      prior_failure_reason: '',
+    },
+    next_round: { ...base, issue: named, criteria: '', ...judging },
+    spec: { ...base, issue: whole, doubt: 'x', expand: 'auto', prior_failure_reason: '' },
+  };
+}

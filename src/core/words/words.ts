@@ -1,0 +1,246 @@
+/** What we say to people beside comments and pull requests: advice, why something waits, what is at work. */
+
+import type { AccountLimit } from '../account.ts';
+import type { Finding } from '../change/findings.ts';
+import { approvedAtHead } from '../decision.ts';
+import { type BaseRun, type Evidence, isAllowable, wasRedBefore } from '../gate.ts';
+import { holdText } from '../hold.ts';
+import type { LoopHold } from '../loop-hold.ts';
+import { REASONS } from '../machine.ts';
+import { isEnded, type Task } from '../task.ts';
+import type { CriticReport, Judgement } from '../verdict.ts';
+import { findingText } from './feedback-text.ts';
+import { oneLine } from './fence.ts';
+import { tellingLines } from './telling-lines.ts';
+import { untilOf } from './wall-time.ts';
+
+/** In one line, where a task stands. A wait that ends by itself within minutes is not worth a word. */
+export function statusText(task: Task): string {
+  const { state, hold, issue } = task;
+  if (hold && hold.reason !== 'retry_backoff' && !isEnded(task)) return capital(holdText(hold, issue));
+  switch (state) {
+    case 'queued':
+    case 'dispatched':
+      return 'Taken up; waiting for a free slot';
+    case 'running':
+      return 'At work';
+    case 'revising':
+      return 'At work again: changes were asked for';
+    case 'awaiting_critic':
+    case 'merging':
+      return approvedAtHead(task) ? 'Approved, on its way to trunk' : 'In review';
+    case 'merged':
+      return `Merged as \`${task.mergedSha?.slice(0, 12)}\``;
+    case 'completed':
+      return 'Completed';
+    case 'abandoned':
+      return `Ended without a merge (\`${task.reason}\`): ${task.reason ? REASONS[task.reason].says : task.why}`;
+    default:
+      return state satisfies never;
+  }
+}
+
+const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+
+export function untestedText(sha: string, tested: string): string {
+  return `${sha.slice(0, 12)} landed with another tree than the one that was tested (${tested.slice(0, 12)})`;
+}
+
+/** What a person does about an abandoned task. Where trunk itself was red, that comes first. */
+export function adviceText(task: Task): string | null {
+  if (!task.reason) return null;
+  const { advice } = REASONS[task.reason];
+  const before = redBeforeText(task);
+  if (before === null || REASONS[task.reason].outcome !== 'failure') return advice;
+  return [`Fix trunk first: ${before}.`, ...otherAdvice(task), advice].join(' ');
+}
+
+/** Only what would help: to allow it, where a report names the same failing tests as on trunk. */
+export const otherAdvice = ({ gate }: Task): string[] =>
+  gate && isAllowable(gate)
+    ? ['Or set gate.preexisting: allow_unchanged to ignore those failing tests.']
+    : ['If it is green in your own shell, see `env` in WORKFLOW.md: it lists what commands get from yours.'];
+
+/** Said of a task whose gate is red by commands that were red on trunk when its work began. */
+export function redBeforeText(task: Task): string | null {
+  if (task.gate?.outcome !== 'fail') return null;
+  const red = task.gate.results.filter(wasRedBefore).map((result) => `\`${result.command}\``);
+  if (red.length === 0) return null;
+  return `${red.join(', ')} ${red.length === 1 ? 'was' : 'were'} red on trunk before the work began`;
+}
+
+/** What stood open when a task ended, the gravest first: whoever looks for the reason should not have to search. */
+export function openText(open: readonly Finding[]): string | null {
+  const telling = open.filter(({ severity }) => severity !== 'sev3');
+  if (telling.length === 0) return null;
+  const shown = [...telling].sort((a, b) => a.severity.localeCompare(b.severity)).slice(0, 3);
+  const texts = shown.map(({ id, message }) => `${oneLine(message).replace(/\.$/, '')} (finding ${id})`);
+  const more = telling.length - shown.length;
+  return `Still open: ${texts.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`;
+}
+
+export function couldNotRunText(gate: Evidence): string {
+  const broken = gate.results.find((result) => result.outcome === 'could_not_run');
+  return broken ? `\`${broken.command}\` ${broken.problem}` : 'the gate could not run';
+}
+
+/** What of the gate did not pass on trunk, in one line: the first of it, why by its own words, and where the rest is. */
+export function trialText(results: readonly BaseRun[]): string {
+  const bad = results.find(({ outcome }) => outcome !== 'pass');
+  if (!bad) return '';
+  const said = tellingLines(bad.tail);
+  const log = bad.logPath ? ` (${bad.logPath})` : '';
+  return `\`${oneLine(bad.command)}\` ${bad.problem}${said ? `: ${said}` : ''}${log}`;
+}
+
+/** Where it was opened next to what a person left: whoever fixes it must not fix that. */
+function besideText({ history }: Finding): string {
+  const why = history.length === 1 ? history[0]!.why : null;
+  return why ? `\n  It stands ${oneLine(why)}; that stays as it is.` : '';
+}
+
+export const judgementText = ({ id, criterion, met, evidence }: Judgement): string =>
+  `- [criterion ${met}] ${id === null ? '' : `${id} `}${oneLine(criterion)}${evidence ? `: ${oneLine(evidence)}` : ''}`;
+
+export function changesText(
+  report: CriticReport,
+  judged: readonly Judgement[],
+  open: readonly Finding[],
+): string {
+  const unmet = judged.filter((one) => one.met !== 'met');
+  const lines = [
+    ...open.map((finding) => `${findingText(finding)}${besideText(finding)}`),
+    ...unmet.map(judgementText),
+    ...(report.minimalPathToGreen.length > 0
+      ? ['Shortest way to an approval:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`)]
+      : []),
+    ...(report.summary ? [oneLine(report.summary)] : []),
+  ];
+  if (lines.length === 0) return 'It named no finding. Compare the change with every point of the issue.';
+  return lines.join('\n');
+}
+
+export function takeBackText(grave: readonly Finding[]): string {
+  return [
+    ...grave.map((finding) => findingText(finding)),
+    'Take these changes back completely, so that the files are as trunk has them, and do the work without them. If it',
+    'can not be done without them, leave them: a person will decide.',
+  ].join('\n');
+}
+
+export function conflictText(files: readonly string[]): string {
+  const list = files.map((file) => `- ${file}`).join('\n');
+  return `Trunk was merged into your work tree. Resolve what conflicts, keep both intentions, and leave no conflict marker:\n${list}`;
+}
+
+export function rewrittenText(baseSha: string, trunk: string): string {
+  return `trunk was rewritten: ${trunk.slice(0, 10)} no longer contains ${baseSha.slice(0, 10)}, which this work builds on`;
+}
+
+/** Tracked paths with a filter that is not applied here. */
+export interface FilteredPaths {
+  filter: string;
+  paths: readonly string[];
+}
+
+export function filteredText(found: readonly FilteredPaths[]): string {
+  return found
+    .map(({ filter, paths }) => {
+      const more = paths.length > FEW ? ` and ${paths.length - FEW} more` : '';
+      const why = filter === 'lfs' ? 'Git LFS is not set up here' : 'forge-loop does not run it';
+      return `${paths.slice(0, FEW).join(', ')}${more}: filter=${filter}, and ${why}`;
+    })
+    .join('; ');
+}
+
+const FEW = 5;
+
+/** What holds the whole loop. */
+export function loopHoldText(hold: LoopHold): string {
+  const held = `the loop is held (${hold.reason}): `;
+  switch (hold.reason) {
+    case 'untested_merge':
+      return held + oneLine(hold.why);
+    case 'trunk_changed':
+      return `${held}tracker.trunk changed from ${hold.was} to ${hold.is}; nothing starts until you confirm`;
+    case 'credential_refused':
+      return `${held}${oneLine(hold.account)} refuses its credential: ${oneLine(hold.said)}`;
+    default:
+      return hold satisfies never;
+  }
+}
+
+/** What holds every task of one provider, and since when. */
+export function accountText({ account, why, until, outage, blocked }: AccountLimit, now: number): string {
+  const said = oneLine(why).slice(0, 300);
+  if (blocked) return `${account} ${BLOCKED[blocked.code]}: ${said}`;
+  if (!outage) return `${account} is used up until ${untilOf(until, now)} (${said}). Its tasks continue then`;
+  const next = outage.triedBy !== undefined ? 'One turn is trying it' : `Next try ${untilOf(until, now)}`;
+  return `${account} has failed for every task since ${untilOf(outage.since, now)} (${said}). ${next}`;
+}
+
+const BLOCKED = {
+  auth: 'refuses its credential',
+  billing: 'can’t be paid for',
+  model_unavailable: 'does not have the model that `agent.model` or `roles.*.model` names',
+  setting_refused: 'does not accept the settings of `agent` (see `effort`)',
+} as const;
+
+export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+
+export const silentText = (silenceMs: number, inTool: boolean): string =>
+  inTool
+    ? `a tool call showed no sign of progress for ${silenceMs} ms`
+    : `no sign of progress for ${silenceMs} ms`;
+
+/** Said to people, and to the coder when it is asked again. */
+export const repeatedText = ({
+  tool,
+  detail,
+  times,
+}: {
+  tool: string;
+  detail: string;
+  times: number;
+}): string =>
+  `the same tool call was made ${times} times in a row with the same result: ${tool}${detail && ` ${oneLine(detail).slice(0, 200)}`}`;
+
+export const copiedText = ({ gitDir, tasks }: { gitDir: string; tasks: number }): string =>
+  `This is a copy of ${originalOf(gitDir)}, which still exists. Its ${count(tasks, 'open task')} ${tasks === 1 ? 'belongs' : 'belong'} to the original.`;
+
+export const copiedAdvice = ({ gitDir }: { gitDir: string }): string =>
+  `To use both: \`forge-loop restore --empty\` here. To continue here instead: delete ${originalOf(gitDir)}.`;
+
+const originalOf = (gitDir: string): string => gitDir.replace(/\/\.git$/, '');
+
+export const lostWorkText = (saved: string): string =>
+  `The worktree was gone; it is recreated at \`${saved.slice(0, 10)}\`. What was not committed is lost.`;
+
+/** What a runner that was asked to stop waits for: ``the gate of #1 (`npm test`, for 1 min 5 s)``. */
+export function atWorkText(
+  work: {
+    task: string | null;
+    issue: number | null;
+    what: string;
+    command: string | null;
+    since: number | null;
+  },
+  now: number,
+): string {
+  const { task, issue, what, command, since } = work;
+  const whose = task === null ? '' : ` of ${issue === null ? task : `#${issue}`}`;
+  const details = [
+    ...(command === null ? [] : [`\`${oneLine(command).slice(0, 80)}\``]),
+    ...(since === null ? [] : [`for ${lasting(now - since)}`]),
+  ];
+  return `${what}${whose}${details.length > 0 ? ` (${details.join(', ')})` : ''}`;
+}
+
+function lasting(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60
+    ? `${minutes} min ${seconds % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

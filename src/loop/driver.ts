@@ -1,0 +1,46 @@
+/** A task at work and the runner that drives it: what each knows of the other. Nothing here is missed after a crash. */
+import type { Task } from '../core/task.ts';
+import type { Ports } from './ports.ts';
+import type { SeenIssue } from './seen-issue.ts';
+
+/** What a task at work knows of the runner that drives it, and what it tells it. */
+export interface Driver {
+  readonly ports: Ports;
+  /** Why it starts nothing new; null while it does. */
+  readonly draining: string | null;
+  /** Everything stops at once: children are killed, their turns end interrupted. */
+  readonly closing: boolean;
+  /** Eligible issues at the last poll. */
+  readonly eligible: number;
+  /** The tree of trunk, as last seen; null before the first look. */
+  readonly trunkTree: string | null;
+  /** Others may have been waiting for just that. */
+  changed(before: Task, after: Task): void;
+  /** The task has spent something: a limit of the loop concerns every other turn at work. */
+  spent(task: string): void;
+}
+
+export interface Work {
+  readonly id: string;
+  readonly driver: Driver;
+  readonly issue: SeenIssue;
+  /** Warnings of its budget that were said. */
+  readonly warned: Set<string>;
+  /** What a stop has to end, while there is something: a run, or an effect with a hook. */
+  run: RunInFlight | null;
+  /** Wakes it at this time instead of an earlier wish; null takes that back. */
+  wakeAt(at: number | null): void;
+}
+
+export interface RunInFlight {
+  /** Looks whether it may go on. When only the spending is in question, the forge's last answers stand. */
+  review(about: 'spend' | 'everything'): Promise<void>;
+  abort(): void;
+}
+
+/** Why nothing is done now, and what ends that. */
+export interface Rest {
+  why: string;
+  until: number | null;
+  for: 'grant' | 'time' | 'budget' | 'gate' | 'fact' | 'elsewhere' | 'ended';
+}

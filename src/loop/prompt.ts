@@ -1,0 +1,51 @@
+/** What the agent of a turn is told: the operator's template, filled with what the task and its surroundings say. */
+
+import type { Action } from '../core/action.ts';
+import { digestOf } from '../core/digest.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Task } from '../core/task.ts';
+import { type PromptInputs, promptContext } from '../core/words/prompt-context.ts';
+import { UserError } from '../errors.ts';
+import { criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
+import type { Ports } from './ports.ts';
+
+type TurnAction = Extract<Action, { kind: 'turn' }>;
+type PromptBroken = Extract<Outcome, { kind: 'prompt_broken' }>;
+
+export async function promptFor(
+  ports: Ports,
+  task: Task,
+  { prompt, turn, priorFailure }: TurnAction,
+): Promise<{ kind: 'prompt'; text: string } | PromptBroken> {
+  const { settings } = ports;
+  const inputs = await inputsOf(ports, task, prompt);
+  const context = promptContext(prompt, task, turn, settings.policy(), inputs, priorFailure);
+  const template = settings.template(prompt);
+  try {
+    return { kind: 'prompt', text: ports.render(prompt, template, context) };
+  } catch (problem) {
+    if (!(problem instanceof UserError)) throw problem;
+    return { kind: 'prompt_broken', prompt, problem: problem.message, digest: templateDigest(template) };
+  }
+}
+
+/** By which one knows a template that could not be rendered. */
+export const templateDigest = (template: string): string => digestOf(template, 16);
+
+async function inputsOf(ports: Ports, task: Task, prompt: TurnAction['prompt']): Promise<PromptInputs> {
+  const history = prompt === 'task' && task.attempt > 1 ? await attemptHistory(ports, task) : '';
+  const isJudging = prompt === 'critic' || prompt === 'next_round';
+  return { history, ...(isJudging ? await criticInputs(ports, task) : NOTHING_TO_JUDGE) };
+}
+
+/** What a new attempt is told about the earlier ones. */
+export async function attemptHistory(ports: Pick<Ports, 'store'>, task: Task): Promise<string> {
+  const attempts = (await ports.store.tasks({ issue: task.issue! })).map((stored) => stored.task);
+  const earlier = attempts.filter((other) => other.attempt < task.attempt);
+  return earlier
+    .map(
+      (other) =>
+        `- attempt ${other.attempt} on ${other.branch}: ${other.reason ?? other.state}. ${other.why}`,
+    )
+    .join('\n');
+}

@@ -1,0 +1,20 @@
+/** What came of an action, as a commit: one way for an outcome that was heard and for one that was found later. */
+import type { Action } from '../core/action.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { record } from '../core/record.ts';
+import { withStatus } from '../core/status.ts';
+import type { Task } from '../core/task.ts';
+import type { Commit } from '../store/store.ts';
+import type { Ports } from './ports.ts';
+
+export async function recorded(
+  { store, clock, settings }: Pick<Ports, 'store' | 'clock' | 'settings'>,
+  task: Task,
+  action: Action,
+  outcome: Outcome,
+): Promise<Required<Pick<Commit, 'events' | 'addActions' | 'findings'>>> {
+  const ledger = await store.findings(task.id);
+  const now = clock.now();
+  const { events, actions, findings } = record(task, action, outcome, ledger, settings.policy(), now);
+  return { events, addActions: withStatus(task, events, actions, now), findings };
+}

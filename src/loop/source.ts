@@ -1,0 +1,41 @@
+/**
+ * Where work comes from. The forge's issues are the only source so far. Another, such as plans, is a function like
+ * `issues`, a row in `everySource`, and its rules in core/claim.ts.
+ */
+import { slugOf, type WorkItem } from '../core/claim.ts';
+import { type Readiness, readiness } from '../core/issue/readiness.ts';
+import type { Forge, Issue } from '../forge/forge.ts';
+
+export interface Source {
+  /** Everything that is open there, whether anybody made it ready or not. */
+  items(): Promise<WorkItem[]>;
+}
+
+export function everySource(forge: Forge): Source {
+  const sources = [issues(forge)];
+  return { items: async () => (await Promise.all(sources.map((one) => one.items()))).flat() };
+}
+
+function issues(forge: Forge): Source {
+  // A forge that saw no change hands out the very same snapshots: each text is judged once, not on every poll.
+  const known = new WeakMap<Issue, WorkItem>();
+  const itemOf = (issue: Issue): WorkItem => {
+    const item = known.get(issue) ?? issueItem(issue);
+    known.set(issue, item);
+    return item;
+  };
+  return { items: async () => (await forge.openIssues()).map(itemOf) };
+}
+
+export function issueItem(issue: Issue): WorkItem {
+  let judged: Readiness | null = null;
+  return {
+    ...issue,
+    kind: 'issue',
+    slug: slugOf(issue.title),
+    readiness: () => {
+      judged ??= readiness(issue.title, issue.body);
+      return judged;
+    },
+  };
+}

@@ -1,7 +1,0 @@
-import type { Task } from '../core/task.ts';
-import type { WorkspaceSpec } from '../workspace/workspace.ts';
-
-/** The workspace that belongs to a task; its base is known once it was prepared. */
-export function workspaceSpec(task: Task, baseSha: string = task.baseSha ?? ''): WorkspaceSpec {
-  return { task: task.id, issue: task.issue, slug: task.slug, branch: task.branch, baseSha };
-}

@@ -1,0 +1,75 @@
+/** Naming a task, and asking something of one. */
+import { describe, expect, test } from 'vitest';
+import { MINUTE, moved, openedRepository } from '../../test/support/opened-repository.ts';
+import { perform } from '../operations.ts';
+import { INTAKE_LEASE } from '../store/store.ts';
+
+const here = openedRepository();
+
+describe('naming a task', () => {
+  test('by id, by the beginning of it, by issue number for the latest attempt', async () => {
+    await here.ready('One');
+    await here.commit(await here.taskOf(1, 'abcd0001'), moved('queued', 'abandoned', 'cancelled'));
+    await here.taskOf(1, 'abce0002', 2);
+    const named = async (task: string | number) => (await perform(here.context, 'task.show', { task })).id;
+    expect(await named('abcd0001')).toBe('abcd0001');
+    expect(await named('ABCD')).toBe('abcd0001');
+    expect(await named('1')).toBe('abce0002');
+    expect(await named('#1')).toBe('abce0002');
+    expect(await named(1)).toBe('abce0002');
+    await expect(named('abc')).rejects.toThrow(
+      /begins the ids of 2 tasks: abcd0001 \(#1, abandoned\), abce0002/,
+    );
+    await expect(named('zzz')).rejects.toMatchObject({
+      hint: expect.stringContaining('abce0002 (#1, queued)'),
+    });
+  });
+});
+
+describe('requests', () => {
+  test('are recorded with the name of the operator, and say whether anybody is there to apply them', async () => {
+    await here.ready('One');
+    await here.taskOf(1, 'abcd0001');
+    expect(await perform(here.context, 'pause', { task: '1' })).toEqual({
+      task: 'abcd0001',
+      issue: 1,
+      asked: 'pause',
+      runnerAlive: false,
+    });
+    const store = await here.context.writing();
+    expect(await store.requests('abcd0001')).toMatchObject([{ kind: 'pause', by: 'Eva' }]);
+    await store.acquireLease(INTAKE_LEASE, 'somebody alive', here.context.now(), MINUTE, () => false);
+    expect(await perform(here.context, 'task.cancel', { task: '1' })).toMatchObject({ runnerAlive: true });
+  });
+
+  test('that make no sense are refused: of an ended task, a release of what is not held, an approval too early', async () => {
+    await here.ready('One');
+    const stored = await here.taskOf(1, 'abcd0001');
+    await expect(perform(here.context, 'resume', { task: '1' })).rejects.toThrow('is not held: it is queued');
+    await expect(perform(here.context, 'task.approve', { task: '1' })).rejects.toThrow(
+      'nothing to approve: it is queued',
+    );
+    await expect(perform(here.context, 'task.retry', { task: '1' })).rejects.toThrow('is being worked on');
+    await here.commit(stored, moved('queued', 'abandoned', 'cancelled'));
+    await expect(perform(here.context, 'task.cancel', { task: '1' })).rejects.toThrow('has ended: abandoned');
+    expect(await (await here.context.writing()).requests('abcd0001')).toEqual([]);
+  });
+
+  test('retry makes the issue ready and skips the cooldown', async () => {
+    const number = await here.ready('One');
+    await here.commit(await here.taskOf(number, 'abcd0001'), moved('queued', 'abandoned', 'no_progress'));
+    await (await here.context.forge()).relabel(number, {
+      add: ['loop:needs-review'],
+      remove: ['loop:ready'],
+    });
+    await perform(here.context, 'issue.ready', { issue: 1 });
+    expect((await perform(here.context, 'why', { issue: 1 })).issues).toMatchObject([
+      { why: expect.stringContaining('cooling down'), until: expect.stringMatching(/Z$/) },
+    ]);
+    expect(await perform(here.context, 'task.retry', { task: '1' })).toMatchObject({ issue: 1, attempt: 2 });
+    expect((await perform(here.context, 'issue.show', { issue: 1 })).labels).toEqual(['loop:ready']);
+    expect((await perform(here.context, 'why', { issue: 1 })).issues).toMatchObject([
+      { why: 'ready: taken up when a slot is free' },
+    ]);
+  });
+});

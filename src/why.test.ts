@@ -1,0 +1,124 @@
+/** What `why` says, on a real repository and database. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { MINUTE, moved, openedRepository } from '../test/support/opened-repository.ts';
+import type { Action } from './core/action.ts';
+import { event } from './core/event.ts';
+import { perform } from './operations.ts';
+import { taskLease } from './store/store.ts';
+
+const here = openedRepository();
+
+describe('why', () => {
+  const lines = async () =>
+    Object.fromEntries((await perform(here.context, 'why')).issues.map((one) => [one.issue, one.why]));
+
+  test('every open issue has its line (dispatch 11)', async () => {
+    await here.ready('Eligible');
+    await perform(here.context, 'issue.new', { title: 'Not ready', body: 'x' });
+    await here.ready('In hand');
+    await perform(here.context, 'issue.new', {
+      title: 'Blocked',
+      body: 'prints "ok"',
+      blockedBy: [1],
+      ready: true,
+    });
+    await perform(here.context, 'issue.new', { title: 'Make it nicer', body: 'and prettier', ready: true });
+    await here.taskOf(3, 'aaaa0001');
+    expect(await lines()).toEqual({
+      1: 'ready: taken up when a slot is free',
+      2: 'not labelled loop:ready — `forge-loop issue ready 2`',
+      3: expect.stringMatching(/^queued: /),
+      4: 'blocked by the open issue #1',
+      5: 'it asks for a judgement of taste: it will be declined with 3 questions',
+    });
+  });
+
+  test('a hold, a slot that is taken, and an ending are each named', async () => {
+    here.configure('agent: { command: "true", max_concurrent: 1 }\ngate: none');
+    for (const title of ['Held', 'Working', 'Waiting', 'Ended']) await here.ready(title);
+    await here.commit(
+      await here.taskOf(1, 'aaaa0001'),
+      event('hold_set', {
+        reason: 'provider_limit',
+        detail: 'limit reached',
+        until: here.context.now() + MINUTE,
+      }),
+    );
+    await here.commit(await here.taskOf(2, 'aaaa0002'), moved('queued', 'dispatched'));
+    await here.taskOf(3, 'aaaa0003');
+    await here.commit(await here.taskOf(4, 'aaaa0004'), moved('queued', 'abandoned', 'no_progress'));
+    await (await here.context.forge()).relabel(4, { add: [], remove: ['loop:ready'] });
+    const { issues } = await perform(here.context, 'why');
+    expect(issues.map(({ why, until }) => [why, until])).toEqual([
+      [expect.stringMatching(/^held \(provider_limit\): limit reached/), expect.stringMatching(/Z$/)],
+      [expect.stringMatching(/^dispatched: /), null],
+      ['queued: waiting for a slot (1 of 1 in use)', null],
+      [expect.stringMatching(/^attempt 1 ended \(no_progress\): so it was — The agent is stuck/), null],
+    ]);
+  });
+
+  test('an account that is out is named with its words, since when, and its next try, as in status', async () => {
+    const failed = { turn: 1, role: 'coder', sessionId: 's', status: 'failed', code: 'overload' } as const;
+    const told = {
+      message: '503 Service Unavailable',
+      retryAt: null,
+      durationMs: 1,
+      usage: 'known',
+    } as const;
+    const account = 'command true';
+    const fails = event('turn_completed', { ...failed, ...told, account, workless: true });
+    const store = await here.context.writing();
+    const at = new Date(2026, 10, 17, 2, 10).getTime();
+    const said = async (now: number) => {
+      const then = { ...here.context, now: () => now };
+      const { accountLimits } = await perform(then, 'status');
+      const { loop } = await perform(then, 'why');
+      expect(loop).toEqual(expect.arrayContaining(accountLimits.map(({ text }) => text)));
+      return accountLimits.map(({ text }) => text);
+    };
+    await here.ready('Another');
+    const { version } = await here.taskOf(1, 'aaaa0001');
+    await store.record({ events: [fails, fails], at });
+    expect(await said(at)).toEqual([]);
+    const lease = (await store.acquireLease(taskLease('aaaa0001'), 'test', at, 60 * MINUTE, () => true))!;
+    const other = { lease, taskId: 'aaaa0001', expectedVersion: version, events: [fails] };
+    await store.commit({ ...other, at: at + MINUTE });
+    expect(await said(at + MINUTE)).toEqual([
+      'command true has failed for every task since 02:10:00 (503 Service Unavailable). Next try 02:11:10 — `forge-loop resume` tries now',
+    ]);
+    const tries = { turn: 1, role: 'coder', sessionId: 's', prompt: 'task', triesAccount: account } as const;
+    await store.record({ events: [event('turn_started', tries)], at: at + 2 * MINUTE });
+    expect(await said(at + 2 * MINUTE)).toEqual([expect.stringContaining('. One turn is trying it — ')]);
+  });
+
+  test('a run whose runner died is not said to be at work', async () => {
+    await here.ready('Cut');
+    const stored = await here.taskOf(1, 'aaaa0001');
+    const store = await here.context.writing();
+    const at = here.context.now();
+    const lease = (await store.acquireLease(taskLease('aaaa0001'), 'test', at, MINUTE, () => true))!;
+    const gate: Action = { kind: 'gate', scope: 'work', tree: 't', commit: 'c' };
+    await store.commit({
+      ...{ lease, taskId: 'aaaa0001', expectedVersion: stored.version, at },
+      ...{ events: [moved('queued', 'dispatched'), moved('dispatched', 'running')], addActions: [gate] },
+    });
+    const [pending] = await store.pendingActions('aaaa0001');
+    await store.startAction(lease, pending!.id, at);
+    await store.releaseLease(lease);
+    expect(await lines()).toEqual({ 1: 'running: interrupted in the gate; the next run takes it up' });
+  });
+
+  test('what holds the whole loop comes first: no runner, a pause, a broken file', async () => {
+    await perform(here.context, 'pause');
+    writeFileSync(join(here.root, 'WORKFLOW.md'), '---\nagent: [\n---\n');
+    const { loop } = await perform(here.context, 'why');
+    expect(loop).toEqual([
+      expect.stringMatching(/^WORKFLOW.md can't be used: .*WORKFLOW.md:\d+:/),
+      'the loop is paused by Eva — `forge-loop resume`',
+      'no runner is running — `forge-loop run`',
+      expect.stringContaining('no open issue'),
+    ]);
+  });
+});
