@@ -87,10 +87,9 @@ describe('what it may do', () => {
     );
     const { result, told } = await run('Do more.');
     expect(result).toMatchObject({ status: 'finished', text: 'well then' });
-    expect(told.filter(({ kind }) => kind === 'refused')).toMatchObject([
-      { tool: 'npx', detail: 'npx forge-loop run' },
-      { tool: 'Write', detail: '/etc/forge-loop-was-here' },
-    ]);
+    // A command is noted by its stand-in and told when the notes are read, so after an edit it may come second.
+    const refused = told.flatMap((one) => (one.kind === 'refused' ? [`${one.tool}: ${one.detail}`] : []));
+    expect(refused.sort()).toEqual(['Write: /etc/forge-loop-was-here', 'shell: npx forge-loop run']);
     expect(existsSync(inWorkspace('looped'))).toBe(false);
     expect(existsSync('/etc/forge-loop-was-here')).toBe(false);
     expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('a loop is already running you');
