@@ -5,6 +5,7 @@
  */
 import { realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import type { Progress } from '../core/progress.ts';
 
 /** Why a command is refused, by its kind: what to do instead. */
 export const REFUSALS = {
@@ -14,6 +15,15 @@ export const REFUSALS = {
   loop: 'a loop is already running you; do not start or steer one',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
+
+/** Whoever asks a person is told at once: no turn waits for an answer that nobody gives. */
+export const QUESTION_REFUSED = {
+  kind: 'refused',
+  code: 'input_requested',
+  tool: 'question',
+  detail: '',
+  why: 'nobody is there to answer: choose the simplest reading, say so, and go on',
+} as const satisfies Progress;
 
 /** Why writing this file is refused; null when it is not. `roots` are where the agent may write. */
 export function refusedPath(path: string, cwd: string, roots: readonly string[]): string | null {

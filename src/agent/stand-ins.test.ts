@@ -184,6 +184,7 @@ describe('in the workspace', () => {
     expect(refused()).toEqual(["git push a\nb\tc it's", 'gh api']);
     expect(told[0]).toMatchObject({
       kind: 'refused',
+      code: 'publish',
       tool: 'shell',
       why: expect.stringContaining('do not push'),
     });

@@ -60,7 +60,7 @@ export function openStandIns(
   const tell = () => {
     for (const { kind, command } of noted(notes).slice(told)) {
       told += 1;
-      onProgress({ kind: 'refused', tool: 'shell', detail: command, why: REFUSALS[kind] });
+      onProgress({ kind: 'refused', code: kind, tool: 'shell', detail: command, why: REFUSALS[kind] });
     }
   };
   const looking = setInterval(tell, LOOK_EVERY_MS);

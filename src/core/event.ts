@@ -11,6 +11,7 @@ import type { Spec, Specification } from './issue/specification.ts';
 import type { LoopRelease, WrittenLoopHold } from './loop-hold.ts';
 import type { Reason, State } from './machine.ts';
 import type { Condition } from './merge.ts';
+import type { RefusalCode } from './progress.ts';
 import type { Role } from './role.ts';
 import type { Trial } from './trial.ts';
 import type { Judgement, Verdict } from './verdict.ts';
@@ -183,7 +184,16 @@ interface TaskEvents {
     summary?: CoderSummary;
   };
   /** A call the agent was not allowed; `further` says how many more of that turn are not listed. */
-  tool_refused: { role: Role; turn: number; tool: string; detail: string; why: string; further?: number };
+  /** Events of older databases have no code. */
+  tool_refused: {
+    role: Role;
+    turn: number;
+    code?: RefusalCode;
+    tool: string;
+    detail: string;
+    why: string;
+    further?: number;
+  };
   /** What the coder said to the loop through its tools, as it said it: nothing rests on it. */
   coder_reported: { turn: number; message: string };
   coder_asked: { turn: number; question: string; answer: string };

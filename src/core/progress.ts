@@ -1,4 +1,16 @@
 /** What an agent does inside a turn, in words that are the same for all of them; every surface shows these. */
+
+/** Why a call was not let through, for programs. `input_requested`: it asked a person. `tool_missing`: nobody has that tool. */
+export type RefusalCode =
+  | 'publish'
+  | 'history'
+  | 'forge'
+  | 'loop'
+  | 'path'
+  | 'permission'
+  | 'input_requested'
+  | 'tool_missing';
+
 export type Progress =
   | { kind: 'said'; text: string }
   /** A call begins. `call` names it until it is over, `same` is equal for calls of the same tool with the same input. */
@@ -6,7 +18,7 @@ export type Progress =
   /** `result` is equal for equal results; null where the agent does not tell it. */
   | { kind: 'tool_over'; call: string; result: string | null }
   /** A call that was not let through, and what the agent was told instead. */
-  | { kind: 'refused'; tool: string; detail: string; why: string }
+  | { kind: 'refused'; code: RefusalCode; tool: string; detail: string; why: string }
   | { kind: 'retrying'; why: string }
   /** The conversation was shortened by the agent itself, because it came near the model's limit. */
   | { kind: 'compacted'; why: string };

@@ -52,7 +52,8 @@ const watch = (writeText = writeFile as (path: string, text: string) => Promise<
     'a',
     TURN,
   );
-const refused = { kind: 'refused', tool: 'Bash', detail: 'git push', why: 'do not push' } as const;
+const call = { code: 'publish', tool: 'Bash', detail: 'git push', why: 'do not push' } as const;
+const refused = { kind: 'refused', ...call } as const;
 
 test('each refused call is an event; of many, the first ones and a number', async () => {
   const activity = watch();
@@ -60,7 +61,7 @@ test('each refused call is an event; of many, the first ones and a number', asyn
   await activity.over();
   const events = await store.events({ task: 'a', type: 'tool_refused' });
   expect(events).toHaveLength(MOST_REFUSALS + 1);
-  expect(events[0]?.data).toEqual({ ...TURN, tool: 'Bash', detail: 'git push', why: 'do not push' });
+  expect(events[0]?.data).toEqual({ ...TURN, ...call });
   expect(events.at(-1)?.data).toMatchObject({ further: 7 });
 });
 

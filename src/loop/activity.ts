@@ -50,9 +50,9 @@ export function watchActivity(
     },
   };
 
-  function refuse({ tool, detail, why }: Extract<Progress, { kind: 'refused' }>): void {
+  function refuse({ code, tool, detail, why }: Extract<Progress, { kind: 'refused' }>): void {
     refused += 1;
-    last = { role, turn, tool, detail: detail.slice(0, 500), why };
+    last = { role, turn, code, tool, detail: detail.slice(0, 500), why };
     if (refused <= MOST_REFUSALS) note(event('tool_refused', last));
   }
 

@@ -100,11 +100,13 @@ export function talk(
       .client({ name: 'forge-loop' })
       .onNotification('session/update', asItIs, ({ params }) => heard(params))
       .onRequest('session/request_permission', asItIs, ({ params }) => {
-        const { tool, detail, call, why, answer } = answerPermission(params, turn);
+        const { tool, detail, call, refusal, answer } = answerPermission(params, turn);
         calling();
         // Some agents tell of a call only by asking for it.
         const begun = { tool, detail, ...(call && { call, same: fingerprint(tool, detail) }) };
-        hooks.onProgress(why === null ? { kind: 'tool', ...begun } : { kind: 'refused', tool, detail, why });
+        hooks.onProgress(
+          refusal ? { kind: 'refused', tool, detail, ...refusal } : { kind: 'tool', ...begun },
+        );
         return answer;
       })
       .connect(stream as never);

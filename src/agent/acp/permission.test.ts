@@ -16,35 +16,38 @@ const asked = (role: 'coder' | 'critic', toolCall: object, options: object[] = O
   answerPermission({ sessionId: 's', toolCall, options }, turnOf(role));
 
 test.each([
-  ['coder', { kind: 'execute', rawInput: { command: 'npm test' } }, true],
-  ['coder', { kind: 'execute', rawInput: { command: ['bash', '-lc', 'ls'] } }, true],
+  ['coder', { kind: 'execute', rawInput: { command: 'npm test' } }, null],
+  ['coder', { kind: 'execute', rawInput: { command: ['bash', '-lc', 'ls'] } }, null],
   // What must not run finds a stand-in instead, whatever its words are.
-  ['coder', { kind: 'execute', rawInput: { command: 'git push origin main' } }, true],
-  ['coder', { kind: 'execute', title: 'npm test' }, true],
-  ['coder', { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] }, true],
-  ['coder', { kind: 'edit', rawInput: { file_path: '/srv/space/a.ts' } }, true],
-  ['coder', { kind: 'edit', content: [{ type: 'diff', path: '/etc/passwd' }] }, false],
-  ['coder', { kind: 'delete', locations: [{ path: '/srv/space/a.ts' }, { path: '/srv/other' }] }, false],
-  ['coder', { kind: 'edit' }, false],
-  ['coder', { kind: 'fetch' }, true],
-  ['coder', { kind: 'switch_mode' }, false],
-  ['critic', { kind: 'read' }, true],
-  ['critic', { kind: 'search' }, true],
-  ['critic', { kind: 'execute', rawInput: { command: 'ls' } }, false],
-  ['critic', { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] }, false],
-  ['critic', {}, false],
-] as const)('a %s asks for %j: %s', (role, call, allowed) => {
-  const { answer, why } = asked(role, call);
-  expect(answer.outcome).toEqual({ outcome: 'selected', optionId: allowed ? 'yes' : 'no' });
-  expect(why === null).toBe(allowed);
+  ['coder', { kind: 'execute', rawInput: { command: 'git push origin main' } }, null],
+  ['coder', { kind: 'execute', title: 'npm test' }, null],
+  ['coder', { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] }, null],
+  ['coder', { kind: 'edit', rawInput: { file_path: '/srv/space/a.ts' } }, null],
+  ['coder', { kind: 'edit', content: [{ type: 'diff', path: '/etc/passwd' }] }, 'path'],
+  ['coder', { kind: 'delete', locations: [{ path: '/srv/space/a.ts' }, { path: '/srv/other' }] }, 'path'],
+  ['coder', { kind: 'edit' }, 'permission'],
+  ['coder', { kind: 'fetch' }, null],
+  ['coder', { kind: 'switch_mode' }, 'input_requested'],
+  ['critic', { kind: 'read' }, null],
+  ['critic', { kind: 'search' }, null],
+  ['critic', { kind: 'execute', rawInput: { command: 'ls' } }, 'permission'],
+  ['critic', { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] }, 'permission'],
+  ['critic', {}, 'permission'],
+] as const)('a %s asks for %j: %s', (role, call, code) => {
+  const { answer, refusal } = asked(role, call);
+  expect(answer.outcome).toEqual({ outcome: 'selected', optionId: code === null ? 'yes' : 'no' });
+  expect(refusal?.code ?? null).toBe(code);
 });
 
 test('what a turn may change is below its write roots, wherever it works', () => {
   const { access } = turnOf('coder');
   const edit = { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] };
   const given = { sessionId: 's', toolCall: edit, options: OPTIONS };
-  const { why } = answerPermission(given, { cwd, access: { ...access, writeRoots: ['/srv/space/docs'] } });
-  expect(why).toContain('outside your workspace');
+  const { refusal } = answerPermission(given, {
+    cwd,
+    access: { ...access, writeRoots: ['/srv/space/docs'] },
+  });
+  expect(refusal?.why).toContain('outside your workspace');
 });
 
 test.each([
@@ -62,7 +65,7 @@ test('what offers no refusal is cancelled, and so is what can not be read', () =
   });
   const unreadable = answerPermission({ options: 'all' }, turnOf('coder'));
   expect(unreadable).toMatchObject({
-    why: 'the request could not be read',
+    refusal: { code: 'permission', why: 'the request could not be read' },
     answer: { outcome: { outcome: 'cancelled' } },
   });
 });

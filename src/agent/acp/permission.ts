@@ -3,8 +3,11 @@
  * that can't be read is refused, like one that must not be. Whoever does not ask can't be refused: see docs/agents.md.
  */
 import { z } from 'zod';
+import type { Progress } from '../../core/progress.ts';
 import type { Access } from '../../core/role.ts';
 import { refusedPath } from '../refusal.ts';
+
+type Refusal = Pick<Extract<Progress, { kind: 'refused' }>, 'code' | 'why'>;
 
 interface Asked {
   tool: string;
@@ -12,7 +15,7 @@ interface Asked {
   /** Its name, where it has one. */
   call: string | null;
   /** Null when it is allowed. */
-  why: string | null;
+  refusal: Refusal | null;
   /** What to answer the agent. */
   answer: { outcome: { outcome: 'selected'; optionId: string } | { outcome: 'cancelled' } };
 }
@@ -37,11 +40,11 @@ export function answerPermission(given: unknown, { cwd, access }: { cwd: string;
       tool: 'unknown',
       detail: '',
       call: null,
-      why: 'the request could not be read',
+      refusal: { code: 'permission', why: 'the request could not be read' },
       answer: { outcome: { outcome: 'cancelled' } },
     };
   const { options, toolCall } = data;
-  const why =
+  const refusal =
     access.tools === 'work' ? refusedWork(toolCall, cwd, access.writeRoots) : refusedReading(toolCall);
   const choose = (...kinds: string[]) => {
     const option = kinds.map((kind) => options.find((one) => one.kind === kind)).find(Boolean);
@@ -53,24 +56,27 @@ export function answerPermission(given: unknown, { cwd, access }: { cwd: string;
     tool: toolCall.kind ?? 'unknown',
     detail: (commandIn(toolCall) ?? toolCall.title ?? '').slice(0, 500),
     call: toolCall.toolCallId ?? null,
-    why,
-    answer: why === null ? choose('allow_once', 'allow_always') : choose('reject_once', 'reject_always'),
+    refusal,
+    answer: refusal === null ? choose('allow_once', 'allow_always') : choose('reject_once', 'reject_always'),
   };
 }
 
 const READING = ['read', 'search', 'think'];
 const CHANGING = ['edit', 'delete', 'move'];
 
-const refusedReading = ({ kind }: ToolCall): string | null =>
-  kind && READING.includes(kind) ? null : 'you may read and nothing else';
+const refusedReading = ({ kind }: ToolCall): Refusal | null =>
+  kind && READING.includes(kind) ? null : { code: 'permission', why: 'you may read and nothing else' };
 
-function refusedWork(call: ToolCall, cwd: string, roots: readonly string[]): string | null {
+function refusedWork(call: ToolCall, cwd: string, roots: readonly string[]): Refusal | null {
   if (call.kind && CHANGING.includes(call.kind)) {
     const paths = pathsIn(call);
-    if (paths.length === 0) return 'the change could not be read';
-    return paths.map((path) => refusedPath(path, cwd, roots)).find((said) => said !== null) ?? null;
+    if (paths.length === 0) return { code: 'permission', why: 'the change could not be read' };
+    const why = paths.map((path) => refusedPath(path, cwd, roots)).find((said) => said !== null);
+    return why ? { code: 'path', why } : null;
   }
-  return call.kind === 'switch_mode' ? 'nobody is there to agree: go on as you are' : null;
+  return call.kind === 'switch_mode'
+    ? { code: 'input_requested', why: 'nobody is there to agree: go on as you are' }
+    : null;
 }
 
 const shell = z.object({ command: z.union([z.string().min(1), z.array(z.string()).min(1)]) });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { READER } from '../../core/words/prompts.ts';
 import type { Progress, TurnHooks, TurnRequest, TurnTools } from '../agent.ts';
 import { TOOL_SERVER } from '../agent.ts';
-import { refusedPath } from '../refusal.ts';
+import { QUESTION_REFUSED, refusedPath } from '../refusal.ts';
 import { fromTrunk, turnEnvironment } from '../turn-place.ts';
 import type { Credential } from './credential.ts';
 import {
@@ -133,15 +133,17 @@ function guard(turn: TurnRequest, onRefused: (refusal: Extract<Progress, { kind:
     const tool = data?.tool_name ?? 'unknown';
     const { file_path, notebook_path } = data?.tool_input ?? {};
     const path = file_path ?? notebook_path;
+    const asksAPerson = NEEDS_A_PERSON.includes(tool);
     const why = !data
       ? 'the call could not be read'
-      : NEEDS_A_PERSON.includes(tool)
-        ? 'nobody is there to answer: choose the simplest reading, say so, and go on'
+      : asksAPerson
+        ? QUESTION_REFUSED.why
         : WRITING.includes(tool) && path !== undefined
           ? refusedPath(path, turn.cwd, roots)
           : null;
     if (why === null) return {};
-    onRefused({ kind: 'refused', tool, detail: (path ?? '').slice(0, 500), why });
+    const code = !data ? 'permission' : asksAPerson ? QUESTION_REFUSED.code : 'path';
+    onRefused({ kind: 'refused', code, tool, detail: (path ?? '').slice(0, 500), why });
     return {
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',

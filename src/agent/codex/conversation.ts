@@ -4,7 +4,7 @@ import { READER } from '../../core/words/prompts.ts';
 import type { Dialogue } from '../../process/dialogue.ts';
 import type { Failure, TurnHooks, TurnRequest } from '../agent.ts';
 import { fingerprint } from '../fingerprint.ts';
-import { refusedPath } from '../refusal.ts';
+import { QUESTION_REFUSED, refusedPath } from '../refusal.ts';
 import { fromTrunk } from '../turn-place.ts';
 import { answered, failureOfSilence } from '../unanswered.ts';
 import { type CodexAccount, tokenTotal } from './account.ts';
@@ -175,16 +175,16 @@ export function talk(
           : 'the change could not be read';
         if (why == null) return { decision: 'accept' };
         const detail = (paths?.join(', ') ?? '').slice(0, 500);
-        hooks.onProgress({ kind: 'refused', tool: 'edit', detail, why });
+        hooks.onProgress({ kind: 'refused', code: 'path', tool: 'edit', detail, why });
         return { decision: 'decline' };
       }
       case CALL:
-        return answerCall(hooks.tools, params);
+        return answerCall(hooks, params);
       case 'item/tool/requestUserInput':
-        hooks.onProgress({ kind: 'refused', tool: 'question', detail: '', why: 'nobody is there to answer' });
+        hooks.onProgress(QUESTION_REFUSED);
         return { answers: {} };
       case 'mcpServer/elicitation/request':
-        hooks.onProgress({ kind: 'refused', tool: 'question', detail: '', why: 'nobody is there to answer' });
+        hooks.onProgress(QUESTION_REFUSED);
         return { action: 'decline', content: null, _meta: null };
       default:
         return undefined;

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import type { Progress } from '../../core/progress.ts';
 import { CODER_TOOLS } from '../../core/words/coder-tools.ts';
 import type { TurnTools } from '../agent.ts';
 import { appServer } from './app-server.ts';
@@ -13,6 +14,13 @@ function toolbox(answer: Awaited<ReturnType<TurnTools['call']>>) {
   };
   return { calls, tools: { list: CODER_TOOLS, call } };
 }
+
+const told: (Progress | undefined)[] = [];
+const hooked = (tools?: TurnTools) => ({
+  ...(tools && { tools }),
+  onProgress: (one?: Progress) => void told.push(one),
+});
+beforeEach(() => void told.splice(0));
 
 test('every tool is offered with the schema of its input', () => {
   const [space] = offeredTools(toolbox({ text: '', isError: false }).tools).dynamicTools;
@@ -28,25 +36,30 @@ test.each([
   ['a refusal', true],
 ])('%s goes back with its words', async (_, isError) => {
   const { calls, tools } = toolbox({ text: 'Noted.', isError });
-  const said = await answerCall(tools, { namespace: 'forge', tool: 'finish', arguments: { summary: 'x' } });
+  const said = await answerCall(hooked(tools), {
+    namespace: 'forge',
+    tool: 'finish',
+    arguments: { summary: 'x' },
+  });
   expect(said).toEqual({ contentItems: [{ type: 'inputText', text: 'Noted.' }], success: !isError });
   expect(calls).toEqual([['finish', { summary: 'x' }]]);
 });
 
 test.each([
-  ['of another namespace', { namespace: 'mcp__other', tool: 'finish', arguments: {} }],
-  ['of none', { namespace: null, tool: 'finish', arguments: {} }],
-  ['without a name', { namespace: 'forge' }],
-  ['that is nothing', null],
-])('a call %s reaches nobody, and fails', async (_, params) => {
+  ['of another namespace', { namespace: 'mcp__other', tool: 'finish', arguments: {} }, 'mcp__other.finish'],
+  ['of none', { namespace: null, tool: 'finish', arguments: {} }, 'finish'],
+  ['without a name', { namespace: 'forge' }, 'forge'],
+  ['that is nothing', null, 'unknown'],
+])('a call %s reaches nobody, fails at once, and is told', async (_, params, tool) => {
   const { calls, tools } = toolbox({ text: 'Noted.', isError: false });
-  expect(await answerCall(tools, params)).toMatchObject({ success: false });
+  expect(await answerCall(hooked(tools), params)).toMatchObject({ success: false });
   expect(calls).toEqual([]);
+  expect(told).toMatchObject([{ kind: 'refused', code: 'tool_missing', tool }]);
 });
 
 test('whoever has no tools answers none', async () => {
   const params = { namespace: 'forge', tool: 'finish', arguments: {} };
-  expect(await answerCall(undefined, params)).toMatchObject({ success: false });
+  expect(await answerCall(hooked(), params)).toMatchObject({ success: false });
 });
 
 test('a question whose answer fails is answered with what failed', async () => {

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { inputSchemaOf } from '../../core/words/coder-tools.ts';
-import { TOOL_SERVER, type TurnTools } from '../agent.ts';
+import { TOOL_SERVER, type TurnHooks, type TurnTools } from '../agent.ts';
 
 export const CALL = 'item/tool/call';
 
@@ -25,13 +25,22 @@ export const offeredTools = ({ list }: TurnTools) => ({
   ],
 });
 
+/** Of whatever namespace. */
+const named = z.object({ namespace: z.string().nullish(), tool: z.string().nullish() });
 const call = z.object({ namespace: z.literal(TOOL_SERVER), tool: z.string(), arguments: z.unknown() });
 
-export async function answerCall(tools: TurnTools | undefined, params: unknown): Promise<unknown> {
+export async function answerCall(
+  { tools, onProgress }: Pick<TurnHooks, 'tools' | 'onProgress'>,
+  params: unknown,
+): Promise<unknown> {
   const { data } = call.safeParse(params);
-  const { text, isError } =
-    tools && data
-      ? await tools.call(data.tool, data.arguments)
-      : { text: 'there is no such tool', isError: true };
-  return { contentItems: [{ type: 'inputText', text }], success: !isError };
+  if (tools && data) {
+    const { text, isError } = await tools.call(data.tool, data.arguments);
+    return { contentItems: [{ type: 'inputText', text }], success: !isError };
+  }
+  const { tool, namespace } = named.safeParse(params).data ?? {};
+  const missing = [namespace, tool].filter(Boolean).join('.') || 'unknown';
+  const why = `there is no tool ${missing}`;
+  onProgress({ kind: 'refused', code: 'tool_missing', tool: missing, detail: '', why });
+  return { contentItems: [{ type: 'inputText', text: why }], success: false };
 }

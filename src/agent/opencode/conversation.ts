@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Dialogue } from '../../process/dialogue.ts';
 import type { Failure, TurnHooks, TurnRequest } from '../agent.ts';
 import { fingerprint } from '../fingerprint.ts';
-import { refusedPath } from '../refusal.ts';
+import { QUESTION_REFUSED, refusedPath } from '../refusal.ts';
 import { withConventions } from '../turn-place.ts';
 import { answered, failureOfSilence } from '../unanswered.ts';
 import { wordsOf } from '../wire/words.ts';
@@ -144,7 +144,7 @@ export function talk(
       if (data) void answer(data).catch(() => {});
     } else if (type === 'question.asked') {
       const { data } = question.safeParse(properties);
-      hooks.onProgress({ kind: 'refused', tool: 'question', detail: '', why: 'nobody is there to answer' });
+      hooks.onProgress(QUESTION_REFUSED);
       if (data) void server?.post(`/question/${data.id}/reject`, {}).catch(() => {});
     }
   }
@@ -209,12 +209,16 @@ export function talk(
   /** By rule; what can't be read is refused. */
   async function answer({ id, permission, metadata }: z.output<typeof asked>): Promise<void> {
     const { filepath } = metadata;
-    const why =
-      permission === 'edit' && filepath !== undefined
-        ? refusedFiles(filepath)
-        : `${permission} is not for you here`;
+    const isEdit = permission === 'edit' && filepath !== undefined;
+    const why = isEdit ? refusedFiles(filepath) : `${permission} is not for you here`;
     if (why !== null)
-      hooks.onProgress({ kind: 'refused', tool: permission, detail: (filepath ?? '').slice(0, 500), why });
+      hooks.onProgress({
+        kind: 'refused',
+        code: isEdit ? 'path' : 'permission',
+        tool: permission,
+        detail: (filepath ?? '').slice(0, 500),
+        why,
+      });
     await server?.post(
       `/permission/${id}/reply`,
       why === null ? { reply: 'once' } : { reply: 'reject', message: why },

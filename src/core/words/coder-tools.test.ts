@@ -33,8 +33,20 @@ describe('a call', () => {
     expect(text).toContain('No finding is open.');
   });
 
+  test('of a tool that is not there fails at once, and is noted as such', () => {
+    const why = 'there is no tool toString';
+    expect(ask('toString', {})).toEqual({
+      answer: { text: why, isError: true },
+      events: [
+        {
+          type: 'tool_refused',
+          data: { role: 'coder', turn: 3, code: 'tool_missing', tool: 'toString', detail: '', why },
+        },
+      ],
+    });
+  });
+
   test.each([
-    ['a tool that is not there', 'toString', {}, 0],
     ['input that can’t be used', 'report_progress', { message: 7 }, 0],
     ['nothing to say', 'finish', { summary: '' }, 0],
     ['the twenty-first of its kind', 'report_progress', { message: 'again' }, 20],

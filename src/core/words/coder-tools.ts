@@ -67,7 +67,12 @@ export function answerCall(
   call: { name: string; input: unknown; calls: number; most: number },
 ): { answer: ToolAnswer; events: NewEvent[] } {
   const { name, calls, most } = call;
-  if (!isTool(name)) return refuse(`there is no tool ${name.slice(0, 100)}`);
+  if (!isTool(name)) {
+    const tool = name.slice(0, 100);
+    const why = `there is no tool ${tool}`;
+    const refused = { role: 'coder', turn, code: 'tool_missing', tool, detail: '', why } as const;
+    return { answer: { text: why, isError: true }, events: [event('tool_refused', refused)] };
+  }
   if (calls >= most)
     return refuse(`${name} was called ${calls} times in this turn; it is not answered again`);
   const parsed = z.object(SHAPES[name]).safeParse(call.input ?? {});
