@@ -4,7 +4,7 @@
  * guessed from a similar name.
  */
 import type { AgentPolicy, Policy, Price } from './policy.ts';
-import { ROLES, type Role } from './role.ts';
+import { type Role, rolesInUse } from './role.ts';
 
 interface Usage {
   input: number;
@@ -72,8 +72,5 @@ export function isPriced(agent: AgentPolicy): boolean {
 }
 
 /** The roles that are asked under this policy and whose turns have no known cost. */
-export const unpricedRoles = ({ agents, critic, spec }: Pick<Policy, 'agents' | 'critic' | 'spec'>): Role[] =>
-  ROLES.filter((role) => {
-    const isAsked = role === 'critic' ? critic.enabled : role !== 'specifier' || spec.expand !== 'off';
-    return isAsked && !isPriced(agents[role]);
-  });
+export const unpricedRoles = (policy: Pick<Policy, 'agents' | 'critic' | 'spec'>): Role[] =>
+  rolesInUse(policy).filter((role) => !isPriced(policy.agents[role]));

@@ -4,6 +4,7 @@
  */
 import type { PromptKind } from './event.ts';
 import { specReportSchema } from './issue/specification.ts';
+import type { Policy } from './policy.ts';
 import { criticReportSchema } from './verdict.ts';
 
 /** What a turn may touch. Agents map it to their own settings; a sandbox enforces it. */
@@ -38,6 +39,8 @@ export interface RoleRow {
   forgives: 'finished' | 'usable';
   /** What it works in: a slot for agents, or one of the places for critics. */
   limit: 'slots' | 'critics';
+  /** Whether the settings let it be asked at all. */
+  isAsked: (policy: Pick<Policy, 'critic' | 'spec'>) => boolean;
 }
 
 /** What of a role's turns can go wrong in a row; see `RoleMemory`. An interruption is none: see alone.ts. */
@@ -62,6 +65,7 @@ const TABLE = {
     ],
     forgives: 'finished',
     limit: 'slots',
+    isAsked: ({ spec }) => spec.expand !== 'off',
   },
   coder: {
     place: 'workspace',
@@ -75,6 +79,7 @@ const TABLE = {
     ],
     forgives: 'finished',
     limit: 'slots',
+    isAsked: () => true,
   },
   critic: {
     place: 'copy',
@@ -85,12 +90,15 @@ const TABLE = {
     patience: [{ of: ['failed', 'stalled', 'unusable'], most: 7 }],
     forgives: 'usable',
     limit: 'critics',
+    isAsked: ({ critic }) => critic.enabled,
   },
 } as const satisfies Record<string, RoleRow>;
 
 export type Role = keyof typeof TABLE;
 export const ROLES = Object.keys(TABLE) as Role[];
 export const roleRow = (role: Role): RoleRow => TABLE[role];
+export const rolesInUse = (policy: Pick<Policy, 'critic' | 'spec'>): Role[] =>
+  ROLES.filter((role) => roleRow(role).isAsked(policy));
 
 /** What the role may touch in this place. Everything can be read and reached until a sandbox says otherwise. */
 export function accessOf(

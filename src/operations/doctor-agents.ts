@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { About, Agent, TurnResult } from '../agent/agent.ts';
 import type { Context } from '../context.ts';
-import type { AgentPolicy, Policy } from '../core/policy.ts';
-import { accessOf, ROLES, type Role } from '../core/role.ts';
+import type { AgentPolicy } from '../core/policy.ts';
+import { accessOf, type Role, rolesInUse } from '../core/role.ts';
 import { untilOf } from '../core/words/wall-time.ts';
 import type { Check } from './doctor.ts';
 
@@ -155,6 +155,3 @@ function checkOf(role: Role, policy: AgentPolicy, result: TurnResult, took: stri
   const fix = 'See its code in docs/reasons.md, and docs/agents.md about signing in and models.';
   return { name, level: 'fail', what: `${who} did not answer (${took}): ${why}`, fix };
 }
-
-export const rolesInUse = ({ critic }: Policy): Role[] =>
-  ROLES.filter((role) => role !== 'critic' || critic.enabled);
