@@ -25,6 +25,7 @@ const said = (state: 'green' | 'pending' | 'red', more: Partial<Said> = {}): Sai
   checks: [{ name: 'build', state }],
   red: null,
   pending: null,
+  unread: '',
   wants: [],
   objections: [],
   ...more,

@@ -106,7 +106,7 @@ const graveText = (grave: readonly Finding[]): string =>
 /** CI or a person said no to this very head, and the coder, who was told, left it as it is: a person decides. */
 function refusals(task: Task, { sha }: Checkpoint, facts: Facts, policy: Policy): NewEvent | null {
   const said = saidOf(task, facts, policy);
-  if (said?.red) return hold('checks_red', `red at ${sha.slice(0, 10)}: ${said.red}`);
+  if (said?.red) return hold('checks_red', `red at ${sha.slice(0, 10)}: ${said.red}${said.unread}`);
   const [objection] = said?.objections ?? [];
   return objection
     ? hold('changes_requested', `${objection.author} asked for changes at ${sha.slice(0, 10)}`)
@@ -123,8 +123,9 @@ const rulesUnmet = (wants: readonly string[]): NewEvent => hold('rules_unmet', w
 
 /** Checks take their time; only when they take too long is it a person's matter. */
 function awaitChecks(task: Task, facts: Facts, policy: Policy, now: number): Decision | null {
-  const pending = saidOf(task, facts, policy)?.pending;
-  if (!pending) return null;
+  const said = saidOf(task, facts, policy);
+  if (!said?.pending) return null;
+  const pending = `${said.pending}${said.unread}`;
   const until = (task.published?.at ?? now) + policy.merge.checksWaitMs;
   if (now < until) return rest(`approved; waiting for the checks ${pending}`, until);
   return act([hold('checks_pending', `still not reported: ${pending}`)]);

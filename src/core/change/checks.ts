@@ -8,6 +8,8 @@ export interface Said {
   /** `build, lint`: the required checks in that state; null when there is none. */
   red: string | null;
   pending: string | null;
+  /** ` (why)`, to say behind their names: what of CI could not be read; empty when all was. */
+  unread: string;
   /** What the forge's own rules still want of people. */
   wants: readonly string[];
   objections: Remark[];
@@ -21,6 +23,7 @@ export function saidAt(head: string | null, feedback: PullFeedback | null, polic
     checks,
     red: namesOf(checks, 'red'),
     pending: namesOf(checks, 'pending'),
+    unread: feedback.unread === undefined ? '' : ` (${feedback.unread})`,
     wants: feedback.wants ?? [],
     objections: objections(feedback.remarks, head),
   };

@@ -46,6 +46,8 @@ export interface Check {
 export interface PullFeedback {
   /** Of the head as it is now, one for each name; a required one that has not begun is pending. */
   checks: Check[];
+  /** What of it the forge does not show us, in words; absent when all was read. */
+  unread?: string;
   /** On the pull request, oldest first, without the loop's own. */
   remarks: Remark[];
   /** What the forge's own rules want of people before it takes a merge, in words; absent where it has none. */

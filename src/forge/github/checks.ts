@@ -1,92 +1,207 @@
 /**
  * What CI says about a head: check runs and commit statuses, which of them the branch's rules require, and for a red
  * one of GitHub Actions the step that failed and the end of its log. Our own statuses are not CI's.
+ *
+ * Not every token may read all of it. What it may not is asked another way where there is one; what stays unread is
+ * said, and a required check among it is pending, never green.
  */
 import type { Check } from '../../core/change/remark.ts';
+import { Refused } from './client.ts';
+import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import type { Rules } from './rules.ts';
-import { jobShape, type PullFacts } from './shapes.ts';
+import { checkRunShape, jobShape, type PullFacts, runShape } from './shapes.ts';
 
 interface Checks {
-  of(facts: PullFacts): Promise<Check[]>;
+  /** `unread`: what this token may not read of it, in words. */
+  of(facts: PullFacts): Promise<{ checks: Check[]; unread: string | null }>;
+}
+
+type Details = Pick<Check, 'job' | 'step' | 'logTail'>;
+
+/** A check run, or a commit status in its form. */
+interface Reported extends Pick<Check, 'name' | 'state' | 'required' | 'link'> {
+  /** The job of GitHub Actions it is. */
+  job: number | null;
+  says: string | null;
 }
 
 const TAIL = 4000;
 const OWN = 'forge-loop/';
+const REMEMBERED = 500;
+/** A job's log is there a moment after the job has ended: so many looks wait for it. */
+const LOOKS_FOR_LOG = 3;
+const ASK_AGAIN_MS = 3_600_000;
 
-export function openChecks({ client, at }: Place, rules: Rules): Checks {
+export function openChecks({ client, at, now }: Place, rules: Rules): Checks {
   /** A run that has ended does not change; a new one has a new id. */
-  const ended = new Map<number, Pick<Check, 'job' | 'step' | 'logTail'>>();
+  const ended = memo<number, Details>(REMEMBERED);
+  const looks = memo<number, number>(REMEMBERED);
+  const deniedAt = new Map<string, number>();
 
-  const required = async (): Promise<string[]> =>
-    (await rules.read()).checks.filter((name) => !name.startsWith(OWN));
+  /** Null when this token may not ask that; a right that was given later is found within the hour. */
+  const ifAllowed = async <T>(what: string, ask: () => Promise<T>): Promise<T | null> => {
+    if (now() - (deniedAt.get(what) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS) return null;
+    try {
+      return await ask();
+    } catch (problem) {
+      if (!(problem instanceof Refused) || problem.status !== 403) throw problem;
+      deniedAt.set(what, now());
+      return null;
+    }
+  };
 
-  const whatFailed = async (
-    id: number,
-    isAction: boolean,
-  ): Promise<Pick<Check, 'job' | 'step' | 'logTail'>> => {
+  /** Null while its log may still come. */
+  const whatFailed = async (id: number): Promise<Details | null> => {
     const known = ended.get(id);
     if (known) return known;
-    if (!isAction) return UNKNOWN;
-    const job = await client.get(
-      '/repos/{owner}/{repo}/actions/jobs/{job_id}',
-      { ...at, job_id: id },
-      jobShape,
-    );
-    const log = await client.text('/repos/{owner}/{repo}/actions/jobs/{job_id}/logs', { ...at, job_id: id });
-    const failed = job?.steps?.find(
-      (step) => step.conclusion === 'failure' || step.conclusion === 'timed_out',
-    );
-    const told = {
-      job: job?.name ?? null,
-      step: failed?.name ?? null,
-      logTail: log === null ? null : tailOf(log),
-    };
+    const one = { ...at, job_id: id };
+    const route = '/repos/{owner}/{repo}/actions/jobs/{job_id}';
+    const told = await ifAllowed('logs', async () => {
+      const job = await client.get(route, one, jobShape);
+      const failed = job?.steps?.find(
+        (step) => step.conclusion === 'failure' || step.conclusion === 'timed_out',
+      );
+      const log = await client.text(`${route}/logs`, one);
+      return {
+        job: job?.name ?? null,
+        step: failed?.name ?? null,
+        logTail: log === null ? null : tailOf(log),
+      };
+    });
+    if (told === null) return UNKNOWN;
+    const look = (looks.get(id) ?? 0) + 1;
+    looks.set(id, look);
+    if (told.logTail === null && look < LOOKS_FOR_LOG) return null;
     ended.set(id, told);
     return told;
+  };
+
+  /** The check runs of a commit by another door: as a list, or as the jobs of GitHub Actions that they are. */
+  const runsOtherwise = async (sha: string, required: readonly string[]) => {
+    const asReported = (run: typeof checkRunShape._output, isAction: boolean): Reported => ({
+      name: run.name,
+      state: stateOfRun(run.status, run.conclusion),
+      required: required.includes(run.name),
+      link: run.html_url ?? run.details_url ?? null,
+      job: isAction ? run.id : null,
+      says: null,
+    });
+    const listed = await ifAllowed('check runs', () =>
+      client.list(
+        '/repos/{owner}/{repo}/commits/{ref}/check-runs',
+        { ...at, ref: sha },
+        checkRunShape,
+        'check_runs',
+      ),
+    );
+    if (listed)
+      return {
+        found: listed.map((run) => asReported(run, run.app?.slug === ACTIONS)),
+        unread: null,
+      };
+    const jobs = await ifAllowed('jobs', async () => {
+      const runs = await client.list(
+        '/repos/{owner}/{repo}/actions/runs',
+        { ...at, head_sha: sha },
+        runShape,
+        'workflow_runs',
+      );
+      const route = '/repos/{owner}/{repo}/actions/runs/{run_id}/jobs';
+      const all = [];
+      for (const { id } of runs)
+        all.push(...(await client.list(route, { ...at, run_id: id }, checkRunShape, 'jobs')));
+      return all;
+    });
+    return {
+      found: (jobs ?? []).map((job) => asReported(job, true)),
+      unread: jobs === null ? UNREAD.all : UNREAD.others,
+    };
   };
 
   return {
     async of(facts) {
       const commit = facts.commits.nodes[0]?.commit;
-      if (!commit) return [];
-      const found: Check[] = [];
-      for (const one of commit.statusCheckRollup?.contexts.nodes ?? []) {
-        const isRun = one.__typename === 'CheckRun';
-        const name = isRun ? one.name : one.context;
-        if (name.startsWith(OWN)) continue;
-        const state = isRun ? stateOfRun(one.status, one.conclusion) : stateOfStatus(one.state);
-        const told =
-          state !== 'red'
+      if (!commit) return { checks: [], unread: null };
+      const required = (await rules.read()).checks.filter((name) => !name.startsWith(OWN));
+      const shown = (commit.statusCheckRollup?.contexts.nodes ?? []).map(reportedBy);
+      const otherwise = facts.hasUnreadChecks ? await runsOtherwise(commit.oid, required) : null;
+      const reported = [
+        ...shown.filter(({ name }) => !otherwise?.found.some((one) => one.name === name)),
+        ...(otherwise?.found ?? []),
+      ].filter(({ name }) => !name.startsWith(OWN));
+
+      const checks: Check[] = [];
+      for (const { job, says, ...one } of reported) {
+        const details =
+          one.state !== 'red'
             ? UNKNOWN
-            : isRun
-              ? await whatFailed(one.databaseId, one.checkSuite?.app?.slug === 'github-actions')
-              : { job: null, step: null, logTail: one.description };
-        const link = isRun ? one.detailsUrl : one.targetUrl;
-        found.push({ name, headSha: commit.oid, state, required: one.isRequired, link, ...told });
+            : job === null
+              ? { ...UNKNOWN, logTail: says }
+              : await whatFailed(job);
+        const state = details === null ? 'pending' : one.state;
+        checks.push({ ...one, headSha: commit.oid, ...(details ?? UNKNOWN), state });
       }
-      const missing = (await required()).filter((name) => !found.some((one) => one.name === name));
-      return [
-        ...found,
-        ...missing.map((name) => ({
+      const missing = required.filter((name) => !checks.some((one) => one.name === name));
+      for (const name of missing)
+        checks.push({
           ...UNKNOWN,
           name,
           headSha: commit.oid,
-          state: 'pending' as const,
+          state: 'pending',
           required: true,
           link: null,
-        })),
-      ];
+        });
+      const lacksLog = checks.some(({ state }) => state === 'red') && deniedAt.has('logs');
+      return { checks, unread: otherwise?.unread ?? (lacksLog ? UNREAD.logs : null) };
     },
   };
 }
 
 const UNKNOWN = { job: null, step: null, logTail: null };
+const ACTIONS = 'github-actions';
+
+const UNREAD = {
+  others:
+    'this token may not read check runs, as no fine-grained token may; those of GitHub Actions are read as jobs, others are not seen',
+  all: 'this token may not read check runs, as no fine-grained token may: give it Actions: read, and those of GitHub Actions are seen',
+  logs: 'this token may not read the logs of GitHub Actions: give it Actions: read',
+};
+
+type Context = NonNullable<
+  PullFacts['commits']['nodes'][number]['commit']['statusCheckRollup']
+>['contexts']['nodes'][number];
+
+function reportedBy(one: Context): Reported {
+  if (one.__typename === 'StatusContext')
+    return {
+      name: one.context,
+      state: stateOfStatus(one.state),
+      required: one.isRequired,
+      link: one.targetUrl,
+      job: null,
+      says: one.description,
+    };
+  return {
+    name: one.name,
+    state: stateOfRun(one.status, one.conclusion),
+    required: one.isRequired,
+    link: one.detailsUrl,
+    job: one.checkSuite?.app?.slug === ACTIONS ? jobIn(one.detailsUrl) : null,
+    says: null,
+  };
+}
+
+/** GraphQL has no number of a check run that fits; its address does: `…/actions/runs/1/job/2`, formerly `…/runs/2`. */
+function jobIn(link: string | null): number | null {
+  const found = /\/job\/(\d+)/.exec(link ?? '') ?? /(?<!\/actions)\/runs\/(\d+)(?:[?#]|$)/.exec(link ?? '');
+  return found ? Number(found[1]) : null;
+}
 
 /** Anything that did not clearly succeed is red. */
 function stateOfRun(status: string, conclusion: string | null): Check['state'] {
-  if (status !== 'COMPLETED') return 'pending';
-  return ['SUCCESS', 'NEUTRAL', 'SKIPPED'].includes(conclusion ?? '') ? 'green' : 'red';
+  if (status.toUpperCase() !== 'COMPLETED') return 'pending';
+  return ['SUCCESS', 'NEUTRAL', 'SKIPPED'].includes((conclusion ?? '').toUpperCase()) ? 'green' : 'red';
 }
 
 function stateOfStatus(state: string): Check['state'] {

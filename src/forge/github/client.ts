@@ -3,27 +3,42 @@
  *
  * Reading is conditional: an unchanged answer costs nothing of the limit and comes back as the very same value. Reads
  * are repeated once after a passing fault; writes never are, since only the outbox knows how to repeat them. What
- * GitHub can't answer now is ForgeUnavailable, with the time it named; what it refuses is Refused.
+ * GitHub can't answer now is ForgeUnavailable, with the time it named; what it refuses is Refused. A row of a list that
+ * can't be read is left out and logged; one thing that was asked for and can't be read is ForgeUnavailable.
  */
 import { retry } from '@octokit/plugin-retry';
 import { throttling } from '@octokit/plugin-throttling';
 import { Octokit } from '@octokit/rest';
 import type { z } from 'zod';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
+import { memo } from './memo.ts';
+import { whatIsWrong } from './shapes.ts';
 
 export interface Client {
   /** One resource; null when there is none. */
   get<T>(route: string, params: Params, shape: z.ZodType<T>): Promise<T | null>;
-  /** All pages. While nothing changed, the same array. */
-  list<T>(route: string, params: Params, shape: z.ZodType<T>): Promise<readonly T[]>;
+  /** All pages, of rows or of an object with the rows under a name. While nothing changed, the same array. */
+  list<T>(route: string, params: Params, shape: z.ZodType<T>, under?: string): Promise<readonly T[]>;
   /** `never` repeated: the caller finds out what an answer that was lost had done. */
   write<T>(route: string, params: Params, shape: z.ZodType<T>): Promise<T>;
-  /** What names nothing is null in the answer; any other error is thrown. */
-  graphql<T>(query: string, variables: Params, shape: z.ZodType<T>): Promise<T>;
+  /**
+   * What names nothing, or may not be read with this token, is null in the answer to a query; `told` hears of each. Any
+   * other error is thrown, and every error of a mutation.
+   */
+  graphql<T>(
+    query: string,
+    variables: Params,
+    shape: z.ZodType<T>,
+    told?: (error: GraphqlError) => void,
+  ): Promise<T>;
   /** The text behind a route that redirects to it, as job logs do; null when there is none. */
   text(route: string, params: Params): Promise<string | null>;
   /** How far GitHub's clock is ahead of ours, in ms; rather too much than too little. */
   ahead(): number;
+  /** The scopes of a classic token, as the last answer named them; null for tokens of other kinds. */
+  scopes(): readonly string[] | null;
+  /** Something that can't be read or shown, and that the work goes on without: logged once. */
+  warn(message: string): void;
 }
 
 type Params = Record<string, unknown>;
@@ -47,21 +62,33 @@ interface ClientOptions {
   paced: boolean;
   /** More than this within an hour, and it waits; answers that changed nothing do not count. */
   requestsPerHour: number;
+  /** How long an answer may take. */
+  patienceMs?: number;
+  warn?(message: string): void;
 }
 
 const PATIENCE_MS = 30_000;
 const HOUR_MS = 3_600_000;
 const REMEMBERED = 1000;
+const PAGE = 100;
 
 export function openClient(options: ClientOptions): Client {
   const { apiUrl, now } = options;
   const octokit = createOctokit(options);
-  const known = new Map<string, { etag: string; data: unknown; next: boolean }>();
-  const lists = new Map<string, { pages: readonly unknown[]; whole: readonly unknown[] }>();
+  const known = memo<string, { etag: string; data: unknown; next: boolean }>(REMEMBERED);
+  const lists = memo<string, { pages: readonly unknown[]; whole: readonly unknown[] }>(REMEMBERED);
+  const warned = memo<string, true>(REMEMBERED);
   const spent: number[] = [];
   let token: Promise<string> | null = null;
   let pausedUntil = 0;
   let ahead = 0;
+  let scopes: readonly string[] | null = null;
+
+  const warn = (message: string): void => {
+    if (warned.get(message)) return;
+    warned.set(message, true);
+    options.warn?.(message);
+  };
 
   /** One request, with the limits kept and every failure named. */
   const send = async (route: string, params: Params, headers: Record<string, string> = {}) => {
@@ -78,16 +105,18 @@ export function openClient(options: ClientOptions): Client {
         const answer = await octokit.request(route, {
           ...params,
           headers: { ...headers, authorization },
-          request: { ...(isRead ? {} : { retries: 0 }), signal: AbortSignal.timeout(PATIENCE_MS) },
+          request: isRead ? {} : { retries: 0 },
         });
         // The header names the second, and leaves out what has passed of it.
         if (answer.headers.date) ahead = Date.parse(answer.headers.date) + 1000 - now();
+        scopes = answer.headers['x-oauth-scopes']?.split(/, */) ?? null;
+        if (isGraphqlLimit(answer.data)) throw { response: answer };
         return answer;
       } catch (problem) {
         const failure = readFailure(problem);
         if (failure.status === 304) {
           spent.pop();
-          return null;
+          return { status: 304, data: null, headers: failure.headers };
         }
         if (failure.status === 401 && attempt === 1) {
           token = null;
@@ -98,7 +127,7 @@ export function openClient(options: ClientOptions): Client {
           pausedUntil = until;
           throw limited(until);
         }
-        throw named(failure, route);
+        throw failed(failure, route);
       }
     }
   };
@@ -107,29 +136,52 @@ export function openClient(options: ClientOptions): Client {
     const key = `${route} ${JSON.stringify(params)}`;
     const before = known.get(key);
     const answer = await send(route, params, before ? { 'if-none-match': before.etag } : {});
-    if (answer === null) return before!;
-    const next = /rel="next"/.test(answer.headers.link ?? '');
-    const etag = answer.headers.etag;
-    if (known.size >= REMEMBERED) known.clear();
-    if (etag) known.set(key, { etag, data: answer.data, next });
-    return { data: answer.data, next };
+    const link = answer.headers.link;
+    const isSame = answer.status === 304 && before !== undefined;
+    const found = {
+      data: isSame ? before.data : answer.data,
+      next: link === undefined && isSame ? before.next : /rel="next"/.test(link ?? ''),
+    };
+    const etag = isSame ? before.etag : answer.headers.etag;
+    if (etag) known.set(key, { ...found, etag });
+    return found;
   };
+
+  /** What can't be read is no answer. */
+  const read = <T>(shape: z.ZodType<T>, data: unknown, route: string): T => {
+    const found = shape.safeParse(data);
+    if (found.success) return found.data;
+    throw unreadable(route, whatIsWrong(found.error));
+  };
+
+  const readRows = <T>(shape: z.ZodType<T>, rows: readonly unknown[], route: string): T[] =>
+    rows.flatMap((row) => {
+      const found = shape.safeParse(row);
+      if (found.success) return [found.data];
+      warn(
+        `GitHub's answer to ${named(route)} has a row that can't be read; it is left out: ${whatIsWrong(found.error)}.`,
+      );
+      return [];
+    });
 
   return {
     async get(route, params, shape) {
       try {
-        return shape.parse((await ask(`GET ${route}`, params)).data);
+        return read(shape, (await ask(`GET ${route}`, params)).data, `GET ${route}`);
       } catch (problem) {
         if (problem instanceof Refused && problem.status === 404) return null;
         throw problem;
       }
     },
-    async list(route, params, shape) {
-      const pages: unknown[] = [];
+    async list(route, params, shape, under) {
+      const pages: (readonly unknown[])[] = [];
       for (let page = 1, more = true; more; page++) {
-        const answer = await ask(`GET ${route}`, { ...params, per_page: 100, page });
-        pages.push(answer.data);
-        more = answer.next;
+        const { data, next } = await ask(`GET ${route}`, { ...params, per_page: PAGE, page });
+        const rows = under === undefined ? data : (data as Params | null)?.[under];
+        if (!Array.isArray(rows)) throw unreadable(`GET ${route}`, 'it is no list');
+        pages.push(rows);
+        // An ETag is that of the rows: a full page that did not change may be followed by a new one.
+        more = next || rows.length >= PAGE;
       }
       const key = `${route} ${JSON.stringify(params)}`;
       const before = lists.get(key);
@@ -139,46 +191,69 @@ export function openClient(options: ClientOptions): Client {
         pages.every((page, n) => page === before.pages[n])
       )
         return before.whole as ReturnType<typeof shape.array>['_output'];
-      const whole = pages.flatMap((page) => shape.array().parse(page));
+      const whole = pages.flatMap((rows) => readRows(shape, rows, `GET ${route}`));
       lists.set(key, { pages, whole });
       return whole;
     },
     async write(route, params, shape) {
-      const answer = await send(route, params);
-      return shape.parse(answer?.data);
+      return read(shape, (await send(route, params)).data, route);
     },
-    async graphql(query, variables, shape) {
+    async graphql(query, variables, shape, told) {
       const baseUrl = apiUrl.replace(/\/api\/v3$/, '/api');
       const answer = await send('POST /graphql', { baseUrl, query, variables });
-      const { data, errors = [] } = (answer?.data ?? {}) as { data?: unknown; errors?: GraphqlError[] };
-      const serious = errors.filter((error) => error.type !== 'NOT_FOUND');
+      const { data, errors = [] } = (answer.data ?? {}) as { data?: unknown; errors?: GraphqlError[] };
+      const isPartial = (data ?? null) !== null && !query.startsWith('mutation');
+      const serious = errors.filter(({ type }) => !isPartial || !LEAVES_OUT.has(type ?? ''));
       if (serious.length > 0) throw new Refused(200, serious.map((error) => error.message).join(' '));
-      return shape.parse(data);
+      for (const error of errors) told?.(error);
+      return read(shape, data, 'POST /graphql');
     },
     async text(route, params) {
       try {
         const answer = await send(`GET ${route}`, params);
-        return typeof answer?.data === 'string' ? answer.data : null;
+        return typeof answer.data === 'string' ? answer.data : null;
       } catch (problem) {
         if (problem instanceof Refused && (problem.status === 404 || problem.status === 410)) return null;
         throw problem;
       }
     },
     ahead: () => ahead,
+    scopes: () => scopes,
+    warn,
   };
 }
 
-interface GraphqlError {
+export interface GraphqlError {
   type?: string;
   message: string;
+  /** Where the null is that stands for it. */
+  path?: readonly (string | number)[];
 }
 
-function createOctokit({ apiUrl, paced }: ClientOptions) {
+/** Errors about one part of an answer, whose other parts are as good as ever. */
+const LEAVES_OUT = new Set(['NOT_FOUND', 'FORBIDDEN']);
+
+/** GraphQL says with status 200 that a limit is reached. */
+function isGraphqlLimit(data: unknown): boolean {
+  const { errors } = (data ?? {}) as { errors?: unknown };
+  return (
+    Array.isArray(errors) &&
+    (errors as Partial<GraphqlError>[]).some(
+      ({ type, message }) => type === 'RATE_LIMITED' || /secondary rate limit/i.test(message ?? ''),
+    )
+  );
+}
+
+function createOctokit({ apiUrl, paced, patienceMs = PATIENCE_MS }: ClientOptions) {
   return new (Octokit.plugin(throttling, retry))({
     baseUrl: apiUrl,
     userAgent: 'forge-loop',
     // What it would log is in what it throws.
     log: { debug() {}, info() {}, warn() {}, error() {} },
+    // From when it is sent: what waits here for its turn waits for us, not for GitHub.
+    request: {
+      fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(patienceMs) }),
+    },
     throttle: {
       enabled: paced,
       // A limit is for the loop to know and to show, not to be waited out in silence.
@@ -192,6 +267,7 @@ function createOctokit({ apiUrl, paced }: ClientOptions) {
 interface Failure {
   status: number | null;
   message: string;
+  isGraphqlLimit: boolean;
   headers: Record<string, string | undefined>;
   cause: unknown;
 }
@@ -200,25 +276,32 @@ function readFailure(problem: unknown): Failure {
   const error = problem as {
     status?: number;
     message?: string;
-    response?: { headers?: Record<string, string>; data?: { message?: string; errors?: unknown[] } };
+    response?: {
+      status?: number;
+      headers?: Record<string, string>;
+      data?: { message?: string; errors?: unknown[] };
+    };
   };
   const { data, headers = {} } = error.response ?? {};
   const details = (data?.errors ?? []).map((one) =>
     typeof one === 'string' ? one : ((one as { message?: string }).message ?? JSON.stringify(one)),
   );
   const message = [data?.message ?? error.message ?? String(problem), ...details].join(': ');
-  return { status: error.response ? (error.status ?? null) : null, message, headers, cause: problem };
+  const status = error.response ? (error.status ?? error.response.status ?? null) : null;
+  return { status, message, isGraphqlLimit: isGraphqlLimit(data), headers, cause: problem };
 }
 
 /** When it may be asked again, if this is a limit; null for any other failure. */
-function limitIn({ status, message, headers }: Failure, now: number): number | null {
-  if (status !== 403 && status !== 429) return null;
+function limitIn({ status, message, isGraphqlLimit, headers }: Failure, now: number): number | null {
+  if (status !== 403 && status !== 429 && !isGraphqlLimit) return null;
   const after = Number.parseInt(headers['retry-after'] ?? '', 10);
   if (!Number.isNaN(after)) return now + after * 1000;
   const reset = Number.parseInt(headers['x-ratelimit-reset'] ?? '', 10);
   if (headers['x-ratelimit-remaining'] === '0' && !Number.isNaN(reset))
     return Math.max(reset * 1000, now + 1000);
-  return status === 429 || /rate limit|abuse detection/i.test(message) ? now + 60_000 : null;
+  return status === 429 || isGraphqlLimit || /rate limit|abuse detection/i.test(message)
+    ? now + 60_000
+    : null;
 }
 
 function limited(until: number): ForgeUnavailable {
@@ -234,8 +317,13 @@ function budgetSpent(limit: number, until: number): ForgeUnavailable {
   );
 }
 
-function named({ status, message, headers, cause }: Failure, route: string): Error {
-  const what = route.replace('{owner}/{repo}/', '');
+const unreadable = (route: string, why: string): ForgeUnavailable =>
+  new ForgeUnavailable(`GitHub answered ${named(route)} in a form that can't be read: ${why}.`);
+
+const named = (route: string): string => route.replace('{owner}/{repo}/', '');
+
+function failed({ status, message, headers, cause }: Failure, route: string): Error {
+  const what = named(route);
   if (status === null || status >= 500)
     return new ForgeUnavailable(`GitHub did not answer ${what}: ${message}`, null, { cause });
   if (status === 401) {

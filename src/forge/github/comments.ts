@@ -1,6 +1,7 @@
 /** What the loop says on issues and pull requests: one comment for each marker, brought up to date when its text changed. */
 import { Refused } from './client.ts';
 import { hasMark, marked } from './marker.ts';
+import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import { commentShape, nothing } from './shapes.ts';
 
@@ -9,6 +10,8 @@ export interface Comments {
   add(issue: number, text: string): Promise<void>;
   all(issue: number): Promise<{ by: string; at: string; text: string }[]>;
 }
+
+const REMEMBERED = 500;
 
 export function openComments({ client, at, self }: Place): Comments {
   const listed = (issue: number) =>
@@ -22,7 +25,7 @@ export function openComments({ client, at, self }: Place): Comments {
     return (await client.write(route, { ...at, issue_number: issue, body }, commentShape)).id;
   };
   /** Those seen or written in this process: known to be ours, so that they need not be looked for again. */
-  const known = new Map<string, { id: number; body: string }>();
+  const known = memo<string, { id: number; body: string }>(REMEMBERED);
   const rewrite = async (id: number, body: string): Promise<void> => {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}';
     await client.write(route, { ...at, comment_id: id, body }, nothing);

@@ -1,5 +1,5 @@
 /**
- * Pull requests. Those the loop asks about are read together in one query; their heads come from git, so that what is
+ * Pull requests. Those the loop asks about are read together, a few queries for all; their heads come from git, so that what is
  * said about a branch and about its pull request never disagree.
  */
 import { digestOf } from '../../core/digest.ts';
@@ -11,8 +11,9 @@ import type { Comments } from './comments.ts';
 import type { Issues } from './issues.ts';
 import { hasMark, marked, remarked } from './marker.ts';
 import type { Place } from './place.ts';
+import { readPullFacts } from './pull-facts.ts';
 import { lastWords } from './rules.ts';
-import { nothing, type PullFacts, type PullRow, pullFactsShape, pullShape, repositoryOf } from './shapes.ts';
+import { nothing, type PullFacts, type PullRow, pullShape } from './shapes.ts';
 
 export interface Pulls
   extends Pick<Forge, 'ensurePull' | 'pull' | 'updatePull' | 'closePull'>,
@@ -40,7 +41,7 @@ export function openPulls(
   drafts: boolean,
 ): Pulls {
   const { client, at, self, remote, now, freshMs } = place;
-  const followed = new Map<number, { facts: PullFacts | null; at: number; seen: number }>();
+  const followed = new Map<number, { facts: PullFacts | null; at: number; seen: number; wantedAt: number }>();
   const name = `${at.owner}/${at.repo}`.toLowerCase();
 
   let changes = 0;
@@ -50,28 +51,36 @@ export function openPulls(
     followed.delete(number);
   };
 
-  /** One query for all that are followed and may still change. */
+  /** All at once that are open and that somebody asked about lately; the others are forgotten. */
   const refresh = async (wanted: number): Promise<void> => {
     const before = changes;
-    const open = [...followed].filter(([, known]) => known.facts?.state === 'OPEN').map(([number]) => number);
-    const numbers = [...new Set([wanted, ...open])];
-    const seen = issues.changesSeen();
-    const fields = numbers.map((number) => `p${number}: pullRequest(number: ${number}) ${factsOf(number)}`);
-    const answer = await client.graphql(
-      `query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }`,
-      { owner: at.owner, name: at.repo },
-      repositoryOf(pullFactsShape),
+    const open = [...followed].filter(
+      ([, known]) => known.facts?.state === 'OPEN' && now() - known.wantedAt < FOLLOWED_MS,
     );
+    const seen = issues.changesSeen();
+    const found = await readPullFacts(place, [...new Set([wanted, ...open.map(([number]) => number)])]);
     const asOf = before === changes ? now() : Number.NEGATIVE_INFINITY;
-    for (const number of numbers)
-      followed.set(number, { facts: answer.repository?.[`p${number}`] ?? null, at: asOf, seen });
+    for (const [number, known] of followed) if (!found.has(number) && isOld(known)) followed.delete(number);
+    for (const [number, facts] of found) {
+      if (facts instanceof ForgeUnavailable) {
+        if (number === wanted) throw facts;
+        client.warn(facts.message);
+        followed.delete(number);
+        continue;
+      }
+      const wantedAt = number === wanted ? now() : (followed.get(number)?.wantedAt ?? now());
+      followed.set(number, { facts, at: asOf, seen, wantedAt });
+    }
   };
+
+  // A merge closes the issue it fixes: an issue seen as closed beside a pull request seen as open would be no fact.
+  const isOld = (known: { at: number; seen: number }): boolean =>
+    now() - known.at >= freshMs || known.seen !== issues.changesSeen();
 
   const facts = async (number: number): Promise<PullFacts | null> => {
     const known = followed.get(number);
-    // A merge closes the issue it fixes: an issue seen as closed beside a pull request seen as open would be no fact.
-    const isOld = !known || now() - known.at >= freshMs || known.seen !== issues.changesSeen();
-    if (isOld) await refresh(number);
+    if (known) known.wantedAt = now();
+    if (!known || isOld(known)) await refresh(number);
     return followed.get(number)?.facts ?? null;
   };
   const pull: Pulls['pull'] = async (number) => {
@@ -231,16 +240,8 @@ export function openPulls(
   };
 }
 
-const factsOf = (
-  number: number,
-): string => `{ number id state isDraft isInMergeQueue reviewDecision headRefName mergeCommit { oid }
-  comments(last: 100) { nodes { databaseId author { login } body createdAt } }
-  reviews(last: 100) { nodes { databaseId author { login } authorCanPushToRepository state body commit { oid } submittedAt } }
-  reviewThreads(last: 100) { nodes { id isResolved path line comments(first: 50) { nodes {
-    databaseId author { login } body createdAt originalCommit { oid } pullRequestReview { databaseId } } } } }
-  commits(last: 1) { nodes { commit { oid statusCheckRollup { contexts(first: 100) { nodes { __typename
-    ... on CheckRun { databaseId name status conclusion detailsUrl isRequired(pullRequestNumber: ${number}) checkSuite { app { slug } } }
-    ... on StatusContext { context state description targetUrl isRequired(pullRequestNumber: ${number}) } } } } } } } }`;
+/** Whoever has one in hand asks about it every minute or so. */
+const FOLLOWED_MS = 600_000;
 
 function approvalsIn(facts: PullFacts, self: string): Pull['approvals'] {
   const given = lastWords(facts, self).flatMap(({ by, state, headSha }) =>

@@ -13,7 +13,15 @@ import type { Issue } from '../forge.ts';
 import { textOf } from './issue.ts';
 import type { Place } from './place.ts';
 import { isAtLeast, type Role, type Roles } from './roles.ts';
-import { type History, historyShape, type IssueRow, repositoryOf } from './shapes.ts';
+import {
+  ACTOR,
+  aliasesShape,
+  type History,
+  historyShape,
+  type IssueRow,
+  labellingsShape,
+  whatIsWrong,
+} from './shapes.ts';
 
 export interface Ready {
   at: number;
@@ -55,10 +63,36 @@ export function openReadiness(
     return `${labels.ready} was added by ${login}, who has the role ${role} and needs ${wanted} (trust.ready_by)`;
   };
 
+  const say = (problem: string): void =>
+    client.warn(`A part of an issue's history can't be read and is left out: ${problem}.`);
+
+  /** Null when there is none, or none that can be read: then nobody made it ready. */
+  const historyIn = (given: unknown, issue: number): History | null => {
+    if ((given ?? null) === null) return null;
+    const read = historyShape(say).safeParse(given);
+    if (read.success) return read.data;
+    client.warn(`The history of issue #${issue} can't be read: ${whatIsWrong(read.error)}.`);
+    return null;
+  };
+
+  /** The last time it was made ready, however often it got other labels since. */
+  const lastLabelling = async (issue: number, { timelineItems: newest }: History) => {
+    for (let page = newest; ; ) {
+      const last = page.nodes.filter((node) => hasLabel([node.label.name], labels.ready)).at(-1);
+      const { hasPreviousPage, startCursor } = page.pageInfo;
+      if (last || !hasPreviousPage || startCursor === null) return last;
+      const older = await client.graphql(
+        `query($owner: String!, $name: String!, $cursor: String!) { repository(owner: $owner, name: $name) {
+          issue(number: ${issue}) { timelineItems(last: 100, before: $cursor, itemTypes: [LABELED_EVENT]) ${LABELLINGS} } } }`,
+        { owner: at.owner, name: at.repo, cursor: startCursor },
+        aliasesShape,
+      );
+      page = labellingsShape(say).parse((older.repository?.issue as History | undefined)?.timelineItems);
+    }
+  };
+
   const readyOf = async (row: IssueRow, history: History): Promise<Ready | null> => {
-    const last = history.timelineItems.nodes
-      .filter((node) => hasLabel([node.label.name], labels.ready))
-      .at(-1);
+    const last = await lastLabelling(row.number, history);
     if (!last) return null;
     const pinned = pins.get(row.number);
     const hash = textHash(textOf(row));
@@ -70,7 +104,7 @@ export function openReadiness(
       at: last.createdAt,
       hash: pins.get(row.number)!.hash,
       problem: await problemOf(last.actor?.login ?? null),
-      priority: history.projectItems?.nodes.map((item) => item?.fieldValueByName?.name).find(Boolean) ?? null,
+      priority: history.projectItems?.nodes.map((item) => item.fieldValueByName?.name).find(Boolean) ?? null,
     };
   };
 
@@ -89,11 +123,11 @@ export function openReadiness(
         const asked = await client.graphql(
           historyQuery(batch, priorityField !== null),
           { owner: at.owner, name: at.repo, ...(priorityField === null ? {} : { field: priorityField }) },
-          repositoryOf(historyShape),
+          aliasesShape,
         );
         for (const row of batch) {
           lookedAt.set(row.number, { at: now(), changed: row.updated_at });
-          const history = asked.repository?.[`i${row.number}`];
+          const history = historyIn(asked.repository?.[`i${row.number}`], row.number);
           const ready = history ? await readyOf(row, history) : null;
           if (ready) found.set(row.number, ready);
         }
@@ -105,13 +139,15 @@ export function openReadiness(
 
 const BATCH = 50;
 
+const LABELLINGS = `{ nodes { ... on LabeledEvent { createdAt actor { ${ACTOR} } label { name } } }
+  pageInfo { hasPreviousPage startCursor } }`;
+
 function historyQuery(rows: readonly IssueRow[], asksProject: boolean): string {
   const fields = rows.map((row) => `i${row.number}: issue(number: ${row.number}) { ...history }`);
   const project = `projectItems(first: 10) { nodes { fieldValueByName(name: $field) {
   ... on ProjectV2ItemFieldSingleSelectValue { name } } } }`;
   const given = `$owner: String!, $name: String!${asksProject ? ', $field: String!' : ''}`;
   return `query(${given}) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }
-fragment history on Issue { number lastEditedAt ${asksProject ? project : ''} timelineItems(last: 100, itemTypes: [LABELED_EVENT]) { nodes {
-  ... on LabeledEvent { createdAt actor { login } label { name } } } }
+fragment history on Issue { number lastEditedAt ${asksProject ? project : ''} timelineItems(last: 100, itemTypes: [LABELED_EVENT]) ${LABELLINGS}
   renames: timelineItems(last: 1, itemTypes: [RENAMED_TITLE_EVENT]) { nodes { ... on RenamedTitleEvent { createdAt } } } }`;
 }

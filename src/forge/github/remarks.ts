@@ -36,25 +36,25 @@ export function openRemarks(parts: {
     const where = { kind: 'pull' as const, number: facts.number };
     const isOwn = (author: { login: string } | null, body: string) => author?.login === me && isMarked(body);
     const ownReviews = new Set(
-      facts.reviews.nodes.filter((one) => isOwn(one.author, one.body)).map((one) => one.databaseId),
+      facts.reviews.nodes.filter((one) => isOwn(one.author, one.body)).map((one) => one.fullDatabaseId),
     );
     const found: Remark[] = [];
     for (const one of facts.comments.nodes) {
       if (isOwn(one.author, one.body)) continue;
-      found.push({ ...(await said(one)), id: `c${one.databaseId}`, where });
+      found.push({ ...(await said(one)), id: `c${one.fullDatabaseId}`, where });
     }
     /** A review without words of its own speaks through its first remark on a line. */
-    const silent = new Map<number, Remark['verdict']>();
+    const silent = new Map<string, Remark['verdict']>();
     for (const one of facts.reviews.nodes) {
-      if (one.state === 'PENDING' || ownReviews.has(one.databaseId)) continue;
+      if (one.state === 'PENDING' || ownReviews.has(one.fullDatabaseId)) continue;
       const verdict = VERDICTS[one.state] ?? 'comment';
       const hasRemarks = facts.reviewThreads.nodes.some(
-        (thread) => thread.comments.nodes[0]?.pullRequestReview?.databaseId === one.databaseId,
+        (thread) => thread.comments.nodes[0]?.pullRequestReview?.fullDatabaseId === one.fullDatabaseId,
       );
-      if (one.body.trim() === '' && hasRemarks) silent.set(one.databaseId, verdict);
+      if (one.body.trim() === '' && hasRemarks) silent.set(one.fullDatabaseId, verdict);
       else if (one.body.trim() !== '' || verdict !== 'comment') {
         found.push({
-          id: `r${one.databaseId}`,
+          id: `r${one.fullDatabaseId}`,
           where,
           author: one.author?.login ?? 'ghost',
           mayWrite: one.authorCanPushToRepository,
@@ -69,13 +69,13 @@ export function openRemarks(parts: {
     }
     for (const thread of facts.reviewThreads.nodes) {
       for (const one of thread.comments.nodes) {
-        const review = one.pullRequestReview?.databaseId ?? null;
+        const review = one.pullRequestReview?.fullDatabaseId ?? null;
         if (isOwn(one.author, one.body) || (review !== null && ownReviews.has(review))) continue;
         const verdict = review === null ? undefined : silent.get(review);
         if (review !== null) silent.delete(review);
         found.push({
           ...(await said(one)),
-          id: `t${one.databaseId}`,
+          id: `t${one.fullDatabaseId}`,
           where,
           verdict: verdict ?? 'comment',
           file: thread.path,
@@ -128,8 +128,10 @@ export function openRemarks(parts: {
     async feedback(number) {
       const facts = await pulls.facts(number);
       if (!facts) return null;
+      const { checks: found, unread } = await checks.of(facts);
       return {
-        checks: await checks.of(facts),
+        checks: found,
+        ...(unread === null ? {} : { unread }),
         remarks: await remarksOn(facts),
         wants: wantedOf(await rules.read(), facts, await self(), parts.method()),
       };

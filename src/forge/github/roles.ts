@@ -1,4 +1,5 @@
 /** What a person may do in the repository, looked up by name and remembered for a while. */
+import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import { permissionShape } from './shapes.ts';
 
@@ -11,9 +12,10 @@ export interface Roles {
 }
 
 const FRESH_MS = 600_000;
+const REMEMBERED = 500;
 
 export function openRoles({ client, at, now }: Pick<Place, 'client' | 'at' | 'now'>): Roles {
-  const known = new Map<string, { role: string; at: number }>();
+  const known = memo<string, { role: string; at: number }>(REMEMBERED);
   const of = async (login: string): Promise<string> => {
     const found = known.get(login);
     if (found && now() - found.at < FRESH_MS) return found.role;

@@ -11,7 +11,7 @@ import {
   protectionShape,
   pullRuleShape,
   repositoryShape,
-  rulesShape,
+  ruleShape,
 } from './shapes.ts';
 
 export type MergeMethod = 'squash' | 'merge' | 'rebase';
@@ -56,7 +56,7 @@ export function openRules({ client, at, now, trunkBranch }: Place): Rules {
     const branch = await trunkBranch();
     const one = { ...at, branch };
     const rulesets =
-      (await unlessForbidden(client.get('/repos/{owner}/{repo}/rules/branches/{branch}', one, rulesShape))) ??
+      (await unlessForbidden(client.list('/repos/{owner}/{repo}/rules/branches/{branch}', one, ruleShape))) ??
       [];
     const classic = (await client.get('/repos/{owner}/{repo}/branches/{branch}', one, branchShape))
       ?.protection;
@@ -193,7 +193,7 @@ async function unlessForbidden<T>(reading: Promise<T | null>): Promise<T | null>
   try {
     return await reading;
   } catch (problem) {
-    if (problem instanceof Refused && problem.status === 403) return null;
+    if (problem instanceof Refused && (problem.status === 403 || problem.status === 404)) return null;
     throw problem;
   }
 }

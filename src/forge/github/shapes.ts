@@ -1,5 +1,16 @@
-/** What we read of GitHub's answers. Anything else in them does not concern us; anything missing is an error here. */
+/**
+ * What we read of GitHub's answers. Anything else in them does not concern us; anything missing is an error here, which
+ * costs no more than the row it is missing in.
+ */
 import { z } from 'zod';
+
+/** Told of a row that was left out. */
+export type Say = (problem: string) => void;
+
+/** The first thing that is wrong, and where. */
+export function whatIsWrong({ issues: [first] }: z.ZodError): string {
+  return first === undefined ? 'nothing' : `${first.path.join('.') || 'all of it'}: ${first.message}`;
+}
 
 const login = z.object({ login: z.string() }).nullable();
 const time = z.string().transform((text) => Date.parse(text));
@@ -59,6 +70,19 @@ export const placedCommentShape = commentShape.extend({
   in_reply_to_id: z.int().optional(),
 });
 export type PlacedComment = z.output<typeof placedCommentShape>;
+
+export const runShape = z.object({ id: z.int() });
+
+/** A check run over REST, and a job of GitHub Actions, which is one. */
+export const checkRunShape = z.object({
+  id: z.int(),
+  name: z.string(),
+  status: z.string(),
+  conclusion: z.string().nullable(),
+  details_url: z.string().nullish(),
+  html_url: z.string().nullish(),
+  app: z.object({ slug: z.string().nullish() }).nullish(),
+});
 
 export const jobShape = z.object({
   name: z.string(),
@@ -126,7 +150,9 @@ export const mergeShape = z.object({ sha: z.string() });
 export const reviewShape = z.object({ id: z.int(), user: login, body: z.string().nullish() });
 
 export const statusShape = z.object({
-  statuses: z.array(z.object({ context: z.string(), state: z.string(), description: z.string().nullish() })),
+  context: z.string(),
+  state: z.string(),
+  description: z.string().nullish(),
 });
 
 export const repositoryShape = z.object({
@@ -153,116 +179,168 @@ export const hookShape = z.object({
 
 export const userShape = z.object({ login: z.string() });
 
-export const rulesShape = z.array(
-  z.object({ type: z.string(), parameters: z.record(z.string(), z.unknown()).optional() }),
-);
+export const ruleShape = z.object({
+  type: z.string(),
+  parameters: z.record(z.string(), z.unknown()).optional(),
+});
 
-const actor = z.object({ login: z.string() }).nullable();
+/** REST calls an app's account `name[bot]`, GraphQL `name`, which may be the name of a person as well. */
+const actor = z
+  .object({ __typename: z.string(), login: z.string() })
+  .transform(({ __typename, login }) => ({
+    login: __typename === 'Bot' && !login.endsWith('[bot]') ? `${login}[bot]` : login,
+  }))
+  .nullable();
+
+/** As asked for: `{ ${ACTOR} }`. */
+export const ACTOR = '__typename login';
+
+/** Rows of a connection. One that is null may not be seen; one that can't be read is left out. */
+const rows = <T extends z.ZodType>(shape: T, say: Say) =>
+  z.array(z.unknown()).transform((all) =>
+    all.flatMap((one): z.output<T>[] => {
+      if (one === null) return [];
+      const found = shape.safeParse(one);
+      if (found.success) return [found.data];
+      say(whatIsWrong(found.error));
+      return [];
+    }),
+  );
+
+const earlier = z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullable() });
+const later = z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() });
 
 /** One issue's history of labels, and when its body was edited and its title changed last. */
-export const historyShape = z.object({
-  number: z.int(),
-  lastEditedAt: time.nullable(),
-  /** Asked for only where a field of a project gives the priority. */
-  projectItems: z
-    .object({
-      nodes: z.array(
-        z.object({ fieldValueByName: z.object({ name: z.string().optional() }).nullable() }).nullable(),
-      ),
-    })
-    .optional(),
-  timelineItems: z.object({
-    nodes: z.array(z.object({ createdAt: time, actor, label: z.object({ name: z.string() }) })),
-  }),
-  renames: z.object({ nodes: z.array(z.object({ createdAt: time })) }),
+export const historyShape = (say: Say) =>
+  z.object({
+    number: z.int(),
+    lastEditedAt: time.nullable(),
+    /** Asked for only where a field of a project gives the priority; null where this token may not see it. */
+    projectItems: z
+      .object({
+        nodes: rows(
+          z.object({ fieldValueByName: z.object({ name: z.string().optional() }).nullable() }),
+          say,
+        ),
+      })
+      .nullish(),
+    timelineItems: labellingsShape(say),
+    renames: z.object({ nodes: z.array(z.object({ createdAt: time })) }),
+  });
+export type History = z.output<ReturnType<typeof historyShape>>;
+
+export const labellingsShape = (say: Say) =>
+  z.object({
+    nodes: rows(z.object({ createdAt: time, actor, label: z.object({ name: z.string() }) }), say),
+    pageInfo: earlier,
+  });
+
+/** A number that may be greater than GraphQL's own: sent as text. */
+const bigId = z.union([z.string().regex(/^\d+$/), z.int()]).transform(String);
+
+const remark = z.object({ fullDatabaseId: bigId, author: actor, body: z.string(), createdAt: time });
+
+export const remarksShape = (say: Say) => z.object({ nodes: rows(remark, say), pageInfo: earlier });
+
+const review = z.object({
+  fullDatabaseId: bigId,
+  author: actor,
+  authorCanPushToRepository: z.boolean(),
+  state: z.string(),
+  body: z.string(),
+  commit: z.object({ oid: z.string() }).nullable(),
+  submittedAt: time.nullable(),
 });
-export type History = z.output<typeof historyShape>;
 
-const remark = z.object({ databaseId: z.int(), author: actor, body: z.string(), createdAt: time });
+export const reviewsShape = (say: Say) => z.object({ nodes: rows(review, say), pageInfo: earlier });
 
-/** All that is said about a pull request, by people and by CI, in one answer. */
-export const pullFactsShape = z.object({
-  number: z.int(),
-  id: z.string(),
-  state: z.enum(['OPEN', 'CLOSED', 'MERGED']),
-  isDraft: z.boolean(),
-  isInMergeQueue: z.boolean(),
-  /** GitHub's own judgement where reviews are required; null where they are not. */
-  reviewDecision: z.string().nullable(),
-  headRefName: z.string(),
-  mergeCommit: z.object({ oid: z.string() }).nullable(),
-  comments: z.object({ nodes: z.array(remark) }),
-  reviews: z.object({
-    nodes: z.array(
-      z.object({
-        databaseId: z.int(),
-        author: actor,
-        authorCanPushToRepository: z.boolean(),
-        state: z.string(),
-        body: z.string(),
-        commit: z.object({ oid: z.string() }).nullable(),
-        submittedAt: time.nullable(),
-      }),
-    ),
-  }),
-  reviewThreads: z.object({
-    nodes: z.array(
+const threadRemark = remark.extend({
+  originalCommit: z.object({ oid: z.string() }).nullable(),
+  pullRequestReview: z.object({ fullDatabaseId: bigId }).nullable(),
+});
+
+const threadRemarksShape = (say: Say) => z.object({ nodes: rows(threadRemark, say), pageInfo: later });
+
+export const threadPageShape = (say: Say) =>
+  z.object({ node: z.object({ comments: threadRemarksShape(say) }).nullable() });
+
+export const threadsShape = (say: Say) =>
+  z.object({
+    nodes: rows(
       z.object({
         id: z.string(),
         isResolved: z.boolean(),
         path: z.string(),
         line: z.int().nullable(),
-        comments: z.object({
-          nodes: z.array(
-            remark.extend({
-              originalCommit: z.object({ oid: z.string() }).nullable(),
-              pullRequestReview: z.object({ databaseId: z.int() }).nullable(),
-            }),
-          ),
-        }),
+        comments: threadRemarksShape(say),
       }),
+      say,
     ),
+    pageInfo: earlier,
+  });
+
+const context = z.union([
+  z.object({
+    __typename: z.literal('CheckRun'),
+    name: z.string(),
+    status: z.string(),
+    conclusion: z.string().nullable(),
+    detailsUrl: z.string().nullable(),
+    isRequired: z.boolean(),
+    checkSuite: z.object({ app: z.object({ slug: z.string() }).nullable() }).nullable(),
   }),
-  commits: z.object({
+  z.object({
+    __typename: z.literal('StatusContext'),
+    context: z.string(),
+    state: z.string(),
+    description: z.string().nullable(),
+    targetUrl: z.string().nullable(),
+    isRequired: z.boolean(),
+  }),
+]);
+
+export const headShape = (say: Say) =>
+  z.object({
     nodes: z.array(
       z.object({
         commit: z.object({
           oid: z.string(),
           statusCheckRollup: z
             .object({
-              contexts: z.object({
-                nodes: z.array(
-                  z.union([
-                    z.object({
-                      __typename: z.literal('CheckRun'),
-                      databaseId: z.int(),
-                      name: z.string(),
-                      status: z.string(),
-                      conclusion: z.string().nullable(),
-                      detailsUrl: z.string().nullable(),
-                      isRequired: z.boolean(),
-                      checkSuite: z.object({ app: z.object({ slug: z.string() }).nullable() }).nullable(),
-                    }),
-                    z.object({
-                      __typename: z.literal('StatusContext'),
-                      context: z.string(),
-                      state: z.string(),
-                      description: z.string().nullable(),
-                      targetUrl: z.string().nullable(),
-                      isRequired: z.boolean(),
-                    }),
-                  ]),
-                ),
-              }),
+              contexts: z
+                .object({ nodes: z.array(z.unknown()), pageInfo: later })
+                .transform(({ nodes, pageInfo }) => {
+                  const found = rows(context, say).parse(nodes);
+                  return { nodes: found, unread: nodes.length - found.length, pageInfo };
+                }),
             })
             .nullable(),
         }),
       }),
     ),
-  }),
-});
-export type PullFacts = z.output<typeof pullFactsShape>;
+  });
+
+/** All that is said about a pull request, by people and by CI, in one answer. */
+export const pullFactsShape = (say: Say) =>
+  z.object({
+    number: z.int(),
+    id: z.string(),
+    state: z.enum(['OPEN', 'CLOSED', 'MERGED']),
+    isDraft: z.boolean(),
+    isInMergeQueue: z.boolean(),
+    /** GitHub's own judgement where reviews are required; null where they are not. */
+    reviewDecision: z.string().nullable(),
+    headRefName: z.string(),
+    mergeCommit: z.object({ oid: z.string() }).nullable(),
+    comments: remarksShape(say),
+    reviews: reviewsShape(say),
+    reviewThreads: threadsShape(say),
+    commits: headShape(say),
+  });
+export type PullFacts = z.output<ReturnType<typeof pullFactsShape>> & {
+  /** There are checks that this token may not read, or that can't be read. */
+  hasUnreadChecks: boolean;
+};
 
 /** Fields asked for under one alias each (`i12: issue(number: 12)`); a number that names nothing is null. */
-export const repositoryOf = <T extends z.ZodType>(shape: T) =>
-  z.object({ repository: z.record(z.string(), shape.nullable()).nullable() });
+export const aliasesShape = z.object({ repository: z.record(z.string(), z.unknown()).nullable() });

@@ -4,7 +4,10 @@ import type { Place } from './place.ts';
 import { nothing, statusShape } from './shapes.ts';
 
 export interface Statuses {
-  /** Said once: a status that already stands is not repeated. A commit GitHub does not know has none. */
+  /**
+   * Said once: a status that already stands is not repeated. A commit GitHub does not know has none, and a token that
+   * may not set any keeps nothing from going on.
+   */
   set(
     sha: string,
     context: string,
@@ -13,26 +16,34 @@ export interface Statuses {
 }
 
 export function openStatuses({ client, at }: Place): Statuses {
+  /** A token that may write them need not be able to read them. */
+  const standing = async (sha: string) => {
+    try {
+      const route = '/repos/{owner}/{repo}/commits/{ref}/status';
+      return await client.list(route, { ...at, ref: sha }, statusShape, 'statuses');
+    } catch (problem) {
+      if (problem instanceof Refused && problem.status === 403) return [];
+      throw problem;
+    }
+  };
+
   return {
     async set(sha, context, { state, description }) {
       const said = description.slice(0, 140);
       try {
-        const current = await client.get(
-          '/repos/{owner}/{repo}/commits/{ref}/status',
-          { ...at, ref: sha, per_page: 100 },
-          statusShape,
-        );
-        const standing = current?.statuses.find((one) => one.context === context);
-        if (standing?.state === state && (standing.description ?? '') === said) return;
+        const before = (await standing(sha)).find((one) => one.context === context);
+        if (before?.state === state && (before.description ?? '') === said) return;
         await client.write(
           'POST /repos/{owner}/{repo}/statuses/{sha}',
           { ...at, sha, context, state, description: said },
           nothing,
         );
       } catch (problem) {
-        if (problem instanceof Refused && problem.status === 422 && /No commit found/i.test(problem.message))
-          return;
-        throw problem;
+        if (!(problem instanceof Refused)) throw problem;
+        const isUnknown = problem.status === 422 && /No commit found/i.test(problem.message);
+        if (isUnknown) return;
+        if (problem.status !== 403 && problem.status !== 404) throw problem;
+        client.warn(`The status ${context} can't be shown on GitHub: ${problem.message}`);
       }
     },
   };

@@ -64,6 +64,20 @@ export const checkRoutes: Route[] = [
     );
   }),
   route('GET', '/check-runs/:id/annotations', 'read', 'checks=read', ({ url }) => list(url, [])),
+  route('GET', '/actions/runs', 'read', 'actions=read', ({ world, url }) => {
+    const sha = url.searchParams.get('head_sha');
+    const ran = world.checks.some((one) => one.app === 'github-actions' && one.sha === (sha ?? one.sha));
+    return list(url, ran ? [{ id: 1, head_sha: sha }] : [], (runs) => ({
+      total_count: runs.length,
+      workflow_runs: runs,
+    }));
+  }),
+  route('GET', '/actions/runs/:run/jobs', 'read', 'actions=read', ({ world, url }) => {
+    const jobs = world.checks
+      .filter((one) => one.app === 'github-actions')
+      .map((one) => checkJson(world, one));
+    return list(url, jobs, (shown) => ({ total_count: jobs.length, jobs: shown }));
+  }),
   route('GET', '/actions/jobs/:id', 'read', 'actions=read', (call) => {
     const job = jobIn(call);
     return ok({

@@ -29,6 +29,16 @@ export interface Node {
   [field: string]: unknown;
 }
 
+/** Stands for a null in the answer, and the error beside it that says why. */
+export class LeftOut {
+  readonly type: string;
+  readonly message: string;
+  constructor(type: string, message: string) {
+    this.type = type;
+    this.message = message;
+  }
+}
+
 export class GraphqlProblem extends Error {
   override name = 'GraphqlProblem';
   readonly type: string;
@@ -137,6 +147,7 @@ export async function execute(
   document: Document,
   root: Node,
   variables: Record<string, unknown>,
+  problems: unknown[],
 ): Promise<unknown> {
   const plain = (value: Value): unknown => {
     if ('literal' in value) return value.literal;
@@ -151,14 +162,20 @@ export async function execute(
       if (!fragment) throw new GraphqlProblem('Fragment is not defined');
       return fragment.on === type || fragment.on === 'Node' ? fieldsOf(fragment.selection, type) : [];
     });
-  const complete = async (value: unknown, field: Field): Promise<unknown> => {
+  type Path = readonly (string | number)[];
+  const complete = async (value: unknown, field: Field, path: Path): Promise<unknown> => {
     const settled = await value;
+    if (settled instanceof LeftOut) {
+      problems.push({ type: settled.type, path, message: settled.message });
+      return null;
+    }
     if (settled === null || settled === undefined) return null;
-    if (Array.isArray(settled)) return Promise.all(settled.map((one) => complete(one, field)));
+    if (Array.isArray(settled))
+      return Promise.all(settled.map((one, index) => complete(one, field, [...path, index])));
     if (typeof settled !== 'object') return settled;
-    return resolveNode(settled as Node, field.selection);
+    return resolveNode(settled as Node, field.selection, path);
   };
-  const resolveNode = async (node: Node, selection: readonly Selection[]): Promise<unknown> => {
+  const resolveNode = async (node: Node, selection: readonly Selection[], path: Path): Promise<unknown> => {
     const answer: Record<string, unknown> = {};
     for (const field of fieldsOf(selection, node.__typename)) {
       if (!(field.name in node))
@@ -168,9 +185,10 @@ export async function execute(
       answer[field.alias] = await complete(
         typeof raw === 'function' ? (raw as (args: unknown) => unknown)(given) : raw,
         field,
+        [...path, field.alias],
       );
     }
     return answer;
   };
-  return resolveNode(root, document.selection);
+  return resolveNode(root, document.selection, []);
 }

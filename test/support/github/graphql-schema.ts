@@ -1,9 +1,17 @@
 /** The part of GitHub's GraphQL schema that our queries touch. */
 import { latestChecks } from './check-routes.ts';
-import { type Document, execute, GraphqlProblem, type Node, parseDocument } from './graphql-language.ts';
+import {
+  type Document,
+  execute,
+  GraphqlProblem,
+  LeftOut,
+  type Node,
+  parseDocument,
+} from './graphql-language.ts';
 import { checkState, reviewsOf } from './merging.ts';
 import { canPush } from './review-routes.ts';
 import { association, checkJson, iso, isoOrNull, nodeId, statusJson } from './shapes.ts';
+import { mayUse, NOT_ACCESSIBLE } from './token-rights.ts';
 import {
   branchTip,
   type Comment,
@@ -12,6 +20,7 @@ import {
   type IssueRow,
   liveHead,
   type PullRow,
+  type Thread,
   type World,
 } from './world.ts';
 
@@ -24,8 +33,8 @@ export async function answerGraphql(
     const document: Document = parseDocument(String(body.query ?? ''));
     const variables = (body.variables ?? {}) as Record<string, unknown>;
     const problems: unknown[] = [];
-    const root = document.operation === 'query' ? query(world, problems) : mutation(world, user);
-    const data = await execute(document, root, variables);
+    const root = document.operation === 'query' ? query(world, user) : mutation(world, user);
+    const data = await execute(document, root, variables, problems);
     return problems.length > 0 ? { data, errors: problems } : { data };
   } catch (problem) {
     if (!(problem instanceof GraphqlProblem)) throw problem;
@@ -34,40 +43,42 @@ export async function answerGraphql(
 }
 
 /** A number that names nothing is null beside an error, while the rest of the answer stands. */
-function query(world: World, problems: unknown[]): Node {
-  const find = (number: unknown, isPull: boolean): IssueRow | null => {
+function query(world: World, user: string): Node {
+  const find = (number: unknown, isPull: boolean): IssueRow | LeftOut => {
     const found = world.issues.get(Number(number));
     if (found && (found.pull !== null) === isPull) return found;
     const type = isPull ? 'PullRequest' : 'Issue';
-    problems.push({
-      type: 'NOT_FOUND',
-      message: `Could not resolve to ${isPull ? 'a' : 'an'} ${type} with the number of ${number}.`,
-    });
-    return null;
+    const named = `${isPull ? 'a' : 'an'} ${type} with the number of ${number}`;
+    return new LeftOut('NOT_FOUND', `Could not resolve to ${named}.`);
   };
   return {
     __typename: 'Query',
     repository: ({ owner, name }: { owner: string; name: string }) => {
       const known = [fullName(world), ...world.formerNames].map((one) => one.toLowerCase());
-      if (!known.includes(`${owner}/${name}`.toLowerCase())) {
-        problems.push({
-          type: 'NOT_FOUND',
-          message: `Could not resolve to a Repository with the name '${owner}/${name}'.`,
-        });
-        return null;
-      }
+      if (!known.includes(`${owner}/${name}`.toLowerCase()))
+        return new LeftOut(
+          'NOT_FOUND',
+          `Could not resolve to a Repository with the name '${owner}/${name}'.`,
+        );
       return {
         __typename: 'Repository',
         nameWithOwner: fullName(world),
         issue: ({ number }: { number: number }) => {
           const issue = find(number, false);
-          return issue && issueNode(world, issue);
+          return issue instanceof LeftOut ? issue : issueNode(world, issue);
         },
         pullRequest: ({ number }: { number: number }) => {
           const issue = find(number, true);
-          return issue && pullNode(world, issue, issue.pull!);
+          return issue instanceof LeftOut ? issue : pullNode(world, issue, issue.pull!, user);
         },
       };
+    },
+    node: ({ id }: { id: string }) => {
+      for (const issue of world.issues.values()) {
+        const thread = issue.pull?.threads.find((one) => `PRRT_${one.id}` === id);
+        if (thread) return threadNode(world, thread);
+      }
+      return new LeftOut('NOT_FOUND', `Could not resolve to a node with the global id of '${id}'`);
     },
     rateLimit: { __typename: 'RateLimit', cost: 1 },
   };
@@ -108,15 +119,14 @@ function issueNode(world: World, issue: IssueRow): Node {
       const parent = issue.parent === null ? null : world.issues.get(issue.parent);
       return parent ? issueNode(world, parent) : null;
     },
-    timelineItems: ({ itemTypes, last }: { itemTypes?: string[]; last?: number }) => {
+    timelineItems: ({ itemTypes, ...args }: { itemTypes?: string[] } & Page) => {
       const kinds = { labeled: 'LABELED_EVENT', renamed: 'RENAMED_TITLE_EVENT' };
       const events = issue.timeline.filter(({ event }) => {
         const kind = kinds[event as keyof typeof kinds];
         return kind !== undefined && (itemTypes ?? [kind]).includes(kind);
       });
-      return {
-        __typename: 'IssueTimelineItemsConnection',
-        nodes: events.slice(-(last ?? 100)).map((event) => ({
+      return page(
+        events.map((event) => ({
           createdAt: iso(event.at),
           actor: actorNode(world, event.actor),
           ...(event.rename
@@ -127,12 +137,12 @@ function issueNode(world: World, issue: IssueRow): Node {
               }
             : { __typename: 'LabeledEvent', label: { __typename: 'Label', name: event.label } }),
         })),
-      };
+      )(args);
     },
   };
 }
 
-function pullNode(world: World, issue: IssueRow, pull: PullRow): Node {
+function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): Node {
   return {
     __typename: 'PullRequest',
     id: nodeId(issue),
@@ -158,7 +168,7 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow): Node {
       pull.reviews.map((review) => ({
         __typename: 'PullRequestReview',
         id: `PRR_${review.id}`,
-        databaseId: review.id,
+        fullDatabaseId: String(review.id),
         author: actorNode(world, review.user),
         authorCanPushToRepository: canPush(world, review.user),
         state: review.state,
@@ -168,34 +178,36 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow): Node {
       })),
     ),
     comments: page(issue.comments.map((comment) => commentNode(world, comment))),
-    reviewThreads: page(
-      pull.threads.map((thread) => ({
-        __typename: 'PullRequestReviewThread',
-        id: `PRRT_${thread.id}`,
-        isResolved: thread.resolved,
-        path: thread.path,
-        line: thread.line,
-        comments: page(
-          thread.comments.map((comment) => ({
-            ...commentNode(world, comment),
-            __typename: 'PullRequestReviewComment',
-            originalCommit: { __typename: 'Commit', oid: thread.commit },
-            pullRequestReview: { __typename: 'PullRequestReview', databaseId: thread.review },
-          })),
-        ),
-      })),
-    ),
+    reviewThreads: page(pull.threads.map((thread) => threadNode(world, thread))),
     commits: ({ last }: { last?: number }) => ({
       __typename: 'PullRequestCommitConnection',
       nodes:
         (last ?? 1) < 1
           ? []
-          : [{ __typename: 'PullRequestCommit', commit: () => commitNode(world, issue, pull) }],
+          : [{ __typename: 'PullRequestCommit', commit: () => commitNode(world, issue, pull, user) }],
     }),
   };
 }
 
-async function commitNode(world: World, issue: IssueRow, pull: PullRow): Promise<Node> {
+function threadNode(world: World, thread: Thread): Node {
+  return {
+    __typename: 'PullRequestReviewThread',
+    id: `PRRT_${thread.id}`,
+    isResolved: thread.resolved,
+    path: thread.path,
+    line: thread.line,
+    comments: page(
+      thread.comments.map((comment) => ({
+        ...commentNode(world, comment),
+        __typename: 'PullRequestReviewComment',
+        originalCommit: { __typename: 'Commit', oid: thread.commit },
+        pullRequestReview: { __typename: 'PullRequestReview', fullDatabaseId: String(thread.review) },
+      })),
+    ),
+  };
+}
+
+async function commitNode(world: World, issue: IssueRow, pull: PullRow, user: string): Promise<Node> {
   const oid = await headOf(world, pull);
   const required = world.protections.get(pull.baseRef)?.requiredChecks ?? [];
   const statuses = [
@@ -205,7 +217,6 @@ async function commitNode(world: World, issue: IssueRow, pull: PullRow): Promise
   const contexts: Node[] = [
     ...checks.map((check) => ({
       __typename: 'CheckRun',
-      databaseId: check.id,
       name: check.name,
       status: check.status.toUpperCase(),
       conclusion: check.conclusion?.toUpperCase() ?? null,
@@ -235,7 +246,13 @@ async function commitNode(world: World, issue: IssueRow, pull: PullRow): Promise
             __typename: 'StatusCheckRollup',
             state,
             // `isRequired` is asked with the number of a pull request.
-            contexts: page(contexts.map((one) => ({ ...one, isRequired: () => one.isRequired }))),
+            contexts: page(
+              contexts.map((one) => {
+                const right = one.__typename === 'CheckRun' ? 'checks=read' : 'statuses=read';
+                if (!mayUse(world, user, right)) return new LeftOut('FORBIDDEN', NOT_ACCESSIBLE);
+                return { ...one, isRequired: () => one.isRequired };
+              }),
+            ),
           },
     pullRequest: issue.number,
   };
@@ -253,7 +270,7 @@ function mutation(world: World, user: string): Node {
   const answer = (issue: IssueRow) => ({
     __typename: 'Payload',
     clientMutationId: null,
-    pullRequest: pullNode(world, issue, issue.pull!),
+    pullRequest: pullNode(world, issue, issue.pull!, user),
   });
   return {
     __typename: 'Mutation',
@@ -289,20 +306,36 @@ function mutation(world: World, user: string): Node {
   }
 }
 
-const page = (nodes: Node[]) => (args: { first?: number; last?: number }) => ({
-  __typename: 'Connection',
-  totalCount: nodes.length,
-  pageInfo: {
-    __typename: 'PageInfo',
-    hasNextPage: args.first !== undefined && nodes.length > args.first,
-    hasPreviousPage: args.last !== undefined && nodes.length > args.last,
-  },
-  nodes: args.last !== undefined ? nodes.slice(-args.last) : nodes.slice(0, args.first ?? 100),
-});
+interface Page {
+  first?: number;
+  last?: number;
+  after?: string;
+  before?: string;
+}
+
+/** A cursor is the place of a row, from 1. */
+const page = (nodes: (Node | LeftOut)[]) => (args: Page) => {
+  const from = Number(args.after ?? 0);
+  const to = args.before === undefined ? nodes.length : Number(args.before) - 1;
+  const start = args.last === undefined ? from : Math.max(from, to - args.last);
+  const end = args.last === undefined ? Math.min(to, from + (args.first ?? 100)) : to;
+  return {
+    __typename: 'Connection',
+    totalCount: nodes.length,
+    pageInfo: {
+      __typename: 'PageInfo',
+      hasNextPage: end < nodes.length,
+      hasPreviousPage: start > 0,
+      startCursor: end > start ? String(start + 1) : null,
+      endCursor: end > start ? String(end) : null,
+    },
+    nodes: nodes.slice(start, end),
+  };
+};
 
 const commentNode = (world: World, comment: Comment): Node => ({
   __typename: 'IssueComment',
-  databaseId: comment.id,
+  fullDatabaseId: String(comment.id),
   author: actorNode(world, comment.user),
   authorAssociation: association(world, comment.user),
   body: comment.body,
@@ -311,7 +344,8 @@ const commentNode = (world: World, comment: Comment): Node => ({
 
 const actorNode = (world: World, login: string): Node | null => {
   const user = world.users.get(login.toLowerCase());
-  return user ? { __typename: user.type, login: user.login } : null;
+  // What REST calls `name[bot]` is called `name` here.
+  return user ? { __typename: user.type, login: user.login.replace(/\[bot\]$/, '') } : null;
 };
 
 const named = (world: World, name: string): string => world.labels.get(name.toLowerCase())?.name ?? name;

@@ -1,5 +1,6 @@
 /** Paths with names in them, the permission each needs, and who may pass. */
 import { type Answer, notFound, Refusal } from './answer.ts';
+import { mayUse, NOT_ACCESSIBLE } from './token-rights.ts';
 import { atLeast, type Permission, permissionOf, type World } from './world.ts';
 
 export interface Call {
@@ -51,9 +52,9 @@ export async function dispatch(
   if (!found) throw notFound();
   const given = permissionOf(world, user);
   if (!atLeast(given, 'read')) throw notFound();
-  const token = [...world.tokens.values()].find((one) => one.login === user);
-  const lacksRight = token?.lacks.includes(found.right) ?? false;
-  if (!atLeast(given, found.needs) || lacksRight) {
+  if (!mayUse(world, user, found.right))
+    throw new Refusal(403, NOT_ACCESSIBLE, [], { 'x-accepted-github-permissions': found.right });
+  if (!atLeast(given, found.needs)) {
     throw new Refusal(
       found.method === 'GET' ? 404 : 403,
       found.method === 'GET' ? 'Not Found' : 'Resource not accessible by personal access token',

@@ -161,8 +161,8 @@ export interface World {
   draftsAllowed: boolean;
   users: Map<string, User>;
   permissions: Map<string, Permission>;
-  /** Token → who it stands for, and which rights a fine-grained one lacks. */
-  tokens: Map<string, { login: string; lacks: string[] }>;
+  /** Token → who it stands for, and what it may do: all that its account may unless `rights` or `lacks` say less. */
+  tokens: Map<string, { login: string; lacks: string[]; rights?: readonly string[] }>;
   labels: Map<string, Label>;
   issues: Map<number, IssueRow>;
   statuses: Status[];
