@@ -229,6 +229,8 @@ async function openForge(
   const { kind, provider } = settings.tracker;
   if (kind === 'github') {
     const { openGitHub } = await import('./forge/github/open.ts');
+    const { fileLog } = await import('./log.ts');
+    const log = fileLog(join(root, '.forge', 'logs', 'runner.log'));
     const forge = await openGitHub({
       git,
       root,
@@ -239,6 +241,7 @@ async function openForge(
       trusted: () => settings.workflow.trust.ready_by,
       method: () => settings.policy.merge.method,
       env: process.env,
+      warn: (message) => log('warn', message),
     });
     return { forge, pulls: null };
   }

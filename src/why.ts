@@ -15,6 +15,7 @@ import { whyUntried } from './core/trial.ts';
 import { ConfigError, ForgeUnavailable } from './errors.ts';
 import { forcedIssues } from './loop/intake.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
+import { lastFailure } from './loop/put-off.ts';
 import { everySource } from './loop/source.ts';
 import { type Store, taskLease } from './store/store.ts';
 import { iso, ownedKeys, runners } from './view.ts';
@@ -179,7 +180,15 @@ async function taskLine(
     return line(`${task.state}: interrupted in ${cut}; the next run takes it up`);
   const said = hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
   const { accountLimits: accounts, trials } = await store.loop();
-  const around = { pending: pending ?? null, all, said, accounts, untried: whyUntried(trials, policy) };
+  const failure = pending ? await lastFailure(store, pending) : null;
+  const around = {
+    pending: pending ?? null,
+    failure,
+    all,
+    said,
+    accounts,
+    untried: whyUntried(trials, policy),
+  };
   const { why, until } = explain(task, around, policy, now);
   return line(why, until);
 }

@@ -24,6 +24,8 @@ interface Explanation {
 interface Around {
   /** What is pending for it, first. */
   pending: PendingAction | null;
+  /** Why that failed when it was tried last. */
+  failure: string | null;
   /** All tasks: what one waits for another may have. */
   all: readonly Task[];
   /** What was said about its pull request; asked for only where `hangsOnChecks`. */
@@ -33,12 +35,12 @@ interface Around {
 }
 
 export function explain(task: Task, around: Around, policy: Policy, now: number): Explanation {
-  const { pending } = around;
+  const { pending, failure } = around;
   if (isEnded(task)) return { why: ending(task), until: null };
   if (task.hold && isHeld(task, now)) return { why: holdText(task.hold, task.issue), until: task.hold.until };
   if (pending && isPutOff(pending, now))
     return {
-      why: `${pending.action.kind} failed ${pending.attempts}×; tried again`,
+      why: `${pending.action.kind} failed ${pending.attempts}×; tried again${failure === null ? '' : `: ${oneLine(failure)}`}`,
       until: pending.notBefore,
     };
   if (pending) {

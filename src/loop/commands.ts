@@ -11,6 +11,7 @@ import type { Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
 import type { Lease, Store } from '../store/store.ts';
 import type { Ports } from './ports.ts';
+import { lastFailure } from './put-off.ts';
 
 /** Answers how many were heard. */
 export async function answerCommands(ports: Ports, lease: Lease): Promise<number> {
@@ -85,7 +86,8 @@ async function explanationOf({ store, forge, settings, clock }: Ports, task: Tas
   const said = hangsOnChecks(task) ? await forge.feedback(task.pull!) : null;
   const { accountLimits: accounts, trials } = await store.loop();
   const policy = settings.policy();
-  const around = { pending, all, said, accounts, untried: whyUntried(trials, policy) };
+  const failure = pending && (await lastFailure(store, pending));
+  const around = { pending, failure, all, said, accounts, untried: whyUntried(trials, policy) };
   const { why, until } = explain(task, around, policy, clock.now());
   const last = await store.events({ task: task.id, last: LAST_EVENTS });
   return [

@@ -102,7 +102,7 @@ export async function perform(
       if ((await forge.push(task.branch, action.sha, action.expected)) === 'pushed') {
         const { head, gate } = task;
         const isVerified = head?.sha === action.sha && gate?.tree === head.tree && gate.outcome === 'pass';
-        if (isVerified) await forge.showVerified?.(action.sha);
+        if (isVerified) await showVerified(ports, action.sha);
         return { kind: 'pushed' };
       }
       const theirs = await forge.branchHead(task.branch);
@@ -194,6 +194,19 @@ export async function perform(
 }
 
 const DONE: Outcome = { kind: 'done' };
+
+/** Tried again with the push, which finds itself done; but it is not the push that failed. */
+async function showVerified({ forge }: Ports, sha: string): Promise<void> {
+  try {
+    await forge.showVerified?.(sha);
+  } catch (problem) {
+    if (!(problem instanceof ForgeUnavailable)) throw problem;
+    const { message, retryAt } = problem;
+    throw new ForgeUnavailable(`It was pushed, but not marked as verified yet: ${message}`, retryAt, {
+      cause: problem,
+    });
+  }
+}
 
 async function prepare(ports: Ports, task: Task, lease: Lease, signal: AbortSignal): Promise<Outcome> {
   try {

@@ -4,8 +4,15 @@ import { event } from '../core/event.ts';
 import { backoffMs } from '../core/schedule.ts';
 import { LONGEST_PUT_OFF_MS } from '../core/waiting.ts';
 import { ForgeUnavailable } from '../errors.ts';
-import type { Lease } from '../store/store.ts';
+import type { Lease, Store } from '../store/store.ts';
 import type { Ports } from './ports.ts';
+
+/** Why an effect of this task failed when one did last. */
+export async function lastFailure(store: Store, { task, action }: PendingAction): Promise<string | null> {
+  if (task === null) return null;
+  const [last] = await store.events({ task, type: 'effect_failed', last: 1 });
+  return last?.type === 'effect_failed' && last.data.action === action.kind ? last.data.problem : null;
+}
 
 export async function putOff(
   { store, clock, random, log }: Ports,

@@ -313,6 +313,7 @@ export class Play {
       {
         pending: this.pending[0] ?? null,
         all: [task],
+        failure: null,
         said: null,
         accounts: this.world.accountLimits,
         untried: this.world.untried,

@@ -9,7 +9,7 @@ import type { Check } from '../../core/change/remark.ts';
 import { Refused } from './client.ts';
 import { memo } from './memo.ts';
 import type { Place } from './place.ts';
-import type { Rules } from './rules.ts';
+import { OWN, type Rules } from './rules.ts';
 import { checkRunShape, jobShape, type PullFacts, runShape } from './shapes.ts';
 
 interface Checks {
@@ -27,7 +27,6 @@ interface Reported extends Pick<Check, 'name' | 'state' | 'required' | 'link'> {
 }
 
 const TAIL = 4000;
-const OWN = 'forge-loop/';
 const REMEMBERED = 500;
 /** A job's log is there a moment after the job has ended: so many looks wait for it. */
 const LOOKS_FOR_LOG = 3;
@@ -123,7 +122,7 @@ export function openChecks({ client, at, now }: Place, rules: Rules): Checks {
     async of(facts) {
       const commit = facts.commits.nodes[0]?.commit;
       if (!commit) return { checks: [], unread: null };
-      const required = (await rules.read()).checks.filter((name) => !name.startsWith(OWN));
+      const { checks: required } = await rules.read();
       const shown = (commit.statusCheckRollup?.contexts.nodes ?? []).map(reportedBy);
       const otherwise = facts.hasUnreadChecks ? await runsOtherwise(commit.oid, required) : null;
       const reported = [

@@ -109,11 +109,12 @@ export function openClient(options: ClientOptions): Client {
         });
         // The header names the second, and leaves out what has passed of it.
         if (answer.headers.date) ahead = Date.parse(answer.headers.date) + 1000 - now();
-        scopes = answer.headers['x-oauth-scopes']?.split(/, */) ?? null;
+        scopes = scopesIn(answer.headers);
         if (isGraphqlLimit(answer.data)) throw { response: answer };
         return answer;
       } catch (problem) {
         const failure = readFailure(problem);
+        if (failure.status !== null) scopes = scopesIn(failure.headers);
         if (failure.status === 304) {
           spent.pop();
           return { status: 304, data: null, headers: failure.headers };
@@ -232,6 +233,9 @@ export interface GraphqlError {
 
 /** Errors about one part of an answer, whose other parts are as good as ever. */
 const LEAVES_OUT = new Set(['NOT_FOUND', 'FORBIDDEN']);
+
+const scopesIn = (headers: Record<string, string | undefined>): string[] | null =>
+  headers['x-oauth-scopes']?.split(/, */) ?? null;
 
 /** GraphQL says with status 200 that a limit is reached. */
 function isGraphqlLimit(data: unknown): boolean {

@@ -55,6 +55,10 @@ export interface GitHubOptions {
   requestsPerHour: number;
   paced: boolean;
   freshMs: number;
+  /** How long GitHub may take for an answer; half a minute unless told. */
+  patienceMs?: number;
+  /** Told of what can't be read or shown, and is done without. */
+  warn?(message: string): void;
 }
 
 export function githubForge(options: GitHubOptions): GitHubForge {

@@ -59,6 +59,9 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
     rows = listed;
     isTouched = false;
     issues = await understood(listed.filter((row) => row.pull_request === undefined));
+    const open = new Set(issues.map(({ number }) => number));
+    for (const number of made.keys()) if (!open.has(number)) made.delete(number);
+    readiness.keepOnly(open);
     return issues;
   };
 

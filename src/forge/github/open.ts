@@ -19,6 +19,8 @@ export async function openGitHub(options: {
   trusted(): Role;
   method(): MergeMethod;
   env: NodeJS.ProcessEnv;
+  /** Told of what can't be read or shown, and is done without. */
+  warn(message: string): void;
 }): Promise<GitHubForge> {
   const { git, root, labels, trunk, remembered, trusted, method, env } = options;
   const given = readProvider(options.provider);
@@ -45,6 +47,7 @@ export async function openGitHub(options: {
     requestsPerHour: given.requests_per_hour,
     paced: given.paced === 'true',
     freshMs: FRESH_MS,
+    warn: options.warn,
   });
 }
 

@@ -39,6 +39,8 @@ export interface Readiness {
   /** Was it looked up so soon after a change that another change of the same second may have been missed? */
   isStale(issue: number): boolean;
   isDue(issues: readonly Issue[]): boolean;
+  /** Forgets all others; one that is opened again is looked up anew. */
+  keepOnly(issues: ReadonlySet<number>): void;
 }
 
 const EDITED_SINCE = 'edited since it was made ready';
@@ -116,6 +118,10 @@ export function openReadiness(
   return {
     isStale,
     isDue: (issues) => issues.some((issue) => isStale(issue.number)),
+    keepOnly: (issues) => {
+      for (const kept of [pins, lookedAt])
+        for (const number of kept.keys()) if (!issues.has(number)) kept.delete(number);
+    },
     async of(rows) {
       const found = new Map<number, Ready>();
       for (let from = 0; from < rows.length; from += BATCH) {

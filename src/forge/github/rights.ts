@@ -1,11 +1,16 @@
-/** What would keep the loop from working here, each with the right or setting that is missing. */
+/**
+ * What would keep the loop from working here, each with the right or setting that is missing. Rights are tried, since a
+ * fine-grained token can't be asked for them: by reading, and by writing what GitHub can't but turn down. It looks at
+ * the right first (403), at what is wrong with the request then (422).
+ */
 import type { Labels } from '../../core/policy.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { identity } from '../../git/git.ts';
 import type { ForgeProblem } from '../forge.ts';
+import { Refused } from './client.ts';
 import type { Place } from './place.ts';
 import { type BranchRules, contradictionOf, type MergeMethod, type Rules } from './rules.ts';
-import { labelShape, repositoryShape } from './shapes.ts';
+import { labelShape, nothing, repositoryShape } from './shapes.ts';
 
 export async function problemsOf(
   place: Place,
@@ -50,8 +55,17 @@ export async function problemsOf(
     const trunk = await place.trunkBranch();
     if ((await place.remote.head(trunk)) === null)
       block(`The branch ${trunk} is not on GitHub.`, `git push origin ${trunk}, or set tracker.trunk.`);
+    const found = await rules.read();
+    if (repository.permissions?.push && !repository.archived) {
+      for (const right of await missingRights(place, trunk)) {
+        const costs = right.costs(found);
+        const tell = right.blocks ? block : warn;
+        tell(`This token lacks ${right.name}: ${costs}`, right.fix);
+      }
+      withoutWorkflows(client.scopes(), warn);
+    }
     if (repository.has_issues) await missingLabels(place, labels, warn);
-    rulesInTheWay(await rules.read(), method, warn);
+    rulesInTheWay(found, method, warn);
   } catch (problem) {
     if (problem instanceof UserError) block(problem.message, problem.hint ?? '');
     else if (problem instanceof ForgeUnavailable)
@@ -59,6 +73,113 @@ export async function problemsOf(
     else throw problem;
   }
   return problems;
+}
+
+interface Right {
+  name: string;
+  /** Nothing works without it. */
+  blocks?: true;
+  fix: string;
+  costs(rules: BranchRules): string;
+  try(place: Place, trunk: string): Promise<unknown>;
+}
+
+const NOBODYS = '0'.repeat(40);
+const PROBE = 'forge-loop-probe';
+
+const give = (right: string): string => `Edit the token: Repository permissions → ${right}.`;
+
+const RIGHTS: Right[] = [
+  {
+    name: 'Contents: write',
+    blocks: true,
+    fix: give('Contents: Read and write'),
+    costs: () => 'nothing can be pushed or merged.',
+    try: ({ client, at }) =>
+      client.write(
+        'POST /repos/{owner}/{repo}/git/refs',
+        { ...at, ref: `refs/heads/${PROBE}`, sha: NOBODYS },
+        nothing,
+      ),
+  },
+  {
+    name: 'Issues: write',
+    blocks: true,
+    fix: give('Issues: Read and write'),
+    costs: () => 'nothing can be said, labelled or closed on issues.',
+    try: ({ client, at }) => client.write('POST /repos/{owner}/{repo}/issues', { ...at, title: '' }, nothing),
+  },
+  {
+    name: 'Pull requests: write',
+    blocks: true,
+    fix: give('Pull requests: Read and write'),
+    costs: () => 'no pull request can be opened.',
+    try: ({ client, at }, trunk) =>
+      client.write(
+        'POST /repos/{owner}/{repo}/pulls',
+        { ...at, title: PROBE, head: PROBE, base: trunk },
+        nothing,
+      ),
+  },
+  {
+    name: 'Commit statuses: write',
+    fix: give('Commit statuses: Read and write'),
+    costs: ({ branch, own }) =>
+      own.length > 0
+        ? `${own.join(' and ')} can't be set, which ${branch} requires: GitHub refuses every merge.`
+        : 'forge-loop/gate and forge-loop/critic are not shown on commits.',
+    try: ({ client, at }) =>
+      client.write(
+        'POST /repos/{owner}/{repo}/statuses/{sha}',
+        { ...at, sha: NOBODYS, state: 'pending', context: PROBE },
+        nothing,
+      ),
+  },
+  {
+    name: 'Actions: read',
+    fix: give('Actions: Read-only'),
+    costs: () => 'the coder is told which check of CI is red, but not what its log says.',
+    try: ({ client, at }) =>
+      client.get('/repos/{owner}/{repo}/actions/runs', { ...at, per_page: 1 }, nothing),
+  },
+  {
+    name: 'Checks: read, which fine-grained tokens can’t have',
+    fix: 'Give it Actions: read, use a classic token (repo) or a GitHub App, or let a person merge.',
+    costs: ({ branch, checks }) =>
+      `check runs of GitHub Actions are read as its jobs, those of other apps are not seen${
+        checks.length > 0
+          ? `; one of them among what ${branch} requires (${checks.join(', ')}) is never green`
+          : ''
+      }.`,
+    try: ({ client, at }, trunk) =>
+      client.get(
+        '/repos/{owner}/{repo}/commits/{ref}/check-runs',
+        { ...at, ref: trunk, per_page: 1 },
+        nothing,
+      ),
+  },
+];
+
+async function missingRights(place: Place, trunk: string): Promise<Right[]> {
+  const missing: Right[] = [];
+  for (const right of RIGHTS) {
+    try {
+      await right.try(place, trunk);
+    } catch (problem) {
+      if (!(problem instanceof Refused)) throw problem;
+      if (problem.status === 403) missing.push(right);
+    }
+  }
+  return missing;
+}
+
+/** Only a classic token says what it may; whether another may push workflows shows when it does. */
+function withoutWorkflows(scopes: readonly string[] | null, say: (what: string, fix: string) => void): void {
+  if (scopes === null || scopes.includes('workflow')) return;
+  say(
+    'This token lacks the scope workflow: a change to .github/workflows can’t be pushed.',
+    'Edit the token: scope workflow.',
+  );
 }
 
 /** Rules that make every merge wait for a person, or that no merge can meet. */

@@ -20,6 +20,8 @@ export interface BranchRules {
   branch: string;
   /** Names of checks. */
   checks: readonly string[];
+  /** Those among them that are the loop's own to set. */
+  own: readonly string[];
   /** A head has to contain trunk before it may land. */
   upToDate: boolean;
   /** How many people have to approve, and of which kind. */
@@ -39,6 +41,9 @@ export interface Rules {
 }
 
 const FRESH_MS = 300_000;
+
+/** Statuses of the loop's, which are not CI's. */
+export const OWN = 'forge-loop/';
 
 export function openRules({ client, at, now, trunkBranch }: Place): Rules {
   let known: { rules: BranchRules; at: number } | null = null;
@@ -68,14 +73,16 @@ export function openRules({ client, at, now, trunkBranch }: Place): Rules {
     const checks = given('required_status_checks');
     const reviews = full?.required_pull_request_reviews;
     const named = checks.flatMap((rule) => (rule.required_status_checks ?? []) as { context: string }[]);
+    const required = [
+      ...new Set([
+        ...named.map(({ context }) => context),
+        ...(classic?.required_status_checks?.contexts ?? []),
+      ]),
+    ];
     return {
       branch,
-      checks: [
-        ...new Set([
-          ...named.map(({ context }) => context),
-          ...(classic?.required_status_checks?.contexts ?? []),
-        ]),
-      ],
+      checks: required.filter((name) => !name.startsWith(OWN)),
+      own: required.filter((name) => name.startsWith(OWN)),
       upToDate:
         checks.some((rule) => rule.strict_required_status_checks_policy === true) ||
         full?.required_status_checks?.strict === true,

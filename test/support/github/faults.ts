@@ -14,7 +14,14 @@ export interface Fault {
    * else does something just before.
    */
   how:
-    | { kind: 'answer'; status: number; message?: string; headers?: Record<string, string> }
+    | {
+        kind: 'answer';
+        status: number;
+        message?: string;
+        /** Instead of an error's. */
+        body?: unknown;
+        headers?: Record<string, string>;
+      }
     | { kind: 'lose'; also?: () => Promise<unknown> }
     | { kind: 'stale' }
     | { kind: 'hang' }

@@ -192,3 +192,17 @@ export async function execute(
   };
   return resolveNode(root, document.selection, []);
 }
+
+/** How many rows a query could answer with: of a connection its size, and as often what is asked of each row. */
+export function countNodes({ selection, fragments }: Document): number {
+  const within = (parts: readonly Selection[]): number =>
+    parts.reduce((sum, part) => {
+      if ('spread' in part) return sum + within(fragments.get(part.spread)?.selection ?? []);
+      if (!('field' in part)) return sum + within(part.selection);
+      const { args, selection: inner } = part.field;
+      const size = args.first ?? args.last;
+      const rows = size && 'literal' in size ? Number(size.literal) : null;
+      return sum + (rows === null ? within(inner) : rows * (1 + within(inner)));
+    }, 0);
+  return within(selection);
+}

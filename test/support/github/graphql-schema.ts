@@ -1,6 +1,7 @@
 /** The part of GitHub's GraphQL schema that our queries touch. */
 import { latestChecks } from './check-routes.ts';
 import {
+  countNodes,
   type Document,
   execute,
   GraphqlProblem,
@@ -32,6 +33,8 @@ export async function answerGraphql(
   try {
     const document: Document = parseDocument(String(body.query ?? ''));
     const variables = (body.variables ?? {}) as Record<string, unknown>;
+    const nodes = countNodes(document);
+    if (nodes > MOST_NODES) throw tooManyNodes(nodes);
     const problems: unknown[] = [];
     const root = document.operation === 'query' ? query(world, user) : mutation(world, user);
     const data = await execute(document, root, variables, problems);
@@ -41,6 +44,15 @@ export async function answerGraphql(
     return { errors: [{ type: problem.type, message: problem.message }] };
   }
 }
+
+/** docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api#node-limit */
+const MOST_NODES = 500_000;
+
+const tooManyNodes = (nodes: number): GraphqlProblem =>
+  new GraphqlProblem(
+    `This query requests up to ${nodes.toLocaleString('en')} possible nodes which exceeds the maximum limit of 500,000.`,
+    'MAX_NODE_LIMIT_EXCEEDED',
+  );
 
 /** A number that names nothing is null beside an error, while the rest of the answer stands. */
 function query(world: World, user: string): Node {

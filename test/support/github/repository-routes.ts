@@ -58,14 +58,21 @@ export const repositoryRoutes: Route[] = [
       },
     });
   }),
-  route('GET', '/rules/branches/:branch', 'read', 'metadata=read', ({ world, params }) => {
+  route('GET', '/rules/branches/:branch', 'read', 'metadata=read', ({ world, params, url }) => {
     const rules = world.protections.get(params.branch!);
-    return ok(rules?.via === 'ruleset' ? rulesOf(rules) : []);
+    return list(url, rules?.via === 'ruleset' ? [...world.moreRules, ...rulesOf(rules)] : []);
   }),
   route('GET', '/git/ref/:ref', 'read', 'contents=read', async ({ world, params }) => {
     const sha = await world.git.resolve(`refs/${params.ref}`);
     if (sha === null) throw notFound();
     return ok({ ref: `refs/${params.ref}`, object: { type: 'commit', sha } });
+  }),
+  route('POST', '/git/refs', 'write', 'contents=write', async ({ world, body }) => {
+    const [ref, sha] = [text(body, 'ref') ?? '', text(body, 'sha') ?? ''];
+    if ((await world.git.resolve(`${sha}^{commit}`)) === null)
+      throw new Refusal(422, 'Object does not exist');
+    await world.git(['update-ref', ref, sha]);
+    return created({ ref, object: { type: 'commit', sha } });
   }),
   route('DELETE', '/git/refs/:ref', 'write', 'contents=write', async ({ world, params, user }) => {
     const before = await branches(world);

@@ -22,6 +22,7 @@ import { pullRoutes } from './pull-routes.ts';
 import { ownRoute, repositoryRoutes } from './repository-routes.ts';
 import { reviewRoutes } from './review-routes.ts';
 import { dispatch } from './router.ts';
+import { scopesOf } from './token-rights.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 import { atLeast, fullName, openWorld, permissionOf, type World } from './world.ts';
 
@@ -113,7 +114,12 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
   if (fault?.kind === 'meanwhile') await fault.act();
   if (fault?.kind === 'answer') {
     seen.status = fault.status;
-    send(response, refusal(new Refusal(fault.status, fault.message ?? 'Server Error', [], fault.headers)));
+    send(
+      response,
+      fault.body === undefined
+        ? refusal(new Refusal(fault.status, fault.message ?? 'Server Error', [], fault.headers))
+        : { status: fault.status, body: fault.body, headers: fault.headers ?? {} },
+    );
     return;
   }
   if (!isApi) {
@@ -128,7 +134,7 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
     return;
   }
   seen.status = final.status;
-  send(response, final, limitHeaders(github, final.status));
+  send(response, final, { ...limitHeaders(github, final.status), ...scopesOf(github.world, user) });
 }
 
 async function answerApi(

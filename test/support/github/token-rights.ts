@@ -24,7 +24,13 @@ export function makeFineGrained(world: World, login: string, rights: readonly st
   for (const token of world.tokens.values()) if (token.login === login) token.rights = rights;
 }
 
-/** `statuses=read`; some need one right of several: `issues=write; pull_requests=write`. */
+/** A classic token names its scopes with every answer; no other kind does. */
+export function scopesOf(world: World, login: string | null): Record<string, string> {
+  const scopes = [...world.tokens.values()].find((one) => one.login === login)?.scopes;
+  return scopes === undefined ? {} : { 'x-oauth-scopes': scopes };
+}
+
+/** `statuses=read`; `write` includes it. */
 export function mayUse(world: World, login: string, needed: string): boolean {
   const token = [...world.tokens.values()].find((one) => one.login === login);
   if (token?.lacks.includes(needed)) return false;

@@ -162,12 +162,14 @@ export interface World {
   users: Map<string, User>;
   permissions: Map<string, Permission>;
   /** Token → who it stands for, and what it may do: all that its account may unless `rights` or `lacks` say less. */
-  tokens: Map<string, { login: string; lacks: string[]; rights?: readonly string[] }>;
+  tokens: Map<string, { login: string; lacks: string[]; rights?: readonly string[]; scopes?: string }>;
   labels: Map<string, Label>;
   issues: Map<number, IssueRow>;
   statuses: Status[];
   checks: CheckRun[];
   protections: Map<string, Protection>;
+  /** Rules of no interest that the branch has before the others. */
+  moreRules: readonly { type: string }[];
   hooks: Hook[];
   now(): number;
   nextId(): number;
@@ -209,6 +211,7 @@ export async function openWorld(options: {
     statuses: [],
     checks: [],
     protections: new Map(),
+    moreRules: [],
     hooks: [],
     now,
     nextId: () => {
