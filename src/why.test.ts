@@ -110,6 +110,24 @@ describe('why', () => {
     expect(await lines()).toEqual({ 1: 'running: interrupted in the gate; the next run takes it up' });
   });
 
+  test('an effect that failed is named with what kept it from being done', async () => {
+    await here.ready('Put off');
+    const stored = await here.taskOf(1, 'aaaa0001');
+    const store = await here.context.writing();
+    const at = here.context.now();
+    const lease = (await store.acquireLease(taskLease('aaaa0001'), 'test', at, MINUTE, () => true))!;
+    const label: Action = { kind: 'label', issue: 1, add: ['x'], remove: [] };
+    const written = { taskId: 'aaaa0001', expectedVersion: stored.version, at, events: [] };
+    await store.commit({ lease, ...written, addActions: [label] });
+    const [pending] = await store.pendingActions('aaaa0001');
+    const problem = 'GitHub refused POST issues/1/labels (403):\nno.';
+    const failed = event('effect_failed', { action: 'label', problem, attempt: 1 });
+    await store.deferAction(lease, pending!.id, at + MINUTE, [failed], at);
+    expect(await lines()).toEqual({
+      1: 'label failed 1×; tried again: GitHub refused POST issues/1/labels (403): no.',
+    });
+  });
+
   test('what holds the whole loop comes first: no runner, a pause, a broken file', async () => {
     await perform(here.context, 'pause');
     writeFileSync(join(here.root, 'WORKFLOW.md'), '---\nagent: [\n---\n');

@@ -437,6 +437,21 @@ describe('on the way to trunk', () => {
     expect(play.change({ feedback: { checks, remarks } }).task.state).toBe('merging');
   });
 
+  test('a required check that can’t be read is waited for, and both its wait and its hold say why', () => {
+    const check = { name: 'scan', headSha: 'c1', required: true, link: null, job: null, step: null };
+    const checks = [{ ...check, state: 'pending' as const, logTail: null }];
+    const feedback = { checks, remarks: [], unread: 'this token may not read check runs' };
+    const play = awaiting().change({ feedback }).critic(APPROVE);
+    const named = 'scan (this token may not read check runs)';
+    expect(play.resting()).toBe(`approved; waiting for the checks ${named}`);
+    const { at } = play.task.published!;
+    play.now = at + play.policy.merge.checksWaitMs;
+    expect(play.look().task.hold).toMatchObject({
+      reason: 'checks_pending',
+      detail: `still not reported: ${named}`,
+    });
+  });
+
   test('rules that want something new in the middle of merging are waited for, too, and the merge is free', () => {
     const play = merging().candidate();
     play.world.feedback = { checks: [], remarks: [], wants: ['main wants 1 approving review'] };

@@ -1,5 +1,5 @@
 /** What was found out before, and no more than `limit` of it: what nobody asked for the longest is forgotten first. */
-export interface Memo<Key, Value> {
+interface Memo<Key, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): void;
   delete(key: Key): void;

@@ -21,7 +21,7 @@ import {
 } from './shapes.ts';
 
 /** Null for a number that names none, an error for one that could not be read. */
-export type Found = PullFacts | ForgeUnavailable | null;
+type Found = PullFacts | ForgeUnavailable | null;
 
 /** 100 + 100 + 50 + 50 × 20 + 100 rows for each; GitHub takes half a million, and ends what runs for ten seconds. */
 const AT_ONCE = 20;

@@ -10,11 +10,13 @@ import { textHash } from '../../core/issue/text-hash.ts';
 import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
 import type { Issue } from '../forge.ts';
+import { Refused } from './client.ts';
 import { textOf } from './issue.ts';
 import type { Place } from './place.ts';
 import { isAtLeast, type Role, type Roles } from './roles.ts';
 import {
   ACTOR,
+  type Aliases,
   aliasesShape,
   type History,
   historyShape,
@@ -67,6 +69,23 @@ export function openReadiness(
 
   const say = (problem: string): void =>
     client.warn(`A part of an issue's history can't be read and is left out: ${problem}.`);
+
+  let field = priorityField;
+  /** Without the project once it turns out that the token may not see it: a classic one is refused all for that. */
+  const histories = async (batch: readonly IssueRow[]): Promise<Aliases> => {
+    const where = { owner: at.owner, name: at.repo, ...(field === null ? {} : { field }) };
+    try {
+      return await client.graphql(historyQuery(batch, field !== null), where, aliasesShape);
+    } catch (problem) {
+      const lacksScope = problem instanceof Refused && /required scopes/i.test(problem.message);
+      if (field === null || !lacksScope) throw problem;
+      client.warn(
+        `The project's field ${field} is not read (tracker.provider.priority_field): ${problem.message}`,
+      );
+      field = null;
+      return histories(batch);
+    }
+  };
 
   /** Null when there is none, or none that can be read: then nobody made it ready. */
   const historyIn = (given: unknown, issue: number): History | null => {
@@ -126,11 +145,7 @@ export function openReadiness(
       const found = new Map<number, Ready>();
       for (let from = 0; from < rows.length; from += BATCH) {
         const batch = rows.slice(from, from + BATCH);
-        const asked = await client.graphql(
-          historyQuery(batch, priorityField !== null),
-          { owner: at.owner, name: at.repo, ...(priorityField === null ? {} : { field: priorityField }) },
-          aliasesShape,
-        );
+        const asked = await histories(batch);
         for (const row of batch) {
           lookedAt.set(row.number, { at: now(), changed: row.updated_at });
           const history = historyIn(asked.repository?.[`i${row.number}`], row.number);

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Told of a row that was left out. */
-export type Say = (problem: string) => void;
+type Say = (problem: string) => void;
 
 /** The first thing that is wrong, and where. */
 export function whatIsWrong({ issues: [first] }: z.ZodError): string {
@@ -344,3 +344,4 @@ export type PullFacts = z.output<ReturnType<typeof pullFactsShape>> & {
 
 /** Fields asked for under one alias each (`i12: issue(number: 12)`); a number that names nothing is null. */
 export const aliasesShape = z.object({ repository: z.record(z.string(), z.unknown()).nullable() });
+export type Aliases = z.output<typeof aliasesShape>;

@@ -113,6 +113,20 @@ it('shows no status where it may not, and goes on', async () => {
   ]);
 });
 
+it('does without a project that its scopes do not show, and says so', async () => {
+  const warn = (message: string) => void warnings.push(message);
+  const forge = await s.open({ priorityField: 'Priority', warn });
+  const number = await s.people.createIssue({ title: 'T', body: 'B' });
+  await s.people.makeReady(number);
+  // The words of github.com/github/docs/issues/19712.
+  const message =
+    "Your token has not been granted the required scopes to execute this query. The 'name' field requires one of the following scopes: ['read:project'], but your token has only been granted the: ['repo'] scopes.";
+  const body = { data: null, errors: [{ type: 'INSUFFICIENT_SCOPES', message }] };
+  s.github.faults.add({ path: /^\/graphql/, how: { kind: 'answer', status: 200, body } });
+  expect(await forge.issue(number)).toMatchObject({ readyAt: expect.any(Number), priority: null });
+  expect(warnings).toEqual([expect.stringMatching(/field Priority is not read .*read:project/)]);
+});
+
 describe('doctor', () => {
   test.each<[string, boolean, RegExp]>([
     ['contents=write', true, /lacks Contents: write: nothing can be pushed/],

@@ -252,7 +252,8 @@ function conditional(
   if (!stale) answers.set(path, answer);
   const etag = `W/"${createHash('sha256').update(JSON.stringify(said.body)).digest('hex').slice(0, 40)}"`;
   const headers = { ...said.headers, etag };
-  if (request.headers['if-none-match'] === etag) return { status: 304, headers };
+  // An ETag is that of the rows: nothing is said of pages that were added behind them.
+  if (request.headers['if-none-match'] === etag) return { status: 304, headers: { etag } };
   return { ...said, headers };
 }
 
