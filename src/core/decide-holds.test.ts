@@ -17,6 +17,8 @@ import { event, type HoldReason } from './event.ts';
 import { HOLDS } from './hold.ts';
 import { REASONS } from './machine.ts';
 import { type RequestKind, refusal } from './request.ts';
+import { occupiesSlot } from './task.ts';
+import { statusText } from './words/words.ts';
 
 describe('a hold that a person ends while no slot is free', () => {
   const paused = (): Play => {
@@ -129,6 +131,46 @@ describe('a filter on trunk that is not applied here', () => {
     const play = running();
     play.change({ unfiltered: FILTERED });
     expect(play.task).toMatchObject({ hold: null, state: 'running' });
+  });
+});
+
+describe('a push that the forge refuses', () => {
+  const SAYS =
+    'refusing to allow a Personal Access Token to create or update workflow `.github/workflows/ci.yml` without `workflow` scope';
+  const refused = (): Play => {
+    const play = running();
+    play.failing.set('push', [{ kind: 'publish_refused', detail: SAYS }]);
+    return play.worked('c1');
+  };
+
+  test('is an answer: it is held in the forge’s words, gives its slot back, tells the issue and tries nothing more', () => {
+    const play = refused();
+    expect(play.task).toMatchObject({
+      state: 'running',
+      hold: { reason: 'publish_refused', detail: SAYS, until: null },
+    });
+    expect(occupiesSlot(play.task)).toBe(false);
+    expect(statusText(play.task)).toContain('without `workflow` scope');
+    expect([play.pending, play.actionsOf('push').length, play.task.pull]).toEqual([[], 1, null]);
+    expect(play.wait(86_400_000).actionsOf('push')).toHaveLength(1);
+  });
+
+  test('resumed, it is pushed again without another turn', () => {
+    const play = refused().ask('resume');
+    expect(play.actionsOf('push')).toHaveLength(2);
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      hold: null,
+      turns: 1,
+      published: { sha: 'c1' },
+    });
+  });
+
+  test('resumed while nothing is free, it waits for a slot like any other', () => {
+    const play = refused();
+    play.world.slotsFull = true;
+    expect(play.ask('resume').decide()).toMatchObject({ kind: 'rest', for: 'grant', grant: 'slot' });
+    expect(play.change({ slotsFull: false }).task.state).toBe('awaiting_critic');
   });
 });
 

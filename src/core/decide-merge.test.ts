@@ -558,6 +558,82 @@ test.each([
   expect(play.task).toMatchObject({ state: 'awaiting_critic', mergeInto: 't2', landing: null });
 });
 
+describe('a refusal of the forge that may pass', () => {
+  const SAYS = 'GitHub refused it (405): Base branch was modified. Review and try the merge again.';
+  const refused = (play: Play) => play.answer({ kind: 'landing_refused', detail: SAYS });
+  /** Waits out the hold, and comes to the landing of the same candidate again. */
+  const again = (play: Play) => play.wait(play.task.hold!.until! - play.now).candidate();
+
+  test('waits a moment, keeps the merge free for others, and is tried again with what was tested', () => {
+    const play = refused(landing());
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      landing: null,
+      hold: { reason: 'retry_backoff', detail: SAYS, until: play.now + 10_000 },
+    });
+    expect(again(play).pending.map(({ action }) => action.kind)).toEqual(['land']);
+  });
+
+  test('waits longer each time, and is a person’s matter only at the eighth, in the words of the forge', () => {
+    const play = refused(landing());
+    const waits: number[] = [];
+    while (play.task.hold?.reason === 'retry_backoff') {
+      waits.push(play.task.hold.until! - play.now);
+      refused(again(play));
+    }
+    expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+    expect(play.task).toMatchObject({
+      state: 'awaiting_critic',
+      hold: { reason: 'merge_refused', detail: `refused 8 times: ${SAYS}`, until: null },
+    });
+  });
+
+  test.each<[string, (play: Play) => Play]>([
+    ['a person’s word', (play) => play.ask('resume').candidate()],
+    [
+      'a new head',
+      (play) =>
+        play
+          .change({ branch: { sha: 'theirs', tree: 'tree-theirs' } })
+          .gate('pass')
+          .critic(APPROVE)
+          .candidate(),
+    ],
+  ])('after %s it has all its tries again', (_what, goesOn) => {
+    const play = refused(landing());
+    while (play.task.hold?.reason === 'retry_backoff') refused(again(play));
+    refused(goesOn(play));
+    expect(play.task.hold).toMatchObject({ reason: 'retry_backoff', until: play.now + 10_000 });
+  });
+
+  test('a person’s objection meanwhile is heard before the next try', () => {
+    const play = refused(landing());
+    play.world.feedback = { checks: [], remarks: [remark('Not like this.', 'request_changes')] };
+    play.wait(10_000);
+    expect(play.task.state).toBe('revising');
+  });
+
+  test('a forge that does not answer is asked less and less often, and no person is bothered', () => {
+    const play = landing();
+    const waits: number[] = [];
+    for (let n = 0; n < 12; n += 1) {
+      play.pending = [];
+      play.change({ stuck: 'land failed 1×; tried again later' });
+      waits.push(play.task.hold!.until! - play.now);
+      play.world.stuck = null;
+      again(play);
+    }
+    expect(waits.slice(0, 7)).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+    expect(play.task.state).toBe('merging');
+  });
+});
+
+test('a head that the forge takes only with today’s trunk in it goes back to get it, also after the gate', () => {
+  const play = landing().answer({ kind: 'conflict', files: [], trunk: 't2' });
+  expect(play.task).toMatchObject({ state: 'revising', landing: null, hold: null });
+  expect(play.actionsOf('merge_in')).toEqual([{ kind: 'merge_in', sha: 't2' }]);
+});
+
 describe('a merge queue of the forge’s own', () => {
   const waiting = () => {
     const play = landing().answer({ kind: 'merge_queued', tree: 'tree-candidate', detail: 'in the queue' });
@@ -630,11 +706,51 @@ describe('a merge queue of the forge’s own', () => {
     expect(play.actionsOf('leave_queue')).toEqual([{ kind: 'leave_queue', pull: play.task.pull }]);
   });
 
-  test('given back unmerged, a person looks; released, it is put in again', () => {
+  const shows = (play: Play, pull: Partial<NonNullable<Play['world']['pull']>>) =>
+    play.change({ pull: { ...play.world.pull!, ...pull } });
+
+  test('given back unmerged, a person looks at once; released, it is put in again', () => {
     const play = waiting();
-    play.world.pull = { ...play.world.pull!, inMergeQueue: false };
-    expect(play.look().task).toMatchObject({ inMergeQueue: null, hold: { reason: 'merge_refused' } });
+    shows(play, { inMergeQueue: false, queueLeft: { at: play.now + 1, why: 'failed checks' } });
+    expect(play.task).toMatchObject({
+      inMergeQueue: null,
+      hold: { reason: 'merge_refused', detail: 'the merge queue gave it back: failed checks' },
+    });
     expect(play.ask('resume').pending[0]?.action.kind).toBe('build_candidate');
+  });
+
+  test('out of the queue and not merged yet, it waits for what the forge shows late', () => {
+    const play = shows(waiting(), { inMergeQueue: false });
+    const unseen = { reason: 'merge_queued', until: play.now + 300_000 };
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', inMergeQueue: {}, hold: unseen });
+    expect(play.wait(200_000).ask('resume').task.hold).toMatchObject(unseen);
+    expect(merges(play, 'tree-candidate').task).toMatchObject({
+      state: 'merged',
+      why: "the forge's merge queue merged it",
+    });
+    expect(play.actionsOf('land')).toHaveLength(1);
+  });
+
+  test('never shown again, a person looks after a while; it is not put in again by itself', () => {
+    const play = shows(waiting(), { inMergeQueue: false }).wait(300_000);
+    expect(play.task).toMatchObject({
+      inMergeQueue: null,
+      hold: { reason: 'merge_refused', detail: 'the merge queue gave it back: see the pull request' },
+    });
+    expect(play.wait(3_600_000).actionsOf('land')).toHaveLength(1);
+  });
+
+  test('shown again, it waits as before, and the next time it is out it is waited for anew', () => {
+    const play = shows(shows(waiting(), { inMergeQueue: false }), { inMergeQueue: true }).wait(300_000);
+    expect(play.task.hold).toMatchObject({ reason: 'merge_queued', until: null });
+    shows(play.wait(60_000), { inMergeQueue: false });
+    expect(play.task.hold).toMatchObject({ reason: 'merge_queued', until: play.now + 300_000 });
+  });
+
+  test('what the queue gave back before it was put in this time says nothing', () => {
+    const play = waiting();
+    shows(play, { inMergeQueue: false, queueLeft: { at: play.now - 1, why: 'failed checks' } });
+    expect(play.task.hold).toMatchObject({ reason: 'merge_queued', until: play.now + 300_000 });
   });
 });
 

@@ -153,6 +153,7 @@ function walker(seed: number) {
           play.world.branch = { sha: fresh(), tree: `tree-h${shas}` };
           return { kind: 'moved', sha: `h${shas}` };
         }
+        if (chance(0.1)) return { kind: 'publish_refused', detail: 'no `workflow` scope' };
         return null;
       case 'build_candidate': {
         if (chance(0.15)) return { kind: 'conflict', files: ['a.ts'], trunk: fresh() };
@@ -169,6 +170,8 @@ function walker(seed: number) {
           { kind: 'trunk_moved' },
           { kind: 'dirty_checkout', detail: 'a.ts' },
           { kind: 'merge_refused', detail: 'protected' },
+          { kind: 'landing_refused', detail: 'still being computed' },
+          { kind: 'conflict', files: [], trunk: fresh() },
         ]);
       case 'prepare_workspace':
         return chance(0.05) ? { kind: 'workspace_failed', problem: 'disk full' } : null;

@@ -110,7 +110,13 @@ function decideByState(task: Task, facts: Facts, policy: Policy, now: number): D
     if (task.state !== 'merging') return rest(facts.stuck);
     // What it waits for already is not forgotten for this.
     if (task.hold) return stepAside(task, facts.stuck);
-    return stepAside(task, facts.stuck, hold('retry_backoff', facts.stuck, now + backoffMs(1, facts.jitter)));
+    const until = now + backoffMs((task.streaks.unanswered ?? 0) + 1, facts.jitter);
+    return stepAside(
+      task,
+      facts.stuck,
+      event('landing_unanswered', { why: facts.stuck }),
+      hold('retry_backoff', facts.stuck, until),
+    );
   }
 
   const asked = answerRequests(task, facts, policy, now);

@@ -37,6 +37,8 @@ export interface Facts {
     /** The tree of that commit, and whether a queue of the forge has it; absent where nobody can tell. */
     mergedTree?: string | null;
     inMergeQueue?: boolean;
+    /** When and why a queue of the forge gave it back last; null when it did not. */
+    queueLeft?: { at: number; why: string } | null;
     approvals: readonly { headSha: string; by: string }[];
   } | null;
   /** What people and CI said about it; null when it was not asked for, or there is no pull request. */
@@ -132,6 +134,12 @@ export const MAX_WORKSPACE_FAILURES = 3;
 /** Three quarters of an hour of tries: what could not be fetched until then needs a person. */
 export const MAX_FETCH_FAILURES = 12;
 
+/** A quarter of an hour of tries: what the forge refuses to land until then needs a person. */
+export const MAX_LANDING_REFUSALS = 8;
+
+/** So late a forge may show what its queue made of a pull request. */
+export const QUEUE_LAG_MS = 300_000;
+
 /** The transition event, with what a reader of the log wants to see beside it. */
 export function transition(task: Task, to: State, why: string, reason: Reason | null = null): NewEvent {
   return event('worker_state_transition', {
@@ -223,6 +231,12 @@ export const isEdited = (task: Task, { issue }: Facts): boolean =>
 /** The issue was edited and then made ready again in its new form. */
 export const hasNewContract = (task: Task, facts: Facts): boolean =>
   isEdited(task, facts) && facts.issue?.readyHash === facts.issue?.textHash;
+
+/** What the forge says of its queue, where it has given this back since it was put in. */
+export function givenBack({ inMergeQueue }: Task, { pull }: Facts): string | null {
+  const left = pull?.queueLeft;
+  return inMergeQueue && left && left.at > (inMergeQueue.at ?? 0) ? left.why : null;
+}
 
 /** Text shaped like a secret, at this head, that nobody has decided about. */
 export const secretsIn = (task: Task, facts: Facts): Finding[] =>

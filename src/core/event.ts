@@ -34,6 +34,7 @@ export type HoldReason =
   | 'operator_pause'
   | 'protected_paths'
   | 'secret_found'
+  | 'publish_refused'
   | 'merge_refused'
   | 'rules_unmet'
   | 'merge_queued'
@@ -255,12 +256,18 @@ interface TaskEvents {
   candidate_dropped: { why: string };
   /** Permitted, but the checkout could not be moved along; nothing has moved. */
   landing_blocked: { detail: string };
+  /** Permitted, but the forge would not land it, in its own words; nothing has moved. */
+  landing_refused: { detail: string };
+  /** Permitted, but the forge did not answer, or not for this task's other effects. */
+  landing_unanswered: { why: string };
   /** Its template could not be rendered, so the turn never began; `digest` is of the template as it was. */
   prompt_broken: { prompt: PromptKind; problem: string; digest: string };
   /** The whole decision: each condition, its value, and what that rests on. */
   merge_decided: { permitted: boolean; conditions: Condition[] };
   /** The forge merges by a queue of its own, and has it; `tree` is what was tested here. */
   merge_queued: { tree: string };
+  /** The forge stopped (or began again) to show it in its queue, and does not say what came of it. */
+  queue_shows: { there: boolean };
   /** The forge gave it back unmerged. */
   queue_left: Record<string, never>;
   /** What landed has another tree than the one that was tested: the loop is held until trunk passes the gate. */

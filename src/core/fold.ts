@@ -41,6 +41,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         endedAt: isTerminal(to) ? at : null,
         hold: isTerminal(to) || from === 'abandoned' ? null : task.hold,
         landing: to === 'merging' || to === 'merged' ? task.landing : null,
+        landRefusal: null,
         // The answers are among the actions of this very edge.
         owed: to === 'awaiting_critic' && from !== 'merging' ? [] : task.owed,
         ...(from === 'abandoned' ? restarted(task) : {}),
@@ -180,7 +181,12 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
             candidateEvidence: happened.data.evidence,
           };
     case 'merge_queued':
-      return { ...task, inMergeQueue: happened.data };
+      return { ...task, inMergeQueue: { tree: happened.data.tree, at } };
+    case 'queue_shows': {
+      if (!task.inMergeQueue) return task;
+      const { unseenAt: _, ...queued } = task.inMergeQueue;
+      return { ...task, inMergeQueue: happened.data.there ? queued : { ...queued, unseenAt: at } };
+    }
     case 'queue_left':
       return { ...task, inMergeQueue: null };
     case 'trunk_unverified':
@@ -200,7 +206,12 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'candidate_empty':
       return { ...task, superseded: true };
     case 'branch_pushed':
-      return { ...task, inMergeQueue: null, published: { sha: happened.data.sha, at } };
+      return {
+        ...task,
+        inMergeQueue: null,
+        published: { sha: happened.data.sha, at },
+        streaks: triedAnew(task),
+      };
     case 'person_pushed':
       return {
         ...task,
@@ -210,6 +221,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         headSha: happened.data.head.sha,
         published: { sha: happened.data.head.sha, at },
         superseded: false,
+        streaks: triedAnew(task),
         feedback: task.feedback.filter(({ kind }) => !['critic', 'gate', 'ci'].includes(kind)),
       };
     case 'pull_ensured':
@@ -265,6 +277,14 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       const streaks = { ...task.streaks, blocked: task.streaks.blocked + 1 };
       return { ...task, landProblem: happened.data.detail, streaks };
     }
+    case 'landing_refused': {
+      const streaks = { ...task.streaks, refused: (task.streaks.refused ?? 0) + 1, unanswered: 0 };
+      return { ...task, landRefusal: happened.data.detail, streaks };
+    }
+    case 'landing_unanswered': {
+      const streaks = { ...task.streaks, unanswered: (task.streaks.unanswered ?? 0) + 1 };
+      return { ...task, streaks };
+    }
     case 'merge_observed':
       return { ...task, mergedSha: happened.data.sha };
     case 'hold_set':
@@ -285,7 +305,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         retryAt: task.retryAt === null ? null : 0,
         roles: released(task, reason, by),
         brokenPrompt: reason === 'prompt_broken' ? null : task.brokenPrompt,
-        streaks: reason === 'trunk_red' ? { ...task.streaks, idle: 0 } : task.streaks,
+        streaks: forgiven(task, reason),
         gate: task.gate?.outcome === 'could_not_run' ? null : task.gate,
         landing: landing?.gate?.outcome === 'could_not_run' ? { ...landing, gate: null } : landing,
       };
@@ -301,6 +321,14 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     default:
       return task;
   }
+}
+
+/** Another head, or a person's word: what the forge said before does not count against it. */
+const triedAnew = ({ streaks }: Task): Task['streaks'] => ({ ...streaks, refused: 0, unanswered: 0 });
+
+function forgiven(task: Task, ended: HoldReason): Task['streaks'] {
+  if (ended === 'trunk_red') return { ...task.streaks, idle: 0 };
+  return ended === 'merge_refused' ? triedAnew(task) : task.streaks;
 }
 
 /** What broke it was not the task's. */

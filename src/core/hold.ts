@@ -9,6 +9,7 @@ import {
   approvalFor,
   approvedAtHead,
   type Facts,
+  givenBack,
   graveOf,
   hasNewContract,
   isEdited,
@@ -138,14 +139,21 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
     advice: 'see the detail, then `forge-loop resume <issue>`',
     restsOn: ({ merge, critic, protectedPaths }) => [merge, critic, protectedPaths],
   },
+  publish_refused: {
+    resumes: true,
+    advice: 'do what the forge asks for (see the detail), then `forge-loop resume <issue>` tries again',
+  },
   rules_unmet: {
     advice: 'do what it says on the pull request; the task then continues',
     ends: ({ task, facts, policy }) => saidOf(task, facts, policy)?.wants.length === 0,
   },
   merge_queued: {
     advice: 'continues when the forge has merged it, or takes it out of the queue',
-    ends: ({ task, facts }) =>
-      facts.pull?.state === 'open' && (facts.pull.inMergeQueue === false || isEdited(task, facts)),
+    ends: ({ task, held, facts }) =>
+      facts.pull?.state === 'open' &&
+      (isEdited(task, facts) ||
+        givenBack(task, facts) !== null ||
+        (facts.pull.inMergeQueue === false && held.until === null)),
   },
   checks_pending: {
     advice: 'find out why CI does not report; the task continues when it does',

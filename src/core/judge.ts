@@ -10,12 +10,15 @@ import {
   type Decision,
   type Facts,
   gateEmpty,
+  givenBack,
   graveOf,
   hold,
   isEdited,
   isGateEmpty,
+  MAX_LANDING_REFUSALS,
   personPushed,
   putAside,
+  QUEUE_LAG_MS,
   rest,
   saidOf,
   stepAside,
@@ -81,7 +84,7 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
   return (
     awaitRules(task, facts, policy) ??
     awaitChecks(task, facts, policy, now) ??
-    enterMerge(task, head, verdict, facts, policy)
+    enterMerge(task, head, verdict, facts, policy, now)
   );
 }
 
@@ -217,16 +220,11 @@ function enterMerge(
   verdict: RecordedVerdict,
   facts: Facts,
   policy: Policy,
+  now: number,
 ): Decision {
   if (!policy.merge.enabled) return act([hold('needs_merge', 'merge.enabled is false')]);
   if (isEdited(task, facts)) return holdEdited(task, facts, policy);
-  if (task.inMergeQueue && facts.pull?.inMergeQueue)
-    return act([hold('merge_queued', 'it is in the merge queue of the forge')]);
-  if (task.inMergeQueue)
-    return act([
-      event('queue_left', {}),
-      hold('merge_refused', 'the merge queue gave it back: see the pull request'),
-    ]);
+  if (task.inMergeQueue) return awaitQueue(task, task.inMergeQueue, facts, now);
   if (!facts.mergeFree) return awaitGrant('merge', 'another task is merging');
   if (facts.mergeBlocker) return act([hold('dirty_checkout', facts.mergeBlocker)]);
   return {
@@ -236,6 +234,31 @@ function enterMerge(
     ),
     limits: { merging: 1 },
   };
+}
+
+/**
+ * A forge may take it out of the queue before it shows that it is merged: unless it says that it gave it back, that is
+ * waited for. It is never put in again without a person's word.
+ */
+function awaitQueue(
+  task: Task,
+  { unseenAt }: NonNullable<Task['inMergeQueue']>,
+  facts: Facts,
+  now: number,
+): Decision {
+  if (facts.pull?.inMergeQueue) {
+    const seen = unseenAt === undefined ? [] : [event('queue_shows', { there: true })];
+    return act([...seen, hold('merge_queued', 'it is in the merge queue of the forge')]);
+  }
+  const why = givenBack(task, facts);
+  if (why === null && unseenAt === undefined) {
+    const detail = 'the merge queue does not show it any more; waiting for the forge to say what came of it';
+    return act([event('queue_shows', { there: false }), hold('merge_queued', detail, now + QUEUE_LAG_MS)]);
+  }
+  if (why === null && now < (unseenAt ?? 0) + QUEUE_LAG_MS)
+    return act([hold('merge_queued', 'waiting for what came of it', (unseenAt ?? 0) + QUEUE_LAG_MS)]);
+  const said = why === null ? 'see the pull request' : oneLine(why);
+  return act([event('queue_left', {}), hold('merge_refused', `the merge queue gave it back: ${said}`)]);
 }
 
 /** Somebody has to agree to the new text; they are told once for each text. */
@@ -267,6 +290,8 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
     const until = now + backoffMs(task.streaks.blocked, facts.jitter);
     return back('the checkout could not be moved along', hold('dirty_checkout', task.landProblem, until));
   }
+  if (task.landRefusal)
+    return back('the forge refused it', refusedLanding(task, task.landRefusal, facts, now));
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
   const heard = hear(task, facts.feedback, policy);
   if (heard.length > 0) return act(heard);
@@ -326,6 +351,13 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   if (decision.permit) return act([recorded], [{ kind: 'land', permit: decision.permit }]);
   const unmet = decision.conditions.filter((one) => !one.met).map((one) => `${one.name} (${one.value})`);
   return back('the merge gate refused', recorded, hold('merge_refused', `not met: ${unmet.join('; ')}`));
+}
+
+/** Most of what a forge refuses it takes a moment later; only what it refuses again and again is a person's matter. */
+function refusedLanding({ streaks }: Task, said: string, { jitter }: Facts, now: number): NewEvent {
+  const tries = streaks.refused ?? 0;
+  if (tries >= MAX_LANDING_REFUSALS) return hold('merge_refused', `refused ${tries} times: ${said}`);
+  return hold('retry_backoff', said, now + backoffMs(tries, jitter));
 }
 
 /** Runs the gate on it, unless a candidate with the same tree has passed these very commands against the same trunk. */

@@ -57,6 +57,8 @@ export type Outcome =
   | { kind: 'refused'; problem: string }
   | { kind: 'pushed' }
   | { kind: 'moved'; sha: string }
+  /** The forge will not take the work as it is, in its own words. */
+  | { kind: 'publish_refused'; detail: string }
   | { kind: 'pull'; pull: number }
   /** `landed`: what the merge brought in, one line a commit, newest first. */
   | { kind: 'merged_in'; conflicts: string[]; landed: string[] }
@@ -97,6 +99,8 @@ export type Outcome =
   | { kind: 'merge_queued'; tree: string; detail: string }
   | { kind: 'trunk_moved' }
   | { kind: 'dirty_checkout'; detail: string }
+  /** It may be taken when it is tried again: the forge is still looking at it, or at what is around it. */
+  | { kind: 'landing_refused'; detail: string }
   | { kind: 'merge_refused'; detail: string }
   | { kind: 'reaped'; path: string }
   | { kind: 'preserved'; path: string };

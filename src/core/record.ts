@@ -31,6 +31,8 @@ interface Recorded {
   events: NewEvent[];
   actions: Action[];
   findings: Finding[];
+  /** What was to be done after this action is void with it. */
+  endsActions?: true;
 }
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
@@ -56,7 +58,8 @@ export function record(
     };
   if (outcome.kind === 'inspected') return recordInspection(task, outcome, ledger, now);
   const events = eventsOf(task, action, outcome).map((one) => withSettings(one, policy));
-  return { events, actions: [], findings: [] };
+  const isRefused = outcome.kind === 'publish_refused';
+  return { events, actions: [], findings: [], ...(isRefused && { endsActions: true }) };
 }
 
 function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
@@ -88,6 +91,8 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       return action.kind === 'push' ? [event('branch_pushed', { sha: action.sha })] : [];
     case 'moved':
       return [event('push_rejected', { sha: outcome.sha })];
+    case 'publish_refused':
+      return [event('hold_set', { reason: 'publish_refused', detail: outcome.detail, until: null })];
     case 'pull':
       return [event('pull_ensured', { pull: outcome.pull, headSha: task.headSha ?? '' })];
     case 'merged_in': {
@@ -137,6 +142,10 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
     case 'dirty_checkout': {
       const { detail } = outcome;
       return [event('candidate_dropped', { why: detail }), event('landing_blocked', { detail })];
+    }
+    case 'landing_refused': {
+      const { detail } = outcome;
+      return [event('candidate_dropped', { why: detail }), event('landing_refused', { detail })];
     }
     case 'merge_refused':
       return [

@@ -55,9 +55,10 @@ export interface Task {
   /** What each role has to remember from one turn to the next. */
   roles: Readonly<Record<Role, RoleMemory>>;
   /**
-   * In a row: turns without a change, workspaces that could not be made or saved, landings that a checkout blocked.
+   * In a row: turns without a change, workspaces that could not be made or saved, landings that a checkout blocked, that
+   * the forge refused, that it did not answer. The last two are absent in rows of before.
    */
-  streaks: { idle: number; workspace: number; blocked: number };
+  streaks: { idle: number; workspace: number; blocked: number; refused?: number; unanswered?: number };
   /** Every session of the coder. */
   sessionIds: string[];
   /** The turn in progress, whatever its role; `carries` is how much of `feedback` its prompt carries. */
@@ -114,8 +115,13 @@ export interface Task {
   unfetched?: boolean;
   /** Why the last landing was blocked, until that is a hold. */
   landProblem: string | null;
-  /** The forge's own merge queue has it, with this tree as tested here. */
-  inMergeQueue: { tree: string } | null;
+  /** What the forge said when it refused to land it, until that is a hold. Absent in rows of before. */
+  landRefusal?: string | null;
+  /**
+   * The forge's own merge queue has it, with this tree as tested here, since `at`. `unseenAt`: it does not show it there
+   * any more, and does not say why.
+   */
+  inMergeQueue: { tree: string; at?: number; unseenAt?: number } | null;
   /** What landed and was never tested; null when trunk has passed the gate since. */
   unverified: { sha: string; tree: string; why: string } | null;
   mergedSha: string | null;

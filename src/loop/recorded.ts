@@ -12,9 +12,11 @@ export async function recorded(
   task: Task,
   action: Action,
   outcome: Outcome,
-): Promise<Required<Pick<Commit, 'events' | 'addActions' | 'findings'>>> {
+): Promise<Required<Pick<Commit, 'events' | 'addActions' | 'findings'>> & Pick<Commit, 'dropActions'>> {
   const ledger = await store.findings(task.id);
   const now = clock.now();
-  const { events, actions, findings } = record(task, action, outcome, ledger, settings.policy(), now);
-  return { events, addActions: withStatus(task, events, actions, now), findings };
+  const found = record(task, action, outcome, ledger, settings.policy(), now);
+  const { events, actions, findings, endsActions } = found;
+  const addActions = withStatus(task, events, actions, now);
+  return { events, addActions, findings, ...(endsActions && { dropActions: 'all' }) };
 }

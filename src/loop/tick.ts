@@ -164,11 +164,12 @@ async function recordOutcome(
   outcome: Outcome,
   isLast: boolean,
 ): Promise<void> {
-  const { events, addActions, findings } = await recorded(work.driver.ports, stored.task, action, outcome);
+  const found = await recorded(work.driver.ports, stored.task, action, outcome);
+  const { events, addActions } = found;
   // Lost, an effect is performed again. When it is the last one, the next decision brings both to the disk before
   // anything else is done.
   const mayBeLost = !isRun(action) && addActions.length === 0 && (isLast || events.length === 0);
-  await commit(work, lease, stored, { events, addActions, findings, finishActions: [id], mayBeLost });
+  await commit(work, lease, stored, { ...found, finishActions: [id], mayBeLost });
 }
 
 async function commit(

@@ -443,6 +443,7 @@ export class Play {
     this.started = null;
     const recorded = record(this.task, done.action, outcome, this.findings, this.policy, this.now);
     if (recorded.findings.length > 0) this.findings = recorded.findings;
+    if (recorded.endsActions) this.pending = [];
     this.commit(recorded.events, recorded.actions);
   }
 

@@ -56,6 +56,7 @@ const HOLDS: Record<HoldReason, true> = {
   filter_unsupported: true,
   body_edited: true,
   operator_pause: true,
+  publish_refused: true,
   merge_refused: true,
   rules_unmet: true,
   merge_queued: true,
