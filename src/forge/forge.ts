@@ -42,6 +42,8 @@ export interface Pull {
   mergedTree?: string | null;
   /** It waits in a merge queue of the forge's own; absent where there is none. */
   inMergeQueue?: boolean;
+  /** When and why that queue gave it back last, in the forge's words; null when it did not. */
+  queueLeft?: { at: number; why: string } | null;
   /** Approvals of people with write access, each for one head. */
   approvals: { headSha: string; by: string }[];
 }
@@ -64,8 +66,14 @@ export type LandResult =
   /** The branch merges by a queue of the forge's own, which has it now. */
   | { kind: 'merge_queued'; detail: string }
   | { kind: 'trunk_moved' }
+  /** The forge takes only heads that contain today's trunk. */
+  | { kind: 'behind'; trunk: string }
   | { kind: 'dirty_checkout'; detail: string }
-  | { kind: 'refused'; detail: string };
+  /** In the forge's own words. `passing`: tried again, it may well be taken. */
+  | { kind: 'refused'; detail: string; passing?: true };
+
+/** `refused`: the forge will not take it, in its own words; another try changes nothing unless a person does. */
+export type PushResult = 'pushed' | 'moved' | { refused: string };
 
 export interface ForgeProblem {
   what: string;
@@ -103,7 +111,7 @@ export interface Forge {
 
   trunk(): Promise<{ branch: string; sha: string }>;
   /** Publishes `sha` as the branch's head, only if the branch is still at `expected` (null: does not exist). */
-  push(branch: string, sha: string, expected: string | null): Promise<'pushed' | 'moved'>;
+  push(branch: string, sha: string, expected: string | null): Promise<PushResult>;
   /** Shows people that the gate passed for this commit, where the forge has a place for it. */
   showVerified?(sha: string): Promise<void>;
   branchHead(branch: string): Promise<Checkpoint | null>;

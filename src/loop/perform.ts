@@ -99,7 +99,9 @@ export async function perform(
       return DONE;
     }
     case 'push': {
-      if ((await forge.push(task.branch, action.sha, action.expected)) === 'pushed') {
+      const pushed = await forge.push(task.branch, action.sha, action.expected);
+      if (typeof pushed === 'object') return { kind: 'publish_refused', detail: pushed.refused };
+      if (pushed === 'pushed') {
         const { head, gate } = task;
         const isVerified = head?.sha === action.sha && gate?.tree === head.tree && gate.outcome === 'pass';
         if (isVerified) await showVerified(ports, action.sha);
@@ -147,7 +149,9 @@ export async function perform(
       if (landed.kind === 'dirty_checkout') return { kind: 'dirty_checkout', detail: landed.detail };
       if (landed.kind === 'merge_queued')
         return { kind: 'merge_queued', tree: candidate.tree, detail: landed.detail };
-      if (landed.kind === 'refused') return { kind: 'merge_refused', detail: landed.detail };
+      if (landed.kind === 'behind') return { kind: 'conflict', files: [], trunk: landed.trunk };
+      if (landed.kind === 'refused')
+        return { kind: landed.passing ? 'landing_refused' : 'merge_refused', detail: landed.detail };
       if (landed.note) ports.log('warn', landed.note, { task: task.id });
       if (!(await forge.onTrunk(landed.sha)))
         throw new ForgeUnavailable(`${landed.sha} was reported as landed but is not on trunk`);

@@ -373,6 +373,51 @@ describe('landing', () => {
     expect(on.github.requests.filter(({ path }) => path.endsWith('/merge'))).toMatchObject([{ status: 200 }]);
   });
 
+  test('where heads have to be up to date, and this account may not read that: the second is updated and merged', async ({
+    world,
+    on,
+  }) => {
+    const rules = { requiredChecks: ['ci'], strict: true, approvals: 0, mergeQueue: false };
+    on.github.world.protections.set('main', { via: 'protection', ...rules });
+    on.ci('success');
+    world.script({
+      when: { role: 'coder' },
+      steps: [{ shell: 'echo done > "done-$(git branch --show-current | tr / -).txt"' }],
+    });
+    const issues = [await on.issue('One'), await on.issue('Two')];
+    for (const issue of issues) await on.ready(issue);
+    await world.settle();
+    for (const issue of issues) expect(await world.task(issue)).toMatchObject({ state: 'merged', turns: 1 });
+    const held = (await world.events()).filter(({ type }) => type === 'hold_set');
+    expect(held).toEqual([]);
+  });
+
+  test('a push that GitHub refuses waits for a person: the issue says so, the run ends, and resumed it goes on', async ({
+    world,
+    on,
+  }) => {
+    const token = on.github.world.tokens.get(world.env.LOOP_TOKEN!)!;
+    token.lacks.push('workflows=write');
+    world.script({
+      when: { role: 'coder' },
+      steps: [{ write: { '.github/workflows/ci.yml': 'on: push\n', 'done-1.txt': 'done\n' } }],
+    });
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    await world.settle(1);
+    const says = /refusing to allow a Personal Access Token .* without `workflow` scope/;
+    expect(await world.task(issue)).toMatchObject({
+      turns: 1,
+      hold: { reason: 'publish_refused', detail: expect.stringMatching(says) },
+    });
+    expect(on.row(issue).comments.at(-1)!.body).toMatch(says);
+
+    token.lacks.length = 0;
+    await world.cli('resume', String(issue));
+    await world.settle();
+    expect(await world.task(issue)).toMatchObject({ state: 'merged', turns: 1 });
+  });
+
   const queued = async (world: World, on: OnGitHub) => {
     const rules = { requiredChecks: [], strict: false, approvals: 0, mergeQueue: true };
     on.github.world.protections.set('main', { via: 'ruleset', ...rules });

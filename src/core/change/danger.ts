@@ -64,6 +64,10 @@ export function shapedLikeSecrets(text: string): string[] {
   return SECRETS.flatMap(({ name, shape }) => (readings.some((one) => shape.test(one)) ? [name] : []));
 }
 
+/** The same text with what is shaped like a secret struck out, for the words of others that we repeat. */
+export const withoutSecrets = (text: string): string =>
+  SECRETS.reduce((said, { name, shape }) => said.replace(new RegExp(shape, 'g'), `[${name}]`), text);
+
 /** UTF-16 read as UTF-8 has a NUL beside each plain letter. */
 const readingsOf = (text: string): string[] =>
   text.includes('\0') ? [text, text.replaceAll('\0', '')] : [text];

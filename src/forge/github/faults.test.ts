@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { reportCheck } from '../../../test/support/github/check-routes.ts';
 import { type Fault, LIMITS } from '../../../test/support/github/faults.ts';
-import { runMergeQueue } from '../../../test/support/github/merging.ts';
 import { type GitHubScratch, githubScratch } from '../../../test/support/github/scratch.ts';
 import type { Candidate } from '../../core/event.ts';
 import { ForgeUnavailable } from '../../errors.ts';
@@ -276,28 +275,6 @@ describe('merging', () => {
     expect((await s.forge.feedback(number))?.checks).toMatchObject([{ ...pending, state: 'green' }]);
     const refused = await s.forge.land(number, await candidateFor(sha));
     expect(refused).toMatchObject({ kind: 'refused', detail: expect.stringContaining('approving review') });
-  });
-
-  it('goes through GitHub’s own queue where the branch has one', async () => {
-    const rules = { requiredChecks: [], strict: false, approvals: 0, mergeQueue: true };
-    s.github.world.protections.set('main', { via: 'ruleset', ...rules });
-    const { sha, number } = await openPull();
-    const candidate = await candidateFor(sha);
-    const queued = { kind: 'merge_queued', detail: expect.stringContaining('merge queue') };
-    expect(await s.forge.land(number, candidate)).toEqual(queued);
-    expect(await s.forge.land(number, candidate)).toEqual(queued);
-    expect(await s.forge.pull(number)).toMatchObject({ state: 'open', inMergeQueue: true });
-    for (const again of [1, 2]) {
-      await s.forge.leaveQueue!(number);
-      expect(await s.forge.pull(number), `left ${again}×`).toMatchObject({
-        state: 'open',
-        inMergeQueue: false,
-      });
-    }
-    expect(await s.forge.land(number, candidate)).toEqual(queued);
-    await runMergeQueue(s.github.world);
-    expect(await s.forge.land(number, candidate)).toMatchObject({ kind: 'landed' });
-    expect(await s.forge.pull(number)).toMatchObject({ state: 'merged', mergedTree: candidate.tree });
   });
 });
 

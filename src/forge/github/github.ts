@@ -140,12 +140,13 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     trunk: landing.trunk,
     push: async (branch, sha, expected) => {
       if (branch === (await trunkBranch())) throw new Error(`${branch} is trunk: only a merge moves it`);
-      try {
-        return await remote.push(branch, sha, expected);
-      } catch (problem) {
-        const why = await whyOutOfReach(place).catch(() => null);
-        throw why === null ? problem : new ForgeUnavailable(why, null, { cause: problem });
-      }
+      const pushed = await remote.push(branch, sha, expected).catch((problem: unknown) => ({ problem }));
+      if (typeof pushed === 'string') return pushed;
+      // What keeps every task from pushing is waited out, not asked of a person task by task.
+      const why = await whyOutOfReach(place).catch(() => null);
+      if (why !== null) throw new ForgeUnavailable(why, null, { cause: pushed });
+      if ('problem' in pushed) throw pushed.problem;
+      return pushed;
     },
     showVerified: (sha) =>
       statuses.set(sha, 'forge-loop/gate', { state: 'success', description: 'The gate passed' }),

@@ -26,6 +26,9 @@ export function openLanding(parts: {
   const { place, pulls, rules, exclusively } = parts;
   const { client, at, git, remote } = place;
 
+  /** Branches of which GitHub showed that heads have to contain them, though their protection may not be read. */
+  const strict = new Set<string>();
+
   const tip = async (now: boolean): Promise<{ branch: string; sha: string }> => {
     const branch = await place.trunkBranch();
     const head = now ? await remote.headNow(branch) : await remote.head(branch);
@@ -37,18 +40,18 @@ export function openLanding(parts: {
     exclusively('land', async () => {
       const before = await pulls.row(number);
       if (before === null) return { kind: 'refused', detail: `there is no pull request #${number}.` };
-      if (before.merged_at !== null) return landed(number, before, candidate);
-      if (before.state !== 'open') return { kind: 'refused', detail: `pull request #${number} is closed.` };
-      // A head that moved is looked at anew, as a trunk that moved is.
-      if (before.head.sha !== candidate.headSha) return { kind: 'trunk_moved' };
-      const { sha: trunk } = await tip(true);
-      if (trunk !== candidate.trunk) return { kind: 'trunk_moved' };
+      const settled = await outcomeOf(number, before, candidate);
+      if (settled) return settled;
       const refusal = await whyUnfit(candidate);
       if (refusal !== null) return { kind: 'refused', detail: refusal };
       if (before.draft) await pulls.markReady(before.node_id);
-      if ((await rules.read()).resolvedThreads) await pulls.resolveOwn(number);
+      const wanted = await rules.read();
+      if (wanted.resolvedThreads) await pulls.resolveOwn(number);
+      const hasQueue = wanted.queue || (await pulls.facts(number))?.isMergeQueueEnabled;
       // Whatever comes of it, what was known before is not known any more.
       pulls.forget(number);
+      // Asked to merge, GitHub would let an account that may bypass the rules jump the queue.
+      if (hasQueue) return enqueue(number, candidate);
       try {
         await client.write(
           'PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge',
@@ -57,18 +60,64 @@ export function openLanding(parts: {
         );
       } catch (problem) {
         if (!(problem instanceof Refused)) throw problem;
-        if (problem.status === 409 || /was modified/i.test(problem.message)) return { kind: 'trunk_moved' };
-        if (/merge queue/i.test(problem.message)) {
-          await pulls.enqueue(before.node_id, candidate.headSha);
-          pulls.forget(number);
-          return { kind: 'merge_queued', detail: `pull request #${number} waits in GitHub's merge queue` };
-        }
-        return { kind: 'refused', detail: problem.message };
+        if (/merge queue/i.test(problem.message)) return enqueue(number, candidate);
+        return afterRefusal(number, candidate, problem);
       }
       const after = await pulls.row(number);
       if (!after?.merged_at) throw new ForgeUnavailable(`GitHub merged #${number} but does not show it yet.`);
       return landed(number, after, candidate);
     });
+
+  /** What a pull request shows by itself: it is merged, closed, moved or behind. Null when it may be merged. */
+  const outcomeOf = async (
+    number: number,
+    pull: PullRow,
+    candidate: Candidate,
+  ): Promise<LandResult | null> => {
+    if (pull.merged_at !== null) return landed(number, pull, candidate);
+    if (pull.state !== 'open') return { kind: 'refused', detail: `pull request #${number} is closed.` };
+    const { branch, sha: trunk } = await tip(true);
+    if (trunk !== candidate.trunk) return { kind: 'trunk_moved' };
+    // A head that moved is looked at anew, as a trunk that moved is; git knows, and GitHub may show it late.
+    if ((await remote.head(pull.head.ref))?.sha !== candidate.headSha) return { kind: 'trunk_moved' };
+    if (pull.head.sha !== candidate.headSha)
+      return passing(`GitHub still shows ${pull.head.sha.slice(0, 10)} as the head of #${number}.`);
+    if (pull.mergeable_state !== 'behind' || (await isAncestor(git, trunk, candidate.headSha))) return null;
+    strict.add(branch);
+    return { kind: 'behind', trunk };
+  };
+
+  /**
+   * GitHub says 405 and 409 both for what will never be merged and for what it has not finished to look at, and the words
+   * for a head that is behind are those for a check that is missing. What the pull request shows now tells them apart.
+   */
+  const afterRefusal = async (
+    number: number,
+    candidate: Candidate,
+    problem: Refused,
+  ): Promise<LandResult> => {
+    const after = await pulls.row(number);
+    const settled = after && (await outcomeOf(number, after, candidate));
+    if (settled) return settled;
+    const { branch, sha: trunk } = await tip(false);
+    const isBehind = !(await isAncestor(git, trunk, candidate.headSha));
+    if (isBehind && /out of date/i.test(problem.message)) {
+      strict.add(branch);
+      return { kind: 'behind', trunk };
+    }
+    const mayPass = problem.status === 405 || problem.status === 409;
+    return mayPass ? passing(problem.message) : { kind: 'refused', detail: problem.message };
+  };
+
+  const enqueue = async (number: number, candidate: Candidate): Promise<LandResult> => {
+    try {
+      await pulls.enqueue(number, candidate.headSha);
+    } catch (problem) {
+      if (!(problem instanceof Refused)) throw problem;
+      return passing(problem.message);
+    }
+    return { kind: 'merge_queued', detail: `pull request #${number} waits in GitHub's merge queue` };
+  };
 
   /** What GitHub made of it. Another tree than the tested one is said: trunk moved in between, or somebody else merged. */
   const landed = async (number: number, pull: PullRow, candidate: Candidate): Promise<LandResult> => {
@@ -101,8 +150,9 @@ export function openLanding(parts: {
   return {
     trunk: () => tip(false),
     buildCandidate: async (input) => {
-      const { sha } = await tip(true);
-      const isBehind = (await rules.read()).upToDate && !(await isAncestor(git, sha, input.headSha));
+      const { branch, sha } = await tip(true);
+      const isStrict = strict.has(branch) || (await rules.read()).upToDate;
+      const isBehind = isStrict && !(await isAncestor(git, sha, input.headSha));
       const built = await buildCandidate(git, { ...input, trunk: sha });
       return built.kind === 'clean' && isBehind ? { kind: 'behind', trunk: sha } : built;
     },
@@ -113,3 +163,5 @@ export function openLanding(parts: {
       (await landedAs(git, sha, (await tip(true)).sha)) !== null,
   };
 }
+
+const passing = (detail: string): LandResult => ({ kind: 'refused', detail, passing: true });

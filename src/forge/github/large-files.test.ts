@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasLfs } from '../../../test/support/lfs.ts';
 import { type Scratch, scratch } from '../../../test/support/local-people.ts';
+import { ForgeUnavailable } from '../../errors.ts';
 import { openGit } from '../../git/git.ts';
 import { uploadObjects } from './large-files.ts';
 
@@ -12,6 +13,7 @@ describe.skipIf(!hasLfs)('uploading what is in Git LFS', () => {
   let s: Scratch;
   let server: Server;
   let url: string;
+  let refusal: { status: number; body: { message: string } } | null;
   let seen: { passwords: Set<string>; uploaded: Map<string, string> };
 
   beforeEach(async () => {
@@ -21,6 +23,7 @@ describe.skipIf(!hasLfs)('uploading what is in Git LFS', () => {
     s.write('old.bin', 'old');
     s.sh(['add', '.']);
     s.sh(['commit', '-q', '-m', 'Old']);
+    refusal = null;
     seen = { passwords: new Set(), uploaded: new Map() };
     server = createServer((request, response) => {
       answer(request).then(({ status, body }) => {
@@ -48,6 +51,7 @@ describe.skipIf(!hasLfs)('uploading what is in Git LFS', () => {
     const basic = /^Basic (.*)$/.exec(request.headers.authorization ?? '')?.[1];
     if (basic === undefined) return { status: 401, body: { message: 'who are you' } };
     seen.passwords.add(Buffer.from(basic, 'base64').toString());
+    if (refusal) return refusal;
     const { objects } = JSON.parse(body) as { objects: { oid: string; size: number }[] };
     const upload = ({ oid }: { oid: string }) => ({ href: `${new URL(url).origin}/upload/${oid}` });
     return {
@@ -71,6 +75,17 @@ describe.skipIf(!hasLfs)('uploading what is in Git LFS', () => {
     seen.uploaded.clear();
     await upload([s.sh(['rev-parse', 'HEAD']).trim()]);
     expect(seen.uploaded.size).toBe(0);
+  });
+
+  it.each([
+    [422, 'This repository is over its data quota.', true],
+    [403, 'This repository exceeded its LFS budget.', true],
+    [503, 'Come back later.', false],
+  ])('tells a refusal from an outage: %i', async (status, message, isRefused) => {
+    refusal = { status, body: { message } };
+    const answer = await upload([]).catch((problem: Error) => problem);
+    expect(answer instanceof ForgeUnavailable).toBe(!isRefused);
+    if (isRefused) expect(answer).toContain(message);
   });
 
   it('offers the token to no other host that the checkout names, and says what failed', async () => {

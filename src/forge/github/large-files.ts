@@ -8,13 +8,13 @@ import { ForgeUnavailable, GitFailed } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { pointersIn, storedObjects } from '../../git/lfs.ts';
 
-/** Objects of the commits that `sha` has and none of `known` does. */
+/** Objects of the commits that `sha` has and none of `known` does. What the server refuses them with; null when it has them. */
 export async function uploadObjects(
   { git, url, token }: { git: Git; url: string; token(): Promise<string> },
   sha: string,
   known: readonly string[],
-): Promise<void> {
-  if (!git.lfs) return;
+): Promise<string | null> {
+  if (!git.lfs) return null;
   const oids = await newObjects(git, sha, known);
   for (let at = 0; at < oids.length; at += AT_ONCE) {
     const args = ['lfs', 'push', '--object-id', url, ...oids.slice(at, at + AT_ONCE)];
@@ -24,16 +24,16 @@ export async function uploadObjects(
     } catch (problem) {
       if (!(problem instanceof GitFailed)) throw problem;
       const said = problem.stderr.trim().split('\n').slice(-3).join(' ');
-      throw new ForgeUnavailable(
-        `Git LFS could not upload the objects of ${sha.slice(0, 10)}: ${said}`,
-        null,
-        {
-          cause: problem,
-        },
-      );
+      const what = `Git LFS could not upload the objects of ${sha.slice(0, 10)}: ${said}`;
+      if (REFUSALS.test(problem.stderr)) return what;
+      throw new ForgeUnavailable(what, null, { cause: problem });
     }
   }
+  return null;
 }
+
+/** git-lfs passes on what the server says, and no status: GitHub says this when nobody pays for more storage. */
+const REFUSALS = /data quota|LFS budget/;
 
 /** A line of arguments has an end. */
 const AT_ONCE = 200;

@@ -24,7 +24,7 @@ export interface Pulls
   /** Resolves the conversations nobody but us took part in. */
   resolveOwn(number: number): Promise<void>;
   /** Into GitHub's own merge queue, with this head. Asked again, it stays where it is. */
-  enqueue(nodeId: string, headSha: string): Promise<void>;
+  enqueue(number: number, headSha: string): Promise<void>;
   /** An operator's approval of a head: on GitHub nobody can approve a pull request of their own account. */
   approve(number: number, headSha: string): Promise<void>;
   /** Everything that is said about it, read together with all others that are followed; null when there is none. */
@@ -96,6 +96,7 @@ export function openPulls(
     headSha: (await remote.head(facts.headRefName))?.sha ?? null,
     ...(await mergedAs(facts)),
     inMergeQueue: facts.isInMergeQueue,
+    queueLeft: queueLeft(facts),
     approvals: approvalsIn(facts, await self()),
   });
 
@@ -157,6 +158,19 @@ export function openPulls(
     }
   };
 
+  /** GitHub refuses what is so already, and sometimes what it has just done: then it is as it should be. */
+  const asWanted = async (number: number, wanted: boolean, asked: Promise<unknown>): Promise<void> => {
+    try {
+      await asked;
+    } catch (problem) {
+      if (!(problem instanceof Refused)) throw problem;
+      forget(number);
+      const isThere = (await facts(number))?.isInMergeQueue ?? false;
+      if (isThere !== wanted && !(wanted && /already/i.test(problem.message))) throw problem;
+    }
+    forget(number);
+  };
+
   return {
     row,
     pull,
@@ -216,22 +230,20 @@ export function openPulls(
         await client.graphql(query, { id }, nothing);
       }
     },
+    // What GitHub shows of the queue may be late: it is told first, and what it shows counts only when it refuses.
     async leaveQueue(number) {
-      forget(number);
       const found = await facts(number);
-      if (!found?.isInMergeQueue) return;
+      if (found?.state !== 'OPEN' || !found.isMergeQueueEnabled) return;
       const query = 'mutation($id: ID!) { dequeuePullRequest(input: { id: $id }) { clientMutationId } }';
-      await client.graphql(query, { id: found.id }, nothing);
-      forget(number);
+      await asWanted(number, false, client.graphql(query, { id: found.id }, nothing));
     },
-    async enqueue(id, head) {
+    async enqueue(number, head) {
+      const found = await facts(number);
+      if (!found) throw new Refused(404, `There is no pull request #${number}.`);
+      if (found.isInMergeQueue) return;
       const query =
         'mutation($id: ID!, $head: GitObjectID!) { enqueuePullRequest(input: { pullRequestId: $id, expectedHeadOid: $head }) { clientMutationId } }';
-      try {
-        await client.graphql(query, { id, head }, nothing);
-      } catch (problem) {
-        if (!(problem instanceof Refused) || !/already/i.test(problem.message)) throw problem;
-      }
+      await asWanted(number, true, client.graphql(query, { id: found.id, head }, nothing));
     },
     async approve(number, headSha) {
       await comments.ensure(number, `approve:${headSha}`, `Approved at \`${headSha}\`.`);
@@ -242,6 +254,13 @@ export function openPulls(
 
 /** Whoever has one in hand asks about it every minute or so. */
 const FOLLOWED_MS = 600_000;
+
+/** Out of the queue it goes when it is merged, too; GitHub shows that a moment later. */
+function queueLeft({ queueEvents }: PullFacts): { at: number; why: string } | null {
+  const [last] = queueEvents.nodes;
+  if (last?.__typename !== 'RemovedFromMergeQueueEvent' || /^merged?$/i.test(last.reason ?? '')) return null;
+  return { at: last.createdAt ?? 0, why: last.reason ?? 'it gives no reason' };
+}
 
 function approvalsIn(facts: PullFacts, self: string): Pull['approvals'] {
   const given = lastWords(facts, self).flatMap(({ by, state, headSha }) =>

@@ -4,10 +4,12 @@
  * The token reaches git through a credential helper that reads it from the environment of that one git; it is in no
  * address, no file, no argument and no log.
  */
+import { withoutSecrets } from '../../core/change/danger.ts';
 import type { Checkpoint } from '../../core/event.ts';
 import { ForgeUnavailable, GitFailed } from '../../errors.ts';
 import type { Git, GitResult } from '../../git/git.ts';
 import { resolve, treeOf } from '../../git/objects.ts';
+import type { PushResult } from '../forge.ts';
 import { TOKEN_HELPER, uploadObjects } from './large-files.ts';
 
 export interface Remote {
@@ -15,7 +17,7 @@ export interface Remote {
   head(branch: string): Promise<Checkpoint | null>;
   /** As `head`, but asked now, however short ago it was asked last. */
   headNow(branch: string): Promise<Checkpoint | null>;
-  push(branch: string, sha: string, expected: string | null): Promise<'pushed' | 'moved'>;
+  push(branch: string, sha: string, expected: string | null): Promise<PushResult>;
   /** What was fetched is out of date. */
   forget(): void;
   /** Only while it is at `sha`. */
@@ -98,16 +100,22 @@ export function openRemote(options: {
       const lease = `--force-with-lease=${ref}:${expected ?? ''}`;
       const there = [tracked(await options.trunk()), tracked(branch)];
       const known = (await git.resolveAll(there)).filter((one) => one !== null);
-      await uploadObjects(options, sha, known);
-      const pushed = await authorized(['push', '--porcelain', lease, url, `${sha}:${ref}`], [1]);
-      if (pushed.exitCode !== 0) {
-        const at = (await headNow(branch))?.sha ?? null;
-        if (at === sha) return 'pushed';
-        if (at !== expected) return 'moved';
-        throw new ForgeUnavailable(`GitHub did not take the push to ${branch}: ${refusalIn(pushed)}`);
+      const unstored = await uploadObjects(options, sha, known);
+      if (unstored !== null) return { refused: withoutSecrets(unstored) };
+      const pushed = await authorized(['push', '--porcelain', lease, url, `${sha}:${ref}`], [1, 128]);
+      if (pushed.exitCode === 0) {
+        await git(['update-ref', tracked(branch), sha]);
+        return 'pushed';
       }
-      await git(['update-ref', tracked(branch), sha]);
-      return 'pushed';
+      const refused = refusalIn(pushed);
+      if (pushed.exitCode === 128 && refused === null) throw unreachable(pushed.stderr);
+      const at = (await headNow(branch))?.sha ?? null;
+      if (at === sha) return 'pushed';
+      if (at !== expected) return 'moved';
+      if (refused !== null) return { refused: withoutSecrets(refused) };
+      throw new ForgeUnavailable(
+        `GitHub did not take the push to ${branch}: ${said(pushed, rejectionIn(pushed))}`,
+      );
     },
     async remove(branch, sha) {
       const ref = `refs/heads/${branch}`;
@@ -129,11 +137,33 @@ const tracked = (branch: string): string => `refs/forge-loop/heads/${branch}`;
 /** The first empties the list of helpers the operator has, so that none of theirs learns or keeps the token. */
 const HELPER = ['-c', 'credential.helper=', '-c', `credential.helper=${TOKEN_HELPER}`];
 
-function refusalIn({ stdout, stderr }: GitResult): string {
-  const line = /^!.*$/m.exec(stdout)?.[0] ?? '';
-  const remote = stderr
-    .split('\n')
-    .filter((one) => one.startsWith('remote:'))
-    .slice(0, 3);
-  return [line.split('\t').at(-1), ...remote].filter(Boolean).join(' ');
+/**
+ * What the remote said, where it answered with a no: it rejected the ref, or forbids this account to push. Null when it
+ * could not answer: no connection, no ref rejected, or rejected by a fault of its own.
+ */
+function refusalIn(pushed: GitResult): string | null {
+  const rejection = rejectionIn(pushed);
+  if (rejection !== null) return FAULTS.test(rejection) ? null : said(pushed, rejection);
+  const forbidden = /The requested URL returned error: 403/.exec(pushed.stderr);
+  return forbidden && said(pushed, forbidden[0]);
 }
+
+/** As `--porcelain` has it: `!`, the ref, and what the remote gives as its reason. */
+const rejectionIn = ({ stdout }: GitResult): string | null =>
+  /^!\t[^\t]*\t\[remote rejected\] \((.*)\)$/m.exec(stdout)?.[1] ?? null;
+
+/** Reasons of a server that failed, or that somebody else was quicker at. */
+const FAULTS =
+  /internal (server )?error|failed to update ref|cannot lock ref|unpacker error|incorrect old value|time(d )?out|try again/i;
+
+/** The reason first, then what the remote printed, without rulers and progress. */
+function said({ stderr }: GitResult, reason: string | null): string {
+  const printed = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('remote:'))
+    .map((line) => line.slice('remote:'.length).replace(/—+/g, '').trim())
+    .filter((line) => /\p{L}/u.test(line) && !/^(Resolving|Compressing|Counting|Enumerating) /.test(line));
+  return [reason, ...printed].filter(Boolean).join(' ').slice(0, MAX_SAID);
+}
+
+const MAX_SAID = 2000;

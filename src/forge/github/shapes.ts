@@ -137,6 +137,8 @@ export const pullShape = z.object({
   user: login,
   merged_at: z.string().nullable(),
   merge_commit_sha: z.string().nullable(),
+  /** Shown of one pull request alone, and computed late: `unknown` until then. */
+  mergeable_state: z.string().optional(),
   head: z.object({
     ref: z.string(),
     sha: z.string(),
@@ -328,6 +330,15 @@ export const pullFactsShape = (say: Say) =>
     state: z.enum(['OPEN', 'CLOSED', 'MERGED']),
     isDraft: z.boolean(),
     isInMergeQueue: z.boolean(),
+    /** Its base has a merge queue, by a ruleset or by classic protection. */
+    isMergeQueueEnabled: z.boolean(),
+    /** The last time it was put into that queue or taken out. */
+    queueEvents: z.object({
+      nodes: rows(
+        z.object({ __typename: z.string(), createdAt: time.optional(), reason: z.string().nullish() }),
+        say,
+      ),
+    }),
     /** GitHub's own judgement where reviews are required; null where they are not. */
     reviewDecision: z.string().nullable(),
     headRefName: z.string(),

@@ -9,7 +9,7 @@ export interface Fault {
   /** How many requests it hits; one unless told. */
   times?: number;
   /**
-   * `answer`: this status instead of doing anything. `lose`: everything is done, then the connection breaks, after
+   * `answer`: this status instead of doing anything. `errors`: GraphQL's way to refuse. `lose`: everything is done, then the connection breaks, after
    * whatever else is to go with it. `stale`: what the same question was answered last time. `hang`: nothing is done and no answer comes. `meanwhile`: somebody
    * else does something just before.
    */
@@ -22,6 +22,7 @@ export interface Fault {
         body?: unknown;
         headers?: Record<string, string>;
       }
+    | { kind: 'errors'; errors: { type: string; message: string }[] }
     | { kind: 'lose'; also?: () => Promise<unknown> }
     | { kind: 'stale' }
     | { kind: 'hang' }

@@ -9,7 +9,7 @@ import {
   type Node,
   parseDocument,
 } from './graphql-language.ts';
-import { checkState, reviewsOf } from './merging.ts';
+import { checkState, outOfQueue, reviewsOf } from './merging.ts';
 import { canPush } from './review-routes.ts';
 import { association, checkJson, iso, isoOrNull, nodeId, statusJson } from './shapes.ts';
 import { mayUse, NOT_ACCESSIBLE } from './token-rights.ts';
@@ -20,6 +20,7 @@ import {
   headOf,
   type IssueRow,
   liveHead,
+  note,
   type PullRow,
   type Thread,
   type World,
@@ -175,6 +176,18 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): N
     mergeCommit: pull.mergeCommit === null ? null : { __typename: 'Commit', oid: pull.mergeCommit },
     mergedBy: pull.mergedBy === null ? null : actorNode(world, pull.mergedBy),
     isInMergeQueue: pull.queued,
+    isMergeQueueEnabled: world.protections.get(pull.baseRef)?.mergeQueue === true,
+    timelineItems: ({ last }: { last?: number }) => ({
+      __typename: 'PullRequestTimelineItemsConnection',
+      nodes: issue.timeline
+        .filter(({ event }) => QUEUE_EVENTS[event] !== undefined)
+        .slice(-(last ?? 100))
+        .map(({ event, at, reason }) => ({
+          __typename: QUEUE_EVENTS[event],
+          createdAt: iso(at),
+          reason: reason ?? null,
+        })),
+    }),
     reviewDecision: reviewsOf(world, pull, world.protections.get(pull.baseRef)).decision,
     reviews: page(
       pull.reviews.map((review) => ({
@@ -297,8 +310,7 @@ function mutation(world: World, user: string): Node {
     dequeuePullRequest: ({ input }: { input: { id: string } }) => {
       const { issue, pull } = pullOf(input.id);
       if (!pull.queued) throw new GraphqlProblem('Pull request is not in the queue', 'UNPROCESSABLE');
-      pull.queued = false;
-      issue.updatedAt = world.now();
+      outOfQueue(world, issue, pull, user, 'manual');
       return { __typename: 'Payload', clientMutationId: null };
     },
     resolveReviewThread: ({ input }: { input: { threadId: string } }) => {
@@ -313,10 +325,17 @@ function mutation(world: World, user: string): Node {
   async function enqueue({ issue, pull }: { issue: IssueRow; pull: PullRow }, expected?: string) {
     if (expected !== undefined && expected !== (await headOf(world, pull)))
       throw new GraphqlProblem('Head branch was modified. Review and try the merge again.', 'UNPROCESSABLE');
+    if (pull.queued) throw new GraphqlProblem('Pull request is already in the queue', 'UNPROCESSABLE');
     pull.queued = true;
+    note(world, issue, { event: 'added_to_merge_queue', actor: user });
     return answer(issue);
   }
 }
+
+const QUEUE_EVENTS: Record<string, string> = {
+  added_to_merge_queue: 'AddedToMergeQueueEvent',
+  removed_from_merge_queue: 'RemovedFromMergeQueueEvent',
+};
 
 interface Page {
   first?: number;

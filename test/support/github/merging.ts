@@ -121,7 +121,7 @@ export async function mergePull(
   if (!world.mergeMethods[asked.method])
     throw new Refusal(405, `${capital(asked.method)} merges are not allowed on this repository.`);
   const rules = world.protections.get(pull.baseRef);
-  if (rules?.mergeQueue)
+  if (rules?.mergeQueue && !world.bypasses.has(by))
     throw new Refusal(
       405,
       'Repository rule violations found\n\nChanges must be made through the merge queue',
@@ -137,8 +137,7 @@ export async function mergePull(
       throw new Refusal(405, 'This branch must not contain merge commits.');
     if (rules.signed && asked.method !== 'squash')
       throw new Refusal(405, 'Commits must have verified signatures.');
-    if (rules.strict && !(await isAncestor(world.git, base, head)))
-      throw new Refusal(405, 'Head branch is out of date with the base branch.');
+    if (rules.strict && !(await isAncestor(world.git, base, head))) throw behind(rules);
   }
   const input = { tree: merged.tree, trunk: base, head, message: asked.message };
   const commit = { squash: squashCommit, merge: mergeCommit, rebase: rebaseCommits }[asked.method];
@@ -248,6 +247,12 @@ async function baseMoved(
   if (await isAncestor(world.git, head, now)) settleMerge(world, issue, pull, { by, sha: now, head });
 }
 
+/** Unmerged, with the reason GitHub's timeline gives: `failed checks`, `manual` and so on. */
+export function outOfQueue(world: World, issue: IssueRow, pull: PullRow, by: string, reason: string): void {
+  pull.queued = false;
+  note(world, issue, { event: 'removed_from_merge_queue', actor: by, reason });
+}
+
 /** Takes the head of the merge queue through, as GitHub does once its checks are green. */
 export async function runMergeQueue(world: World): Promise<void> {
   for (const issue of world.issues.values()) {
@@ -262,6 +267,23 @@ export async function runMergeQueue(world: World): Promise<void> {
       world.protections.set(pull.baseRef, rules);
     }
   }
+}
+
+/**
+ * Checks that are green count as missing at a head that is behind: https://github.com/RakuenSoftware/aimee/pull/2460.
+ * Rulesets name it: https://github.com/gabrielkoerich/orch/pull/3373.
+ */
+function behind({ via, requiredChecks }: Protection): Refusal {
+  const [name, ...more] = requiredChecks;
+  if (via === 'ruleset' || name === undefined)
+    return new Refusal(409, 'Head branch is out of date. Review and try the merge again.');
+  const count = more.length + 1;
+  return new Refusal(
+    405,
+    count === 1
+      ? `Required status check "${name}" is expected.`
+      : `${count} of ${count} required status checks are expected.`,
+  );
 }
 
 const capital = (word: string): string => word[0]!.toUpperCase() + word.slice(1);

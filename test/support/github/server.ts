@@ -122,6 +122,11 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
     );
     return;
   }
+  if (fault?.kind === 'errors') {
+    seen.status = 200;
+    send(response, { status: 200, body: { data: null, errors: fault.errors } });
+    return;
+  }
   if (!isApi) {
     seen.status = await answerGit(github, request, response, { url, user, body, fault });
     return;

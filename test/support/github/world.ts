@@ -33,6 +33,8 @@ export interface TimelineEvent {
   at: number;
   label?: string;
   rename?: { from: string; to: string };
+  /** Why it was taken out of the merge queue. */
+  reason?: string;
 }
 
 export interface Comment {
@@ -159,6 +161,8 @@ export interface World {
   mergeMethods: { merge: boolean; squash: boolean; rebase: boolean };
   deleteBranchOnMerge: boolean;
   draftsAllowed: boolean;
+  /** Pushes are searched for secrets. */
+  pushProtection: boolean;
   users: Map<string, User>;
   permissions: Map<string, Permission>;
   /** Token → who it stands for, and what it may do: all that its account may unless `rights` or `lacks` say less. */
@@ -170,6 +174,8 @@ export interface World {
   protections: Map<string, Protection>;
   /** Rules of no interest that the branch has before the others. */
   moreRules: readonly { type: string }[];
+  /** Who may pass by the merge queue. */
+  bypasses: Set<string>;
   hooks: Hook[];
   now(): number;
   nextId(): number;
@@ -203,6 +209,7 @@ export async function openWorld(options: {
     mergeMethods: { merge: true, squash: true, rebase: true },
     deleteBranchOnMerge: false,
     draftsAllowed: true,
+    pushProtection: false,
     users: new Map(),
     permissions: new Map(),
     tokens: new Map(),
@@ -212,6 +219,7 @@ export async function openWorld(options: {
     checks: [],
     protections: new Map(),
     moreRules: [],
+    bypasses: new Set(),
     hooks: [],
     now,
     nextId: () => {
@@ -261,18 +269,55 @@ export function note(world: World, issue: IssueRow, event: Omit<TimelineEvent, '
   issue.updatedAt = world.now();
 }
 
-const REFUSE_PROTECTED = `#!/bin/sh
+/**
+ * What GitHub refuses a push for, in its words. The reason is told to the server, since git itself says no more than
+ * "hook declined".
+ *
+ * Workflows: https://github.com/web-platform-tests/wpt/issues/31939. Push protection: https://github.com/palxiao/poster-design/issues/140.
+ * Protected branches: https://github.com/loot/loot/pull/687.
+ */
+const REFUSE = `#!/bin/sh
+decline() { printf '%s' "$1" > "$GIT_DIR/declined"; exit 1; }
 if [ -f "$GIT_DIR/protected-refs" ] && grep -qxF "$1" "$GIT_DIR/protected-refs"; then
   echo "error: GH006: Protected branch update failed for $1." >&2
-  exit 1
+  decline 'protected branch hook declined'
 fi
+if [ -f "$GIT_DIR/own-hook" ]; then
+  cat "$GIT_DIR/own-hook" >&2
+  decline 'pre-receive hook declined'
+fi
+[ -f "$GIT_DIR/own-reason" ] && decline "$(cat "$GIT_DIR/own-reason")"
+[ -n "$LACKS_WORKFLOWS$PUSH_PROTECTION" ] && base=$(git merge-base HEAD "$3" 2>/dev/null) || exit 0
+workflow=$(git diff --name-only "$base" "$3" -- .github/workflows | head -n 1)
+if [ -n "$LACKS_WORKFLOWS" ] && [ -n "$workflow" ]; then
+  decline "refusing to allow a Personal Access Token to create or update workflow \\\`$workflow\\\` without \\\`workflow\\\` scope"
+fi
+if [ -n "$PUSH_PROTECTION" ] && git diff "$base" "$3" | grep -q '^+.*ghp_'; then
+  cat >&2 <<END
+error: GH013: Repository rule violations found for $1.
+
+- GITHUB PUSH PROTECTION
+  —————————————————————————————————————————
+    Resolve the following violations before pushing again
+
+    - Push cannot contain secrets
+
+      —— GitHub Personal Access Token ——————————————————————
+       locations:
+         - commit: $3
+
+       (?) To push, remove secret from commit(s) or follow this URL to allow the secret.
+END
+  decline 'push declined due to repository rule violations'
+fi
+exit 0
 `;
 
 async function initBare(dir: string, branch: string): Promise<Git> {
   execFileSync('git', ['init', '-q', '--bare', '--template=', '-b', branch, dir]);
   appendFileSync(join(dir, 'config'), SERVED);
   mkdirSync(join(dir, 'hooks'));
-  writeFileSync(join(dir, 'hooks', 'update'), REFUSE_PROTECTED, { mode: 0o755 });
+  writeFileSync(join(dir, 'hooks', 'update'), REFUSE, { mode: 0o755 });
   return openGit(dir);
 }
 
