@@ -1,5 +1,5 @@
 /** The whole path on GitHub: the real program, real pushes over HTTP, and people who do what people do. */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type OnGitHub, test } from '../support/e2e/on-github.ts';
@@ -396,23 +396,19 @@ describe('landing', () => {
     world,
     on,
   }) => {
-    const token = on.github.world.tokens.get(world.env.LOOP_TOKEN!)!;
-    token.lacks.push('workflows=write');
-    world.script({
-      when: { role: 'coder' },
-      steps: [{ write: { '.github/workflows/ci.yml': 'on: push\n', 'done-1.txt': 'done\n' } }],
-    });
+    const hook = join(on.github.world.git.gitDir, 'own-hook');
+    writeFileSync(hook, 'Commit messages need a ticket.\n');
     const issue = await on.issue('Write the file');
     await on.ready(issue);
-    await world.settle(1);
-    const says = /refusing to allow a Personal Access Token .* without `workflow` scope/;
+    await world.settle(3);
+    const says = /pre-receive hook declined Commit messages need a ticket\./;
     expect(await world.task(issue)).toMatchObject({
       turns: 1,
       hold: { reason: 'publish_refused', detail: expect.stringMatching(says) },
     });
     expect(on.row(issue).comments.at(-1)!.body).toMatch(says);
 
-    token.lacks.length = 0;
+    rmSync(hook);
     await world.cli('resume', String(issue));
     await world.settle();
     expect(await world.task(issue)).toMatchObject({ state: 'merged', turns: 1 });
