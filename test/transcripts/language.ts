@@ -145,6 +145,10 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     play.answer({ kind: 'merged_in', conflicts: files, landed: ['m2 Rename the flag (#6)'] });
   },
   landed: (play, [sha]) => void play.landed(sha!),
+  /** `landing refused "why"`: by the forge, for now. */
+  landing: (play, [, detail]) => void play.answer({ kind: 'landing_refused', detail: detail! }),
+  /** `push refused "why"`: the next one, that is. */
+  push: (play, [, detail]) => void play.failing.set('push', [{ kind: 'publish_refused', detail: detail! }]),
   /** `trunk moved` under a landing; `trunk is m2`, whatever the task does. */
   trunk(play, [how, sha]) {
     if (how === 'is') play.change({ trunk: sha! });
