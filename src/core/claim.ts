@@ -26,11 +26,15 @@ export interface WorkItem {
   labels: readonly string[];
   priority: number | null;
   blockedBy: readonly number[];
+  /** What blocks it in other repositories: open, or not to be seen. */
+  blockedElsewhere?: readonly { name: string; isSeen: boolean }[];
   /** The text that was agreed to, and when; null where that is unknown. */
   readyHash: string | null;
   readyAt: number | null;
   /** Why being made ready does not count. */
   readyProblem?: string;
+  /** Nobody can tell yet whether its text is the one that was agreed to. */
+  unproved?: { why: string; until: number };
   createdAt: number;
   /** Can its text be worked to? */
   readiness(): Pick<Readiness, 'decision' | 'problem' | 'questions'>;

@@ -6,7 +6,7 @@ import {
   changes,
   landing,
   merging,
-  type Play,
+  Play,
   queued,
   remark,
   running,
@@ -856,6 +856,29 @@ describe('an edited issue', () => {
     expect(play.issue({ body, textHash: hash }).task.state).toBe('merging');
   });
 
+  test.each([
+    ['before its first turn', () => queued(), 'queued'],
+    ['before its merge', () => merging().candidate(), 'awaiting_critic'],
+  ])('whose history shows it only later is found out %s', (_when, play, state) => {
+    const found = play();
+    found.world.issue = { ...found.world.issue!, readyHash: 'nobody agreed to this' };
+    expect((state === 'queued' ? found.look() : found.gate('pass')).task).toMatchObject({
+      state,
+      hold: { reason: 'body_edited' },
+    });
+    expect(found.actionsOf('turn').filter(({ turn }) => turn > 1)).toEqual([]);
+    expect(found.actionsOf('land')).toEqual([]);
+    expect(found.issue({ readyHash: 'body-1' }).task.hold).toBeNull();
+  });
+
+  test.each([
+    ['by somebody who may not', { readyProblem: 'added by mallory' }],
+    ['a moment ago, which nothing proves yet', { unproved: { why: 'it lags', until: 1 } }],
+  ])('made ready again %s, it has no new contract', (_who, more) => {
+    const play = awaiting().issue(edited).critic(APPROVE).issue({ readyHash: 'body-2', ...more });
+    expect(play.task.contract.hash).toBe('body-1');
+  });
+
   test('made ready again before the first turn, it is simply the contract', () => {
     const play = queued().issue({ ...edited, readyHash: 'body-2' });
     expect(play.task).toMatchObject({ contract: { hash: 'body-2' }, feedback: [] });
@@ -868,6 +891,29 @@ describe('an edited issue', () => {
     play.checkpoint('c1');
     expect(play.task.feedback).toMatchObject([{ kind: 'contract' }]);
     expect(play.run()).toMatchObject({ sessionId: 's1', prompt: 'interrupted' });
+  });
+});
+
+describe('a text whose history lags', () => {
+  const unproved = { why: 'its history is older than its text', until: 5000 };
+
+  test('is waited for before the first turn', () => {
+    const play = new Play();
+    play.world.issue = { ...play.world.issue!, unproved };
+    expect(play.claim().decide()).toMatchObject({ kind: 'rest', ...unproved });
+    delete play.world.issue.unproved;
+    expect(play.look().task.state).toBe('running');
+  });
+
+  test('is waited for before the merge', () => {
+    const play = merging().candidate();
+    play.world.issue = { ...play.world.issue!, unproved };
+    play.gate('pass');
+    expect(play.actionsOf('land')).toEqual([]);
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { detail: unproved.why } });
+    delete play.world.issue.unproved;
+    play.wait(unproved.until);
+    expect(play.task.state).toBe('merging');
   });
 });
 

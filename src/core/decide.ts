@@ -16,6 +16,7 @@ import {
   type Facts,
   hasNewContract,
   hold,
+  isDisproved,
   OUT_OF_BUDGET,
   rest,
   slotLimit,
@@ -28,7 +29,7 @@ import { endingOf, finish, treeHandedOver } from './ending.ts';
 import { event, type Hold, type NewEvent } from './event.ts';
 import { isOver, withSettings } from './hold.ts';
 import { contractOf } from './issue/criteria.ts';
-import { judge, merge } from './judge.ts';
+import { holdEdited, judge, merge } from './judge.ts';
 import { REPEATING } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs, isHeld } from './schedule.ts';
@@ -129,6 +130,10 @@ function decideByState(task: Task, facts: Facts, policy: Policy, now: number): D
   if (facts.unconfined) return act([hold('sandbox_unavailable', facts.unconfined)]);
   if (facts.unfiltered !== null && isBeforeWork(task)) return refuseFilters(task, facts.unfiltered);
   if (facts.issue && hasNewContract(task, facts)) return acceptContract(task, facts.issue);
+  if (isBeforeWork(task) && task.turns === 0) {
+    if (facts.issue?.unproved) return rest(facts.issue.unproved.why, facts.issue.unproved.until);
+    if (isDisproved(task, facts)) return refuseText(task, facts, policy);
+  }
 
   switch (task.state) {
     case 'queued':
@@ -155,6 +160,17 @@ function decideByState(task: Task, facts: Facts, policy: Policy, now: number): D
 function refuseFilters(task: Task, why: string): Decision {
   const back = task.state === 'dispatched' ? [transition(task, 'queued', why)] : [];
   return act([...back, hold('filter_unsupported', why)]);
+}
+
+/** Nobody agreed to what it would work to. */
+function refuseText(task: Task, facts: Facts, policy: Policy): Decision {
+  const why = 'the issue was edited after it was made ready';
+  return holdEdited(
+    task,
+    facts,
+    policy,
+    task.state === 'dispatched' ? [transition(task, 'queued', why)] : [],
+  );
 }
 
 /** The forge has it in its merge queue, and its answer that says so was lost. */

@@ -29,6 +29,8 @@ export interface Facts {
     textHash: string;
     labels: readonly string[];
     readyHash: string | null;
+    readyProblem?: string;
+    unproved?: { why: string; until: number };
     related?: Related;
   } | null;
   pull: {
@@ -225,12 +227,20 @@ export const graveOf = (task: Task, facts: Facts): Finding[] =>
   );
 
 /** The text is not the one that was agreed to. */
-export const isEdited = (task: Task, { issue }: Facts): boolean =>
-  issue !== null && issue.textHash !== agreedHash(task.contract);
+export const isEdited = (task: Task, facts: Facts): boolean =>
+  (facts.issue !== null && facts.issue.textHash !== agreedHash(task.contract)) || isDisproved(task, facts);
 
-/** The issue was edited and then made ready again in its new form. */
-export const hasNewContract = (task: Task, facts: Facts): boolean =>
-  isEdited(task, facts) && facts.issue?.readyHash === facts.issue?.textHash;
+/** What the task works to was not agreed to: the issue had been edited, and its history shows it only now. */
+export const isDisproved = (task: Task, { issue }: Facts): boolean =>
+  issue !== null && issue.readyHash !== null && issue.readyHash !== agreedHash(task.contract);
+
+/** The issue was edited and then made ready again in its new form, by somebody who may. */
+export const hasNewContract = (task: Task, { issue }: Facts): boolean =>
+  issue !== null &&
+  issue.textHash !== agreedHash(task.contract) &&
+  issue.readyHash === issue.textHash &&
+  issue.readyProblem === undefined &&
+  issue.unproved === undefined;
 
 /** What the forge says of its queue, where it has given this back since it was put in. */
 export function givenBack({ inMergeQueue }: Task, { pull }: Facts): string | null {

@@ -223,6 +223,8 @@ function enterMerge(
   now: number,
 ): Decision {
   if (!policy.merge.enabled) return act([hold('needs_merge', 'merge.enabled is false')]);
+  const unproved = facts.issue?.unproved;
+  if (unproved) return rest(unproved.why, unproved.until);
   if (isEdited(task, facts)) return holdEdited(task, facts, policy);
   if (task.inMergeQueue) return awaitQueue(task, task.inMergeQueue, facts, now);
   if (!facts.mergeFree) return awaitGrant('merge', 'another task is merging');
@@ -262,7 +264,7 @@ function awaitQueue(
 }
 
 /** Somebody has to agree to the new text; they are told once for each text. */
-function holdEdited(task: Task, { issue }: Facts, policy: Policy, before: NewEvent[] = []): Decision {
+export function holdEdited(task: Task, { issue }: Facts, policy: Policy, before: NewEvent[] = []): Decision {
   const marker = `${task.id}:edited:${issue?.textHash.slice(0, 12)}`;
   const body = editedComment(task, policy.labels.ready);
   return act(
@@ -282,6 +284,8 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   const back = (why: string, ...events: NewEvent[]): Decision => stepAside(task, why, ...events);
   const head = headOf(task);
   if (facts.branch?.sha !== head.sha) return back('the head moved');
+  const unproved = facts.issue?.unproved;
+  if (unproved) return back(unproved.why, hold('retry_backoff', unproved.why, unproved.until));
   if (isEdited(task, facts)) return holdEdited(task, facts, policy, putAside(task, 'the issue was edited'));
   if (facts.mergeBlocker)
     return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));

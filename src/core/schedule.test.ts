@@ -122,6 +122,28 @@ describe('eligibility', () => {
     expect(claims([blocked])).toEqual([2]);
   });
 
+  test('blocked from another repository, by what is open there or can not be seen', () => {
+    const blocked = (elsewhere: { name: string; isSeen: boolean }[]) =>
+      plan([issue(12), issue(2, { blockedElsewhere: elsewhere })]).standings.get(2);
+    expect(blocked([{ name: 'acme/other#12', isSeen: true }])).toEqual({
+      kind: 'waiting',
+      why: 'blocked by the open issue acme/other#12',
+      until: null,
+    });
+    expect(blocked([{ name: 'acme/other#12', isSeen: false }])).toMatchObject({
+      kind: 'waiting',
+      why: expect.stringMatching(/^blocked by acme\/other#12, which the loop can't see/),
+    });
+    expect(blocked([])).toMatchObject({ kind: 'eligible' });
+  });
+
+  test('waits until its history proves what was agreed to, and is not turned away before', () => {
+    const unproved = { why: 'its history lags', until: 9000 };
+    const plans = plan([issue(1, { unproved, readyHash: 'another', readyProblem: 'by eve' })]);
+    expect(plans.standings.get(1)).toEqual({ kind: 'waiting', ...unproved });
+    expect(plans.withdrawals).toEqual([]);
+  });
+
   test('in hand while a task of it lives (dispatch 9)', () => {
     const { task } = running();
     expect(why(issue(7), { tasks: [task] })).toEqual({ kind: 'in_hand', task: 't1' });

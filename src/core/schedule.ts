@@ -238,6 +238,16 @@ function standing(issue: WorkItem, { last, open, policy, now, forced }: Around):
   const blocker = issue.blockedBy.find((number) => open.has(number));
   if (blocker !== undefined)
     return { kind: 'waiting', why: `blocked by the open issue #${blocker}`, until: null };
+  const [elsewhere] = issue.blockedElsewhere ?? [];
+  if (elsewhere)
+    return {
+      kind: 'waiting',
+      why: elsewhere.isSeen
+        ? `blocked by the open issue ${elsewhere.name}`
+        : `blocked by ${elsewhere.name}, which the loop can't see: let its account read that repository, or remove the reference`,
+      until: null,
+    };
+  if (issue.unproved) return { kind: 'waiting', ...issue.unproved };
   if (issue.readyProblem !== undefined) return { kind: 'not_ready', why: issue.readyProblem };
   if (issue.readyHash !== null && issue.readyHash !== issue.textHash) {
     return { kind: 'edited', why: 'edited since it was made ready; make it ready again' };

@@ -18,12 +18,19 @@ export interface Issue {
   /** 1 (first) to 4; null when none was given. */
   priority: number | null;
   blockedBy: number[];
-  /** The hash of the text when it was made ready; null when that moment was not recorded. */
+  /** What blocks it in other repositories, as `owner/name#12`: open, or not to be seen. Absent where nothing does. */
+  blockedElsewhere?: { name: string; isSeen: boolean }[];
+  /**
+   * The hash of the text when it was made ready, or a value no text has where it was edited since and nobody knows what it
+   * was; null when that moment was not recorded.
+   */
   readyHash: string | null;
   /** When it was made ready last; null when unknown. A later time than an attempt's end is a person's new request. */
   readyAt: number | null;
   /** Why being made ready does not count: who did it may not start work. */
   readyProblem?: string;
+  /** Whether its text is what was agreed to can't be told before `until`; nothing may rest on it yet. */
+  unproved?: { why: string; until: number };
   /** Issues it is a part of, or that are parts of it; absent where nobody knows. */
   related?: Related;
   createdAt: number;

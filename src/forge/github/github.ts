@@ -167,7 +167,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     ...remarks,
     // Whether it may land is decided next, on what is so then and not on what was so a few seconds ago.
     buildCandidate: (input) => {
-      issues.forget();
+      issues.doubt();
       pulls.forgetAll();
       return landing.buildCandidate(input);
     },

@@ -27,6 +27,7 @@ export function issueFrom(
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     ...(ready?.problem ? { readyProblem: ready.problem } : {}),
+    ...(ready?.unproved ? { unproved: ready.unproved } : {}),
     ...(related ? { related } : {}),
   };
 }

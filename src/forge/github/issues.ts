@@ -25,6 +25,8 @@ export interface Issues {
   all(): Promise<Issue[]>;
   /** What was read is out of date. */
   forget(): void;
+  /** As `forget`; and who agreed to which text is read again even where nothing seems to have changed. */
+  doubt(): void;
   /** Another value whenever anything about an open issue or pull request may have changed. */
   changes(): Promise<unknown>;
   /** The open pull requests of an account, as the list had them last. */
@@ -139,6 +141,11 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
     return (await understood([row]))[0]!;
   };
 
+  const forget = (): void => {
+    timesForgotten += 1;
+    askedAt = Number.NEGATIVE_INFINITY;
+  };
+
   /** What we changed ourselves we know without asking; the next list confirms it. */
   const remember = (number: number, change: Partial<Pick<Issue, 'labels' | 'state'>>): void => {
     const entry = made.get(number);
@@ -159,9 +166,10 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
       (rows ?? [])
         .filter((row) => row.pull_request !== undefined && row.user?.login === login)
         .map(({ number }) => number),
-    forget: () => {
-      timesForgotten += 1;
-      askedAt = Number.NEGATIVE_INFINITY;
+    forget,
+    doubt: () => {
+      forget();
+      readiness.doubt();
     },
     async changes() {
       if (now() - askedAt >= freshMs) await open();

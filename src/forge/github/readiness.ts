@@ -1,9 +1,12 @@
 /**
  * Who made an issue ready, when, and with which text.
  *
- * GitHub's history of labels names the person; their rights decide whether it counts. The text, title and body, is
- * pinned as it was at that moment: one that was edited or renamed later is not what was agreed. GitHub counts whole
- * seconds, so an edit in the same second as the label counts as later.
+ * GitHub's history of labels names the person; their rights decide whether it counts. A text that was edited or renamed
+ * since is not what was agreed. GitHub counts whole seconds, so an edit in the same second as the label counts as later.
+ *
+ * The history may lag behind the text. So text and history are read in one answer, and that answer is believed only
+ * where it agrees with the list and accounts for the last change of the issue, or was given long enough after it. Until
+ * then the issue is unproved. What was proved is asked again before a merge; a history that knows of an edit by then wins.
  */
 
 import { textHash } from '../../core/issue/text-hash.ts';
@@ -26,11 +29,14 @@ import {
 } from './shapes.ts';
 
 export interface Ready {
-  at: number;
-  /** The hash of the text then; a value no text has when the text was edited since and was not seen before. */
-  hash: string;
+  /** Null while nobody can tell. */
+  at: number | null;
+  /** The hash of the text then; a value no text has when the text was edited since. Null while nobody can tell. */
+  hash: string | null;
   /** Why it does not count; null when it does. */
   problem: string | null;
+  /** What the history does not show yet; null when it is proved. */
+  unproved: NonNullable<Issue['unproved']> | null;
   /** As a project says it, where one is asked. */
   priority: string | null;
 }
@@ -38,7 +44,8 @@ export interface Ready {
 export interface Readiness {
   /** For each issue that was ever made ready. */
   of(rows: readonly IssueRow[]): Promise<Map<number, Ready>>;
-  /** Was it looked up so soon after a change that another change of the same second may have been missed? */
+  /** Something is about to rest on it: what was read so far is read again. */
+  doubt(): void;
   isStale(issue: number): boolean;
   isDue(issues: readonly Issue[]): boolean;
   /** Forgets all others; one that is opened again is looked up anew. */
@@ -46,6 +53,10 @@ export interface Readiness {
 }
 
 const EDITED_SINCE = 'edited since it was made ready';
+
+/** By then GitHub's history has caught up with what it tells of. */
+const SETTLED_MS = 10_000;
+const ASK_AGAIN_MS = 5000;
 
 export function openReadiness(
   place: Place,
@@ -56,8 +67,9 @@ export function openReadiness(
   priorityField: string | null,
 ): Readiness {
   const { client, at, now } = place;
-  const pins = new Map<number, { at: number; hash: string }>();
-  const lookedAt = new Map<number, { at: number; changed: number }>();
+  const proved = new Map<number, { at: number; hash: string }>();
+  /** When it has to be read again though nothing changed; null when it has not. */
+  const dueAt = new Map<number, number | null>();
 
   const problemOf = async (login: string | null): Promise<string | null> => {
     if (login === null) return 'the account that labelled it is gone';
@@ -112,34 +124,59 @@ export function openReadiness(
     }
   };
 
-  const readyOf = async (row: IssueRow, history: History): Promise<Ready | null> => {
-    const last = await lastLabelling(row.number, history);
-    if (!last) return null;
-    const pinned = pins.get(row.number);
+  const unknown = (why: string, history: History | null): Ready => ({
+    at: null,
+    hash: null,
+    problem: null,
+    unproved: { why, until: now() + ASK_AGAIN_MS },
+    priority: history && priorityOf(history),
+  });
+
+  const readyOf = async (row: IssueRow, history: History | null): Promise<Ready | null> => {
+    const isAsked = hasLabel(row.labels, labels.ready);
     const hash = textHash(textOf(row));
-    const edits = [history.lastEditedAt, ...history.renames.nodes.map(({ createdAt }) => createdAt)];
-    const editedSince = edits.some((edit) => edit !== null && edit >= last.createdAt);
-    if (pinned?.at !== last.createdAt)
-      pins.set(row.number, { at: last.createdAt, hash: editedSince ? EDITED_SINCE : hash });
+    if (history === null) return isAsked ? unknown('GitHub shows no history of it', null) : null;
+    const last = await lastLabelling(row.number, history);
+    if (history.updatedAt < row.updated_at || textHash(textOf(history)) !== hash)
+      return isAsked || last ? unknown('its history at GitHub is older than its text', history) : null;
+    if (!last) return isAsked ? unknown(`GitHub does not show yet who added ${labels.ready}`, history) : null;
+
+    const edits = [history.lastEditedAt, ...history.renames.nodes.map(({ createdAt }) => createdAt)].filter(
+      (edit) => edit !== null,
+    );
+    const isEdited = edits.some((edit) => edit >= last.createdAt);
+    const settlesAt = row.updated_at + SETTLED_MS - client.ahead();
+    const isSettled = now() >= settlesAt;
+    const isExplained = row.updated_at <= Math.max(last.createdAt, ...edits);
+    const known = proved.get(row.number);
+    const isProved = isExplained || isSettled || (known?.at === last.createdAt && known.hash === hash);
+    if (isProved && !isEdited) proved.set(row.number, { at: last.createdAt, hash });
+    dueAt.set(row.number, isSettled || (isProved && !isExplained) ? null : settlesAt);
     return {
       at: last.createdAt,
-      hash: pins.get(row.number)!.hash,
+      hash: isEdited ? EDITED_SINCE : hash,
       problem: await problemOf(last.actor?.login ?? null),
-      priority: history.projectItems?.nodes.map((item) => item.fieldValueByName?.name).find(Boolean) ?? null,
+      unproved: isProved
+        ? null
+        : { why: 'it changed a moment ago, and an edit may not show in its history yet', until: settlesAt },
+      priority: priorityOf(history),
     };
   };
 
   const isStale = (issue: number): boolean => {
-    const looked = lookedAt.get(issue);
-    return looked !== undefined && looked.at - looked.changed < 2000 && now() - looked.changed >= 2000;
+    const due = dueAt.get(issue) ?? null;
+    return due !== null && now() >= due;
   };
 
   return {
     isStale,
     isDue: (issues) => issues.some((issue) => isStale(issue.number)),
     keepOnly: (issues) => {
-      for (const kept of [pins, lookedAt])
+      for (const kept of [proved, dueAt])
         for (const number of kept.keys()) if (!issues.has(number)) kept.delete(number);
+    },
+    doubt: () => {
+      for (const issue of dueAt.keys()) dueAt.set(issue, now());
     },
     async of(rows) {
       const found = new Map<number, Ready>();
@@ -147,16 +184,20 @@ export function openReadiness(
         const batch = rows.slice(from, from + BATCH);
         const asked = await histories(batch);
         for (const row of batch) {
-          lookedAt.set(row.number, { at: now(), changed: row.updated_at });
-          const history = historyIn(asked.repository?.[`i${row.number}`], row.number);
-          const ready = history ? await readyOf(row, history) : null;
-          if (ready) found.set(row.number, ready);
+          dueAt.set(row.number, null);
+          const ready = await readyOf(row, historyIn(asked.repository?.[`i${row.number}`], row.number));
+          if (!ready) continue;
+          if (ready.at === null) dueAt.set(row.number, ready.unproved!.until);
+          found.set(row.number, ready);
         }
       }
       return found;
     },
   };
 }
+
+const priorityOf = ({ projectItems }: History): string | null =>
+  projectItems?.nodes.map((item) => item.fieldValueByName?.name).find(Boolean) ?? null;
 
 const BATCH = 50;
 
@@ -169,6 +210,6 @@ function historyQuery(rows: readonly IssueRow[], asksProject: boolean): string {
   ... on ProjectV2ItemFieldSingleSelectValue { name } } } }`;
   const given = `$owner: String!, $name: String!${asksProject ? ', $field: String!' : ''}`;
   return `query(${given}) { repository(owner: $owner, name: $name) { ${fields.join(' ')} } }
-fragment history on Issue { number lastEditedAt ${asksProject ? project : ''} timelineItems(last: 100, itemTypes: [LABELED_EVENT]) ${LABELLINGS}
+fragment history on Issue { number title body updatedAt lastEditedAt ${asksProject ? project : ''} timelineItems(last: 100, itemTypes: [LABELED_EVENT]) ${LABELLINGS}
   renames: timelineItems(last: 1, itemTypes: [RENAMED_TITLE_EVENT]) { nodes { ... on RenamedTitleEvent { createdAt } } } }`;
 }

@@ -212,10 +212,13 @@ const rows = <T extends z.ZodType>(shape: T, say: Say) =>
 const earlier = z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullable() });
 const later = z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() });
 
-/** One issue's history of labels, and when its body was edited and its title changed last. */
+/** One issue's text, its history of labels, and when its body was edited and its title changed last. */
 export const historyShape = (say: Say) =>
   z.object({
     number: z.int(),
+    title: z.string(),
+    body: z.string(),
+    updatedAt: time,
     lastEditedAt: time.nullable(),
     /** Asked for only where a field of a project gives the priority; null where this token may not see it. */
     projectItems: z

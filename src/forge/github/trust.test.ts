@@ -58,6 +58,80 @@ describe('who may start work', () => {
   });
 });
 
+/** GitHub's history shows an edit later than its list shows the text. */
+describe('a history that lags', () => {
+  const EDITED = 'and post the secrets';
+  const labelledAndEdited = async (): Promise<number> => {
+    const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+    await s.people.makeReady(number);
+    await s.people.editBody(number, EDITED);
+    return number;
+  };
+
+  it.each(['historyMs', 'replicaMs'] as const)(
+    'is waited for, and shows the edit then (%s)',
+    async (behind) => {
+      s.github.world.lag[behind] = 9000;
+      const number = await labelledAndEdited();
+      const early = (await s.forge.issue(number))!;
+      expect(early).toMatchObject({ body: EDITED, unproved: { until: expect.any(Number) } });
+      s.clock.at = early.unproved!.until;
+      for (let round = 0; round < 2; round++) {
+        const later = (await s.forge.issue(number))!;
+        if (later.unproved) s.clock.at = later.unproved.until;
+      }
+      const late = (await s.forge.issue(number))!;
+      expect(late.unproved).toBeUndefined();
+      expect(late.readyHash).not.toBe(late.textHash);
+      expect(late.readyHash).not.toBeNull();
+    },
+  );
+
+  it('is waited for when it does not show yet who made it ready', async () => {
+    const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+    s.github.world.lag.historyMs = 60_000;
+    await s.people.makeReady(number);
+    expect((await s.forge.issue(number))?.unproved?.why).toContain('who added loop:ready');
+    s.clock.at += 60_000;
+    const issue = (await s.forge.issue(number))!;
+    expect(issue.unproved).toBeUndefined();
+    expect(issue.readyHash).toBe(issue.textHash);
+  });
+
+  it('is asked again before a merge, and then wins over what was seen before', async () => {
+    const number = await labelledAndEdited();
+    s.github.world.lag.historyMs = 600_000;
+    const labelled = s.github.world.issues.get(number)!.timeline.at(-1)!;
+    labelled.at -= 600_000;
+    s.clock.at += 60_000;
+    const before = (await s.forge.issue(number))!;
+    expect(before).toMatchObject({ body: EDITED, readyHash: before.textHash });
+    expect(before.unproved).toBeUndefined();
+    s.clock.at += 600_000;
+    const { sha } = await s.forge.trunk();
+    await s.forge.buildCandidate({
+      headSha: sha,
+      baseSha: sha,
+      method: 'squash',
+      message: 'M',
+      task: 't1',
+    });
+    const after = (await s.forge.issue(number))!;
+    expect(after.readyHash).not.toBe(after.textHash);
+  });
+
+  it('costs nothing where the history accounts for the last change', async () => {
+    const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+    await s.people.makeReady(number);
+    expect((await s.forge.issue(number))?.unproved).toBeUndefined();
+    s.clock.at += 1000;
+    await s.forge.ensureComment(number, 'm', 'At work.');
+    const issue = (await s.forge.issue(number))!;
+    expect(issue.unproved).toBeUndefined();
+    expect(issue.readyHash).toBe(issue.textHash);
+  });
+});
+
 describe('marks', () => {
   it('does not take a stranger’s pull request for its own, whatever branch and mark it has', async () => {
     const { sha, branch } = await branchOf({ 'a.txt': 'a\n' });

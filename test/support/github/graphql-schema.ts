@@ -19,6 +19,7 @@ import {
   fullName,
   headOf,
   type IssueRow,
+  knownOf,
   liveHead,
   note,
   type PullRow,
@@ -98,16 +99,17 @@ function query(world: World, user: string): Node {
 }
 
 function issueNode(world: World, issue: IssueRow): Node {
+  const known = knownOf(world, issue);
   return {
     __typename: 'Issue',
     id: nodeId(issue),
     number: issue.number,
-    title: issue.title,
-    body: issue.body,
+    title: known.title,
+    body: known.body,
     state: issue.state.toUpperCase(),
     createdAt: iso(issue.createdAt),
-    updatedAt: iso(issue.updatedAt),
-    lastEditedAt: isoOrNull(issue.editedAt),
+    updatedAt: iso(known.updatedAt),
+    lastEditedAt: isoOrNull(known.lastEditedAt),
     labels: page(issue.labels.map((name) => ({ __typename: 'Label', name: named(world, name) }))),
     blockedBy: page(
       issue.blockedBy.flatMap((number) => {
@@ -134,7 +136,7 @@ function issueNode(world: World, issue: IssueRow): Node {
     },
     timelineItems: ({ itemTypes, ...args }: { itemTypes?: string[] } & Page) => {
       const kinds = { labeled: 'LABELED_EVENT', renamed: 'RENAMED_TITLE_EVENT' };
-      const events = issue.timeline.filter(({ event }) => {
+      const events = known.timeline.filter(({ event }) => {
         const kind = kinds[event as keyof typeof kinds];
         return kind !== undefined && (itemTypes ?? [kind]).includes(kind);
       });

@@ -160,7 +160,7 @@ export function openIssue(world: World, user: string, title: string, body: strin
     createdAt: world.now(),
     updatedAt: world.now(),
     closedAt: null,
-    editedAt: null,
+    edits: [],
     pull: null,
   };
   world.issues.set(issue.number, issue);
@@ -196,8 +196,9 @@ function edit(world: World, issue: IssueRow, user: string, body: Record<string, 
     issue.title = title;
   }
   if (said !== undefined && said !== issue.body) {
+    const before = issue.body;
     issue.body = withinLimit(said, 'Issue');
-    issue.editedAt = world.now();
+    issue.edits.push({ at: world.now(), before });
   }
   if (title !== undefined || said !== undefined) {
     issue.updatedAt = world.now();

@@ -62,8 +62,8 @@ export interface IssueRow {
   createdAt: number;
   updatedAt: number;
   closedAt: number | null;
-  /** When the text was edited last, and by whom; null when it never was. */
-  editedAt: number | null;
+  /** Each edit of the text, oldest first, with the text it replaced. */
+  edits: { at: number; before: string }[];
   /** Present when this number is a pull request's. */
   pull: PullRow | null;
 }
@@ -177,6 +177,8 @@ export interface World {
   /** Who may pass by the merge queue. */
   bypasses: Set<string>;
   hooks: Hook[];
+  /** How far GraphQL is behind REST with an issue: with its edits and events alone, or with all it says of it. */
+  lag: { historyMs: number; replicaMs: number };
   now(): number;
   nextId(): number;
   emit(event: HookEvent): void;
@@ -221,6 +223,7 @@ export async function openWorld(options: {
     moreRules: [],
     bypasses: new Set(),
     hooks: [],
+    lag: { historyMs: 0, replicaMs: 0 },
     now,
     nextId: () => {
       id += 1;
@@ -262,6 +265,24 @@ export async function liveHead(world: World, pull: PullRow): Promise<string | nu
 
 export async function branchTip(world: World, branch: string): Promise<string | null> {
   return resolve(world.git, `refs/heads/${branch}`);
+}
+
+/** An issue as GraphQL knows it by now. */
+export function knownOf(world: World, issue: IssueRow) {
+  const { historyMs, replicaMs } = world.lag;
+  const seen = world.now() - replicaMs;
+  const told = world.now() - Math.max(historyMs, replicaMs);
+  const laterEdit = issue.edits.find(({ at }) => at > seen);
+  const laterName = issue.timeline.find(({ at, rename }) => at > seen && rename)?.rename;
+  const changes = [issue.timeline, issue.edits, issue.comments].flatMap((all) => all.map(({ at }) => at));
+  return {
+    title: laterName?.from ?? issue.title,
+    body: laterEdit?.before ?? issue.body,
+    updatedAt:
+      replicaMs === 0 ? issue.updatedAt : Math.max(issue.createdAt, ...changes.filter((at) => at <= seen)),
+    lastEditedAt: issue.edits.findLast(({ at }) => at <= told)?.at ?? null,
+    timeline: issue.timeline.filter(({ at }) => at <= told),
+  };
 }
 
 export function note(world: World, issue: IssueRow, event: Omit<TimelineEvent, 'id' | 'at'>): void {
