@@ -61,7 +61,7 @@ export async function why(context: Context, only: number | null): Promise<Why> {
   return {
     loop: [
       ...(silent === null ? [] : [`the forge can't be asked: ${silent}`]),
-      ...(await loopReasons(context, store, policy, problem, lines.length > 0)),
+      ...(await loopReasons(context, store, policy, problem, lines.length > 0 || silent !== null)),
     ],
     issues: only === null ? lines : await onlyLine(context, lines, only, latest.get(only) ?? null),
   };

@@ -324,7 +324,8 @@ function issuesText(issues: readonly IssueView[], { paint, columns }: Terminal):
 function issueText(issue: IssueDetail, { paint }: Terminal): string {
   const facts = [issue.state, ...issue.labels];
   if (issue.priority !== null) facts.push(`priority ${issue.priority}`);
-  if (issue.blockedBy.length) facts.push(`blocked by ${issue.blockedBy.map((one) => `#${one}`).join(', ')}`);
+  const blockers = [...issue.blockedBy.map((one) => `#${one}`), ...issue.blockedElsewhere];
+  if (blockers.length > 0) facts.push(`blocked by ${blockers.join(', ')}`);
   return [
     paint.bold(`#${issue.number} ${issue.title}`),
     paint.dim(facts.join(' · ')),

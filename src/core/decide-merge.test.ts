@@ -875,7 +875,10 @@ describe('an edited issue', () => {
     ['by somebody who may not', { readyProblem: 'added by mallory' }],
     ['a moment ago, which nothing proves yet', { unproved: { why: 'it lags', until: 1 } }],
   ])('made ready again %s, it has no new contract', (_who, more) => {
-    const play = awaiting().issue(edited).critic(APPROVE).issue({ readyHash: 'body-2', ...more });
+    const play = awaiting()
+      .issue(edited)
+      .critic(APPROVE)
+      .issue({ readyHash: 'body-2', ...more });
     expect(play.task.contract.hash).toBe('body-1');
   });
 

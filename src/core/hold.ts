@@ -23,7 +23,7 @@ import { digestOfValue } from './digest.ts';
 import { event, type Hold, type HoldReason, type NewEvent } from './event.ts';
 import { gateDigest, holdsFor } from './gate.ts';
 import type { Policy } from './policy.ts';
-import { isByPerson, type Task } from './task.ts';
+import { isBeforeWork, isByPerson, type Task } from './task.ts';
 import { oneLine } from './words/fence.ts';
 
 interface Look {
@@ -174,8 +174,9 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
 export function isOver(look: Look): boolean {
   const { task, held, facts, policy } = look;
   if (held.reason === 'operator_pause') return false;
-  if (held.until === null && (personPushed(task, facts) || isNews(hear(task, facts.feedback, policy))))
-    return true;
+  // Nothing begins on a text that nobody agreed to, whatever is said about the work so far.
+  const isHeard = held.until === null && !(held.reason === 'body_edited' && isBeforeWork(task));
+  if (isHeard && (personPushed(task, facts) || isNews(hear(task, facts.feedback, policy)))) return true;
   const row = HOLDS[held.reason];
   if (held.settings !== undefined && held.settings !== settingsOf(held.reason, policy)) return true;
   return row.ends?.(look) ?? false;

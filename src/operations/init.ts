@@ -66,8 +66,8 @@ export async function init(context: Context, input: InitChoices): Promise<Initia
 
 /** GitHub where `origin` is there; the embedded forge otherwise. */
 export async function proposedTracker(context: Context): Promise<'local' | 'github'> {
-  const { stdout } = await context.git(['config', '--get', 'remote.origin.url'], { allow: [1] });
-  return /(^|[/@.])github\.com[:/]/.test(stdout.trim()) ? 'github' : 'local';
+  const { stdout } = await context.git(['ls-remote', '--get-url', 'origin']);
+  return /(^|[/@.])(github|[^./@]+\.ghe)\.com[:/]/.test(stdout.trim()) ? 'github' : 'local';
 }
 
 /** The default branch of `origin`, else the one that is checked out; null when HEAD is detached. */

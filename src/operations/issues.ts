@@ -12,6 +12,8 @@ export interface IssueView {
   labels: string[];
   priority: number | null;
   blockedBy: number[];
+  /** In other repositories. */
+  blockedElsewhere: string[];
   body: string;
   createdAt: string;
   updatedAt: string;
@@ -101,6 +103,7 @@ function issueView(issue: Issue): IssueView {
     labels,
     priority,
     blockedBy,
+    blockedElsewhere: (issue.blockedElsewhere ?? []).map(({ name }) => name),
     body,
     createdAt: iso(issue.createdAt)!,
     updatedAt: iso(issue.updatedAt)!,

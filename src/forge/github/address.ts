@@ -55,13 +55,19 @@ function fromUrl(url: string): [string, string] {
   }
 }
 
-const apiOf = (host: string): string =>
-  host === 'github.com' ? 'https://api.github.com' : `https://${host}/api/v3`;
+/** A company of its own on GitHub's servers: its API is beside it, as github.com's is. */
+const isHosted = (host: string): boolean => host === 'github.com' || /^[^.]+\.ghe\.com$/.test(host);
 
-const webOf = (apiUrl: string): string =>
-  apiUrl === 'https://api.github.com' ? 'https://github.com' : apiUrl.replace(/\/api\/v3$/, '');
+const apiOf = (host: string): string => (isHosted(host) ? `https://api.${host}` : `https://${host}/api/v3`);
+
+function webOf(apiUrl: string): string {
+  const { host, protocol } = new URL(apiUrl);
+  const web = host.replace(/^api\./, '');
+  return isHosted(web) ? `${protocol}//${web}` : apiUrl.replace(/\/api\/v3$/, '');
+}
 
 function hostOf(apiUrl: string): string {
   const { host } = new URL(apiUrl);
-  return host === 'api.github.com' ? 'github.com' : host;
+  const web = host.replace(/^api\./, '');
+  return isHosted(web) ? web : host;
 }

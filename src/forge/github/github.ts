@@ -12,6 +12,7 @@ import type { Forge, Issue } from '../forge.ts';
 import { ensureExcluded } from '../local/exclude.ts';
 import { withLock } from '../local/lock.ts';
 import type { Address } from './address.ts';
+import { openBlockers } from './blockers.ts';
 import { openClient } from './client.ts';
 import { openComments } from './comments.ts';
 import { hooksOf } from './hooks.ts';
@@ -61,6 +62,9 @@ export interface GitHubOptions {
   warn?(message: string): void;
 }
 
+/** How long a repository's name counts as its own. */
+const NAMED_MS = 600_000;
+
 export function githubForge(options: GitHubOptions): GitHubForge {
   const { git, address, now, labels } = options;
   const client = openClient({ ...options, apiUrl: address.apiUrl });
@@ -83,8 +87,28 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     if (login !== null) return login;
     throw new UserError('GitHub does not say whose token this is.', 'Use a token of a user account.');
   };
+  let called: { names: string[]; at: number } | null = null;
+  /** A renamed repository answers to its old name too, and calls itself by the new one. */
+  const names = async (): Promise<string[]> => {
+    if (called && now() - called.at < NAMED_MS) return called.names;
+    const found = await client.get('/repos/{owner}/{repo}', at, repositoryShape);
+    const all = [found?.full_name ?? '', `${at.owner}/${at.repo}`].map((name) => name.toLowerCase());
+    called = { names: [...new Set(all)].filter((name) => name !== ''), at: now() };
+    return called.names;
+  };
   const remote = openRemote({ ...options, url: address.gitUrl, trunk: trunkBranch });
-  const place: Place = { client, git, remote, at, self, trunkBranch, now, freshMs: options.freshMs };
+  const place: Place = {
+    client,
+    git,
+    remote,
+    at,
+    host: address.host,
+    names,
+    self,
+    trunkBranch,
+    now,
+    freshMs: options.freshMs,
+  };
   const exclusively = <T>(name: string, section: () => Promise<T>): Promise<T> => {
     ensureExcluded(git);
     return withLock(join(options.root, '.forge', `${name}.lock`), section);
@@ -95,6 +119,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     place,
     labels,
     openReadiness(place, labels, roles, options.trusted, options.priorityField),
+    openBlockers(place),
   );
   const comments = openComments(place);
   const pulls = openPulls(place, issues, comments, options.drafts);

@@ -1,15 +1,15 @@
-/** One issue as the loop sees it: its text in one form, its priority and its blockers from what people wrote. */
+/** One issue as the loop sees it: its text in one form, its priority from what people wrote. */
 import type { Related } from '../../core/event.ts';
-import { markdownLines } from '../../core/issue/markdown.ts';
 import { textHash } from '../../core/issue/text-hash.ts';
 import type { Issue } from '../forge.ts';
+import type { Blocking } from './blockers.ts';
 import type { Ready } from './readiness.ts';
 import type { IssueRow } from './shapes.ts';
 
 export function issueFrom(
   row: IssueRow,
   ready: Ready | null,
-  blockers: readonly number[],
+  blocking: Blocking,
   related: Related | null = null,
 ): Issue {
   const { title, body } = textOf(row);
@@ -21,7 +21,7 @@ export function issueFrom(
     state: row.state,
     labels: row.labels,
     priority: priorityIn(row.labels) ?? priorityNamed(ready?.priority ?? null),
-    blockedBy: [...new Set([...blockers, ...blockersIn(body)])].filter((number) => number !== row.number),
+    blockedBy: blocking.here,
     readyHash: ready?.hash ?? null,
     readyAt: ready?.at ?? null,
     createdAt: row.created_at,
@@ -29,6 +29,7 @@ export function issueFrom(
     ...(ready?.problem ? { readyProblem: ready.problem } : {}),
     ...(ready?.unproved ? { unproved: ready.unproved } : {}),
     ...(related ? { related } : {}),
+    ...(blocking.elsewhere.length > 0 ? { blockedElsewhere: blocking.elsewhere } : {}),
   };
 }
 
@@ -69,13 +70,4 @@ function priorityIn(labels: readonly string[]): number | null {
 function priorityNamed(name: string | null): number | null {
   const plain = (name ?? '').replace(/[^\w ]/g, '').trim();
   return priorityIn([plain, `priority: ${plain}`]);
-}
-
-/** "Blocked by #3", "Depends on #4, #5 and #6", outside quoted code. */
-function blockersIn(body: string): number[] {
-  const prose = markdownLines(body)
-    .flatMap(({ kind, raw }) => (kind === 'code' ? [] : raw.replace(/`[^`]*`/g, '')))
-    .join('\n');
-  const clauses = prose.matchAll(/\b(?:blocked\s+by|depends\s+on):?\s+((?:#\d+(?:\s*(?:,|and|&)\s*)*)+)/gi);
-  return [...clauses].flatMap(([, list]) => [...list!.matchAll(/#(\d+)/g)].map((match) => Number(match[1])));
 }

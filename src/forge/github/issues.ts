@@ -6,6 +6,7 @@ import type { Labels } from '../../core/policy.ts';
 import { hasLabel } from '../../core/schedule.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import type { Issue } from '../forge.ts';
+import type { Blockers } from './blockers.ts';
 import { Refused } from './client.ts';
 import { issueFrom, withPlainLines } from './issue.ts';
 import type { Place } from './place.ts';
@@ -40,7 +41,7 @@ const LOOK_MS = 1000;
 
 const OPEN = { state: 'open', sort: 'created', direction: 'asc' };
 
-export function openIssues(place: Place, labels: Labels, readiness: Readiness): Issues {
+export function openIssues(place: Place, labels: Labels, readiness: Readiness, blockers: Blockers): Issues {
   const { client, at, now, freshMs } = place;
   const made = new Map<number, { row: string; issue: Issue }>();
   let rows: readonly IssueRow[] | null = null;
@@ -57,7 +58,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
     // What made us forget may have come after the answer: the next question is asked again.
     askedAt = before === timesForgotten ? now() : Number.NEGATIVE_INFINITY;
     if (listed !== rows) changesSeen += 1;
-    if (listed === rows && !isTouched && !readiness.isDue(issues)) return issues;
+    if (listed === rows && !isTouched && !issues.some(isStale)) return issues;
     rows = listed;
     isTouched = false;
     issues = await understood(listed.filter((row) => row.pull_request === undefined));
@@ -78,39 +79,30 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
   };
 
   const understood = async (fresh: readonly IssueRow[]): Promise<Issue[]> => {
-    const changed = fresh.filter(
-      (row) => made.get(row.number)?.row !== JSON.stringify(row) || readiness.isStale(row.number),
-    );
+    const changed = fresh.filter((row) => made.get(row.number)?.row !== JSON.stringify(row) || isStale(row));
     const ours = changed.filter((row) => isOurs(row.labels));
-    const [known, blockers] = [await readiness.of(ours), await blockersOf(ours)];
+    const known = await readiness.of(ours);
     for (const row of changed) {
-      const related = ours.includes(row) ? await relatedOf(row) : null;
-      const issue = issueFrom(row, known.get(row.number) ?? null, blockers.get(row.number) ?? [], related);
+      const isAsked = ours.includes(row);
+      const related = isAsked ? await relatedOf(row) : null;
+      const blocking = isAsked ? await blockers.of(row) : blockers.inText(row);
+      const issue = issueFrom(row, known.get(row.number) ?? null, blocking, related);
       made.set(row.number, { row: JSON.stringify(row), issue });
     }
     return fresh.map((row) => made.get(row.number)!.issue);
   };
 
+  const isStale = ({ number }: { number: number }): boolean =>
+    readiness.isStale(number) || blockers.isStale(number);
+
   const isOurs = (names: readonly string[]): boolean =>
     [labels.ready, labels.running].some((label) => hasLabel(names, label));
 
-  const blockersOf = async (rows: readonly IssueRow[]): Promise<Map<number, number[]>> => {
-    const found = new Map<number, number[]>();
-    for (const { number, issue_dependencies_summary: summary } of rows) {
-      if (!summary?.total_blocked_by) continue;
-      const path = '/repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by';
-      const blockers = await client.list(path, { ...at, issue_number: number }, numberShape);
-      found.set(
-        number,
-        blockers.map((blocker) => blocker.number),
-      );
-    }
-    return found;
-  };
-
   /** Null for an issue that stands alone, as most do; those cost nothing. */
   const relatedOf = async ({ number, sub_issues_summary: parts, parent_issue_url: url }: IssueRow) => {
-    const up = new RegExp(`/repos/${at.owner}/${at.repo}/issues/(\\d+)$`, 'i').exec(url ?? '')?.[1];
+    const [, whose, found] = /\/repos\/([^/]+\/[^/]+)\/issues\/(\d+)$/.exec(url ?? '') ?? [];
+    const isHere = whose !== undefined && (await place.names()).includes(whose.toLowerCase());
+    const up = isHere ? found : undefined;
     if (!parts?.total && up === undefined) return null;
     const one = '/repos/{owner}/{repo}/issues/{issue_number}';
     const parent =
@@ -124,8 +116,9 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness): 
   /** The list leaves them out for issues that nobody made ready. */
   const withBlockers = async (issue: Issue): Promise<Issue> => {
     const row = rows?.find((one) => one.number === issue.number);
-    const found = row ? (await blockersOf([row])).get(issue.number) : undefined;
-    return found ? { ...issue, blockedBy: [...new Set([...found, ...issue.blockedBy])] } : issue;
+    if (!row) return issue;
+    const { here, elsewhere } = await blockers.of(row);
+    return { ...issue, blockedBy: here, ...(elsewhere.length > 0 ? { blockedElsewhere: elsewhere } : {}) };
   };
 
   const find = async (number: number): Promise<Issue | null> => {

@@ -24,11 +24,13 @@ export async function openGitHub(options: {
 }): Promise<GitHubForge> {
   const { git, root, labels, trunk, remembered, trusted, method, env } = options;
   const given = readProvider(options.provider);
-  const remote = await git(['config', '--get', 'remote.origin.url'], { allow: [1] });
+  // As git would fetch from it: `url.<base>.insteadOf` may stand for the host.
+  const remote = await git(['ls-remote', '--get-url', 'origin']);
   const address = addressOf({
     repository: given.repository ?? null,
     apiUrl: given.api_url ?? null,
-    remoteUrl: remote.stdout.trim() || null,
+    // Git repeats a name that it does not know.
+    remoteUrl: remote.stdout.trim() === 'origin' ? null : remote.stdout.trim(),
   });
   const token = await findToken({ given: given.token ?? null, env, host: address.host });
   return githubForge({

@@ -9,6 +9,10 @@ export interface Place {
   remote: Remote;
   /** `owner` and `repo` as routes want them. */
   at: { owner: string; repo: string };
+  /** Where people see it: `github.com`. */
+  host: string;
+  /** What this repository is called now, and in the settings: `owner/name`, in lower case. */
+  names(): Promise<string[]>;
   /** The account the loop acts as. */
   self(): Promise<string>;
   trunkBranch(): Promise<string>;

@@ -42,7 +42,6 @@ export function openPulls(
 ): Pulls {
   const { client, at, self, remote, now, freshMs } = place;
   const followed = new Map<number, { facts: PullFacts | null; at: number; seen: number; wantedAt: number }>();
-  const name = `${at.owner}/${at.repo}`.toLowerCase();
 
   let changes = 0;
   /** After something happened to it: what was known, or is just being asked, was so before. */
@@ -111,14 +110,21 @@ export function openPulls(
   const row = (number: number): Promise<PullRow | null> =>
     client.get('/repos/{owner}/{repo}/pulls/{pull_number}', { ...at, pull_number: number }, pullShape);
 
+  /** As GitHub filters by it: with the owner of today, where the repository was moved. */
+  const headOf = async (branch: string): Promise<string> =>
+    `${(await place.names())[0]!.split('/')[0]}:${branch}`;
+
   /** Ours is: from our own repository, by our own account, for this branch; of these the marked one, or else an open one. */
   const find = async (branch: string, marker: string): Promise<PullRow | null> => {
     const me = await self();
-    const query = { ...at, state: 'all', head: `${at.owner}:${branch}` };
+    const names = await place.names();
+    const query = { ...at, state: 'all', head: await headOf(branch) };
     const listed = await client.list('/repos/{owner}/{repo}/pulls', query, pullShape);
     const own = listed.filter(
       (one) =>
-        one.head.ref === branch && one.head.repo?.full_name.toLowerCase() === name && one.user?.login === me,
+        one.head.ref === branch &&
+        names.includes(one.head.repo?.full_name.toLowerCase() ?? '') &&
+        one.user?.login === me,
     );
     return (
       own.find((one) => hasMark(one.body, `pull:${marker}`)) ??
@@ -129,7 +135,7 @@ export function openPulls(
 
   /** GitHub allows one open pull request for a branch, and anybody who may read can open it. */
   const inTheWay = async (branch: string): Promise<Error> => {
-    const query = { ...at, state: 'open', head: `${at.owner}:${branch}` };
+    const query = { ...at, state: 'open', head: await headOf(branch) };
     const [other] = await client.list('/repos/{owner}/{repo}/pulls', query, pullShape);
     const which = other
       ? `#${other.number}, opened by ${other.user?.login ?? 'a deleted account'}`

@@ -47,7 +47,6 @@ export interface Readiness {
   /** Something is about to rest on it: what was read so far is read again. */
   doubt(): void;
   isStale(issue: number): boolean;
-  isDue(issues: readonly Issue[]): boolean;
   /** Forgets all others; one that is opened again is looked up anew. */
   keepOnly(issues: ReadonlySet<number>): void;
 }
@@ -170,7 +169,6 @@ export function openReadiness(
 
   return {
     isStale,
-    isDue: (issues) => issues.some((issue) => isStale(issue.number)),
     keepOnly: (issues) => {
       for (const kept of [proved, dueAt])
         for (const number of kept.keys()) if (!issues.has(number)) kept.delete(number);

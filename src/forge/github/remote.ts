@@ -40,9 +40,12 @@ export function openRemote(options: {
   let timesForgotten = 0;
   let fetching: Promise<void> | null = null;
 
+  /** The longest match wins: an operator's `insteadOf` would have git ask by ssh, with a key of theirs. */
+  const asItIs = ['-c', `url.${url}.insteadOf=${url}`];
+
   const authorized = async (args: readonly string[], allow: readonly number[] = []): Promise<GitResult> => {
     try {
-      return await git([...HELPER, ...args], {
+      return await git([...HELPER, ...asItIs, ...args], {
         env: { FORGE_LOOP_GIT_TOKEN: await options.token() },
         allow,
       });

@@ -1,7 +1,12 @@
 /** What is found at start-up, each with the right or setting that is missing. */
+
+import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, it, test } from 'vitest';
 import { type GitHubScratch, githubScratch } from '../../../test/support/github/scratch.ts';
+import { LABELS } from '../../../test/support/labels.ts';
+import { openGit } from '../../git/git.ts';
 import { addressOf } from './address.ts';
+import { openGitHub } from './open.ts';
 
 let s: GitHubScratch;
 beforeEach(async () => {
@@ -71,6 +76,16 @@ it('goes on working under a former name', async () => {
   expect(s.github.world.issues.get(number)).toMatchObject({ labels: ['loop:running'], comments: [{}] });
 });
 
+it('finds its pull request after the repository went to another owner', async () => {
+  s.github.world.formerNames.push('acme/rocket');
+  Object.assign(s.github.world, { owner: 'initech', name: 'starship' });
+  const sha = await s.people.commit((await s.forge.trunk()).sha, { 'a.txt': 'a\n' });
+  await s.forge.push('loop/7-a', sha, null);
+  const request = { issue: 7, branch: 'loop/7-a', title: 'T', body: 'B', marker: 't1' };
+  const { number } = await s.forge.ensurePull(request);
+  expect((await s.forge.ensurePull(request)).number).toBe(number);
+});
+
 it('finds a default branch with another name', async () => {
   const { sha } = await s.forge.trunk();
   s.github.world.defaultBranch = 'develop';
@@ -85,9 +100,36 @@ test.each([
   ['git@github.com:acme/rocket.git', 'https://api.github.com', 'https://github.com/acme/rocket.git'],
   ['ssh://git@git.corp:2222/acme/rocket', 'https://git.corp/api/v3', 'https://git.corp/acme/rocket.git'],
   ['https://git.corp/acme/rocket/', 'https://git.corp/api/v3', 'https://git.corp/acme/rocket.git'],
+  ['git@octo.ghe.com:acme/rocket.git', 'https://api.octo.ghe.com', 'https://octo.ghe.com/acme/rocket.git'],
 ])('%s is reached at %s', (remoteUrl, apiUrl, gitUrl) => {
   const address = addressOf({ repository: null, apiUrl: null, remoteUrl });
   expect(address).toMatchObject({ owner: 'acme', name: 'rocket', apiUrl, gitUrl });
+});
+
+it('finds the people’s address of a company on ghe.com from its API', () => {
+  const apiUrl = 'https://api.octo.ghe.com';
+  const address = addressOf({ repository: 'acme/rocket', apiUrl, remoteUrl: null });
+  expect(address).toMatchObject({ host: 'octo.ghe.com', gitUrl: 'https://octo.ghe.com/acme/rocket.git' });
+});
+
+it('reads origin as git does, and asks with its own token whatever the operator’s git stands in for the address', async () => {
+  const config = (...args: string[]) => execFileSync('git', ['config', ...args], { cwd: s.root });
+  config('remote.origin.url', 'work:acme/rocket.git');
+  config(`url.${s.github.url}/.insteadOf`, 'work:');
+  config('url.ssh://git@nowhere.invalid/.insteadOf', `${s.github.url}/acme/`);
+  const forge = await openGitHub({
+    git: await openGit(s.root),
+    root: s.root,
+    labels: LABELS,
+    trunk: null,
+    remembered: async () => null,
+    provider: { api_url: s.github.apiUrl },
+    trusted: () => 'write',
+    method: () => 'squash',
+    env: { GITHUB_TOKEN: s.bot.token },
+    warn: () => {},
+  });
+  expect((await forge.trunk()).branch).toBe('main');
 });
 
 test.each([null, '/srv/git/rocket.git', 'https://github.com/acme', 'file:///srv/x'])(

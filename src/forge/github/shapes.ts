@@ -33,7 +33,9 @@ export const issueShape = z.object({
   created_at: time,
   updated_at: time,
   pull_request: z.unknown().optional(),
-  issue_dependencies_summary: z.object({ total_blocked_by: z.int().default(0) }).nullish(),
+  issue_dependencies_summary: z
+    .object({ blocked_by: z.int().optional(), total_blocked_by: z.int().default(0) })
+    .nullish(),
   sub_issues_summary: z.object({ total: z.int().default(0) }).nullish(),
   parent_issue_url: z.string().nullish(),
 });
@@ -42,6 +44,13 @@ export type IssueRow = z.output<typeof issueShape>;
 export const labelShape = z.object({ name: z.string() });
 
 export const numberShape = z.object({ number: z.int() });
+
+/** An issue that another one waits for; without the address of its repository it is of the same one. */
+export const blockerShape = z.object({
+  number: z.int(),
+  state: z.enum(['open', 'closed']),
+  repository_url: z.string().optional(),
+});
 
 export const relativeShape = z.object({
   number: z.int(),

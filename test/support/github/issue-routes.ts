@@ -3,7 +3,7 @@ import { type Answer, created, gone, invalid, list, notFound, ok, Refusal } from
 import { closeIssue } from './merging.ts';
 import { ensureLabel } from './repository-routes.ts';
 import { type Call, type Route, route, strings, text } from './router.ts';
-import { commentJson, iso, issueJson, labelsJson, partsOf, userJson } from './shapes.ts';
+import { commentJson, elsewhereJson, iso, issueJson, labelsJson, partsOf, userJson } from './shapes.ts';
 import { atLeast, type IssueRow, note, permissionOf, type World } from './world.ts';
 
 export const LONGEST_TEXT = 65_536;
@@ -99,10 +99,10 @@ export const issueRoutes: Route[] = [
     ),
   ),
   route('GET', '/issues/:number/dependencies/blocked_by', 'read', 'issues=read', (call) =>
-    list(
-      call.url,
-      issueIn(call).blockedBy.map((number) => issueJson(call.world, call.world.issues.get(number)!)),
-    ),
+    list(call.url, [
+      ...issueIn(call).blockedBy.map((number) => issueJson(call.world, call.world.issues.get(number)!)),
+      ...issueIn(call).blockedElsewhere.map((name) => elsewhereJson(call.world, name)!),
+    ]),
   ),
   route('GET', '/issues/:number/sub_issues', 'read', 'issues=read', (call) =>
     list(
@@ -155,6 +155,7 @@ export function openIssue(world: World, user: string, title: string, body: strin
     comments: [],
     timeline: [],
     blockedBy: [],
+    blockedElsewhere: [],
     parent: null,
     projectFields: {},
     createdAt: world.now(),

@@ -22,6 +22,7 @@ import { pullRoutes } from './pull-routes.ts';
 import { ownRoute, repositoryRoutes } from './repository-routes.ts';
 import { reviewRoutes } from './review-routes.ts';
 import { dispatch } from './router.ts';
+import { elsewhereJson } from './shapes.ts';
 import { scopesOf } from './token-rights.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 import { atLeast, fullName, openWorld, permissionOf, type World } from './world.ts';
@@ -165,7 +166,12 @@ async function answerApi(
     const own = ownRoute(plain, { world, user });
     if (own) return own;
     const place = placeOf(world, plain);
-    if (place === null) throw new Refusal(404, 'Not Found');
+    if (place === null) {
+      const other = /^\/repos\/([^/]+\/[^/]+)\/issues\/(\d+)$/.exec(plain);
+      const found = other && elsewhereJson(world, `${other[1]}#${other[2]}`);
+      if (found) return { status: 200, body: found };
+      throw new Refusal(404, 'Not Found');
+    }
     if (place.moved) {
       const location = `${github.apiUrl}/repositories/${world.id}${place.rest}${url.search}`;
       // Only a GET may change its method on the way.

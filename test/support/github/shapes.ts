@@ -47,11 +47,15 @@ export const partsOf = (world: World, { number }: IssueRow): IssueRow[] =>
   [...world.issues.values()].filter((one) => one.parent === number);
 
 export function issueJson(world: World, issue: IssueRow) {
-  const { blockedBy } = issue;
-  const open = blockedBy.filter((number) => world.issues.get(number)?.state === 'open').length;
+  const blockers = [
+    ...issue.blockedBy.map((number) => world.issues.get(number)),
+    ...issue.blockedElsewhere.map((name) => world.elsewhere.get(name)),
+  ];
+  const open = blockers.filter((blocker) => blocker?.state === 'open').length;
   return {
     id: issue.number + 100_000,
     node_id: nodeId(issue),
+    repository_url: `/repos/${fullName(world)}`,
     number: issue.number,
     title: issue.title,
     body: issue.body === '' ? null : issue.body,
@@ -65,7 +69,7 @@ export function issueJson(world: World, issue: IssueRow) {
     updated_at: iso(issue.updatedAt),
     closed_at: isoOrNull(issue.closedAt),
     locked: false,
-    issue_dependencies_summary: { blocked_by: open, total_blocked_by: blockedBy.length },
+    issue_dependencies_summary: { blocked_by: open, total_blocked_by: blockers.length },
     sub_issues_summary: { total: partsOf(world, issue).length },
     parent_issue_url: issue.parent === null ? null : `/repos/${fullName(world)}/issues/${issue.parent}`,
     ...(issue.pull
@@ -78,6 +82,15 @@ export function issueJson(world: World, issue: IssueRow) {
         }
       : {}),
   };
+}
+
+/** An issue of another repository; null when nobody may read it. */
+export function elsewhereJson(world: World, name: string) {
+  const [repository, number] = name.split('#');
+  const found = world.elsewhere.get(name);
+  return found
+    ? { number: Number(number), state: found.state, title: name, repository_url: `/repos/${repository}` }
+    : null;
 }
 
 export async function pullJson(world: World, issue: IssueRow, pull: PullRow, alone: boolean) {

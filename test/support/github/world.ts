@@ -56,6 +56,8 @@ export interface IssueRow {
   comments: Comment[];
   timeline: TimelineEvent[];
   blockedBy: number[];
+  /** Issues of other repositories: keys of `World.elsewhere`. */
+  blockedElsewhere: string[];
   parent: number | null;
   /** What a project says about it, by the name of the field. */
   projectFields: Record<string, string>;
@@ -169,6 +171,8 @@ export interface World {
   tokens: Map<string, { login: string; lacks: string[]; rights?: readonly string[]; scopes?: string }>;
   labels: Map<string, Label>;
   issues: Map<number, IssueRow>;
+  /** Issues of other repositories that everybody may read, by `owner/name#12`. */
+  elsewhere: Map<string, { state: 'open' | 'closed' }>;
   statuses: Status[];
   checks: CheckRun[];
   protections: Map<string, Protection>;
@@ -217,6 +221,7 @@ export async function openWorld(options: {
     tokens: new Map(),
     labels: new Map(),
     issues: new Map(),
+    elsewhere: new Map(),
     statuses: [],
     checks: [],
     protections: new Map(),
