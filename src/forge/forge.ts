@@ -101,6 +101,8 @@ export interface Forge {
   readonly kind: string;
   /** What would keep it from working, found at start-up. */
   check(): Promise<ForgeProblem[]>;
+  /** Which rights are missing and what that costs: each is tried, which takes a while. Absent where there are none. */
+  checkRights?(): Promise<ForgeProblem[]>;
 
   /** Where it reports what happens there; null when that may not be seen, absent where it reports nothing. */
   hooks?(): Promise<readonly ForgeHook[] | null>;

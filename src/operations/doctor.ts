@@ -45,7 +45,7 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
     ...(await database(context)),
     ...(await leftovers(context)),
     ...(await disk(context)),
-    ...(await forge(context)),
+    ...(await forge(context, 'with rights')),
     ...(await webhook(context)),
   ]);
 }
@@ -285,11 +285,11 @@ async function statOf(path: string): Promise<{ bavail: number; bsize: number }> 
 /** What another machine would refuse in the middle of the night is better known in the evening. */
 async function remoteForge(context: Context): Promise<Check[]> {
   const { settings } = await context.settings();
-  return settings.tracker.kind === 'local' ? [] : forge(context);
+  return settings.tracker.kind === 'local' ? [] : forge(context, 'without rights');
 }
 
-/** Identity and trunk have lines of their own. */
-async function forge(context: Context): Promise<Check[]> {
+/** Identity and trunk have lines of their own. Trying rights takes writes, and their lack shows when one is used. */
+async function forge(context: Context, how: 'with rights' | 'without rights'): Promise<Check[]> {
   const { problem } = await context.settings();
   if (problem && problem.kind !== 'missing') return [];
   const found = await context.forge().catch((error: unknown) => {
@@ -302,7 +302,9 @@ async function forge(context: Context): Promise<Check[]> {
     (await identity(context)).fix,
     ...(await repository(context)).map((check) => check.what),
   ]);
-  const problems = (await found.check()).filter(({ what, fix }) => !said.has(what) && !said.has(fix));
+  const inTheWay = (await found.check()).filter(({ what, fix }) => !said.has(what) && !said.has(fix));
+  const isTried = how === 'with rights' && !inTheWay.some(({ blocks }) => blocks);
+  const problems = [...inTheWay, ...((isTried && (await found.checkRights?.())) || [])];
   if (problems.length === 0)
     return [ok('forge', `${found.kind}, ${(await found.openIssues()).length} open issues`)];
   return problems.map(({ what, fix, blocks }) => (blocks ? fail : warn)('forge', what, fix));

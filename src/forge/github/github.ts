@@ -25,7 +25,7 @@ import { openReadiness } from './readiness.ts';
 import { openRemarks } from './remarks.ts';
 import { openRemote } from './remote.ts';
 import { openReviews } from './reviews.ts';
-import { createLabels, problemsOf } from './rights.ts';
+import { createLabels, missingRights, problemsOf } from './rights.ts';
 import { openRoles, type Role } from './roles.ts';
 import { type MergeMethod, openRules } from './rules.ts';
 import { repositoryShape, userShape } from './shapes.ts';
@@ -146,6 +146,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
   return {
     kind: 'github',
     check: () => problemsOf(place, labels, rules, options.method()),
+    checkRights: () => missingRights(place, rules),
     createLabels: () => createLabels(place, labels),
     hooks: () => hooksOf(place),
 

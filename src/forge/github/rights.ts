@@ -55,17 +55,8 @@ export async function problemsOf(
     const trunk = await place.trunkBranch();
     if ((await place.remote.head(trunk)) === null)
       block(`The branch ${trunk} is not on GitHub.`, `git push origin ${trunk}, or set tracker.trunk.`);
-    const found = await rules.read();
-    if (repository.permissions?.push && !repository.archived) {
-      for (const right of await missingRights(place, trunk)) {
-        const costs = right.costs(found);
-        const tell = right.blocks ? block : warn;
-        tell(`This token lacks ${right.name}: ${costs}`, right.fix);
-      }
-      withoutWorkflows(client.scopes(), warn);
-    }
     if (repository.has_issues) await missingLabels(place, labels, warn);
-    rulesInTheWay(found, method, warn);
+    rulesInTheWay(await rules.read(), method, warn);
   } catch (problem) {
     if (problem instanceof UserError) block(problem.message, problem.hint ?? '');
     else if (problem instanceof ForgeUnavailable)
@@ -73,6 +64,32 @@ export async function problemsOf(
     else throw problem;
   }
   return problems;
+}
+
+/** Nothing to say where the account itself may not write: that is said already. */
+export async function missingRights(place: Place, rules: Rules): Promise<ForgeProblem[]> {
+  const { client, at } = place;
+  const repository = await client.get('/repos/{owner}/{repo}', at, repositoryShape);
+  if (!repository?.permissions?.push || repository.archived) return [];
+  const trunk = await place.trunkBranch();
+  const found = await rules.read();
+  const missing: ForgeProblem[] = [];
+  for (const right of RIGHTS) {
+    if (!(await isRefused(right.try(place, trunk)))) continue;
+    const what = `This token lacks ${right.name}: ${right.costs(found)}`;
+    missing.push({ what, fix: right.fix, ...(right.blocks && { blocks: true }) });
+  }
+  return [...missing, ...withoutWorkflows(client.scopes())];
+}
+
+async function isRefused(tried: Promise<unknown>): Promise<boolean> {
+  try {
+    await tried;
+    return false;
+  } catch (problem) {
+    if (problem instanceof Refused) return problem.status === 403;
+    throw problem;
+  }
 }
 
 interface Right {
@@ -160,26 +177,11 @@ const RIGHTS: Right[] = [
   },
 ];
 
-async function missingRights(place: Place, trunk: string): Promise<Right[]> {
-  const missing: Right[] = [];
-  for (const right of RIGHTS) {
-    try {
-      await right.try(place, trunk);
-    } catch (problem) {
-      if (!(problem instanceof Refused)) throw problem;
-      if (problem.status === 403) missing.push(right);
-    }
-  }
-  return missing;
-}
-
 /** Only a classic token says what it may; whether another may push workflows shows when it does. */
-function withoutWorkflows(scopes: readonly string[] | null, say: (what: string, fix: string) => void): void {
-  if (scopes === null || scopes.includes('workflow')) return;
-  say(
-    'This token lacks the scope workflow: a change to .github/workflows can’t be pushed.',
-    'Edit the token: scope workflow.',
-  );
+function withoutWorkflows(scopes: readonly string[] | null): ForgeProblem[] {
+  if (scopes === null || scopes.includes('workflow')) return [];
+  const what = 'This token lacks the scope workflow: a change to .github/workflows can’t be pushed.';
+  return [{ what, fix: 'Edit the token: scope workflow.' }];
 }
 
 /** Rules that make every merge wait for a person, or that no merge can meet. */

@@ -141,7 +141,7 @@ describe('doctor', () => {
       ...(keeps === right ? [] : [keeps]),
     ]);
     const before = JSON.stringify([...s.github.world.issues]);
-    const problems = await s.forge.check();
+    const problems = await s.forge.checkRights!();
     expect(problems).toMatchObject([
       { what: expect.stringMatching(says), fix: expect.stringContaining('Edit the token') },
       { what: expect.stringContaining('lacks Checks: read') },
@@ -153,7 +153,7 @@ describe('doctor', () => {
   it('names the required checks that may never be seen, and a status of ours that nobody can set', async () => {
     without('statuses=write');
     require('build', 'forge-loop/gate');
-    expect((await s.forge.check()).map(({ what }) => what)).toEqual([
+    expect((await s.forge.checkRights!()).map(({ what }) => what)).toEqual([
       expect.stringContaining("forge-loop/gate can't be set, which main requires"),
       expect.stringContaining('among what main requires (build) is never green'),
     ]);
@@ -162,8 +162,8 @@ describe('doctor', () => {
   it('knows of a classic token whether it may push workflows', async () => {
     const token = [...s.github.world.tokens.values()].find((one) => one.login === 'loop-bot')!;
     token.scopes = 'repo, read:org';
-    expect(await s.forge.check()).toMatchObject([{ what: expect.stringContaining('scope workflow') }]);
+    expect(await s.forge.checkRights!()).toMatchObject([{ what: expect.stringContaining('scope workflow') }]);
     token.scopes = 'repo, workflow';
-    expect(await s.forge.check()).toEqual([]);
+    expect(await s.forge.checkRights!()).toEqual([]);
   });
 });
