@@ -170,7 +170,8 @@ export function githubForge(options: GitHubOptions): GitHubForge {
       if (typeof pushed === 'string') return pushed;
       // What keeps every task from pushing is waited out, not asked of a person task by task.
       const why = await whyOutOfReach(place).catch(() => null);
-      if (why !== null) throw new ForgeUnavailable(why, null, { cause: pushed });
+      const cause = 'problem' in pushed ? pushed.problem : new Error(pushed.refused);
+      if (why !== null) throw new ForgeUnavailable(why, null, { cause });
       if ('problem' in pushed) throw pushed.problem;
       return pushed;
     },

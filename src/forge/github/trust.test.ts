@@ -286,7 +286,7 @@ describe('the token', () => {
         work.then(String, (error: Error) => `${error.message}\n${error.stack}\n${error.cause}`),
       ),
     );
-    expect(failures.join('\n')).toContain('git could not reach');
+    expect(failures.join('\n')).toContain('The requested URL returned error: 403');
     expect(failures.join('\n')).not.toContain(s.bot.token);
     for (const file of filesIn(s.root)) expect(readFileSync(file).includes(s.bot.token), file).toBe(false);
     expect(execFileSync('git', ['config', '--list'], { cwd: s.root, encoding: 'utf8' })).not.toContain(
