@@ -42,7 +42,7 @@ describe('a claim', () => {
     });
   });
 
-  test('swaps the labels, then says so on the issue', () => {
+  test('swaps the labels, which says enough', () => {
     expect(claim(ISSUE, [], policy).actions).toEqual([
       {
         kind: 'label',
@@ -50,7 +50,6 @@ describe('a claim', () => {
         add: ['loop:running'],
         remove: ['loop:ready', 'loop:needs-review', 'loop:needs-spec'],
       },
-      { kind: 'tell_status', issue: 7 },
     ]);
   });
 

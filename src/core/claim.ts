@@ -82,7 +82,12 @@ function claimIssue(issue: Subject, earlier: readonly Task[], { labels }: Policy
         headSha: null,
       }),
     ],
-    actions: [...closeEarlierPulls(earlier), swap, { kind: 'tell_status', issue: issue.number }],
+    // The label says that it was taken up. Only what an earlier attempt left standing has to be put right at once.
+    actions: [
+      ...closeEarlierPulls(earlier),
+      swap,
+      ...(earlier.length > 0 ? [{ kind: 'tell_status' as const, issue: issue.number }] : []),
+    ],
   };
 }
 

@@ -119,12 +119,13 @@ function endingActions(task: Task, why: string, facts: Facts, policy: Policy): A
   if (unverified) actions.push({ kind: 'hold_loop', hold: untestedMerge(task.id, unverified) });
   if (task.issue !== null && facts.issue) {
     const add = task.state === 'merged' ? [labels.merged] : labelsForReason(task.reason, labels);
-    const marker = `${task.id}:ended:${task.endedAt}`;
-    actions.push(
-      { kind: 'label', issue: task.issue, add, remove: [labels.running, labels.ready] },
-      { kind: 'comment', issue: task.issue, marker, body: endedComment(task, why, facts) },
-    );
+    actions.push({ kind: 'label', issue: task.issue, add, remove: [labels.running, labels.ready] });
+    // A merge is told by the living comment, and the closing calls people; only what wants a person calls for one.
     if (task.state === 'merged') actions.push({ kind: 'close_issue', issue: task.issue });
+    else {
+      const marker = `${task.id}:ended:${task.endedAt}`;
+      actions.push({ kind: 'comment', issue: task.issue, marker, body: endedComment(task, why) });
+    }
   }
   if (unverified)
     actions.push({ kind: 'gate', scope: 'trunk', tree: unverified.tree, commit: unverified.sha });

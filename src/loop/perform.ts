@@ -76,8 +76,9 @@ export async function perform(
   if (said) return said;
   switch (action.kind) {
     case 'tell_status': {
-      const spend = await ports.store.spend(task.id);
-      const text = statusComment(task, spend, ports.settings.policy());
+      const { store, settings } = ports;
+      const known = { spend: await store.spend(task.id), ledger: await store.findings(task.id) };
+      const text = statusComment(task, known, settings.policy());
       await forge.ensureComment(action.issue, STATUS_MARKER, text);
       return DONE;
     }

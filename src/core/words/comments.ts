@@ -24,8 +24,13 @@ import {
 } from './words.ts';
 
 /** The one comment of an issue that is edited in place: where its newest attempt stands. */
-export function statusComment(task: Task, spend: Facts['spend'], policy: Policy): string {
+export function statusComment(
+  task: Task,
+  { spend, ledger }: Pick<Facts, 'spend' | 'ledger'>,
+  policy: Policy,
+): string {
   const { verdict, pull } = task;
+  if (task.state === 'merged') return mergedComment(task, spend, leftAsIs(ledger));
   const judged = verdict ? `, the last ${verdict.verdict} at \`${verdict.headSha.slice(0, 10)}\`` : '';
   return [
     `**${statusText(task)}**`,
@@ -90,12 +95,7 @@ const MAX_ORIGINAL = 20_000;
 const cut = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max)}\n… (the issue has the rest)`;
 
-export function endedComment(
-  task: Task,
-  why: string,
-  { spend, ledger }: Pick<Facts, 'spend' | 'ledger'>,
-): string {
-  if (task.state === 'merged') return mergedComment(task, spend, leftAsIs(ledger));
+export function endedComment(task: Task, why: string): string {
   const info = task.reason ? REASONS[task.reason] : null;
   const lines = [`Ended without a merge (\`${task.reason}\`): ${info?.says ?? why}.`];
   if (why && why !== info?.says) lines.push('', unfenced(why));
@@ -126,7 +126,7 @@ function mergedComment(task: Task, spend: Facts['spend'], left: readonly Finding
   ];
   const gate = landing?.gate ?? task.gate;
   return [
-    `Merged as \`${task.mergedSha?.slice(0, 12)}\` after ${count(task.turns, 'turn')} and ${count(task.criticRounds, 'critic round')}${by}.`,
+    `**${statusText(task)}** after ${count(task.turns, 'turn')} and ${count(task.criticRounds, 'critic round')}${by}.`,
     '',
     ...(task.contract.criteria.length > 0 ? [criteriaTable({ ...task, gate }), ''] : []),
     landing?.gate ? 'Verified on the commit that landed:' : 'Verified on its branch:',
@@ -134,6 +134,8 @@ function mergedComment(task: Task, spend: Facts['spend'], left: readonly Finding
     evidenceTable(gate),
     '',
     table(['', ''], rows),
+    '',
+    `Task \`${task.id}\`, attempt ${task.attempt}${task.pull === null ? '' : `, pull request #${task.pull}`}.`,
     ...(left.length > 0 ? ['', 'Found, and left as it is:', '', ...left.map(leftText)] : []),
   ].join('\n');
 }

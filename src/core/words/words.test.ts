@@ -100,17 +100,23 @@ test.each<[string, [string, Finding['severity']][], string | null]>([
 });
 
 describe('an ended task', () => {
+  const { policy } = landing();
+
   test('merged: the commit, the effort, who approved', () => {
     const { task } = landing().landed('abcdef0123456789');
-    const text = endedComment(task, '', {
-      spend: { costUsd: 0.5, tokens: 1200, complete: true },
-      ledger: [],
-    });
-    expect(text).toMatch(/^Merged as `abcdef012345` after 1 turn and 1 critic round, approved by critic\.\n/);
+    const text = statusComment(
+      task,
+      { spend: { costUsd: 0.5, tokens: 1200, complete: true }, ledger: [] },
+      policy,
+    );
+    expect(text).toMatch(
+      /^\*\*Merged as `abcdef012345`\*\* after 1 turn and 1 critic round, approved by critic\.\n/,
+    );
     expect(text).toContain('Verified on the commit that landed:');
     expect(text).toContain('| `npm test` | passed |');
     expect(text).toContain('| verdict | APPROVE at `c1` by critic |');
     expect(text).toContain('| cost | $0.50, 1200 tokens |');
+    expect(text).toContain('Task `t1`, attempt 1, pull request #1.');
   });
 
   test('merged: what was found and left, by whom and why', () => {
@@ -130,7 +136,7 @@ describe('an ended task', () => {
       rounds: [1],
       history: [{ status: 'wontfix', by, at: 1, sha: 'c1', why }],
     });
-    const told = (...ledger: Finding[]) => endedComment(task, '', { ...SPENT, ledger });
+    const told = (...ledger: Finding[]) => statusComment(task, { ...SPENT, ledger }, policy);
     expect(told(left('t1.1', 'ann', 'The API keeps it'))).toContain(
       'approved by critic; 1 finding left as it is by ann.',
     );
@@ -146,7 +152,7 @@ describe('an ended task', () => {
   test('merged by a person against the critic: nobody is said to have approved', () => {
     const { task } = landing().landed('m2');
     const verdict = { ...task.verdict!, verdict: 'REQUEST_CHANGES' as const };
-    const text = endedComment({ ...task, verdict }, '', SPENT);
+    const text = statusComment({ ...task, verdict }, SPENT, policy);
     expect(text).not.toContain('approved');
     expect(text).toContain('| verdict | REQUEST_CHANGES at `c1` by critic |');
   });
@@ -158,28 +164,28 @@ describe('an ended task', () => {
       ...task.verdict!,
       criteria: [{ id: 'c1', criterion: 'x', met: 'met' as const, evidence: 'a.test.ts' }],
     };
-    const text = endedComment({ ...task, verdict, contract: { ...task.contract, criteria } }, '', SPENT);
+    const text = statusComment({ ...task, verdict, contract: { ...task.contract, criteria } }, SPENT, policy);
     expect(text).toContain('| c1 | It revokes | met | a.test.ts | `npm test`: passed |');
   });
 
   test('merged: cost that is not known in full says so', () => {
     const { task } = landing().landed('m2');
     const cost = (spend: typeof SPENT.spend & { complete?: boolean }): string | undefined =>
-      /\| cost \| (.*) \|/.exec(endedComment(task, '', { spend, ledger: [] }))?.[1];
+      /\| cost \| (.*) \|/.exec(statusComment(task, { spend, ledger: [] }, policy))?.[1];
     expect(cost({ costUsd: 1, tokens: 10, complete: false })).toBe('at least $1.00, 10 tokens');
     expect(cost({ costUsd: 0, tokens: 0, complete: false })).toBe('unknown');
   });
 
   test('merged by a person before its candidate was tested: what is known of the branch', () => {
     const { task } = landing().landed('m2');
-    expect(endedComment({ ...task, landing: null }, '', SPENT)).toContain('Verified on its branch:');
+    expect(statusComment({ ...task, landing: null }, SPENT, policy)).toContain('Verified on its branch:');
   });
 
   test.each(Object.keys(REASONS) as Reason[])(
     '%s: what happened, where the work is, what to do',
     (reason) => {
       const task = { ...awaiting().task, state: 'abandoned' as const, reason };
-      const text = endedComment(task, 'DETAIL', SPENT);
+      const text = endedComment(task, 'DETAIL');
       expect(text).toContain(`(\`${reason}\`): ${REASONS[reason].says}.`);
       expect(text).toContain('DETAIL');
       expect(text).toContain('on branch `loop/7-revoke` at `c1`');
@@ -190,17 +196,17 @@ describe('an ended task', () => {
   test('output is quoted for people, whatever is in it, without the marks that agents need', () => {
     const task = { ...running().task, state: 'abandoned' as const, reason: 'no_progress' as const };
     const said = fence('output', '# Title\n>>>output 0123456789ab\n@ann');
-    const text = endedComment(task, `\`npm test\`: exit 1\n${said}\n\nAnd more.`, SPENT);
+    const text = endedComment(task, `\`npm test\`: exit 1\n${said}\n\nAnd more.`);
     expect(text).toContain(
       '`npm test`: exit 1\n\n    # Title\n    >>>output 0123456789ab\n    @ann\n\nAnd more.',
     );
-    expect(endedComment(task, `Red\n${said}`.slice(0, 90), SPENT)).not.toContain('<<<');
-    expect(endedComment(task, `Red\n${fence('output', '')}`, SPENT)).toContain('\n\nRed\n\n');
+    expect(endedComment(task, `Red\n${said}`.slice(0, 90))).not.toContain('<<<');
+    expect(endedComment(task, `Red\n${fence('output', '')}`)).toContain('\n\nRed\n\n');
   });
 
   test('nothing is said twice, and no work is claimed that was not done', () => {
     const task = { ...running().task, state: 'abandoned' as const, reason: 'cancelled' as const };
-    const text = endedComment(task, REASONS.cancelled.says, SPENT);
+    const text = endedComment(task, REASONS.cancelled.says);
     expect(text.split(REASONS.cancelled.says)).toHaveLength(2);
     expect(text).not.toContain('branch');
   });
@@ -217,7 +223,7 @@ describe('a hold', () => {
 test('the living comment: where it stands, and the figures of the moment', () => {
   const play = running();
   const spend = { costUsd: 1.5, tokens: 1200, complete: true };
-  expect(statusComment(play.task, spend, play.policy)).toBe(
+  expect(statusComment(play.task, { spend, ledger: [] }, play.policy)).toBe(
     `**At work**
 
 - attempt 1, task \`t1\`
@@ -226,7 +232,7 @@ test('the living comment: where it stands, and the figures of the moment', () =>
 - branch \`loop/7-revoke\``,
   );
   const task = { ...play.worked('c1').critic({ verdict: 'APPROVE' }).task, hold: null };
-  expect(statusComment(task, spend, play.policy)).toContain(
+  expect(statusComment(task, { spend, ledger: [] }, play.policy)).toContain(
     '1 critic round, the last APPROVE at `c1`\n- cost: $1.50, 1200 tokens\n- branch `loop/7-revoke`, pull request #1',
   );
 });

@@ -2,7 +2,6 @@
 
 import type { AccountLimit } from '../account.ts';
 import type { Finding } from '../change/findings.ts';
-import { approvedAtHead } from '../decision.ts';
 import { type BaseRun, type Evidence, isAllowable, wasRedBefore } from '../gate.ts';
 import { holdText } from '../hold.ts';
 import type { LoopHold } from '../loop-hold.ts';
@@ -28,7 +27,7 @@ export function statusText(task: Task): string {
       return 'At work again: changes were asked for';
     case 'awaiting_critic':
     case 'merging':
-      return approvedAtHead(task) ? 'Approved, on its way to trunk' : 'In review';
+      return 'In review';
     case 'merged':
       return `Merged as \`${task.mergedSha?.slice(0, 12)}\``;
     case 'completed':
