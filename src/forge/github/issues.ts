@@ -28,12 +28,18 @@ export interface Issues {
   forget(): void;
   /** As `forget`; and who agreed to which text is read again even where nothing seems to have changed. */
   doubt(): void;
-  /** Another value whenever anything about an open issue or pull request may have changed. */
-  changes(): Promise<unknown>;
+  /** How often something was said, as far as the list of open issues and pull requests shows it. */
+  talk(): Promise<Talk>;
   /** The open pull requests of an account, as the list had them last. */
   pullsBy(login: string): number[];
   /** How many such changes were seen: nothing read before the last of them may be believed beside it. */
   changesSeen(): number;
+}
+
+/** Each grows when something new may have been said there: below an issue or a pull request, or on lines and in reviews. */
+export interface Talk {
+  comments: number;
+  reviews: number;
 }
 
 /** One look of the loop is over by then. */
@@ -44,12 +50,15 @@ const OPEN = { state: 'open', sort: 'created', direction: 'asc' };
 export function openIssues(place: Place, labels: Labels, readiness: Readiness, blockers: Blockers): Issues {
   const { client, at, now, freshMs } = place;
   const made = new Map<number, { row: string; issue: Issue }>();
+  /** When those were asked for that are not in the list of open ones. */
+  const unlisted = new Map<number, number>();
   let rows: readonly IssueRow[] | null = null;
   /** We changed something ourselves since. */
   let isTouched = false;
   let issues: Issue[] = [];
   let askedAt = Number.NEGATIVE_INFINITY;
   let changesSeen = 0;
+  let talk: Talk = { comments: 0, reviews: 0 };
   let timesForgotten = 0;
 
   const open = async (): Promise<Issue[]> => {
@@ -57,7 +66,10 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     const listed = await listOpen();
     // What made us forget may have come after the answer: the next question is asked again.
     askedAt = before === timesForgotten ? now() : Number.NEGATIVE_INFINITY;
-    if (listed !== rows) changesSeen += 1;
+    if (listed !== rows) {
+      changesSeen += 1;
+      talk = afterTalk(talk, rows ?? [], listed);
+    }
     if (listed === rows && !isTouched && !issues.some(isStale)) return issues;
     rows = listed;
     isTouched = false;
@@ -125,17 +137,22 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     if (now() - askedAt >= freshMs) await open();
     const listed = issues.find((issue) => issue.number === number);
     if (listed) return isOurs(listed.labels) ? listed : withBlockers(listed);
+    const known = made.get(number);
+    if (known && now() - (unlisted.get(number) ?? Number.NEGATIVE_INFINITY) < freshMs) return known.issue;
     const row = await client.get(
       '/repos/{owner}/{repo}/issues/{issue_number}',
       { ...at, issue_number: number },
       issueShape,
     );
     if (row === null || row.pull_request !== undefined) return null;
-    return (await understood([row]))[0]!;
+    const [issue] = await understood([row]);
+    unlisted.set(number, now());
+    return issue!;
   };
 
   const forget = (): void => {
     timesForgotten += 1;
+    unlisted.clear();
     askedAt = Number.NEGATIVE_INFINITY;
   };
 
@@ -164,9 +181,9 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
       forget();
       readiness.doubt();
     },
-    async changes() {
+    async talk() {
       if (now() - askedAt >= freshMs) await open();
-      return rows;
+      return talk;
     },
     async relabel(number, { add, remove }) {
       const issue = await find(number);
@@ -217,6 +234,24 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
       return understood(listed.filter((row) => row.pull_request === undefined));
     },
   };
+}
+
+/** A row counts its comments, and is of another time when anything was said on a pull request. What left the list may have. */
+function afterTalk(talk: Talk, before: readonly IssueRow[], after: readonly IssueRow[]): Talk {
+  const known = new Map(before.map((row) => [row.number, row]));
+  const left = new Set(known.keys());
+  let [comments, reviews] = [false, false];
+  for (const row of after) {
+    const was = known.get(row.number);
+    left.delete(row.number);
+    comments ||= row.comments !== (was?.comments ?? 0);
+    reviews ||= row.pull_request !== undefined && row.updated_at !== was?.updated_at;
+  }
+  for (const number of left) {
+    comments = true;
+    reviews ||= known.get(number)?.pull_request !== undefined;
+  }
+  return { comments: talk.comments + Number(comments), reviews: talk.reviews + Number(reviews) };
 }
 
 /** Null when what should be taken away was gone already. */

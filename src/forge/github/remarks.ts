@@ -7,7 +7,7 @@ import type { Forge } from '../forge.ts';
 import { openChecks } from './checks.ts';
 import type { Comments } from './comments.ts';
 import { withPlainLines } from './issue.ts';
-import type { Issues } from './issues.ts';
+import type { Issues, Talk } from './issues.ts';
 import { hasMark, isMarked, marked } from './marker.ts';
 import type { Place } from './place.ts';
 import type { Pulls } from './pulls.ts';
@@ -29,7 +29,9 @@ export function openRemarks(parts: {
   const { place, pulls, issues, comments, roles, rules } = parts;
   const { client, at, self } = place;
   const checks = openChecks(place, rules);
-  let last: { changes: unknown; seen: number } | null = null;
+  let last: { since: number; talk: Talk } | null = null;
+  /** How often each list is still to be asked for: what was said may show a moment later than its count. */
+  const due = { comments: 0, reviews: 0 };
 
   const remarksOn = async (facts: PullFacts): Promise<Remark[]> => {
     const me = await self();
@@ -87,12 +89,12 @@ export function openRemarks(parts: {
     return found.sort((a, b) => a.at - b.at);
   };
 
-  /** There is no list of all reviews; the loop's own open pull requests are the ones that matter. */
+  /** What is said in reviews and on lines: only the loop's own open pull requests have a task that heeds it. */
   const reviewsSince = async (since: number, numbers: readonly number[]): Promise<Remark[]> => {
     const found: Remark[] = [];
     for (const number of numbers) {
       const facts = await pulls.facts(number);
-      if (facts) found.push(...(await remarksOn(facts)).filter(({ id, at }) => id[0] === 'r' && at >= since));
+      if (facts) found.push(...(await remarksOn(facts)).filter(({ id, at }) => id[0] !== 'c' && at >= since));
     }
     return found;
   };
@@ -110,17 +112,13 @@ export function openRemarks(parts: {
   });
 
   const placed = async (comment: PlacedComment): Promise<Remark> => {
-    const isThread = comment.pull_request_url !== undefined;
-    const isPull = isThread || (comment.html_url ?? '').includes('/pull/');
-    const number = Number(/\/(\d+)$/.exec(comment.pull_request_url ?? comment.issue_url ?? '')?.[1] ?? 0);
+    const isPull = (comment.html_url ?? '').includes('/pull/');
+    const number = Number(/\/(\d+)$/.exec(comment.issue_url ?? '')?.[1] ?? 0);
     const words = { author: comment.user, body: comment.body, createdAt: Date.parse(comment.created_at) };
     return {
       ...(await said(words)),
-      id: `${isThread ? 't' : 'c'}${comment.id}`,
+      id: `c${comment.id}`,
       where: { kind: isPull ? 'pull' : 'issue', number },
-      file: comment.path ?? null,
-      line: comment.line ?? null,
-      headSha: comment.original_commit_id ?? null,
     };
   };
 
@@ -138,29 +136,31 @@ export function openRemarks(parts: {
     },
 
     async commands(since) {
-      const changes = await issues.changes();
-      // Whoever goes on from what was seen has dealt with it; without a change there is nothing after it.
-      if (last !== null && last.changes === changes && since >= last.seen)
-        return { remarks: [], seen: since };
+      const talk = await issues.talk();
+      for (const kind of ['comments', 'reviews'] as const)
+        if (!last || since < last.since || talk[kind] !== last.talk[kind]) due[kind] = TWICE;
+      last = { since, talk };
       const query = { ...at, sort: 'updated', direction: 'asc', since: new Date(since).toISOString() };
-      const listed = [
-        ...(await client.list('/repos/{owner}/{repo}/issues/comments', query, placedCommentShape)),
-        ...(await client.list('/repos/{owner}/{repo}/pulls/comments', query, placedCommentShape)),
-      ].filter((comment) => Date.parse(comment.created_at) >= since);
+      const asked =
+        due.comments > 0
+          ? await client.list('/repos/{owner}/{repo}/issues/comments', query, placedCommentShape)
+          : [];
+      const listed = asked.filter((comment) => Date.parse(comment.created_at) >= since);
       const me = await self();
       const remarks: Remark[] = [];
       for (const comment of listed) {
         const isOwn = comment.user?.login === me && isMarked(comment.body);
         if (!isOwn && /^\/loop\b/m.test(withPlainLines(comment.body))) remarks.push(await placed(comment));
       }
-      const reviews = await reviewsSince(since, issues.pullsBy(me));
+      const reviews = due.reviews > 0 ? await reviewsSince(since, issues.pullsBy(me)) : [];
       remarks.push(...reviews.filter(({ body }) => /^\/loop\b/m.test(body)));
       const times = [
         ...listed.map((comment) => Date.parse(comment.created_at)),
         ...reviews.map(({ at }) => at),
       ];
       const seen = Math.max(since, ...times);
-      last = { changes, seen };
+      // Only now: what could not be answered is asked for again.
+      for (const kind of ['comments', 'reviews'] as const) due[kind] = Math.max(0, due[kind] - 1);
       return { remarks: remarks.sort((a, b) => a.at - b.at), seen };
     },
 
@@ -186,6 +186,8 @@ export function openRemarks(parts: {
     },
   };
 }
+
+const TWICE = 2;
 
 const VERDICTS: Record<string, Remark['verdict']> = {
   APPROVED: 'approve',

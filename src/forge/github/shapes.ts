@@ -32,6 +32,7 @@ export const issueShape = z.object({
   labels: labelsShape,
   created_at: time,
   updated_at: time,
+  comments: z.int().default(0),
   pull_request: z.unknown().optional(),
   issue_dependencies_summary: z
     .object({ blocked_by: z.int().optional(), total_blocked_by: z.int().default(0) })
@@ -72,10 +73,6 @@ export const commentShape = z.object({
 export const placedCommentShape = commentShape.extend({
   html_url: z.string().optional(),
   issue_url: z.string().optional(),
-  pull_request_url: z.string().optional(),
-  path: z.string().optional(),
-  line: z.int().nullish(),
-  original_commit_id: z.string().optional(),
   in_reply_to_id: z.int().optional(),
 });
 export type PlacedComment = z.output<typeof placedCommentShape>;
