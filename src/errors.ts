@@ -76,9 +76,16 @@ export class StoreUnavailable extends Error {
 export class ForgeUnavailable extends Error {
   override name = 'ForgeUnavailable';
   readonly retryAt: number | null;
-  constructor(message: string, retryAt: number | null = null, options?: ErrorOptions) {
+  /** It answered, and only a person can change the answer: the token is not accepted. */
+  readonly isRefusal: boolean;
+  constructor(
+    message: string,
+    retryAt: number | null = null,
+    options: ErrorOptions & { isRefusal?: boolean } = {},
+  ) {
     super(message, options);
     this.retryAt = retryAt;
+    this.isRefusal = options.isRefusal ?? false;
   }
 }
 

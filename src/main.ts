@@ -226,7 +226,7 @@ async function openForge(
   settings: Settings,
   remembered: () => Promise<string | null>,
 ): Promise<{ forge: Forge & IssueDesk; pulls: PullDesk | null }> {
-  const { kind, provider } = settings.tracker;
+  const { kind, auth, provider } = settings.tracker;
   if (kind === 'github') {
     const { openGitHub } = await import('./forge/github/open.ts');
     const { fileLog } = await import('./log.ts');
@@ -234,6 +234,7 @@ async function openForge(
     const forge = await openGitHub({
       git,
       root,
+      auth,
       provider,
       labels: settings.policy.labels,
       trunk: settings.tracker.trunk,

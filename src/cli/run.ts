@@ -1,8 +1,10 @@
 /** `run`: starts a runner, shows what happens, and stops it in two steps when asked. */
 
 import { existsSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
-import type { LoopEvent } from '../core/event.ts';
+import { event, type LoopEvent } from '../core/event.ts';
+import { ForgeUnavailable } from '../errors.ts';
 import type { RunEnd, RunMode, Runner } from '../loop/runner.ts';
 import { requireReady } from '../operations/doctor.ts';
 import { ownHome } from '../operations/doctor-env.ts';
@@ -19,7 +21,7 @@ import { hasTerminal, type Terminal } from './terminal.ts';
 export async function run({ context, terminal }: Session, mode: RunMode): Promise<number> {
   // What is wrong with a database comes first, and an older one is brought up to date: it knows where work lands.
   if (existsSync(context.databasePath)) await context.writing();
-  await requireReady(context);
+  await readyOnceItAnswers(context, terminal, mode);
   const runner = await context.runner();
   const store = await context.writing();
   await greet(context, terminal, mode);
@@ -37,6 +39,34 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
   }
   return farewell(await runSummary(context, start, end), terminal);
 }
+
+/** A forge that does not answer at the start is waited for, as it is later on; one pass is not worth a wait. */
+async function readyOnceItAnswers(context: Context, terminal: Terminal, mode: RunMode): Promise<void> {
+  let silentFor = 0;
+  for (;;) {
+    try {
+      await requireReady(context);
+      break;
+    } catch (problem) {
+      if (!(problem instanceof ForgeUnavailable) || mode === 'once') throw problem;
+      if (silentFor === 0) {
+        terminal.note(`${terminal.paint.yellow('waiting:')} ${problem.message}`);
+        terminal.note('It is asked again until it answers. Press Ctrl-C to give up.');
+        const unavailable = event('forge_unavailable', { problem: problem.message, until: problem.retryAt });
+        await (await context.writing()).record({ events: [unavailable], at: context.now() });
+      }
+      const waitMs = Math.min(ASK_AGAIN_MS * 2 ** silentFor, LONGEST_WAIT_MS);
+      silentFor += 1;
+      await wait(waitMs);
+    }
+  }
+  if (silentFor === 0) return;
+  terminal.note('It answers again.');
+  await (await context.writing()).record({ events: [event('forge_answers', {})], at: context.now() });
+}
+
+const ASK_AGAIN_MS = 1000;
+const LONGEST_WAIT_MS = 60_000;
 
 async function greet(context: Context, terminal: Terminal, mode: RunMode): Promise<void> {
   if (terminal.json) return;

@@ -282,6 +282,12 @@ export const workflowSchema = z
           .describe(
             'Where issues and pull requests live. `local`: in the repository itself. `github`: on GitHub, see docs/github.md.',
           ),
+        auth: z
+          .enum(['token', 'app'])
+          .default('token')
+          .describe(
+            'How the loop logs in at `github`: with a `token`, or as a GitHub App with its own key, see docs/github.md.',
+          ),
         provider: z
           .record(z.string(), z.string())
           .default({})

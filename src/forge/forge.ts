@@ -87,6 +87,8 @@ export interface ForgeProblem {
   fix: string;
   /** Nothing can be done before it is mended. */
   blocks?: true;
+  /** The forge gives no answer now; it may by itself later. */
+  isSilence?: boolean;
 }
 
 /** Where the forge reports what happens, and how the last report was answered; 0 when it was not. */

@@ -24,6 +24,8 @@ export interface Check {
   level: 'ok' | 'warn' | 'fail';
   what: string;
   fix: string | null;
+  /** The forge gives no answer now; it may by itself later. */
+  isSilence?: boolean;
 }
 
 export interface Diagnosis {
@@ -53,6 +55,7 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
 /**
  * The parts of doctor without which `run` could only fail later, in the middle of somebody's issue. Where the settings are
  * to replace those of a runner at work, a forge that stays is not asked: its outage keeps nobody from correcting the rest.
+ * Where nothing but an outage of the forge is in the way, that is thrown as it is: it can be waited for.
  */
 export async function requireReady(context: Context, inForce: Settings | null = null): Promise<void> {
   const { settings, problem } = await context.settings();
@@ -66,6 +69,8 @@ export async function requireReady(context: Context, inForce: Settings | null = 
     ...(keepsForge ? [] : await remoteForge(context)),
   ];
   const failed = checks.filter((check) => check.level === 'fail');
+  const silent = failed.find((check) => check.isSilence);
+  if (silent && failed.every((check) => check.isSilence)) throw new ForgeUnavailable(silent.what);
   if (failed.length > 0) throw notReady(failed);
 }
 
@@ -125,8 +130,9 @@ async function repository(context: Context): Promise<Check[]> {
     // A broken WORKFLOW.md has a line of its own.
     if (error instanceof ConfigError) return [];
     if (error instanceof UserError) return [fail('repository', error.message, error.hint)];
-    if (error instanceof GitFailed || error instanceof ForgeUnavailable)
-      return [fail('repository', error.message, null)];
+    if (error instanceof ForgeUnavailable)
+      return [{ ...fail('repository', error.message, null), isSilence: !error.isRefusal }];
+    if (error instanceof GitFailed) return [fail('repository', error.message, null)];
     throw error;
   }
 }
@@ -307,5 +313,8 @@ async function forge(context: Context, how: 'with rights' | 'without rights'): P
   const problems = [...inTheWay, ...((isTried && (await found.checkRights?.())) || [])];
   if (problems.length === 0)
     return [ok('forge', `${found.kind}, ${(await found.openIssues()).length} open issues`)];
-  return problems.map(({ what, fix, blocks }) => (blocks ? fail : warn)('forge', what, fix));
+  return problems.map(({ what, fix, blocks, isSilence }) => ({
+    ...(blocks ? fail : warn)('forge', what, fix),
+    ...(isSilence ? { isSilence } : {}),
+  }));
 }

@@ -54,3 +54,26 @@ test.for(Object.entries(CHANGES))('%s', async ([, { away, back, says }], { world
   await world.finished(runner);
   expect(task).toMatchObject({ turns: 1, attempt: 1 });
 });
+
+test('a run begun while GitHub is down waits for it, and `why` speaks of the outage alone', async ({
+  world,
+  on,
+}) => {
+  await on.settings({});
+  on.github.faults.add({ how: { kind: 'answer', status: 503 }, times: 10_000 });
+  const why = await world.cli('why');
+  expect(why.stdout).toContain("the forge can't be asked");
+  expect(why.stdout).not.toContain('no open issue');
+  const runner = world.run('--until-idle');
+  await world.event('forge_unavailable');
+  on.github.faults.clear();
+  const ended = await world.finished(runner);
+  expect(ended.stderr).toContain('It answers again.');
+});
+
+test('a token that is not accepted ends a run at once', async ({ world, on }) => {
+  await on.settings({});
+  on.github.world.tokens.clear();
+  const ended = await world.finished(world.run('--until-idle'), 1);
+  expect(ended.stderr).toContain('does not accept the token');
+});

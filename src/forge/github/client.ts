@@ -55,8 +55,8 @@ export class Refused extends UserError {
 
 interface ClientOptions {
   apiUrl: string;
-  /** Asked anew when the one in use is not accepted any more. */
-  token(): Promise<string>;
+  /** `again`: the one in use is not accepted any more. */
+  token(again?: boolean): Promise<string>;
   now(): number;
   /** A second between two writes, three between two that notify people, as GitHub asks of programs. */
   paced: boolean;
@@ -79,7 +79,6 @@ export function openClient(options: ClientOptions): Client {
   const lists = memo<string, { pages: readonly unknown[]; whole: readonly unknown[] }>(REMEMBERED);
   const warned = memo<string, true>(REMEMBERED);
   const spent: number[] = [];
-  let token: Promise<string> | null = null;
   let pausedUntil = 0;
   let ahead = 0;
   let scopes: readonly string[] | null = null;
@@ -99,8 +98,7 @@ export function openClient(options: ClientOptions): Client {
     spent.push(now());
     const isRead = route.startsWith('GET ');
     for (let attempt = 1; ; attempt++) {
-      token ??= options.token();
-      const authorization = `Bearer ${await token}`;
+      const authorization = `Bearer ${await options.token(attempt > 1)}`;
       try {
         const answer = await octokit.request(route, {
           ...params,
@@ -119,10 +117,7 @@ export function openClient(options: ClientOptions): Client {
           spent.pop();
           return { status: 304, data: null, headers: failure.headers };
         }
-        if (failure.status === 401 && attempt === 1) {
-          token = null;
-          continue;
-        }
+        if (failure.status === 401 && attempt === 1) continue;
         const until = limitIn(failure, now());
         if (until !== null) {
           pausedUntil = until;
@@ -334,7 +329,7 @@ function failed({ status, message, headers, cause }: Failure, route: string): Er
     return new ForgeUnavailable(
       `GitHub does not accept the token any more (401). Renew it, then start again or \`gh auth login\`.`,
       null,
-      { cause },
+      { cause, isRefusal: true },
     );
   }
   const right = headers['x-accepted-github-permissions'];

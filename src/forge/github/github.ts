@@ -13,7 +13,7 @@ import { ensureExcluded } from '../local/exclude.ts';
 import { withLock } from '../local/lock.ts';
 import type { Address } from './address.ts';
 import { openBlockers } from './blockers.ts';
-import { openClient } from './client.ts';
+import { openClient, Refused } from './client.ts';
 import { openComments } from './comments.ts';
 import { hooksOf } from './hooks.ts';
 import { openIssues } from './issues.ts';
@@ -40,7 +40,9 @@ export interface GitHubOptions {
   git: Git;
   root: string;
   address: Address;
-  token(): Promise<string>;
+  token(again?: boolean): Promise<string>;
+  /** Who the token stands for, where GitHub refuses to say: it does to Apps. */
+  login?: () => Promise<string>;
   now(): number;
   labels: Labels;
   trunk: string | null;
@@ -82,10 +84,21 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     );
   };
   let login: string | null = null;
+  const askLogin = async (): Promise<string | null> => {
+    try {
+      return (await client.get('/user', {}, userShape))?.login ?? null;
+    } catch (problem) {
+      if (!(problem instanceof Refused) || problem.status !== 403) throw problem;
+      return (await options.login?.()) ?? null;
+    }
+  };
   const self = async (): Promise<string> => {
-    login ??= (await client.get('/user', {}, userShape))?.login ?? null;
+    login ??= await askLogin();
     if (login !== null) return login;
-    throw new UserError('GitHub does not say whose token this is.', 'Use a token of a user account.');
+    throw new UserError(
+      'GitHub does not say whose token this is.',
+      'Use a token of a user account, or tracker.auth: app with the App’s own key.',
+    );
   };
   let called: { names: string[]; at: number } | null = null;
   /** A renamed repository answers to its old name too, and calls itself by the new one. */

@@ -1,10 +1,12 @@
 /** From what WORKFLOW.md says under `tracker` to a forge: the repository, the token, and what may be set beside them. */
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { Labels } from '../../core/policy.ts';
 import { UserError } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
-import { addressOf } from './address.ts';
-import { type GitHubForge, githubForge } from './github.ts';
+import { type Address, addressOf } from './address.ts';
+import { openApp } from './app.ts';
+import { type GitHubForge, type GitHubOptions, githubForge } from './github.ts';
 import type { Role } from './roles.ts';
 import type { MergeMethod } from './rules.ts';
 import { findToken } from './token.ts';
@@ -15,6 +17,7 @@ export async function openGitHub(options: {
   labels: Labels;
   trunk: string | null;
   remembered: () => Promise<string | null>;
+  auth: 'token' | 'app';
   provider: Record<string, string>;
   trusted(): Role;
   method(): MergeMethod;
@@ -32,7 +35,9 @@ export async function openGitHub(options: {
     // Git repeats a name that it does not know.
     remoteUrl: remote.stdout.trim() === 'origin' ? null : remote.stdout.trim(),
   });
-  const token = await findToken({ given: given.token ?? null, env, host: address.host });
+  const now = (): number => Date.now();
+  const login =
+    options.auth === 'app' ? asApp(given, address, root, now) : await asGiven(given, address, env);
   return githubForge({
     git,
     root,
@@ -42,8 +47,8 @@ export async function openGitHub(options: {
     remembered,
     trusted,
     method,
-    token: token.read,
-    now: () => Date.now(),
+    ...login,
+    now,
     drafts: given.drafts === 'true',
     priorityField: given.priority_field ?? null,
     requestsPerHour: given.requests_per_hour,
@@ -56,19 +61,49 @@ export async function openGitHub(options: {
 /** One look at a task asks for its issue, its pull request and its branch; the next look is a few seconds later. */
 const FRESH_MS = 5000;
 
+type Login = Pick<GitHubOptions, 'token' | 'login'>;
+
+async function asGiven(given: Provider, { host }: Address, env: NodeJS.ProcessEnv): Promise<Login> {
+  const { read: token } = await findToken({ given: given.token ?? null, env, host });
+  // The token of a job is an App's, whose name is the same everywhere.
+  return env.GITHUB_ACTIONS === 'true' ? { token, login: async () => 'github-actions[bot]' } : { token };
+}
+
+function asApp(given: Provider, address: Address, root: string, now: () => number): Login {
+  const { app_id: id, app_key_file: keyFile } = given;
+  if (!id || !keyFile)
+    throw new UserError(
+      'tracker.auth: app needs tracker.provider.app_id and tracker.provider.app_key_file.',
+      'See docs/github.md.',
+    );
+  return openApp({
+    id,
+    keyFile: resolve(root, keyFile),
+    installation: given.installation_id ?? null,
+    apiUrl: address.apiUrl,
+    repository: address,
+    now,
+  });
+}
+
 const onOff = z.enum(['true', 'false']);
 
 const providerShape = z.strictObject({
   repository: z.string().optional(),
   api_url: z.url().optional(),
   token: z.string().optional(),
+  app_id: z.string().optional(),
+  app_key_file: z.string().optional(),
+  installation_id: z.string().regex(/^\d+$/, 'must be a number').optional(),
   drafts: onOff.default('true'),
   priority_field: z.string().trim().min(1).optional(),
   requests_per_hour: z.coerce.number().int().min(10).default(2500),
   paced: onOff.default('true'),
 });
 
-function readProvider(provider: Record<string, string>): z.output<typeof providerShape> {
+type Provider = z.output<typeof providerShape>;
+
+function readProvider(provider: Record<string, string>): Provider {
   const read = providerShape.safeParse(provider);
   if (read.success) return read.data;
   const problem = read.error.issues[0]!;

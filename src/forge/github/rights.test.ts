@@ -123,6 +123,7 @@ it('reads origin as git does, and asks with its own token whatever the operatorâ
     labels: LABELS,
     trunk: null,
     remembered: async () => null,
+    auth: 'token',
     provider: { api_url: s.github.apiUrl },
     trusted: () => 'write',
     method: () => 'squash',

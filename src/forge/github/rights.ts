@@ -60,7 +60,12 @@ export async function problemsOf(
   } catch (problem) {
     if (problem instanceof UserError) block(problem.message, problem.hint ?? '');
     else if (problem instanceof ForgeUnavailable)
-      block(problem.message, 'See docs/github.md for the rights the token needs.');
+      problems.push({
+        what: problem.message,
+        fix: 'See docs/github.md for the rights the token needs.',
+        blocks: true,
+        ...(problem.isRefusal ? {} : { isSilence: true }),
+      });
     else throw problem;
   }
   return problems;

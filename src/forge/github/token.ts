@@ -1,6 +1,6 @@
 /**
  * Where the token comes from: WORKFLOW.md (`tracker.provider.token`, usually `$VAR`), then GITHUB_TOKEN or GH_TOKEN,
- * then the GitHub CLI. It is asked for again when GitHub stops accepting it; a GitHub App would be one more source.
+ * then the GitHub CLI. It is asked for again when GitHub stops accepting it. A GitHub App makes its own: app.ts.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -9,7 +9,8 @@ import { UserError } from '../../errors.ts';
 interface TokenSource {
   /** In words for people: where the token is from, never the token. */
   readonly from: string;
-  read(): Promise<string>;
+  /** `again`: the one read last is not accepted any more. */
+  read(again?: boolean): Promise<string>;
 }
 
 export async function findToken(options: {
@@ -23,9 +24,12 @@ export async function findToken(options: {
     const value = env[name];
     if (value) return { from: name, read: async () => value };
   }
-  const cli: TokenSource = { from: '`gh auth token`', read: () => fromCli(host, env) };
-  await cli.read();
-  return cli;
+  let known = await fromCli(host, env);
+  const read = async (again = false): Promise<string> => {
+    if (again) known = await fromCli(host, env);
+    return known;
+  };
+  return { from: '`gh auth token`', read };
 }
 
 async function fromCli(host: string, env: NodeJS.ProcessEnv): Promise<string> {

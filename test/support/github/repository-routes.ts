@@ -128,7 +128,10 @@ export const repositoryRoutes: Route[] = [
 
 /** Who asks, and how much of the limit is left: paths outside the repository. */
 export function ownRoute(path: string, { world, user }: Pick<Call, 'world' | 'user'>) {
-  return path === '/user' ? ok(userJson(world, user)) : null;
+  if (path !== '/user') return null;
+  // https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api: "Resource not accessible"
+  if (world.users.get(user)?.type === 'Bot') throw new Refusal(403, 'Resource not accessible by integration');
+  return ok(userJson(world, user));
 }
 
 export function ensureLabel(

@@ -12,6 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Answer, Refusal } from './answer.ts';
+import { answerApp } from './app-routes.ts';
 import { checkRoutes, jobLog } from './check-routes.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { askGit, branches, relay } from './git-backend.ts';
@@ -157,6 +158,9 @@ async function answerApi(
   const { world, limit } = github;
   const { method, url, user, request } = call;
   try {
+    const plainPath = url.pathname.replace(/^\/api(\/v3)?/, '');
+    const ofApp = answerApp(world, method, plainPath, request.headers.authorization);
+    if (ofApp) return ofApp;
     if (user === null) throw new Refusal(401, 'Bad credentials');
     if (limit.remaining !== null && limit.remaining <= 0 && world.now() < limit.resetAt)
       throw new Refusal(403, `API rate limit exceeded for user ID ${world.users.get(user)?.id ?? 1}.`);
@@ -243,7 +247,8 @@ function caller(world: World, header: string | undefined): string | null {
           .toString('utf8')
           .replace(/^[^:]*:/, '')
       : value;
-  return world.tokens.get(token)?.login ?? null;
+  const known = world.tokens.get(token);
+  return known && world.now() < (known.expiresAt ?? Number.POSITIVE_INFINITY) ? known.login : null;
 }
 
 const lastAnswers = new WeakMap<GitHub, Map<string, Answer>>();

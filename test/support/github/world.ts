@@ -168,7 +168,12 @@ export interface World {
   users: Map<string, User>;
   permissions: Map<string, Permission>;
   /** Token → who it stands for, and what it may do: all that its account may unless `rights` or `lacks` say less. */
-  tokens: Map<string, { login: string; lacks: string[]; rights?: readonly string[]; scopes?: string }>;
+  tokens: Map<
+    string,
+    { login: string; lacks: string[]; rights?: readonly string[]; scopes?: string; expiresAt?: number }
+  >;
+  /** A GitHub App that is installed on the repository. */
+  app: { id: string; slug: string; publicKey: string; installation: number } | null;
   labels: Map<string, Label>;
   issues: Map<number, IssueRow>;
   /** Issues of other repositories that everybody may read, by `owner/name#12`. */
@@ -219,6 +224,7 @@ export async function openWorld(options: {
     users: new Map(),
     permissions: new Map(),
     tokens: new Map(),
+    app: null,
     labels: new Map(),
     issues: new Map(),
     elsewhere: new Map(),

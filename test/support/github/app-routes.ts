@@ -1,0 +1,53 @@
+/** What a GitHub App asks for with a token it signed itself: who it is, where it is installed, and a token to work with. */
+import { randomUUID, verify } from 'node:crypto';
+import { type Answer, created, ok, Refusal } from './answer.ts';
+import { iso } from './shapes.ts';
+import { fullName, type World } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Null for what is none of an App's paths. */
+export function answerApp(
+  world: World,
+  method: string,
+  path: string,
+  header: string | undefined,
+): Answer | null {
+  const isOwn =
+    path === '/app' || path.startsWith('/app/') || /^\/repos\/[^/]+\/[^/]+\/installation$/.test(path);
+  if (!isOwn) return null;
+  const app = verified(world, header);
+  if (path === '/app') return ok({ id: 1, slug: app.slug, name: app.slug });
+  if (method === 'GET' && path === `/repos/${fullName(world)}/installation`)
+    return ok({ id: app.installation, app_slug: app.slug });
+  if (method === 'POST' && path === `/app/installations/${app.installation}/access_tokens`) {
+    const token = `ghs_${randomUUID().replaceAll('-', '')}`;
+    const login = `${app.slug}[bot]`;
+    if (!world.users.has(login)) world.users.set(login, { login, id: world.nextId(), type: 'Bot' });
+    world.permissions.set(login, 'write');
+    const expiresAt = world.now() + HOUR_MS;
+    world.tokens.set(token, { login, lacks: [], expiresAt });
+    return created({ token, expires_at: iso(expiresAt) });
+  }
+  throw new Refusal(404, 'Not Found');
+}
+
+function verified(world: World, header: string | undefined): NonNullable<World['app']> {
+  const [head = '', claims = '', signature = ''] = (header ?? '').replace(/^bearer /i, '').split('.');
+  const { app } = world;
+  const isSigned =
+    app !== null &&
+    verify(
+      'RSA-SHA256',
+      Buffer.from(`${head}.${claims}`),
+      app.publicKey,
+      Buffer.from(signature, 'base64url'),
+    );
+  if (!isSigned) throw new Refusal(401, 'A JSON web token could not be decoded');
+  const { iss, iat, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8'));
+  const now = world.now() / 1000;
+  if (iss !== app.id || iat > now) throw new Refusal(401, "'Issuer' claim ('iss') must be an Integer");
+  if (exp <= now || exp > now + 600)
+    throw new Refusal(401, "'Expiration time' claim ('exp') is too far in the future");
+  return app;
+}
