@@ -257,7 +257,7 @@ describe('defaults', () => {
     const { policy, workspace, tracker, warnings } = load(matter('agent: { command: my-agent }'));
     expect(warnings).toEqual([]);
     expect(workspace).toEqual({ root: null, kind: 'clone' });
-    expect(tracker).toEqual({ kind: 'local', provider: {}, trunk: null, required_labels: [] });
+    expect(tracker).toEqual({ kind: 'local', auth: 'token', provider: {}, trunk: null, required_labels: [] });
     expect(policy).toMatchObject({
       requiredLabels: [],
       pollIntervalMs: 60_000,
