@@ -48,7 +48,7 @@ async function readyOnceItAnswers(context: Context, terminal: Terminal, mode: Ru
       await requireReady(context);
       break;
     } catch (problem) {
-      if (!(problem instanceof ForgeUnavailable) || mode === 'once') throw problem;
+      if (!(problem instanceof ForgeUnavailable) || problem.isRefusal || mode === 'once') throw problem;
       if (silentFor === 0) {
         terminal.note(`${terminal.paint.yellow('waiting:')} ${problem.message}`);
         terminal.note('It is asked again until it answers. Press Ctrl-C to give up.');
