@@ -58,7 +58,7 @@ export function withdrawnComment(readyLabel: string): string {
 
 export function editedComment(task: Task, readyLabel: string): string {
   const kept = task.pull === null ? '' : ` The work so far is in pull request #${task.pull}.`;
-  return `The text was edited while the loop was at work, so nothing is merged until somebody agrees to the new one.${kept} Label it \`${readyLabel}\` again to continue with the new text, or restore the old text to continue as before.`;
+  return `The text was edited while the loop was at work, so nothing is merged until somebody agrees to the new one.${kept} Label it \`${readyLabel}\` again to continue with the text as it is then.`;
 }
 
 /** For the record, and for whoever has to agree. The original stays the contract and stands below, word for word. */

@@ -4,7 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type GitHubScratch, githubScratch } from '../../../test/support/github/scratch.ts';
+import { LABELS } from '../../../test/support/labels.ts';
+import { openGit } from '../../git/git.ts';
 import { type App, type AppOptions, openApp } from './app.ts';
+import { openGitHub } from './open.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', {
   modulusLength: 2048,
@@ -69,4 +72,30 @@ it.each([
   ['a server that is down', { apiUrl: 'http://127.0.0.1:9' }, /did not answer/],
 ])('says what is wrong with %s', async (_what, more, says) => {
   await expect(open(more).token()).rejects.toThrow(says);
+});
+
+it('works with the token of a job in GitHub Actions as the account that has it', async () => {
+  const robot = 'github-actions[bot]';
+  const { users, tokens, permissions } = s.github.world;
+  users.set(robot, { login: robot, id: 41_898_282, type: 'Bot' });
+  permissions.set(robot, 'write');
+  tokens.set('ghs_job', { login: robot, lacks: [] });
+  const forge = await openGitHub({
+    git: await openGit(s.root),
+    root: s.root,
+    labels: LABELS,
+    trunk: null,
+    remembered: async () => null,
+    auth: 'token',
+    provider: { api_url: s.github.apiUrl, repository: 'acme/rocket', paced: 'false' },
+    trusted: () => 'write',
+    method: () => 'squash',
+    env: { GITHUB_ACTIONS: 'true', GITHUB_TOKEN: 'ghs_job' },
+    warn: () => {},
+  });
+  const number = await s.people.createIssue({ title: 'T', body: 'B' });
+  await forge.ensureComment(number, 'm', 'Hello.');
+  await forge.ensureComment(number, 'm', 'Hello again.');
+  expect(s.github.world.issues.get(number)!.comments).toMatchObject([{ user: robot }]);
+  expect(await forge.check()).toEqual([]);
 });

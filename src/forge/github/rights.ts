@@ -9,6 +9,7 @@ import { identity } from '../../git/git.ts';
 import type { ForgeProblem } from '../forge.ts';
 import { Refused } from './client.ts';
 import type { Place } from './place.ts';
+import { isReader } from './reach.ts';
 import { type BranchRules, contradictionOf, type MergeMethod, type Rules } from './rules.ts';
 import { labelShape, nothing, repositoryShape } from './shapes.ts';
 
@@ -46,7 +47,7 @@ export async function problemsOf(
     if (repository.archived) block(`${name} is archived: nothing can be pushed or merged.`, 'Unarchive it.');
     if (!repository.has_issues)
       block(`Issues are disabled in ${name}.`, 'Settings → General → Features → Issues.');
-    if (!repository.permissions?.push)
+    if (await isReader(place, repository))
       block(
         `This token may not push to ${name}.`,
         'Give its account the role Write, and a fine-grained token: Contents, Issues, Pull requests, Commit statuses: read and write; Metadata: read.',
@@ -75,7 +76,7 @@ export async function problemsOf(
 export async function missingRights(place: Place, rules: Rules): Promise<ForgeProblem[]> {
   const { client, at } = place;
   const repository = await client.get('/repos/{owner}/{repo}', at, repositoryShape);
-  if (!repository?.permissions?.push || repository.archived) return [];
+  if (!repository || repository.archived || (await isReader(place, repository))) return [];
   const trunk = await place.trunkBranch();
   const found = await rules.read();
   const missing: ForgeProblem[] = [];

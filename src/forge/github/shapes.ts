@@ -173,6 +173,7 @@ export const repositoryShape = z.object({
   allow_rebase_merge: z.boolean().optional(),
   permissions: z.object({ push: z.boolean().default(false), triage: z.boolean().default(false) }).optional(),
 });
+export type RepositoryRow = z.output<typeof repositoryShape>;
 
 export const permissionShape = z.object({ permission: z.string(), role_name: z.string().optional() });
 

@@ -211,7 +211,8 @@ export function checkJson(world: World, check: CheckRun) {
 }
 
 export function repositoryJson(world: World, user: string) {
-  const given = permissionOf(world, user);
+  // An App has no role in the repository, whatever it may do there.
+  const given = world.users.get(user)?.type === 'Bot' ? 'none' : permissionOf(world, user);
   const has = (levels: readonly string[]) => levels.includes(given);
   return {
     id: world.id,
