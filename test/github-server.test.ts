@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { reportCheck } from './support/github/check-routes.ts';
 import { type Person, person } from './support/github/client.ts';
 import { LIMITS } from './support/github/faults.ts';
+import { createLag } from './support/github/lag.ts';
 import { runMergeQueue } from './support/github/merging.ts';
 import { type GitHub, startGitHub } from './support/github/server.ts';
 
@@ -293,8 +294,8 @@ describe('reviews', () => {
   });
 
   test.each([
-    ['APPROVE', 'Review Can not approve your own pull request'],
-    ['REQUEST_CHANGES', 'Review Can not request changes on your own pull request'],
+    ['APPROVE', 'Can not approve your own pull request'],
+    ['REQUEST_CHANGES', 'Can not request changes on your own pull request'],
   ])('does not let an author %s', async (event, why) => {
     const { number } = await openPull('a', { 'a.txt': 'a\n' });
     const refused = await ada.request('POST', `/pulls/${number}/reviews`, { event, body: 'x' });
@@ -320,9 +321,12 @@ describe('rules of a branch', () => {
       github.world.protections.set('main', { via, ...rules });
       const { number, sha } = await openPull('a', { 'a.txt': 'a\n' });
       const merge = async () => (await ada.request('PUT', `/pulls/${number}/merge`, { sha })).body.message;
-      expect(await merge()).toBe('Required status check "ci" is expected.');
+      const before = via === 'ruleset' ? 'Repository rule violations found\n\n' : '';
+      expect(await merge()).toBe(`${before}Required status check "ci" is expected.`);
+      reportCheck(github.world, { sha, name: 'ci', status: 'in_progress', conclusion: null });
+      expect(await merge()).toBe(`${before}Required status check "ci" is in progress.`);
       reportCheck(github.world, { sha, name: 'ci', conclusion: 'failure' });
-      expect(await merge()).toBe('Required status check "ci" is failing.');
+      expect(await merge()).toBe(`${before}Required status check "ci" is failing.`);
       reportCheck(github.world, { sha, name: 'ci' });
       expect(await merge()).toBe('Pull Request successfully merged');
       const named =
@@ -332,6 +336,20 @@ describe('rules of a branch', () => {
       expect(named).toMatchObject([{ context: 'ci' }]);
     },
   );
+
+  test.each([
+    ['protection', ['ci'], 405, 'Required status check "ci" is expected.'],
+    ['protection', ['ci', 'e2e'], 405, '2 of 2 required status checks are expected.'],
+    ['ruleset', ['ci'], 409, 'Head branch is out of date. Review and try the merge again.'],
+  ] as const)('a head that is behind is refused by %s with %j', async (via, checks, status, message) => {
+    github.world.protections.set('main', { via, ...rules, strict: true, requiredChecks: [...checks] });
+    const { number, sha } = await openPull('a', { 'a.txt': 'a\n' });
+    for (const name of checks) reportCheck(github.world, { sha, name });
+    await pushToMain({ 'x.txt': 'x\n' });
+    expect((await ada.get(`/pulls/${number}`)).mergeable).toBe(null);
+    const refused = await ada.request('PUT', `/pulls/${number}/merge`, { sha });
+    expect([refused.status, refused.body.message]).toEqual([status, message]);
+  });
 
   it('counts approvals of people with write access, and a later request for changes against them', async () => {
     github.world.protections.set('main', { via: 'ruleset', ...rules, requiredChecks: [], approvals: 1 });
@@ -353,7 +371,7 @@ describe('rules of a branch', () => {
     expect((await ada.request('PUT', `/pulls/${number}/merge`, {})).body.message).toContain('merge queue');
     const { node_id } = await ada.get(`/pulls/${number}`);
     await ada.graphql(
-      'mutation($id: ID!) { enqueuePullRequest(input: { pullRequestId: $id }) { pullRequest { isInMergeQueue } } }',
+      'mutation($id: ID!) { enqueuePullRequest(input: { pullRequestId: $id }) { mergeQueueEntry { state } } }',
       { id: node_id },
     );
     await runMergeQueue(github.world);
@@ -449,6 +467,17 @@ describe('limits and faults', () => {
     expect(github.faults.pending()).toBe(0);
   });
 
+  test.each(['RATE_LIMIT', 'RATE_LIMITED'] as const)(
+    'says %s with 200 where GraphQL is asked',
+    async (type) => {
+      github.faults.add({ path: /graphql/, how: LIMITS.graphql(type) });
+      expect((await ada.graphql('{ rateLimit { cost } }')).errors[0]).toMatchObject({
+        type,
+        message: 'API rate limit already exceeded for user ID 1.',
+      });
+    },
+  );
+
   it('loses the answer to a push that was taken', async () => {
     github.faults.add({ method: 'POST', path: /git-receive-pack/, how: { kind: 'lose' } });
     await expect(ada.git(dir, 'push', '-q', 'origin', 'main:refs/heads/b')).rejects.toThrow();
@@ -462,7 +491,48 @@ describe('limits and faults', () => {
       '{ repository(owner: "acme", name: "rocket") { nameWithOwner issue(number: 9) { id } } }',
     );
     expect(missing.data.repository).toEqual({ nameWithOwner: 'acme/rocket', issue: null });
-    expect(missing.errors[0].type).toBe('NOT_FOUND');
+    expect(missing.errors[0]).toMatchObject({ type: 'NOT_FOUND', path: ['repository', 'issue'] });
+    await expect(github.close()).rejects.toThrow('Cannot query field "stars" on type "Repository"');
+    github.deviations.length = 0;
+  });
+
+  test.each([
+    ['an unknown route', 'GET', '/nonsense', undefined, 'openapi.json has no such route'],
+    ['an unknown parameter', 'GET', '/issues?stat=open', undefined, 'stat is no parameter'],
+    ['a wrong parameter', 'GET', '/issues?state=opened', undefined, 'state must be equal to one of'],
+    [
+      'an unknown field',
+      'POST',
+      '/issues',
+      { title: 'T', text: 'B' },
+      "body/text is not in GitHub's description",
+    ],
+    ['a wrong field', 'POST', '/labels', { name: 7 }, 'body/name must be string'],
+    ['a missing field', 'POST', '/pulls', { base: 'main' }, "body must have required property 'head'"],
+  ])('refuses %s, and so does the end of the test', async (_what, method, path, body, why) => {
+    const refused = await ada.request(method, path, body);
+    expect([refused.status, refused.body.message]).toEqual([500, expect.stringContaining(why)]);
+    await expect(github.close()).rejects.toThrow(why);
+    github.deviations.length = 0;
+  });
+
+  it('holds its own answers to what GitHub describes', async () => {
+    const { number } = await ada.post('/issues', { title: 'T', body: '' });
+    github.world.issues.get(number)!.title = null as never;
+    expect((await ada.request('GET', `/issues/${number}`)).status).toBe(500);
+    expect(github.deviations).toEqual([expect.stringContaining('answer/title must be string')]);
+    github.deviations.length = 0;
+  });
+
+  it('refuses connections without a size, and queries for too many nodes', async () => {
+    const ask = async (fields: string) =>
+      (await ada.graphql(`{ repository(owner: "acme", name: "rocket") { ${fields} } }`)).errors[0];
+    expect(await ask('issues { nodes { id } }')).toMatchObject({ type: 'MISSING_PAGINATION_BOUNDARIES' });
+    expect(await ask('issues(first: 101) { nodes { id } }')).toMatchObject({ type: 'EXCESSIVE_PAGINATION' });
+    const deep = 'comments(first: 100) { nodes { id reactions(first: 100) { nodes { id } } } }';
+    expect((await ask(`issues(first: 100) { nodes { ${deep} } }`)).message).toBe(
+      'This query requests up to 1,010,100 possible nodes which exceeds the maximum limit of 500,000.',
+    );
   });
 });
 
@@ -497,6 +567,48 @@ describe('webhooks', () => {
     expect(got.every((one) => one.signed)).toBe(true);
     expect(got[2]!.id).toBe(got[0]!.id);
     expect(github.webhooks.deliveries.every((one) => one.status === 200)).toBe(true);
+  });
+});
+
+describe('late copies', () => {
+  /** Seconds until a list and a query show an edit, each from a copy of its own. */
+  async function seenAfter(seed: number): Promise<{ list: number; query: number }> {
+    const late = await startGitHub({ now: () => now, lag: { seed, ms: 5000 } });
+    const eve = person(late, 'eve', 'admin');
+    const { number } = await eve.post('/issues', { title: 'T', body: 'agreed' });
+    now += 10_000;
+    await eve.patch(`/issues/${number}`, { body: 'other' });
+    expect((await eve.get(`/issues/${number}`)).body).toBe('other');
+    const asked = `{ repository(owner: "acme", name: "rocket") { issue(number: ${number}) { lastEditedAt } } }`;
+    const first = { list: -1, query: -1 };
+    for (let second = 0; second <= 5; second++, now += 1000) {
+      if (first.list < 0 && (await eve.get('/issues'))[0].body === 'other') first.list = second;
+      const edited = (await eve.graphql(asked)).data.repository.issue.lastEditedAt;
+      if (first.query < 0 && edited !== null) first.query = second;
+    }
+    await late.close();
+    return first;
+  }
+
+  it('show what was written within the given time, the same for the same seed', async () => {
+    const seen = [await seenAfter(1), await seenAfter(2), await seenAfter(3), await seenAfter(4)];
+    for (const { list, query } of seen) {
+      expect(list).toBeGreaterThanOrEqual(0);
+      expect(query).toBeGreaterThanOrEqual(0);
+    }
+    expect(seen.some(({ list, query }) => list < query)).toBe(true);
+    expect(await seenAfter(1)).toEqual(seen[0]);
+  });
+
+  it('leave a pull request unknown to queries that was just opened', async () => {
+    github.world.copies = createLag(github.world, { seed: 1, ms: 5000 });
+    const { number } = await openPull('a', { 'a.txt': 'a\n' });
+    const asked = `{ repository(owner: "acme", name: "rocket") { pullRequest(number: ${number}) { number } } }`;
+    expect((await ada.graphql(asked)).errors[0].type).toBe('NOT_FOUND');
+    expect(await ada.get('/pulls')).toEqual([]);
+    now += 5000;
+    expect((await ada.graphql(asked)).data.repository.pullRequest).toEqual({ number });
+    expect(await ada.get('/pulls')).toMatchObject([{ number }]);
   });
 });
 

@@ -315,7 +315,7 @@ test('the token expires at night and issues are disabled: the agent works on, an
   await world.event('forge_answers');
   on.github.world.hasIssues = false;
   const disabled = await world.event('forge_unavailable', undefined, seq);
-  expect(disabled.data.problem).toContain('Issues has been disabled');
+  expect(disabled.data.problem).toContain('Issues are disabled');
   on.github.world.hasIssues = true;
   const task = await world.state(issue, 'merged');
   runner.send('SIGTERM');

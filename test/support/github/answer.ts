@@ -1,4 +1,5 @@
 /** What a route answers, and how lists and errors look on the wire. */
+import { says } from './error-texts.ts';
 
 export interface Answer {
   status: number;
@@ -26,11 +27,11 @@ export class Refusal extends Error {
   }
 }
 
-export const notFound = (): Refusal => new Refusal(404, 'Not Found');
+export const notFound = (): Refusal => new Refusal(404, says('notFound'));
 
 /** As validation answers for a field: `{ resource, field, code }`. */
 export function invalid(resource: string, field: string, code: string, message?: string): Refusal {
-  return new Refusal(422, 'Validation Failed', [{ resource, field, code, ...(message ? { message } : {}) }]);
+  return new Refusal(422, says('invalid'), [{ resource, field, code, ...(message ? { message } : {}) }]);
 }
 
 export interface Page {

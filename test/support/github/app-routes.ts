@@ -1,7 +1,8 @@
 /** What a GitHub App asks for with a token it signed itself: who it is, where it is installed, and a token to work with. */
 import { randomUUID, verify } from 'node:crypto';
-import { type Answer, created, ok, Refusal } from './answer.ts';
-import { iso } from './shapes.ts';
+import { type Answer, created, notFound, ok, Refusal } from './answer.ts';
+import { says } from './error-texts.ts';
+import { iso, userJson } from './shapes.ts';
 import { fullName, type World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,9 +18,24 @@ export function answerApp(
     path === '/app' || path.startsWith('/app/') || /^\/repos\/[^/]+\/[^/]+\/installation$/.test(path);
   if (!isOwn) return null;
   const app = verified(world, header);
-  if (path === '/app') return ok({ id: 1, slug: app.slug, name: app.slug });
+  const about = { permissions: {}, events: [], created_at: iso(0), updated_at: iso(0) };
+  const owner = userJson(world, world.owner);
+  if (path === '/app')
+    return ok({ id: 1, slug: app.slug, name: app.slug, description: null, owner, ...about });
   if (method === 'GET' && path === `/repos/${fullName(world)}/installation`)
-    return ok({ id: app.installation, app_slug: app.slug });
+    return ok({
+      id: app.installation,
+      app_id: 1,
+      app_slug: app.slug,
+      account: owner,
+      target_id: owner.id,
+      target_type: owner.type,
+      repository_selection: 'selected',
+      single_file_name: null,
+      suspended_at: null,
+      suspended_by: null,
+      ...about,
+    });
   if (method === 'POST' && path === `/app/installations/${app.installation}/access_tokens`) {
     const token = `ghs_${randomUUID().replaceAll('-', '')}`;
     const login = `${app.slug}[bot]`;
@@ -29,7 +45,7 @@ export function answerApp(
     world.tokens.set(token, { login, lacks: [], expiresAt });
     return created({ token, expires_at: iso(expiresAt) });
   }
-  throw new Refusal(404, 'Not Found');
+  throw notFound();
 }
 
 function verified(world: World, header: string | undefined): NonNullable<World['app']> {
@@ -43,11 +59,12 @@ function verified(world: World, header: string | undefined): NonNullable<World['
       app.publicKey,
       Buffer.from(signature, 'base64url'),
     );
-  if (!isSigned) throw new Refusal(401, 'A JSON web token could not be decoded');
+  if (!isSigned) throw new Refusal(401, says('notSigned'));
   const { iss, iat, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8'));
   const now = world.now() / 1000;
-  if (iss !== app.id || iat > now) throw new Refusal(401, "'Issuer' claim ('iss') must be an Integer");
-  if (exp <= now || exp > now + 600)
-    throw new Refusal(401, "'Expiration time' claim ('exp') is too far in the future");
+  if (iss !== app.id) throw new Refusal(401, says('notSigned'));
+  if (iat > now) throw new Refusal(401, says('fromTheFuture'));
+  if (exp <= now) throw new Refusal(401, says('expired'));
+  if (exp > now + 600) throw new Refusal(401, says('goodForTooLong'));
   return app;
 }

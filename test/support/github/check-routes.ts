@@ -1,8 +1,9 @@
 /** Commit statuses and check runs, with the steps and the log of each. */
 import { created, invalid, list, notFound, ok, Refusal } from './answer.ts';
+import { says } from './error-texts.ts';
 import { checkState } from './merging.ts';
 import { type Call, type Route, route, text } from './router.ts';
-import { checkJson, statusJson } from './shapes.ts';
+import { checkJson, iso, mentionJson, plainStatusJson, statusJson } from './shapes.ts';
 import { branchTip, type CheckRun, type World } from './world.ts';
 
 export const checkRoutes: Route[] = [
@@ -12,7 +13,7 @@ export const checkRoutes: Route[] = [
     if (state !== 'error' && state !== 'failure' && state !== 'pending' && state !== 'success')
       throw invalid('Status', 'state', 'invalid');
     if ((await world.git.resolve(`${sha}^{commit}`)) === null)
-      throw new Refusal(422, `No commit found for SHA: ${sha}`);
+      throw new Refusal(422, says('noCommit', { sha }));
     const description = text(body, 'description') ?? null;
     if ((description ?? '').length > 140)
       throw invalid('Status', 'description', 'custom', 'description is too long (maximum is 140 characters)');
@@ -40,11 +41,13 @@ export const checkRoutes: Route[] = [
       : states.length > 0 && states.every((one) => one === 'success')
         ? 'success'
         : 'pending';
-    return list(
-      call.url,
-      [...latest.values()].map((one) => statusJson(world, one)),
-      (statuses) => ({ state, sha, total_count: latest.size, statuses }),
-    );
+    return list(call.url, [...latest.values()].map(plainStatusJson), (statuses) => ({
+      state,
+      sha,
+      total_count: latest.size,
+      statuses,
+      repository: mentionJson(world),
+    }));
   }),
   route('GET', '/commits/:sha/statuses', 'read', 'statuses=read', async (call) => {
     const sha = await commitIn(call);
@@ -66,35 +69,73 @@ export const checkRoutes: Route[] = [
   route('GET', '/check-runs/:id/annotations', 'read', 'checks=read', ({ url }) => list(url, [])),
   route('GET', '/actions/runs', 'read', 'actions=read', ({ world, url }) => {
     const sha = url.searchParams.get('head_sha');
-    const ran = world.checks.some((one) => one.app === 'github-actions' && one.sha === (sha ?? one.sha));
-    return list(url, ran ? [{ id: 1, head_sha: sha }] : [], (runs) => ({
+    const jobs = jobsOf(world).filter((one) => one.sha === (sha ?? one.sha));
+    return list(url, jobs.length > 0 ? [runJson(world, jobs)] : [], (runs) => ({
       total_count: runs.length,
       workflow_runs: runs,
     }));
   }),
   route('GET', '/actions/runs/:run/jobs', 'read', 'actions=read', ({ world, url }) => {
-    const jobs = world.checks
-      .filter((one) => one.app === 'github-actions')
-      .map((one) => checkJson(world, one));
+    const jobs = jobsOf(world).map((one) => jobJson(world, one));
     return list(url, jobs, (shown) => ({ total_count: jobs.length, jobs: shown }));
   }),
-  route('GET', '/actions/jobs/:id', 'read', 'actions=read', (call) => {
-    const job = jobIn(call);
-    return ok({
-      id: job.id,
-      name: job.name,
-      head_sha: job.sha,
-      status: job.status,
-      conclusion: job.conclusion,
-      html_url: checkJson(call.world, job).html_url,
-      steps: job.steps.map((step, index) => ({ ...step, number: index + 1, status: 'completed' })),
-    });
-  }),
+  route('GET', '/actions/jobs/:id', 'read', 'actions=read', (call) => ok(jobJson(call.world, jobIn(call)))),
   route('GET', '/actions/jobs/:id/logs', 'read', 'actions=read', (call) => {
     const job = jobIn(call);
     return { status: 302, headers: { location: `${call.url.origin}/logs/${job.id}` } };
   }),
 ];
+
+const jobsOf = (world: World): CheckRun[] => world.checks.filter((one) => one.app === 'github-actions');
+
+/** All jobs are those of one run. */
+function runJson(world: World, jobs: readonly CheckRun[]) {
+  const [{ sha, at }] = jobs as readonly [CheckRun];
+  const isOver = jobs.every((one) => one.status === 'completed');
+  const isGreen = jobs.every((one) => checkState(world, sha, one.name) === 'success');
+  return {
+    id: 1,
+    name: 'CI',
+    display_title: 'CI',
+    path: '.github/workflows/ci.yml',
+    workflow_id: 1,
+    run_number: 1,
+    event: 'push',
+    head_branch: null,
+    head_sha: sha,
+    head_commit: null,
+    status: isOver ? 'completed' : 'in_progress',
+    conclusion: isOver ? (isGreen ? 'success' : 'failure') : null,
+    pull_requests: [],
+    repository: mentionJson(world),
+    head_repository: mentionJson(world),
+    created_at: iso(at),
+    updated_at: iso(at),
+  };
+}
+
+function jobJson(world: World, job: CheckRun) {
+  return {
+    id: job.id,
+    run_id: 1,
+    name: job.name,
+    created_at: iso(job.at),
+    started_at: iso(job.at),
+    completed_at: job.status === 'completed' ? iso(job.at) : null,
+    labels: ['ubuntu-latest'],
+    runner_id: 1,
+    runner_name: 'GitHub Actions 1',
+    runner_group_id: 0,
+    runner_group_name: 'GitHub Actions',
+    workflow_name: 'CI',
+    head_branch: null,
+    head_sha: job.sha,
+    status: job.status,
+    conclusion: job.conclusion,
+    html_url: checkJson(world, job).html_url,
+    steps: job.steps.map((step, index) => ({ ...step, number: index + 1, status: 'completed' })),
+  };
+}
 
 /** The text behind the redirect; it needs no token, its address is the secret. */
 export function jobLog(world: World, id: number): string | null {
@@ -106,6 +147,7 @@ export function reportCheck(
   world: World,
   run: Pick<CheckRun, 'sha' | 'name'> & Partial<Omit<CheckRun, 'id' | 'at'>>,
 ): CheckRun {
+  world.copies?.keep();
   const check: CheckRun = {
     status: 'completed',
     conclusion: 'success',
@@ -129,7 +171,7 @@ export function latestChecks(world: World, sha: string): CheckRun[] {
 async function commitIn({ world, params }: Call): Promise<string> {
   const asked = params.sha!;
   const sha = (await branchTip(world, asked)) ?? (await world.git.resolve(`${asked}^{commit}`));
-  if (sha === null) throw new Refusal(422, `No commit found for SHA: ${asked}`);
+  if (sha === null) throw new Refusal(422, says('noCommit', { sha: asked }));
   return sha;
 }
 

@@ -1,4 +1,5 @@
 /** What goes wrong on demand. Each fault is used up by the requests it matches, in the order they were asked for. */
+import { says } from './error-texts.ts';
 
 export interface Fault {
   method?: string;
@@ -9,9 +10,10 @@ export interface Fault {
   /** How many requests it hits; one unless told. */
   times?: number;
   /**
-   * `answer`: this status instead of doing anything. `errors`: GraphQL's way to refuse. `lose`: everything is done, then the connection breaks, after
-   * whatever else is to go with it. `stale`: what the same question was answered last time. `hang`: nothing is done and no answer comes. `meanwhile`: somebody
-   * else does something just before.
+   * `answer`: this status instead of doing anything. `errors`: GraphQL's way to refuse. `lose`: everything is done, then the
+   * connection breaks, after whatever else is to go with it. `garble`: what `change`, a reviver of JSON, makes of the answer,
+   * known to GitHub's description or not. `stale`: what the same question was answered last time. `hang`: nothing is done and
+   * no answer comes. `meanwhile`: somebody else does something just before.
    */
   how:
     | {
@@ -24,6 +26,7 @@ export interface Fault {
       }
     | { kind: 'errors'; errors: { type: string; message: string }[] }
     | { kind: 'lose'; also?: () => Promise<unknown> }
+    | { kind: 'garble'; change: (key: string, value: unknown) => unknown }
     | { kind: 'stale' }
     | { kind: 'hang' }
     | { kind: 'meanwhile'; act: () => Promise<unknown> };
@@ -63,17 +66,22 @@ export function createFaults(): Faults {
 
 /** The answers GitHub documents for its limits. */
 export const LIMITS = {
+  /** GraphQL says it with 200. */
+  graphql: (type: 'RATE_LIMIT' | 'RATE_LIMITED'): Fault['how'] => ({
+    kind: 'answer',
+    status: 200,
+    body: { errors: [{ type, code: 'graphql_rate_limit', message: says('graphqlLimit', { id: 1 }) }] },
+  }),
   secondary: (retryAfterSeconds: number): Fault['how'] => ({
     kind: 'answer',
     status: 403,
-    message:
-      'You have exceeded a secondary rate limit. Please wait a few minutes before you try again. If you reach out to GitHub Support for help, please include the request ID.',
+    message: says('secondaryLimit', { id: 'FA2D:87B1' }),
     headers: { 'retry-after': String(retryAfterSeconds) },
   }),
   tooMany: (retryAfterSeconds: number): Fault['how'] => ({
     kind: 'answer',
     status: 429,
-    message: 'You have exceeded a secondary rate limit.',
+    message: says('secondaryLimit', { id: 'FA2D:87B1' }),
     headers: { 'retry-after': String(retryAfterSeconds) },
   }),
 };

@@ -1,18 +1,12 @@
 /** The part of GitHub's GraphQL schema that our queries touch. */
+
 import { latestChecks } from './check-routes.ts';
-import {
-  countNodes,
-  type Document,
-  execute,
-  GraphqlProblem,
-  LeftOut,
-  type Node,
-  parseDocument,
-} from './graphql-language.ts';
+import { says } from './error-texts.ts';
+import { GraphqlProblem, type Node, runGraphql } from './graphql-engine.ts';
 import { checkState, outOfQueue, reviewsOf } from './merging.ts';
 import { canPush } from './review-routes.ts';
 import { association, checkJson, iso, isoOrNull, nodeId, statusJson } from './shapes.ts';
-import { mayUse, NOT_ACCESSIBLE } from './token-rights.ts';
+import { mayUse, notAccessible } from './token-rights.ts';
 import {
   branchTip,
   type Comment,
@@ -27,63 +21,44 @@ import {
   type World,
 } from './world.ts';
 
-export async function answerGraphql(
+/** What this world knows of GitHub's schema: one function for each type, a row for each field. */
+export function answerGraphql(
   world: World,
   user: string,
   body: Record<string, unknown>,
+  report: (deviation: string) => void,
 ): Promise<{ data?: unknown; errors?: unknown[] }> {
-  try {
-    const document: Document = parseDocument(String(body.query ?? ''));
-    const variables = (body.variables ?? {}) as Record<string, unknown>;
-    const nodes = countNodes(document);
-    if (nodes > MOST_NODES) throw tooManyNodes(nodes);
-    const problems: unknown[] = [];
-    const root = document.operation === 'query' ? query(world, user) : mutation(world, user);
-    const data = await execute(document, root, variables, problems);
-    return problems.length > 0 ? { data, errors: problems } : { data };
-  } catch (problem) {
-    if (!(problem instanceof GraphqlProblem)) throw problem;
-    return { errors: [{ type: problem.type, message: problem.message }] };
-  }
+  return runGraphql({
+    source: String(body.query ?? ''),
+    variables: (body.variables ?? {}) as Record<string, unknown>,
+    root: { query: query(world.copies?.seen('query') ?? world, user), mutation: mutation(world, user) },
+    report,
+  });
 }
 
-/** docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api#node-limit */
-const MOST_NODES = 500_000;
-
-const tooManyNodes = (nodes: number): GraphqlProblem =>
-  new GraphqlProblem(
-    `This query requests up to ${nodes.toLocaleString('en')} possible nodes which exceeds the maximum limit of 500,000.`,
-    'MAX_NODE_LIMIT_EXCEEDED',
-  );
-
-/** A number that names nothing is null beside an error, while the rest of the answer stands. */
 function query(world: World, user: string): Node {
-  const find = (number: unknown, isPull: boolean): IssueRow | LeftOut => {
+  const find = (number: unknown, isPull: boolean): IssueRow => {
     const found = world.issues.get(Number(number));
     if (found && (found.pull !== null) === isPull) return found;
-    const type = isPull ? 'PullRequest' : 'Issue';
-    const named = `${isPull ? 'a' : 'an'} ${type} with the number of ${number}`;
-    return new LeftOut('NOT_FOUND', `Could not resolve to ${named}.`);
+    const message = says('noSuchPull', { number: Number(number) });
+    throw new GraphqlProblem(isPull ? message : message.replace('a PullRequest', 'an Issue'), 'NOT_FOUND');
   };
   return {
     __typename: 'Query',
     repository: ({ owner, name }: { owner: string; name: string }) => {
       const known = [fullName(world), ...world.formerNames].map((one) => one.toLowerCase());
       if (!known.includes(`${owner}/${name}`.toLowerCase()))
-        return new LeftOut(
-          'NOT_FOUND',
+        throw new GraphqlProblem(
           `Could not resolve to a Repository with the name '${owner}/${name}'.`,
+          'NOT_FOUND',
         );
       return {
         __typename: 'Repository',
         nameWithOwner: fullName(world),
-        issue: ({ number }: { number: number }) => {
-          const issue = find(number, false);
-          return issue instanceof LeftOut ? issue : issueNode(world, issue);
-        },
+        issue: ({ number }: { number: number }) => issueNode(world, find(number, false)),
         pullRequest: ({ number }: { number: number }) => {
           const issue = find(number, true);
-          return issue instanceof LeftOut ? issue : pullNode(world, issue, issue.pull!, user);
+          return pullNode(world, issue, issue.pull!, user);
         },
       };
     },
@@ -92,7 +67,7 @@ function query(world: World, user: string): Node {
         const thread = issue.pull?.threads.find((one) => `PRRT_${one.id}` === id);
         if (thread) return threadNode(world, thread);
       }
-      return new LeftOut('NOT_FOUND', `Could not resolve to a node with the global id of '${id}'`);
+      throw new GraphqlProblem(`Could not resolve to a node with the global id of '${id}'`, 'NOT_FOUND');
     },
     rateLimit: { __typename: 'RateLimit', cost: 1 },
   };
@@ -134,25 +109,24 @@ function issueNode(world: World, issue: IssueRow): Node {
       const parent = issue.parent === null ? null : world.issues.get(issue.parent);
       return parent ? issueNode(world, parent) : null;
     },
-    timelineItems: ({ itemTypes, ...args }: { itemTypes?: string[] } & Page) => {
+    timelineItems: ({ itemTypes, ...asked }: { itemTypes?: string[] } & Paging) => {
       const kinds = { labeled: 'LABELED_EVENT', renamed: 'RENAMED_TITLE_EVENT' };
       const events = known.timeline.filter(({ event }) => {
         const kind = kinds[event as keyof typeof kinds];
         return kind !== undefined && (itemTypes ?? [kind]).includes(kind);
       });
-      return page(
-        events.map((event) => ({
-          createdAt: iso(event.at),
-          actor: actorNode(world, event.actor),
-          ...(event.rename
-            ? {
-                __typename: 'RenamedTitleEvent',
-                previousTitle: event.rename.from,
-                currentTitle: event.rename.to,
-              }
-            : { __typename: 'LabeledEvent', label: { __typename: 'Label', name: event.label } }),
-        })),
-      )(args);
+      const nodes = events.map((event) => ({
+        createdAt: iso(event.at),
+        actor: actorNode(world, event.actor),
+        ...(event.rename
+          ? {
+              __typename: 'RenamedTitleEvent',
+              previousTitle: event.rename.from,
+              currentTitle: event.rename.to,
+            }
+          : { __typename: 'LabeledEvent', label: { __typename: 'Label', name: event.label } }),
+      }));
+      return page(nodes)(asked);
     },
   };
 }
@@ -179,17 +153,12 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): N
     mergedBy: pull.mergedBy === null ? null : actorNode(world, pull.mergedBy),
     isInMergeQueue: pull.queued,
     isMergeQueueEnabled: world.protections.get(pull.baseRef)?.mergeQueue === true,
-    timelineItems: ({ last }: { last?: number }) => ({
-      __typename: 'PullRequestTimelineItemsConnection',
-      nodes: issue.timeline
-        .filter(({ event }) => QUEUE_EVENTS[event] !== undefined)
-        .slice(-(last ?? 100))
-        .map(({ event, at, reason }) => ({
-          __typename: QUEUE_EVENTS[event],
-          createdAt: iso(at),
-          reason: reason ?? null,
-        })),
-    }),
+    timelineItems: page(
+      issue.timeline.flatMap(({ event, at, reason }) => {
+        const type = QUEUE_EVENTS[event];
+        return type ? [{ __typename: type, createdAt: iso(at), reason: reason ?? null }] : [];
+      }),
+    ),
     reviewDecision: reviewsOf(world, pull, world.protections.get(pull.baseRef)).decision,
     reviews: page(
       pull.reviews.map((review) => ({
@@ -206,13 +175,7 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): N
     ),
     comments: page(issue.comments.map((comment) => commentNode(world, comment))),
     reviewThreads: page(pull.threads.map((thread) => threadNode(world, thread))),
-    commits: ({ last }: { last?: number }) => ({
-      __typename: 'PullRequestCommitConnection',
-      nodes:
-        (last ?? 1) < 1
-          ? []
-          : [{ __typename: 'PullRequestCommit', commit: () => commitNode(world, issue, pull, user) }],
-    }),
+    commits: page([{ __typename: 'PullRequestCommit', commit: () => commitNode(world, issue, pull, user) }]),
   };
 }
 
@@ -276,7 +239,8 @@ async function commitNode(world: World, issue: IssueRow, pull: PullRow, user: st
             contexts: page(
               contexts.map((one) => {
                 const right = one.__typename === 'CheckRun' ? 'checks=read' : 'statuses=read';
-                if (!mayUse(world, user, right)) return new LeftOut('FORBIDDEN', NOT_ACCESSIBLE);
+                if (!mayUse(world, user, right))
+                  return new GraphqlProblem(notAccessible(world, user), 'FORBIDDEN');
                 return { ...one, isRequired: () => one.isRequired };
               }),
             ),
@@ -294,18 +258,13 @@ function mutation(world: World, user: string): Node {
       throw new GraphqlProblem(`${user} does not have the correct permissions`, 'FORBIDDEN');
     return { issue, pull: issue.pull };
   };
-  const answer = (issue: IssueRow) => ({
-    __typename: 'Payload',
-    clientMutationId: null,
-    pullRequest: pullNode(world, issue, issue.pull!, user),
-  });
   return {
     __typename: 'Mutation',
     markPullRequestReadyForReview: ({ input }: { input: { pullRequestId: string } }) => {
       const { issue, pull } = pullOf(input.pullRequestId);
       pull.draft = false;
       issue.updatedAt = world.now();
-      return answer(issue);
+      return { clientMutationId: null, pullRequest: pullNode(world, issue, pull, user) };
     },
     enqueuePullRequest: ({ input }: { input: { pullRequestId: string; expectedHeadOid?: string } }) =>
       enqueue(pullOf(input.pullRequestId), input.expectedHeadOid),
@@ -313,24 +272,24 @@ function mutation(world: World, user: string): Node {
       const { issue, pull } = pullOf(input.id);
       if (!pull.queued) throw new GraphqlProblem('Pull request is not in the queue', 'UNPROCESSABLE');
       outOfQueue(world, issue, pull, user, 'manual');
-      return { __typename: 'Payload', clientMutationId: null };
+      return { clientMutationId: null };
     },
     resolveReviewThread: ({ input }: { input: { threadId: string } }) => {
       for (const issue of world.issues.values()) {
         const thread = issue.pull?.threads.find((one) => `PRRT_${one.id}` === input.threadId);
         if (thread) thread.resolved = true;
       }
-      return { __typename: 'Payload', clientMutationId: null };
+      return { clientMutationId: null };
     },
   };
 
   async function enqueue({ issue, pull }: { issue: IssueRow; pull: PullRow }, expected?: string) {
     if (expected !== undefined && expected !== (await headOf(world, pull)))
-      throw new GraphqlProblem('Head branch was modified. Review and try the merge again.', 'UNPROCESSABLE');
-    if (pull.queued) throw new GraphqlProblem('Pull request is already in the queue', 'UNPROCESSABLE');
+      throw new GraphqlProblem(says('headModified'), 'UNPROCESSABLE');
+    if (pull.queued) throw new GraphqlProblem(says('alreadyQueued'), 'UNPROCESSABLE');
     pull.queued = true;
     note(world, issue, { event: 'added_to_merge_queue', actor: user });
-    return answer(issue);
+    return { clientMutationId: null, mergeQueueEntry: { __typename: 'MergeQueueEntry', state: 'QUEUED' } };
   }
 }
 
@@ -339,32 +298,32 @@ const QUEUE_EVENTS: Record<string, string> = {
   removed_from_merge_queue: 'RemovedFromMergeQueueEvent',
 };
 
-interface Page {
+interface Paging {
   first?: number;
   last?: number;
   after?: string;
   before?: string;
 }
 
-/** A cursor is the place of a row, from 1. */
-const page = (nodes: (Node | LeftOut)[]) => (args: Page) => {
-  const from = Number(args.after ?? 0);
-  const to = args.before === undefined ? nodes.length : Number(args.before) - 1;
-  const start = args.last === undefined ? from : Math.max(from, to - args.last);
-  const end = args.last === undefined ? Math.min(to, from + (args.first ?? 100)) : to;
-  return {
-    __typename: 'Connection',
-    totalCount: nodes.length,
-    pageInfo: {
-      __typename: 'PageInfo',
-      hasNextPage: end < nodes.length,
-      hasPreviousPage: start > 0,
-      startCursor: end > start ? String(start + 1) : null,
-      endCursor: end > start ? String(end) : null,
-    },
-    nodes: nodes.slice(start, end),
+/** A connection; a problem among the nodes is a null and an error that names its place. A cursor is the place of a node in the whole list. */
+const page =
+  (nodes: (Node | GraphqlProblem)[]) =>
+  ({ first, last, after, before }: Paging) => {
+    const from = after ? Number(after) + 1 : 0;
+    const to = before ? Number(before) : nodes.length;
+    const begin = last === undefined || last === null ? from : Math.max(from, to - last);
+    const end = first === undefined || first === null ? to : Math.min(to, begin + first);
+    return {
+      totalCount: nodes.length,
+      pageInfo: {
+        hasNextPage: end < nodes.length,
+        hasPreviousPage: begin > 0,
+        startCursor: end > begin ? String(begin) : null,
+        endCursor: end > begin ? String(end - 1) : null,
+      },
+      nodes: nodes.slice(begin, end),
+    };
   };
-};
 
 const commentNode = (world: World, comment: Comment): Node => ({
   __typename: 'IssueComment',

@@ -1,5 +1,6 @@
 /** Issues, their labels, comments and timeline. A pull request is an issue too, with the same numbers. */
 import { type Answer, created, gone, invalid, list, notFound, ok, Refusal } from './answer.ts';
+import { says } from './error-texts.ts';
 import { closeIssue } from './merging.ts';
 import { ensureLabel } from './repository-routes.ts';
 import { type Call, type Route, route, strings, text } from './router.ts';
@@ -35,7 +36,7 @@ export const issueRoutes: Route[] = [
     const { world, user, body } = call;
     const issue = issueIn(call);
     if (issue.user !== user && !atLeast(permissionOf(world, user), 'triage'))
-      throw new Refusal(403, 'Must have admin rights to Repository.');
+      throw new Refusal(403, says('needsAdmin'));
     edit(world, issue, user, body);
     return ok(issueJson(world, issue));
   }),
@@ -49,7 +50,7 @@ export const issueRoutes: Route[] = [
     const { world, user, params } = call;
     const issue = issueIn(call);
     const found = issue.labels.find((name) => name.toLowerCase() === params.name!.toLowerCase());
-    if (found === undefined) throw new Refusal(404, 'Label does not exist');
+    if (found === undefined) throw new Refusal(404, says('noLabel'));
     issue.labels = issue.labels.filter((name) => name !== found);
     note(world, issue, { event: 'unlabeled', actor: user, label: found });
     world.emit({
@@ -94,7 +95,10 @@ export const issueRoutes: Route[] = [
         event: event.event,
         actor: userJson(call.world, event.actor),
         created_at: iso(event.at),
-        ...(event.label === undefined ? {} : { label: { name: event.label } }),
+        commit_id: null,
+        performed_via_github_app: null,
+        ...(event.label === undefined ? {} : { label: { name: event.label, color: 'ededed' } }),
+        ...(event.rename ? { rename: event.rename } : {}),
       })),
     ),
   ),
@@ -176,7 +180,7 @@ export function issueIn({ world, params }: Pick<Call, 'world' | 'params'>): Issu
 }
 
 function needIssues(world: World): void {
-  if (!world.hasIssues) throw new Refusal(410, 'Issues has been disabled in this repository.');
+  if (!world.hasIssues) throw new Refusal(410, says('issuesDisabled'));
 }
 
 function commentIn({ world, params, user }: Call) {
@@ -184,7 +188,7 @@ function commentIn({ world, params, user }: Call) {
     const comment = issue.comments.find((one) => one.id === Number(params.id));
     if (!comment) continue;
     if (comment.user !== user && !atLeast(permissionOf(world, user), 'write'))
-      throw new Refusal(403, 'Must have admin rights to Repository.');
+      throw new Refusal(403, says('needsAdmin'));
     return { issue, comment };
   }
   throw notFound();

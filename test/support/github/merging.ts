@@ -2,6 +2,7 @@
 import { mergeCommit, mergeTree, rebaseCommits, squashCommit } from '../../../src/git/merge.ts';
 import { isAncestor } from '../../../src/git/objects.ts';
 import { Refusal } from './answer.ts';
+import { says } from './error-texts.ts';
 import { branches } from './git-backend.ts';
 import {
   atLeast,
@@ -18,7 +19,7 @@ import {
 } from './world.ts';
 
 /** Computed in the background on GitHub: the first to ask after a change learns nothing yet. */
-const known = new WeakMap<World, Set<string>>();
+const known = new WeakMap<World['git'], Set<string>>();
 
 export async function mergeability(
   world: World,
@@ -28,8 +29,10 @@ export async function mergeability(
   if (issue.state !== 'open') return { mergeable: null, state: 'unknown' };
   const [head, base] = [await headOf(world, pull), await branchTip(world, pull.baseRef)];
   if (base === null) return { mergeable: null, state: 'unknown' };
-  const seen = known.get(world) ?? new Set();
-  known.set(world, seen);
+  const then = world.copies?.seen('mergeability').issues.get(issue.number);
+  if (world.copies && then?.updatedAt !== issue.updatedAt) return { mergeable: null, state: 'unknown' };
+  const seen = known.get(world.git) ?? new Set();
+  known.set(world.git, seen);
   if (!seen.has(`${base} ${head}`)) {
     seen.add(`${base} ${head}`);
     return { mergeable: null, state: 'unknown' };
@@ -52,15 +55,14 @@ export function unmet(world: World, pull: PullRow, head: string, rules: Protecti
     .map((name) =>
       checkState(world, head, name) === 'failure'
         ? `Required status check "${name}" is failing.`
-        : `Required status check "${name}" is expected.`,
+        : says(checkState(world, head, name) === 'pending' ? 'checkRunning' : 'checkExpected', { name }),
     );
   const { approving, decision } = reviewsOf(world, pull, rules);
   if (decision === 'CHANGES_REQUESTED') problems.push('Changes have been requested.');
-  if (approving.length < rules.approvals)
-    problems.push(`At least ${rules.approvals} approving review is required by reviewers with write access.`);
+  if (approving.length < rules.approvals) problems.push(says('approvals', { count: rules.approvals }));
   else if (decision === 'REVIEW_REQUIRED') problems.push('Waiting on code owner review.');
   if (rules.lastPushApproval && !approving.some((review) => review.commit === head))
-    problems.push('New changes require approval from someone other than the last pusher.');
+    problems.push(says('lastPush'));
   if (rules.resolvedThreads && pull.threads.some((thread) => !thread.resolved))
     problems.push('A conversation must be resolved before this pull request can be merged.');
   return problems;
@@ -114,29 +116,28 @@ export async function mergePull(
 ): Promise<string> {
   const head = await headOf(world, pull);
   const base = await branchTip(world, pull.baseRef);
-  if (issue.state !== 'open' || base === null) throw new Refusal(405, 'Pull Request is not mergeable');
-  if (asked.sha !== undefined && asked.sha !== head)
-    throw new Refusal(409, 'Head branch was modified. Review and try the merge again.');
-  if (pull.draft) throw new Refusal(405, 'Pull Request is still a draft');
-  if (!world.mergeMethods[asked.method])
-    throw new Refusal(405, `${capital(asked.method)} merges are not allowed on this repository.`);
+  if (issue.state !== 'open' || base === null) throw new Refusal(405, says('notMergeable'));
+  if (asked.sha !== undefined && asked.sha !== head) throw new Refusal(409, says('headModified'));
+  if (pull.draft) throw new Refusal(405, says('draft'));
+  if (!world.mergeMethods[asked.method]) throw new Refusal(405, notAllowed(asked.method));
   const rules = world.protections.get(pull.baseRef);
   if (rules?.mergeQueue && !world.bypasses.has(by))
-    throw new Refusal(
-      405,
-      'Repository rule violations found\n\nChanges must be made through the merge queue',
-    );
+    throw new Refusal(405, says('ruleViolations', { rules: says('queueOnly') }));
   const merged = await mergeTree(world.git, base, head);
-  if (!merged.clean) throw new Refusal(405, 'Pull Request is not mergeable');
+  if (!merged.clean) throw new Refusal(405, says('notMergeable'));
   if (rules) {
     const problems = unmet(world, pull, head, rules);
-    if (problems.length > 0) throw new Refusal(405, problems.join(' '));
-    if (rules.methods?.includes(asked.method) === false)
-      throw new Refusal(405, `${capital(asked.method)} merges are not allowed on this repository.`);
+    if (problems.length > 0)
+      throw new Refusal(
+        405,
+        rules.via === 'ruleset'
+          ? says('ruleViolations', { rules: problems.join('\n\n') })
+          : problems.join(' '),
+      );
+    if (rules.methods?.includes(asked.method) === false) throw new Refusal(405, notAllowed(asked.method));
     if (rules.linear && asked.method === 'merge')
       throw new Refusal(405, 'This branch must not contain merge commits.');
-    if (rules.signed && asked.method !== 'squash')
-      throw new Refusal(405, 'Commits must have verified signatures.');
+    if (rules.signed && asked.method !== 'squash') throw new Refusal(405, says('unsigned'));
     if (rules.strict && !(await isAncestor(world.git, base, head))) throw behind(rules);
   }
   const input = { tree: merged.tree, trunk: base, head, message: asked.message };
@@ -145,8 +146,7 @@ export async function mergePull(
   const swapped = await world.git(['update-ref', `refs/heads/${pull.baseRef}`, sha, base], {
     allow: [1, 128],
   });
-  if (swapped.exitCode !== 0)
-    throw new Refusal(405, 'Base branch was modified. Review and try the merge again.');
+  if (swapped.exitCode !== 0) throw new Refusal(405, says('baseModified'));
   settleMerge(world, issue, pull, { by, sha, head });
   if (pull.baseRef === world.defaultBranch) closeFixed(world, `${issue.body}\n${asked.message}`, by);
   if (world.deleteBranchOnMerge && pull.headRepo === fullName(world))
@@ -269,22 +269,17 @@ export async function runMergeQueue(world: World): Promise<void> {
   }
 }
 
-/**
- * Checks that are green count as missing at a head that is behind: https://github.com/RakuenSoftware/aimee/pull/2460.
- * Rulesets name it: https://github.com/gabrielkoerich/orch/pull/3373.
- */
+/** Checks that are green count as missing at a head that is behind. */
 function behind({ via, requiredChecks }: Protection): Refusal {
   const [name, ...more] = requiredChecks;
-  if (via === 'ruleset' || name === undefined)
-    return new Refusal(409, 'Head branch is out of date. Review and try the merge again.');
+  if (via === 'ruleset' || name === undefined) return new Refusal(409, says('headOutOfDate'));
   const count = more.length + 1;
-  return new Refusal(
-    405,
-    count === 1
-      ? `Required status check "${name}" is expected.`
-      : `${count} of ${count} required status checks are expected.`,
-  );
+  return new Refusal(405, count === 1 ? says('checkExpected', { name }) : says('checksExpected', { count }));
 }
+
+/** A merge commit is called otherwise than the other two. */
+const notAllowed = (method: string): string =>
+  method === 'merge' ? says('noMergeCommits') : says('noSuchMerges', { method: capital(method) });
 
 const capital = (word: string): string => word[0]!.toUpperCase() + word.slice(1);
 const ZERO = '0'.repeat(40);

@@ -114,15 +114,17 @@ export function peopleOf(options: {
   return preceded(people, options.before);
 }
 
-function preceded(people: People, before: () => Promise<void>): People {
-  const acts = Object.entries(people).map(([name, act]) => [
+export function preceded<T extends object>(doer: T, before: () => Promise<void>): T {
+  const acts = Object.entries(doer).map(([name, act]) => [
     name,
-    async (...args: never[]) => {
-      await before();
-      return (act as (...given: never[]) => unknown)(...args);
-    },
+    typeof act !== 'function'
+      ? act
+      : async (...args: never[]) => {
+          await before();
+          return (act as (...given: never[]) => unknown)(...args);
+        },
   ]);
-  return Object.fromEntries(acts) as People;
+  return Object.fromEntries(acts) as T;
 }
 
 /** Commits without a checkout; null deletes a file. */

@@ -3,6 +3,7 @@ import { parsePatch } from '../../../src/core/change/patch.ts';
 import { diffs } from '../../../src/git/diff.ts';
 import { isAncestor } from '../../../src/git/objects.ts';
 import { created, invalid, list, notFound, ok, Refusal } from './answer.ts';
+import { says } from './error-texts.ts';
 import { issueIn, openIssue } from './issue-routes.ts';
 import { closeIssue, mergePull } from './merging.ts';
 import { type Call, type Route, route, text } from './router.ts';
@@ -47,7 +48,7 @@ export const pullRoutes: Route[] = [
     const { world, user, body } = call;
     const { issue, pull } = pullIn(call);
     if (issue.user !== user && !atLeast(permissionOf(world, user), 'write'))
-      throw new Refusal(403, 'Must have admin rights to Repository.');
+      throw new Refusal(403, says('needsAdmin'));
     issue.title = text(body, 'title') ?? issue.title;
     issue.body = text(body, 'body') ?? issue.body;
     issue.updatedAt = world.now();
@@ -61,7 +62,7 @@ export const pullRoutes: Route[] = [
     const { files, patch } = await pullDiff(call.world, pull);
     return list(
       call.url,
-      files.map((filename) => ({ filename, status: 'modified', patch: patchOf(patch, filename) })),
+      files.map((filename) => fileJson(filename, patchOf(patch, filename))),
     );
   }),
   route('PUT', '/pulls/:number/merge', 'write', 'contents=write', async (call) => {
@@ -110,11 +111,10 @@ async function openPull(world: World, user: string, body: Record<string, unknown
   );
   if (twin) throw taken(`${owner}:${branch}`);
   if (await isAncestor(world.git, head, tip)) {
-    const message = `No commits between ${base} and ${branch}`;
-    throw new Refusal(422, 'Validation Failed', [{ resource: 'PullRequest', code: 'custom', message }]);
+    const message = says('noCommitsBetween', { base, head: branch });
+    throw new Refusal(422, says('invalid'), [{ resource: 'PullRequest', code: 'custom', message }]);
   }
-  if (body.draft === true && !world.draftsAllowed)
-    throw new Refusal(422, 'Draft pull requests are not supported in this repository.');
+  if (body.draft === true && !world.draftsAllowed) throw new Refusal(422, says('noDrafts'));
   const issue = openIssue(world, user, text(body, 'title') ?? '', text(body, 'body') ?? '');
   await makePull(world, issue, {
     headRef: branch,
@@ -152,8 +152,8 @@ function splitHead(world: World, head: string): [string, string] {
 }
 
 function taken(head: string): Refusal {
-  const message = `A pull request already exists for ${head}.`;
-  return new Refusal(422, 'Validation Failed', [{ resource: 'PullRequest', code: 'custom', message }]);
+  const message = says('pullExists', { head });
+  return new Refusal(422, says('invalid'), [{ resource: 'PullRequest', code: 'custom', message }]);
 }
 
 async function reopen(world: World, issue: IssueRow, pull: PullRow, user: string): Promise<void> {
@@ -167,4 +167,18 @@ async function reopen(world: World, issue: IssueRow, pull: PullRow, user: string
 function patchOf(patch: string, file: string): string {
   const text = parsePatch(patch).find(({ path }) => path === file)?.text ?? '';
   return text.slice(Math.max(0, text.indexOf('@@')));
+}
+
+function fileJson(filename: string, patch: string) {
+  const lines = (sign: string): number => patch.split('\n').filter((line) => line.startsWith(sign)).length;
+  const [additions, deletions] = [lines('+'), lines('-')];
+  return {
+    sha: null,
+    filename,
+    status: 'modified',
+    additions,
+    deletions,
+    changes: additions + deletions,
+    patch,
+  };
 }

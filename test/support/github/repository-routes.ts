@@ -1,10 +1,12 @@
 /** The repository itself: rights, branches and their rules, labels, hooks, and who the caller is. */
 import { created, gone, invalid, list, notFound, ok, Refusal } from './answer.ts';
+import { says } from './error-texts.ts';
 import { branches } from './git-backend.ts';
 import { noticePush } from './merging.ts';
 import { type Call, type Route, route, strings, text } from './router.ts';
-import { repositoryJson, userJson } from './shapes.ts';
-import { branchTip, type Label, type Protection, type World } from './world.ts';
+import { iso, labelJson, ownUserJson, repositoryJson, userJson } from './shapes.ts';
+import type { Hook } from './webhooks.ts';
+import { branchTip, fullName, type Label, type Protection, type World } from './world.ts';
 
 export const repositoryRoutes: Route[] = [
   route('GET', '', 'read', 'metadata=read', ({ world, user }) => ok(repositoryJson(world, user))),
@@ -17,18 +19,23 @@ export const repositoryRoutes: Route[] = [
     return ok({
       permission: publicly,
       role_name: role === 'none' ? publicly : role,
-      user: userJson(world, login),
+      user: { ...userJson(world, login), role_name: role === 'none' ? publicly : role },
     });
   }),
   route('GET', '/branches/:branch/protection', 'admin', 'administration=read', ({ world, params }) => {
     const rules = world.protections.get(params.branch!);
-    if (rules?.via !== 'protection') throw new Refusal(404, 'Branch not protected');
+    if (rules?.via !== 'protection') throw new Refusal(404, says('notProtected'));
     return ok({
-      required_status_checks: { strict: rules.strict, contexts: rules.requiredChecks },
+      required_status_checks: {
+        strict: rules.strict,
+        contexts: rules.requiredChecks,
+        checks: rules.requiredChecks.map((context) => ({ context, app_id: null })),
+      },
       ...(rules.approvals > 0 || rules.codeOwners
         ? {
             required_pull_request_reviews: {
               required_approving_review_count: rules.approvals,
+              dismiss_stale_reviews: false,
               require_code_owner_reviews: rules.codeOwners !== undefined,
               require_last_push_approval: rules.lastPushApproval ?? false,
             },
@@ -46,7 +53,7 @@ export const repositoryRoutes: Route[] = [
     const classic = rules?.via === 'protection' ? rules : null;
     return ok({
       name: params.branch,
-      commit: { sha },
+      commit: await commitJson(world, sha),
       protected: rules !== undefined,
       protection: {
         enabled: classic !== null,
@@ -58,9 +65,14 @@ export const repositoryRoutes: Route[] = [
       },
     });
   }),
-  route('GET', '/rules/branches/:branch', 'read', 'metadata=read', ({ world, params, url }) => {
+  route('GET', '/rules/branches/:branch', 'read', 'metadata=read', ({ world, url, params }) => {
     const rules = world.protections.get(params.branch!);
-    return list(url, rules?.via === 'ruleset' ? [...world.moreRules, ...rulesOf(rules)] : []);
+    const all = rules?.via === 'ruleset' ? [...world.moreRules, ...rulesOf(rules)] : [];
+    const from = { ruleset_source_type: 'Repository', ruleset_source: fullName(world), ruleset_id: 1 };
+    return list(
+      url,
+      all.map((rule) => ({ ...rule, ...from })),
+    );
   }),
   route('GET', '/git/ref/:ref', 'read', 'contents=read', async ({ world, params }) => {
     const sha = await world.git.resolve(`refs/${params.ref}`);
@@ -94,23 +106,7 @@ export const repositoryRoutes: Route[] = [
     );
   }),
   route('GET', '/hooks', 'admin', 'repository_hooks=read', ({ world, url }) =>
-    list(
-      url,
-      world.hooks.map((hook) => ({
-        id: hook.id,
-        active: true,
-        events: hook.events,
-        config: { url: hook.url, content_type: 'json' },
-        last_response:
-          hook.answered === undefined
-            ? { code: null, status: 'unused', message: null }
-            : {
-                code: hook.answered ?? 0,
-                status: hook.answered === 202 || hook.answered === 200 ? 'active' : 'misconfigured',
-                message: hook.answered === null ? 'failed to connect to host' : null,
-              },
-      })),
-    ),
+    list(url, world.hooks.map(hookJson)),
   ),
   route('POST', '/hooks', 'admin', 'repository_hooks=write', ({ world, body }) => {
     const config = (body.config ?? {}) as Record<string, unknown>;
@@ -122,16 +118,35 @@ export const repositoryRoutes: Route[] = [
     };
     if (hook.url === '') throw invalid('Hook', 'url', 'missing_field');
     world.hooks.push(hook);
-    return created({ id: hook.id, active: true, events: hook.events, config: { url: hook.url } });
+    return created(hookJson(hook));
   }),
 ];
+
+const hookJson = (hook: Hook) => ({
+  type: 'Repository',
+  id: hook.id,
+  name: 'web',
+  active: true,
+  events: hook.events,
+  config: { url: hook.url, content_type: 'json' },
+  created_at: iso(0),
+  updated_at: iso(0),
+  last_response:
+    hook.answered === undefined
+      ? { code: null, status: 'unused', message: null }
+      : {
+          code: hook.answered ?? 0,
+          status: hook.answered === 202 || hook.answered === 200 ? 'active' : 'misconfigured',
+          message: hook.answered === null ? 'failed to connect to host' : null,
+        },
+});
 
 /** Who asks, and how much of the limit is left: paths outside the repository. */
 export function ownRoute(path: string, { world, user }: Pick<Call, 'world' | 'user'>) {
   if (path !== '/user') return null;
   // https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api: "Resource not accessible"
-  if (world.users.get(user)?.type === 'Bot') throw new Refusal(403, 'Resource not accessible by integration');
-  return ok(userJson(world, user));
+  if (world.users.get(user)?.type === 'Bot') throw new Refusal(403, says('notByApp'));
+  return ok(ownUserJson(world, user));
 }
 
 export function ensureLabel(
@@ -149,12 +164,26 @@ export function ensureLabel(
   return label;
 }
 
-const labelJson = (label: Label) => ({
-  id: label.id,
-  name: label.name,
-  color: label.color,
-  description: label.description,
-});
+/** A commit with who made it and what it says. */
+async function commitJson(world: World, sha: string) {
+  const format = '--format=%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%T%x00%P%x00%B';
+  const { stdout } = await world.git(['log', '-1', format, sha]);
+  const [author, mail, at, committer, committerMail, committedAt, tree, parents = '', message = ''] =
+    stdout.split('\0');
+  return {
+    sha,
+    commit: {
+      author: { name: author, email: mail, date: at },
+      committer: { name: committer, email: committerMail, date: committedAt },
+      message: message.trimEnd(),
+      comment_count: 0,
+      tree: { sha: tree },
+    },
+    author: null,
+    committer: null,
+    parents: parents.split(' ').flatMap((parent) => (parent === '' ? [] : [{ sha: parent }])),
+  };
+}
 
 function rulesOf(rules: Protection) {
   return [
@@ -175,6 +204,7 @@ function rulesOf(rules: Protection) {
             type: 'pull_request',
             parameters: {
               required_approving_review_count: rules.approvals,
+              dismiss_stale_reviews_on_push: false,
               require_code_owner_review: rules.codeOwners !== undefined,
               require_last_push_approval: rules.lastPushApproval ?? false,
               required_review_thread_resolution: rules.resolvedThreads ?? false,
@@ -185,6 +215,16 @@ function rulesOf(rules: Protection) {
       : []),
     ...(rules.linear ? [{ type: 'required_linear_history' }] : []),
     ...(rules.signed ? [{ type: 'required_signatures' }] : []),
-    ...(rules.mergeQueue ? [{ type: 'merge_queue', parameters: { merge_method: 'SQUASH' } }] : []),
+    ...(rules.mergeQueue ? [{ type: 'merge_queue', parameters: QUEUE }] : []),
   ];
 }
+
+const QUEUE = {
+  merge_method: 'SQUASH',
+  grouping_strategy: 'ALLGREEN',
+  check_response_timeout_minutes: 60,
+  max_entries_to_build: 5,
+  max_entries_to_merge: 5,
+  min_entries_to_merge: 1,
+  min_entries_to_merge_wait_minutes: 5,
+};

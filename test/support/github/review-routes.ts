@@ -3,6 +3,7 @@
 import { parsePatch, showsLine } from '../../../src/core/change/patch.ts';
 import { isAncestor } from '../../../src/git/objects.ts';
 import { created, list, notFound, ok, Refusal } from './answer.ts';
+import { says } from './error-texts.ts';
 import { since, spoken } from './issue-routes.ts';
 import { pullDiff, pullIn } from './pull-routes.ts';
 import { type Call, type Route, route, text } from './router.ts';
@@ -86,7 +87,7 @@ async function submit(call: Call, author: string, pull: PullRow): Promise<Review
     throw unprocessable('Review event must be one of APPROVE, REQUEST_CHANGES, COMMENT');
   if (user === author && event !== 'COMMENT') {
     const verb = event === 'APPROVE' ? 'approve' : 'request changes on';
-    throw unprocessable(`Review Can not ${verb} your own pull request`);
+    throw unprocessable(says('ownPull', { verb }));
   }
   const remarks = Array.isArray(body.comments) ? (body.comments as Record<string, unknown>[]) : [];
   const said = text(body, 'body') ?? '';
@@ -143,4 +144,4 @@ async function threadsFor(
 /** May this person's review count towards a merge? */
 export const canPush = (world: World, login: string): boolean => atLeast(permissionOf(world, login), 'write');
 
-const unprocessable = (message: string): Refusal => new Refusal(422, 'Unprocessable Entity', [message]);
+const unprocessable = (message: string): Refusal => new Refusal(422, says('unprocessable'), [message]);

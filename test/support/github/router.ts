@@ -1,6 +1,7 @@
 /** Paths with names in them, the permission each needs, and who may pass. */
 import { type Answer, notFound, Refusal } from './answer.ts';
-import { mayUse, NOT_ACCESSIBLE } from './token-rights.ts';
+import { says } from './error-texts.ts';
+import { mayUse, notAccessible } from './token-rights.ts';
 import { atLeast, type Permission, permissionOf, type World } from './world.ts';
 
 export interface Call {
@@ -49,21 +50,19 @@ export async function dispatch(
 ): Promise<Answer> {
   const { world, user } = call;
   const found = routes.find((one) => one.method === method && one.pattern.test(path));
-  if (!found) throw notFound();
+  if (!found) throw new Error(`the test server does not know ${method} ${path}`);
   const given = permissionOf(world, user);
   if (!atLeast(given, 'read')) throw notFound();
   if (!mayUse(world, user, found.right))
-    throw new Refusal(403, NOT_ACCESSIBLE, [], { 'x-accepted-github-permissions': found.right });
-  if (!atLeast(given, found.needs)) {
+    throw new Refusal(403, notAccessible(world, user), [], { 'x-accepted-github-permissions': found.right });
+  if (!atLeast(given, found.needs))
     throw new Refusal(
       found.method === 'GET' ? 404 : 403,
-      found.method === 'GET' ? 'Not Found' : 'Resource not accessible by personal access token',
+      found.method === 'GET' ? says('notFound') : notAccessible(world, user),
       [],
       { 'x-accepted-github-permissions': found.right },
     );
-  }
-  if (world.archived && found.method !== 'GET')
-    throw new Refusal(403, 'Repository was archived so is read-only.');
+  if (world.archived && found.method !== 'GET') throw new Refusal(403, says('archived'));
   const values = found.pattern.exec(path)!.slice(1).map(decodeURIComponent);
   const params = Object.fromEntries(found.names.map((name, index) => [name, values[index]!]));
   return found.handler({ ...call, params });

@@ -20,7 +20,7 @@ import { LABELS } from '../labels.ts';
 import { reportCheck } from './check-routes.ts';
 import { type Person, person } from './client.ts';
 import { LONGEST_TEXT } from './issue-routes.ts';
-import { commitIn, peopleOf } from './people.ts';
+import { commitIn, peopleOf, preceded } from './people.ts';
 import { ensureLabel } from './repository-routes.ts';
 import { type GitHub, startGitHub } from './server.ts';
 
@@ -40,9 +40,12 @@ export interface GitHubScratch extends ForgeUnderTest {
   reopen(): Promise<GitHubForge>;
 }
 
-export async function githubScratch(options: Partial<GitHubOptions> = {}): Promise<GitHubScratch> {
+export async function githubScratch(
+  options: Partial<GitHubOptions> = {},
+  lag?: { seed: number; ms: number },
+): Promise<GitHubScratch> {
   const clock = { at: Date.parse('2030-01-01T00:00:00Z') };
-  const github = await startGitHub({ now: () => clock.at });
+  const github = await startGitHub({ now: () => clock.at, ...(lag ? { lag } : {}) });
   const bot = person(github, 'loop-bot', 'write');
   const ada = person(github, 'ada', 'admin');
   const grace = person(github, 'grace', 'write');
@@ -63,7 +66,15 @@ export async function githubScratch(options: Partial<GitHubOptions> = {}): Promi
   );
   writeFileSync(join(gitDir, 'refs', 'heads', 'main'), `${begun.start}\n`);
 
-  const open: GitHubScratch['open'] = async (more = {}) =>
+  // What people did is seen by then; what the forge itself does within one call is not.
+  const open: GitHubScratch['open'] = async (more = {}) => {
+    const forge = await opened(more);
+    if (!lag) return forge;
+    return preceded(forge, async () => {
+      clock.at += lag.ms;
+    });
+  };
+  const opened: GitHubScratch['open'] = async (more = {}) =>
     githubForge({
       git: await openGit(root),
       root,

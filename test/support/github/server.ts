@@ -14,11 +14,14 @@ import { join } from 'node:path';
 import { type Answer, Refusal } from './answer.ts';
 import { answerApp } from './app-routes.ts';
 import { checkRoutes, jobLog } from './check-routes.ts';
+import { says } from './error-texts.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { askGit, branches, relay } from './git-backend.ts';
 import { answerGraphql } from './graphql-schema.ts';
 import { issueRoutes } from './issue-routes.ts';
+import { createLag } from './lag.ts';
 import { noticePush } from './merging.ts';
+import { answerProblems, requestProblems, withAddresses } from './openapi.ts';
 import { pullRoutes } from './pull-routes.ts';
 import { ownRoute, repositoryRoutes } from './repository-routes.ts';
 import { reviewRoutes } from './review-routes.ts';
@@ -47,6 +50,11 @@ export interface GitHub {
   requests: Seen[];
   faults: Faults;
   webhooks: Webhooks;
+  /**
+   * What was asked or answered here and could not have been at GitHub, by its published descriptions. Closing fails when there
+   * is any.
+   */
+  deviations: string[];
   /** Requests left before the primary limit, for everybody; null is no limit. */
   limit: { remaining: number | null; resetAt: number };
   close(): Promise<void>;
@@ -54,8 +62,18 @@ export interface GitHub {
 
 const ROUTES = [...repositoryRoutes, ...issueRoutes, ...reviewRoutes, ...pullRoutes, ...checkRoutes];
 
+/** What is read from a copy; a thing that is asked for by its number is not. */
+const LISTS = /\/(issues|pulls|comments|reviews|timeline|sub_issues|blocked_by|status|statuses|check-runs)$/;
+
 export async function startGitHub(
-  options: { owner?: string; name?: string; defaultBranch?: string; now?: () => number } = {},
+  options: {
+    owner?: string;
+    name?: string;
+    defaultBranch?: string;
+    now?: () => number;
+    /** What was written is seen later, by at most so many milliseconds. */
+    lag?: { seed: number; ms: number };
+  } = {},
 ): Promise<GitHub> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'github-')));
   const now = options.now ?? Date.now;
@@ -68,6 +86,7 @@ export async function startGitHub(
     now,
     emit: webhooks.emit,
   });
+  if (options.lag) world.copies = createLag(world, options.lag);
   const server = createServer((request, response) => {
     void respond(github, request, response).catch((problem: unknown) => {
       response.writeHead(500).end(String((problem as Error)?.stack ?? problem));
@@ -75,6 +94,7 @@ export async function startGitHub(
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  world.url = url;
   const github: GitHub = {
     url,
     apiUrl: `${url}/api/v3`,
@@ -83,11 +103,14 @@ export async function startGitHub(
     requests: [],
     faults: createFaults(),
     webhooks,
+    deviations: [],
     limit: { remaining: null, resetAt: 0 },
     close: async () => {
       server.closeAllConnections();
       await new Promise<void>((done) => server.close(() => done()));
       rmSync(root, { recursive: true, force: true });
+      if (github.deviations.length > 0)
+        throw new Error(`Not as at GitHub:\n${[...new Set(github.deviations)].join('\n')}`);
     },
   };
   return github;
@@ -111,6 +134,8 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
   const seen: Seen = { method, path, status: 0, user };
   github.requests.push(seen);
   const isMutation = path === '/graphql' && /"query":"mutation/.test(body.toString('utf8'));
+  const isPush = !isApi && method === 'POST' && path.startsWith('git /git-receive-pack');
+  if (isPush || isMutation || (isApi && method !== 'GET' && path !== '/graphql')) github.world.copies?.keep();
   const fault = github.faults.hit(method, isMutation ? '/graphql mutation' : path);
   if (fault?.kind === 'hang') return;
   if (fault?.kind === 'meanwhile') await fault.act();
@@ -133,8 +158,13 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
     seen.status = await answerGit(github, request, response, { url, user, body, fault });
     return;
   }
-  const answer = await answerApi(github, { method, url, path, user, body, request });
-  const final = conditional(github, request, fault?.kind === 'stale', path, answer);
+  const answer = described(
+    github,
+    { method, path: url.pathname.replace(/^\/api(\/v3)?/, '') },
+    await answerApi(github, { method, url, path, user, body, request }),
+  );
+  const told = fault?.kind === 'garble' ? { ...answer, body: garbled(answer.body, fault.change) } : answer;
+  const final = conditional(github, request, fault?.kind === 'stale', path, told);
   if (fault?.kind === 'lose') {
     await fault.also?.();
     request.socket.destroy();
@@ -158,15 +188,22 @@ async function answerApi(
   const { world, limit } = github;
   const { method, url, user, request } = call;
   try {
-    const plainPath = url.pathname.replace(/^\/api(\/v3)?/, '');
-    const ofApp = answerApp(world, method, plainPath, request.headers.authorization);
-    if (ofApp) return ofApp;
-    if (user === null) throw new Refusal(401, 'Bad credentials');
-    if (limit.remaining !== null && limit.remaining <= 0 && world.now() < limit.resetAt)
-      throw new Refusal(403, `API rate limit exceeded for user ID ${world.users.get(user)?.id ?? 1}.`);
-    const json = call.body.length === 0 ? {} : (JSON.parse(call.body.toString('utf8')) as never);
     const plain = url.pathname.replace(/^\/api(\/v3)?/, '');
-    if (plain === '/graphql') return { status: 200, body: await answerGraphql(world, user, json) };
+    const given = call.body.length === 0 ? undefined : (JSON.parse(call.body.toString('utf8')) as never);
+    const isGraphql = plain === '/graphql';
+    const at = { method, path: byName(world, plain) };
+    const unlike = isGraphql ? [] : requestProblems({ ...at, query: url.searchParams, body: given });
+    if (unlike.length > 0) return deviation(github, `${method} ${plain}${url.search}`, unlike);
+    const ofApp = answerApp(world, method, plain, request.headers.authorization);
+    if (ofApp) return ofApp;
+    if (user === null) throw new Refusal(401, says('badCredentials'));
+    if (limit.remaining !== null && limit.remaining <= 0 && world.now() < limit.resetAt)
+      throw new Refusal(403, says('rateLimit', { id: world.users.get(user)?.id ?? 1 }));
+    const json = given ?? {};
+    if (isGraphql) {
+      const report = (deviation: string): void => void github.deviations.push(deviation);
+      return { status: 200, body: await answerGraphql(world, user, json, report) };
+    }
     const own = ownRoute(plain, { world, user });
     if (own) return own;
     const place = placeOf(world, plain);
@@ -174,7 +211,7 @@ async function answerApi(
       const other = /^\/repos\/([^/]+\/[^/]+)\/issues\/(\d+)$/.exec(plain);
       const found = other && elsewhereJson(world, `${other[1]}#${other[2]}`);
       if (found) return { status: 200, body: found };
-      throw new Refusal(404, 'Not Found');
+      throw new Refusal(404, says('notFound'));
     }
     if (place.moved) {
       const location = `${github.apiUrl}/repositories/${world.id}${place.rest}${url.search}`;
@@ -186,12 +223,37 @@ async function answerApi(
       };
     }
     const accept = String(request.headers.accept ?? '');
-    return await dispatch(ROUTES, method, place.rest, { world, user, url, body: json, accept });
+    const seen = method === 'GET' && LISTS.test(place.rest) ? (world.copies?.seen('list') ?? world) : world;
+    return await dispatch(ROUTES, method, place.rest, { world: seen, user, url, body: json, accept });
   } catch (problem) {
     if (problem instanceof Refusal) return refusal(problem);
     throw problem;
   }
 }
+
+const garbled = (body: unknown, change: (key: string, value: unknown) => unknown): unknown =>
+  JSON.parse(JSON.stringify(body), change);
+
+/** An answer of ours, with the addresses GitHub gives in it, held to what GitHub says it answers. */
+function described(github: GitHub, asked: { method: string; path: string }, answer: Answer): Answer {
+  if (asked.path === '/graphql' || answer.status === 500) return answer;
+  const at = { method: asked.method, path: byName(github.world, asked.path) };
+  const whole = withAddresses(at, answer, github.apiUrl);
+  const unlike = answerProblems(at, whole);
+  return unlike.length === 0
+    ? whole
+    : deviation(github, `${asked.method} ${asked.path}: ${answer.status}`, unlike);
+}
+
+function deviation(github: GitHub, what: string, problems: readonly string[]): Answer {
+  const message = `${what}: ${problems.join('; ')}`;
+  github.deviations.push(message);
+  return { status: 500, body: { message } };
+}
+
+/** A repository that moved is asked for by its number, which the description leaves out. */
+const byName = (world: World, path: string): string =>
+  path.replace(new RegExp(`^/repositories/${world.id}(?=/|$)`), `/repos/${fullName(world)}`);
 
 /** The part of a path below the repository; a former name is known but has moved. */
 function placeOf(world: World, path: string): { rest: string; moved: boolean } | null {

@@ -5,9 +5,11 @@
  * refused with 403 and "Resource not accessible by personal access token" before anything else is looked at
  * (docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api); GraphQL leaves it out and says FORBIDDEN.
  */
+import { says } from './error-texts.ts';
 import type { World } from './world.ts';
 
-export const NOT_ACCESSIBLE = 'Resource not accessible by personal access token';
+export const notAccessible = (world: World, login: string): string =>
+  says(world.users.get(login.toLowerCase())?.type === 'Bot' ? 'notByApp' : 'notByToken');
 
 /** Those a person can choose for a fine-grained token, of the ones that matter here; `write` includes `read`. */
 export const EVERY_RIGHT = [

@@ -8,6 +8,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Git, openGit } from '../../../src/git/git.ts';
 import { resolve } from '../../../src/git/objects.ts';
+import type { Lag } from './lag.ts';
 import type { Hook, HookEvent } from './webhooks.ts';
 
 export const PERMISSIONS = ['none', 'read', 'triage', 'write', 'maintain', 'admin'] as const;
@@ -156,6 +157,8 @@ export interface World {
   /** Names this repository had before; requests for them are redirected. */
   formerNames: string[];
   readonly id: number;
+  /** Where this GitHub answers. */
+  url: string;
   defaultBranch: string;
   isPrivate: boolean;
   archived: boolean;
@@ -188,6 +191,8 @@ export interface World {
   hooks: Hook[];
   /** How far GraphQL is behind REST with an issue: with its edits and events alone, or with all it says of it. */
   lag: { historyMs: number; replicaMs: number };
+  /** Null where everybody sees everything at once. */
+  copies: Lag | null;
   now(): number;
   nextId(): number;
   emit(event: HookEvent): void;
@@ -213,6 +218,7 @@ export async function openWorld(options: {
     name,
     formerNames: [],
     id: 4711,
+    url: '',
     defaultBranch,
     isPrivate: false,
     archived: false,
@@ -235,6 +241,7 @@ export async function openWorld(options: {
     bypasses: new Set(),
     hooks: [],
     lag: { historyMs: 0, replicaMs: 0 },
+    copies: null,
     now,
     nextId: () => {
       id += 1;

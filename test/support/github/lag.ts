@@ -1,0 +1,51 @@
+/**
+ * GitHub reads from copies that come late, each in its own time: what was just written is not in every list, and a query
+ * says something else than a list does. Every write is seen by every reader after a number of seconds that a seed decides.
+ */
+import type { CheckRun, IssueRow, Status, World } from './world.ts';
+
+/** Who reads: lists and queries have copies of their own; whether something can be merged is worked out behind both. */
+type Reader = 'list' | 'query' | 'mergeability';
+
+export interface Lag {
+  /** Before anything is written. */
+  keep(): void;
+  /** The world as this reader sees it now. */
+  seen(reader: Reader): World;
+}
+
+interface Kept {
+  /** When this was changed. */
+  at: number;
+  write: number;
+  issues: Map<number, IssueRow>;
+  statuses: Status[];
+  checks: CheckRun[];
+}
+
+export function createLag(world: World, options: { seed: number; ms: number }): Lag {
+  let kept: Kept[] = [];
+  let writes = 0;
+  /** The same for the same seed; as good as any to scatter with. */
+  const delay = (reader: Reader, write: number): number => {
+    let hash = options.seed;
+    for (const letter of `${reader} ${write}`) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193);
+    return (hash >>> 0) % (options.ms + 1);
+  };
+  return {
+    keep() {
+      const { issues, statuses, checks } = world;
+      const at = world.now();
+      kept = kept.filter((one) => one.at + options.ms > at);
+      kept.push({ at, write: writes, ...structuredClone({ issues, statuses, checks }) });
+      writes += 1;
+    },
+    seen(reader) {
+      // Writes become visible in their order, as they do in a copy of a database.
+      const before = kept.find((one) => one.at + delay(reader, one.write) > world.now());
+      if (!before) return world;
+      const { issues, statuses, checks } = before;
+      return { ...world, issues, statuses, checks };
+    },
+  };
+}
