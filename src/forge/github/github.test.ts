@@ -4,6 +4,8 @@ import { githubScratch } from '../../../test/support/github/scratch.ts';
 import { forgeContract } from '../contract.ts';
 
 forgeContract('github', () => githubScratch());
+/** No more than two seconds: people wait as long before whatever they do, and see what was done. */
+forgeContract('github with late copies', () => githubScratch({}, { seed: 13, ms: 2000 }));
 
 const real = realGitHub(process.env);
 if (real) {

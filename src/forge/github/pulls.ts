@@ -107,6 +107,19 @@ export function openPulls(
     return { mergedSha, mergedTree: known ?? (await treeIfThere(place.git, mergedSha)) };
   };
 
+  /** Just now: a query may not know it yet. */
+  const opened = async (made: PullRow): Promise<Pull> => ({
+    number: made.number,
+    issue: issueIn(made.head.ref),
+    branch: made.head.ref,
+    state: 'open',
+    headSha: (await remote.head(made.head.ref))?.sha ?? null,
+    mergedSha: null,
+    mergedTree: null,
+    inMergeQueue: false,
+    approvals: [],
+  });
+
   const row = (number: number): Promise<PullRow | null> =>
     client.get('/repos/{owner}/{repo}/pulls/{pull_number}', { ...at, pull_number: number }, pullShape);
 
@@ -150,11 +163,11 @@ export function openPulls(
     title: string;
     body: string;
     draft: boolean;
-  }): Promise<number> => {
+  }): Promise<PullRow> => {
     const { branch, title, body, draft } = input;
     const asked = { ...at, head: branch, base: await place.trunkBranch(), title, body, draft };
     try {
-      return (await client.write('POST /repos/{owner}/{repo}/pulls', asked, pullShape)).number;
+      return await client.write('POST /repos/{owner}/{repo}/pulls', asked, pullShape);
     } catch (problem) {
       const isRefused = problem instanceof Refused && problem.status === 422;
       // A private repository of a free plan has no drafts.
@@ -188,17 +201,13 @@ export function openPulls(
     },
     async ensurePull({ branch, title, body, marker }) {
       const found = await find(branch, marker);
-      const number =
-        found?.number ??
-        (await create({
-          branch,
-          title: oneLine(title),
-          body: marked(`pull:${marker}`, body),
-          draft: drafts,
-        }));
-      followed.delete(number);
-      const seen = await pull(number);
-      if (!seen) throw new Refused(404, `Pull request #${number} was opened and is not there.`);
+      if (!found) {
+        const wanted = { branch, title: oneLine(title), body: marked(`pull:${marker}`, body), draft: drafts };
+        return opened(await create(wanted));
+      }
+      followed.delete(found.number);
+      const seen = await pull(found.number);
+      if (!seen) throw new ForgeUnavailable(`GitHub lists #${found.number} but does not show it yet.`);
       return seen;
     },
     async updatePull(number, text) {
