@@ -57,6 +57,7 @@ test.each([
         });
       llm.refuse('no credit', mark(3));
       const runner = world.run();
+      await world.event('runner_started');
 
       const told = await waitsOf(world, 'account_empty');
       expect(told).toMatch(hero.empty);
