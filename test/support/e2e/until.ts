@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 20;
 /** Only a broken loop comes near it. */
-const GIVE_UP_MS = 300_000;
+const GIVE_UP_MS = 540_000;
 
 /** The first value that is neither null, undefined nor false. */
 export async function until<T>(
