@@ -1,6 +1,7 @@
 /**
- * GitHub's published description of its REST API, as much of it as is in openapi.json. Every request to the test server and every answer of its own is held to
- * it: an unknown route, an unknown or wrong parameter, a field that is missing, has another type or is our invention.
+ * GitHub's published description of its REST API, as much of it as is in openapi.json. Every request to the test server and
+ * every answer of its own is held to it: an unknown route, an unknown or wrong parameter, a field that is missing, has another
+ * type or is our invention.
  */
 import { readFileSync } from 'node:fs';
 import { Ajv, type ValidateFunction } from 'ajv';
