@@ -1,10 +1,11 @@
 /** Tracked paths of a commit that have a filter nobody applies here: their files would be read and written wrongly. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { FilteredPaths } from '../core/words/words.ts';
+import { changesBetween } from './changes.ts';
 import { type Git, nulSeparated } from './git.ts';
 import { filtersOf } from './lfs.ts';
-import { remembered, treeOf } from './objects.ts';
+import { remembered, resolve, treeOf } from './objects.ts';
 import { inScratch } from './scratch.ts';
 
 /** By filter. Empty for most repositories, which have none, or Git LFS alone. */
@@ -12,8 +13,23 @@ export async function unsupportedFilters(git: Git, commit: string): Promise<Filt
   const tree = await treeOf(git, commit);
   if (namesFilters(git)) return look(git, tree);
   return remembered(git, `filters ${tree}`, [tree], async () =>
-    (await mentionsFilters(git, tree)) ? look(git, tree) : [],
+    (await hasFilters(git, tree, await resolve(git, `${commit}^`))) ? look(git, tree) : [],
   );
+}
+
+/** May a path of this tree have a filter? `near` is a commit it differs little from: mostly not in attribute files. */
+export async function mayFilter(git: Git, tree: string, near: string | null): Promise<boolean> {
+  return namesFilters(git) || hasFilters(git, tree, near);
+}
+
+async function hasFilters(git: Git, tree: string, near: string | null): Promise<boolean> {
+  const alike = near !== null && (await hasSameAttributes(git, near, tree)) ? await treeOf(git, near) : tree;
+  return remembered(git, `has filters ${alike}`, [alike], () => mentionsFilters(git, alike));
+}
+
+async function hasSameAttributes(git: Git, one: string, other: string): Promise<boolean> {
+  const changes = await changesBetween(git, one, other);
+  return changes.every(({ path }) => basename(path) !== '.gitattributes');
 }
 
 /** The operator's own attributes, which no commit has. */

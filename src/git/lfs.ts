@@ -25,6 +25,7 @@ export async function pointersIn(git: Git, blobs: readonly string[]): Promise<Ma
 
 /** Those of these objects that the operator's store has. */
 export async function storedObjects(git: Git, oids: readonly string[]): Promise<Set<string>> {
+  if (oids.length === 0) return new Set();
   const storage = (await operatorConfig(git.ownDir, '^lfs\\.storage$')).get('lfs.storage') ?? 'lfs';
   const objects = join(resolve(git.gitDir, storage), 'objects');
   return new Set(oids.filter((oid) => existsSync(join(objects, oid.slice(0, 2), oid.slice(2, 4), oid))));

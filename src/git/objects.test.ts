@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GitFailed } from '../errors.ts';
+import { commitTree } from './commit.ts';
 import { type Git, openGit } from './git.ts';
-import { firstParents, isAncestor, mergeBase } from './objects.ts';
+import { firstParents, isAncestor, mergeBase, remembered } from './objects.ts';
 import { worktreesOf } from './worktrees.ts';
 
 let dir: string;
@@ -67,6 +68,31 @@ describe('history', () => {
       expect(await isAncestor(git, one, other)).toBe(bases.includes(one));
       expect(await firstParents(git, one, other)).toEqual(listed);
     }
+  });
+
+  it('of a commit made here follows from that of its parent', async () => {
+    const base = commit('before');
+    const [trunk, side, inside] = [commit('trunk', base), commit('side', base), commit('inside', base)];
+    const known = [base, trunk, side, inside, commit('ahead', trunk)];
+    for (const other of known) await mergeBase(git, other, trunk);
+    const made = await commitTree(git, { tree, parents: [trunk], message: 'made' });
+    for (const other of known)
+      expect(await mergeBase(git, other, made)).toBe(sh('merge-base', other, made) || null);
+    const later = commit('later', made);
+    expect(await mergeBase(git, later, made)).toBe(made);
+    const both = await commitTree(git, { tree, parents: [made, side], message: 'both' });
+    expect(await mergeBase(git, side, both)).toBe(side);
+  });
+
+  it('is asked once by those who ask together', async () => {
+    const [one, other] = [commit('one'), commit('another')];
+    let asked = 0;
+    const ask = async () => `answer ${++asked}`;
+    const answers = await Promise.all([1, 2].map(() => remembered(git, 'together', [one, other], ask)));
+    expect(answers).toEqual(['answer 1', 'answer 1']);
+    const fails = () => Promise.reject(new Error('no'));
+    await expect(remembered(git, 'failing', [one], fails)).rejects.toThrow('no');
+    expect(await remembered(git, 'failing', [one], ask)).toBe('answer 2');
   });
 
   /** All pairs in one shell, which starts hundreds of gits with less ado than node does. */

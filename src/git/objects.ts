@@ -48,14 +48,29 @@ export async function firstParents(git: Git, end: string, newest: string): Promi
 /** A full id: it stands for one object for ever. */
 export const isId = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 
-/** What is known of a commit that was just made, without asking. */
+/**
+ * What is known of a commit that was just made, without asking. Whatever was there before does not contain it: with one
+ * parent, it has in common with another commit what its parent has.
+ */
 export function learn(git: Git, sha: string, made: { tree: string; parents: readonly string[] }): void {
   const known = factsOf(git);
+  const wasMadeBefore = known.has(`tree ${sha}`);
   known.set(`tree ${sha}`, made.tree);
   for (const parent of made.parents) known.set(baseKey(parent, sha), parent);
+  const [only, ...others] = made.parents;
+  if (wasMadeBefore || only === undefined || others.length > 0) return;
+  for (const [key, base] of [...known]) {
+    const [kind, ...pair] = key.split(' ');
+    const other = pair.find((id) => id !== only);
+    if (kind !== 'base' || !pair.includes(only) || other === sha || base instanceof Promise) continue;
+    known.set(baseKey(other!, sha), base);
+  }
 }
 
-/** Only for what is given by its full id: names move. That there is nothing is not remembered: it may yet arrive. */
+/**
+ * Only for what is given by its full id: names move. That there is nothing is not remembered: it may yet arrive. Who asks
+ * while the answer is on its way gets the same one.
+ */
 export async function remembered<T>(
   git: Git,
   key: string,
@@ -64,10 +79,17 @@ export async function remembered<T>(
 ): Promise<T> {
   if (!ids.every(isId)) return ask();
   const known = factsOf(git);
-  if (known.has(key)) return known.get(key) as T;
-  const answer = await ask();
-  if (answer !== null) known.set(key, answer);
-  return answer;
+  const asked = known.has(key) ? (known.get(key) as T | Promise<T>) : ask();
+  known.set(key, asked);
+  try {
+    const answer = await asked;
+    if (answer === null) known.delete(key);
+    else known.set(key, answer);
+    return answer;
+  } catch (error) {
+    known.delete(key);
+    throw error;
+  }
 }
 
 const baseKey = (one: string, other: string): string => `base ${[one, other].sort().join(' ')}`;

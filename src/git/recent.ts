@@ -6,14 +6,21 @@ const MOST = 8;
 export function rememberRecent<T>(
   isWorthKeeping: (answer: T) => boolean,
 ): (git: Git, key: string, ask: () => Promise<T>) => Promise<T> {
-  const known = new WeakMap<Git, Map<string, T>>();
+  const known = new WeakMap<Git, Map<string, Promise<T>>>();
   return async (git, key, ask) => {
-    const ours = known.get(git) ?? new Map<string, T>();
+    const ours = known.get(git) ?? new Map<string, Promise<T>>();
     known.set(git, ours);
-    const answer = ours.get(key) ?? (await ask());
+    const asked = ours.get(key) ?? ask();
     ours.delete(key);
-    if (isWorthKeeping(answer)) ours.set(key, answer);
+    ours.set(key, asked);
     for (const oldest of ours.keys()) if (ours.size > MOST) ours.delete(oldest);
-    return answer;
+    try {
+      const answer = await asked;
+      if (!isWorthKeeping(answer)) ours.delete(key);
+      return answer;
+    } catch (error) {
+      ours.delete(key);
+      throw error;
+    }
   };
 }

@@ -5,6 +5,7 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { nulSeparated } from '../git/git.ts';
+import { rememberRecent } from '../git/recent.ts';
 import { inside, listBytes, lstatOrNull } from './plain-files.ts';
 import { removeTree } from './remove-tree.ts';
 import type { PrivateIndex } from './snapshot.ts';
@@ -36,14 +37,18 @@ export async function cleanTree(index: PrivateIndex): Promise<void> {
 /** Paths and modes. One whose name is no text can't be told from another, so its file is written anew each time. */
 async function trackedIn(index: PrivateIndex): Promise<Map<string, string>> {
   if (index.tree === null) return new Map();
-  const { stdout } = await index.run(['ls-files', '-z', '--stage']);
-  const tracked = new Map<string, string>();
-  for (const line of nulSeparated(stdout)) {
-    const path = line.slice(line.indexOf('\t') + 1);
-    if (!path.includes('\uFFFD')) tracked.set(path, line.slice(0, 6));
-  }
-  return tracked;
+  return recently(index.git, index.tree, async () => {
+    const { stdout } = await index.run(['ls-files', '-z', '--stage']);
+    const tracked = new Map<string, string>();
+    for (const line of nulSeparated(stdout)) {
+      const path = line.slice(line.indexOf('\t') + 1);
+      if (!path.includes('\uFFFD')) tracked.set(path, line.slice(0, 6));
+    }
+    return tracked;
+  });
 }
+
+const recently = rememberRecent<Map<string, string>>((tracked) => tracked.size <= 5000);
 
 /** Also those of submodules, which are empty as far as this tree's index knows. */
 function foldersOf(tracked: ReadonlyMap<string, string>): Set<string> {

@@ -4,6 +4,7 @@
  */
 import { WorkspaceRefused } from '../errors.ts';
 import { changesBetween } from '../git/changes.ts';
+import { mayFilter } from '../git/filters.ts';
 import { nulSeparated } from '../git/git.ts';
 import { filtersOf, pointersIn, storedObjects } from '../git/lfs.ts';
 import type { PrivateIndex } from './snapshot.ts';
@@ -15,6 +16,7 @@ export async function refuseHollowPointers(
   tree: string,
 ): Promise<void> {
   const { git } = index;
+  if (!(await mayFilter(git, tree, trusted[0] ?? null))) return;
   const brought = await newFiles(index, trusted, tree);
   const large = await largeOf(index, [...brought.keys()]);
   const pointers = await pointersIn(
