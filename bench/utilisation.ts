@@ -64,7 +64,8 @@ async function loopTime(
     maxConcurrent: SLOTS,
     maxTurns: 20,
     critic: { ...base.critic, enabled: true, parallel: 10 },
-    merge: { enabled: true, method: 'squash', requiredChecks: [], checksWaitMs: 3_600_000 },
+    merge: { ...base.merge, enabled: true, requiredChecks: [] },
+    maxWaiting: null,
     budget: NO_BUDGET,
     agents: { ...base.agents, coder: agent, critic: agent },
   };

@@ -2,7 +2,7 @@
 import type { AgentPolicy, Policy } from '../core/policy.ts';
 import { ROLES, type Role } from '../core/role.ts';
 import { type ChildPolicy, TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
-import { GATE_TIMEOUT_MS, type Workflow } from './schema.ts';
+import { GATE_TIMEOUT_MS, GATES_AT_ONCE, type Workflow } from './schema.ts';
 
 export function toPolicy(workflow: Workflow): Policy {
   const { agent, critic, hooks, labels, merge, budget, recovery, keep } = workflow;
@@ -23,6 +23,7 @@ export function toPolicy(workflow: Workflow): Policy {
     maxConcurrent: agent.max_concurrent,
     perState: { ...(running && { running }), ...(revising && { revising }) },
     maxTurns: agent.max_turns,
+    maxWaiting: agent.max_waiting === 'auto' ? null : agent.max_waiting,
     agents: Object.fromEntries(ROLES.map((role) => [role, agentFor(role, workflow)])) as Record<
       Role,
       AgentPolicy
@@ -43,6 +44,7 @@ export function toPolicy(workflow: Workflow): Policy {
       method: merge.method,
       requiredChecks: merge.required_checks,
       checksWaitMs: merge.checks_wait_ms,
+      queue: { ahead: merge.queue.ahead },
     },
     budget: {
       usd: budget.usd,
@@ -119,6 +121,7 @@ function gateOf(gate: Workflow['gate'], env: ChildPolicy): Policy['gate'] {
       criteriaCommands: true,
       setupCache: true,
       reports: [],
+      maxConcurrent: GATES_AT_ONCE,
       env,
     };
   }
@@ -130,6 +133,7 @@ function gateOf(gate: Workflow['gate'], env: ChildPolicy): Policy['gate'] {
     criteriaCommands: gate.criteria_commands,
     setupCache: gate.setup_cache,
     reports: gate.reports,
+    maxConcurrent: gate.max_concurrent,
     env,
   };
 }

@@ -18,6 +18,7 @@ const ACP_PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as c
 export const LIMITED_STATES = ['running', 'revising'] as const;
 
 export const GATE_TIMEOUT_MS = 600_000;
+export const GATES_AT_ONCE = 4;
 
 const PROTECTED_PATHS = [
   'WORKFLOW.md',
@@ -225,6 +226,9 @@ const gate = z.object({
         'Where commands write JUnit reports: paths below the tree, with `*`, `?` and `**`. What a command itself wrote there in its run tells which tests failed. TAP in its output (`TAP version 13`, as of `node --test --test-reporter=tap`) needs no setting.',
       examples: [['reports/**/*.xml']],
     }),
+  max_concurrent: count
+    .default(GATES_AT_ONCE)
+    .describe('So many gates run at the same time; those of tasks that are about to land go first.'),
   setup_cache: z
     .boolean()
     .default(true)
@@ -462,6 +466,12 @@ export const workflowSchema = z
             description: 'Limits within `max_concurrent`. An invalid entry is ignored with a warning.',
             examples: [{ running: 2 }],
           }),
+        max_waiting: z
+          .union([count, z.literal('auto')])
+          .default('auto')
+          .describe(
+            'New work waits while so many tasks wait to be judged and merged. `auto`: as many as can land while a new one is worked on, by how long the last gates, critics and turns took.',
+          ),
         max_turns: count
           .default(20)
           .describe('Coder turns of one task, over all its sessions and revisions.'),
@@ -572,6 +582,19 @@ export const workflowSchema = z
         checks_wait_ms: milliseconds
           .default(3_600_000)
           .describe('How long a published head may wait for its checks before a person is asked.'),
+        queue: z
+          .object({
+            ahead: count
+              .max(20)
+              .default(3)
+              .describe(
+                'So many approved tasks are tested at the same time, each on top of those before it, as if they had landed. They land in order, each commit as it was tested. 1: one at a time.',
+              ),
+          })
+          .prefault({})
+          .describe(
+            'How approved tasks line up for trunk. A merge queue of the forge itself goes before it.',
+          ),
         co_author: optional(
           z
             .string()

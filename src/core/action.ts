@@ -8,6 +8,7 @@
 
 import type { RemarkRef } from './change/remark.ts';
 import type { Candidate, PromptKind } from './event.ts';
+import type { Ahead } from './line.ts';
 import type { WrittenLoopHold } from './loop-hold.ts';
 import type { Role } from './role.ts';
 import type { Verdict } from './verdict.ts';
@@ -43,7 +44,8 @@ export type Effect =
     }
   /** Looks at the change by rule; writes nothing outside. */
   | { kind: 'inspect'; headSha: string; baseSha: string }
-  | { kind: 'build_candidate'; headSha: string }
+  /** On trunk, or on top of those that are ahead in line. */
+  | { kind: 'build_candidate'; headSha: string; onto?: { sha: string; ahead: Ahead[] } }
   | { kind: 'land'; permit: MergePermit }
   /** Nothing new starts anywhere, until what has this key is released. */
   | { kind: 'hold_loop'; hold: WrittenLoopHold }

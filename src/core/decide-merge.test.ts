@@ -759,9 +759,9 @@ describe('waiting to merge', () => {
     const play = awaiting();
     play.world.mergeFree = false;
     play.critic(APPROVE);
-    expect(play.decide()).toMatchObject({ kind: 'rest', for: 'grant', why: 'another task is merging' });
+    expect(play.decide()).toMatchObject({ kind: 'rest', for: 'grant', why: 'approved; others merge first' });
     play.world.mergeFree = true;
-    expect(play.decide()).toMatchObject({ kind: 'act', limits: { merging: 1 } });
+    expect(play.decide()).toMatchObject({ kind: 'act', limits: { merging: 3 } });
   });
 
   test('a dirty checkout waits, says so, and goes on by itself when it is clean', () => {

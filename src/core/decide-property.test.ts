@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { APPROVE, BLOCK, changes, evidence, Play, remark, turnOutcome } from '../../test/support/play.ts';
 import { mulberry32 } from '../../test/support/store-steps.ts';
 import type { Action, MergePermit } from './action.ts';
+import type { InLine } from './line.ts';
 import type { Outcome } from './outcome.ts';
 import { isEnded, occupiesSlot } from './task.ts';
 
@@ -63,6 +64,10 @@ function walker(seed: number) {
     if (rarely(0.04)) world.slotsFull = !world.slotsFull;
     if (rarely(0.04)) world.criticsBusy = !world.criticsBusy;
     if (rarely(0.04)) world.mergeFree = !world.mergeFree;
+    if (rarely(0.1))
+      world.ahead = pick([[], [other('a')], [other('a'), other('b')], [{ ...other('c'), candidate: null }]]);
+    if (rarely(0.1)) world.partners = pick(['in_line', 'landed', 'gone']);
+    if (rarely(0.03) && play.task.state === 'merging') world.trunk = fresh();
     if (rarely(0.04)) world.mergeBlocker = world.mergeBlocker ? null : 'a.ts has changes';
     if (rarely(0.02)) world.paused = world.paused ? null : 'paused';
     if (rarely(0.04) && world.branch) world.branch = { sha: fresh(), tree: `tree-h${shas}` };
@@ -92,6 +97,12 @@ function walker(seed: number) {
     if (rarely(0.1)) world.spend = { costUsd: world.spend.costUsd + 2, tokens: 0 };
     if (rarely(0.3)) play.now += pick([1, 1000, 10_000, 400_000]);
   }
+
+  const other = (name: string): InLine => ({
+    task: name,
+    issue: 1,
+    candidate: { sha: `of-${name}`, tree: `tree-${name}`, trunk: 'trunk', headSha: 'x' },
+  });
 
   function flipCheck(headSha: string): void {
     const state = pick(['red', 'pending', 'green', 'green'] as const);
@@ -161,7 +172,12 @@ function walker(seed: number) {
         const sha = fresh();
         return {
           kind: 'candidate',
-          candidate: { sha, tree: `tree-${sha}`, trunk: 'trunk', headSha: action.headSha },
+          candidate: {
+            sha,
+            tree: `tree-${sha}`,
+            trunk: action.onto?.sha ?? play.world.trunk!,
+            headSha: action.headSha,
+          },
         };
       }
       case 'land':
@@ -221,6 +237,8 @@ function walker(seed: number) {
     expect(verdict).toMatchObject({ verdict: 'APPROVE', headSha });
     expect(head?.sha).toBe(headSha);
     expect(candidate.headSha).toBe(headSha);
+    expect(play.world.ahead).toEqual([]);
+    expect(candidate.trunk).toBe(play.world.trunk);
     expect(landing?.gate).toMatchObject({ tree: candidate.tree, outcome: 'pass' });
     expect(play.world.branch?.sha).toBe(headSha);
     for (const check of play.world.feedback.checks)

@@ -29,7 +29,7 @@ import { endingOf, finish, treeHandedOver } from './ending.ts';
 import { event, type Hold, type NewEvent } from './event.ts';
 import { isOver, withSettings } from './hold.ts';
 import { contractOf } from './issue/criteria.ts';
-import { holdEdited, judge, merge } from './judge.ts';
+import { holdEdited, judge, merge, whyVoid } from './judge.ts';
 import { REPEATING } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs, isHeld } from './schedule.ts';
@@ -187,11 +187,14 @@ function foundInQueue(task: Task, { pull }: Facts): Decision | null {
 
 function supervise(
   task: Task,
-  { loopLimit }: Facts,
+  facts: Facts,
   run: NonNullable<Facts['inFlight']>,
   policy: Policy,
   now: number,
 ): Decision {
+  const { loopLimit } = facts;
+  const stale = run.action.kind === 'gate' && whyVoid(task, run.action, facts);
+  if (stale) return stop('cancelled', stale);
   if (run.action.kind !== 'turn')
     return rest(run.action.kind === 'gate' ? 'the gate is running' : `${run.action.name} is running`);
   if (loopLimit) return stop('interrupted', loopLimit.why, OUT_OF_BUDGET);

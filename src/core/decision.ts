@@ -15,6 +15,7 @@ import {
 } from './event.ts';
 import { isTrunksRed } from './gate.ts';
 import { agreedHash } from './issue/text-hash.ts';
+import type { InLine, Partners } from './line.ts';
 import type { Reason, State } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { type RecordedVerdict, runsAlone, type Task } from './task.ts';
@@ -56,8 +57,14 @@ export interface Facts {
   /** What the schedule grants this task now. */
   slot: boolean;
   criticSlot: boolean;
+  /** It may line up for trunk. */
   mergeFree: boolean;
-  /** Where trunk is now; null unless a red of trunk's own keeps the task. */
+  /** So many may be in line. */
+  lineLength: number;
+  /** Who is ahead of it in line, first to land first; and, of a task that stands beside it, what became of the others. */
+  ahead: readonly InLine[];
+  partners: Partners | null;
+  /** Where trunk is now; null unless the task is about to land, or a red of trunk's own keeps it. */
   trunk: string | null;
   /** What the candidate would bring to trunk; empty until one is built. */
   change: TouchedChange;

@@ -8,6 +8,7 @@ import type { RemarkRef } from './change/remark.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 import type { Criterion } from './issue/criteria.ts';
 import type { Spec, Specification } from './issue/specification.ts';
+import type { Ahead } from './line.ts';
 import type { LoopRelease, WrittenLoopHold } from './loop-hold.ts';
 import type { Reason, State } from './machine.ts';
 import type { Condition } from './merge.ts';
@@ -248,7 +249,15 @@ interface TaskEvents {
   feedback_acknowledged: { ids: string[]; turn: number; headSha: string; remarks: RemarkRef[] };
   /** Said on the pull request by people without write access: no instruction to anybody. */
   remarks_ignored: { remarks: { id: string; author: string }[] };
-  candidate_built: { candidate: Candidate };
+  /** `ahead`: whose work it contains although it has not landed. */
+  candidate_built: { candidate: Candidate; ahead?: Ahead[] };
+  /**
+   * It does not go together with these, which are ahead of it: red only on top of them, perhaps (`text` says how), or in
+   * conflict with them (`text` is null). It stands beside the line until it is known what becomes of them.
+   */
+  line_left: { with: Ahead[]; text: string | null };
+  /** What it did not go together with is gone: it lines up again. */
+  line_rejoined: Record<string, never>;
   /** `mergeInto` is the commit the work has to be brought up to before the coder goes on. */
   update_needed: { mergeInto: string };
   work_updated: { mergedIn: string; conflicts: string[] };

@@ -7,13 +7,14 @@ import { approvedAtHead, type Decision, type Facts } from './decision.ts';
 import type { LoopEvent } from './event.ts';
 import { holdText } from './hold.ts';
 import { agreedHash } from './issue/text-hash.ts';
+import { aheadOf, partnersOf } from './line.ts';
 import type { Policy } from './policy.ts';
 import { type Role, roleRow } from './role.ts';
 import { grants, isHeld } from './schedule.ts';
 import { isEnded, occupiesSlot, type Task } from './task.ts';
 import { isPutOff } from './waiting.ts';
 import { oneLine } from './words/fence.ts';
-import { adviceText } from './words/words.ts';
+import { adviceText, namesOf } from './words/words.ts';
 
 interface Explanation {
   why: string;
@@ -64,13 +65,14 @@ export function explain(task: Task, around: Around, policy: Policy, now: number)
 function factsKnown(
   task: Task,
   live: readonly Task[],
-  { said, accounts, untried }: Around,
+  { all, said, accounts, untried }: Around,
   policy: Policy,
   now: number,
 ): Facts {
   const { title, body } = task.contract;
   const textHash = agreedHash(task.contract);
   const granted = grants(live, 0, policy, now, accounts);
+  const lineLength = policy.merge.queue.ahead;
   return {
     issue: { state: 'open', title, body, textHash, labels: [policy.labels.running], readyHash: textHash },
     pull: task.pull === null ? null : { state: 'open', mergedSha: null, approvals: [] },
@@ -82,8 +84,11 @@ function factsKnown(
     requests: [],
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),
-    mergeFree: !live.some((other) => other.id !== task.id && other.state === 'merging'),
-    trunk: null,
+    mergeFree: live.filter(({ id, state }) => id !== task.id && state === 'merging').length < lineLength,
+    lineLength,
+    ahead: aheadOf(task, live),
+    partners: task.misfit ? partnersOf(task.misfit.with.map(({ task: id }) => byId(all, id))) : null,
+    trunk: task.landing?.candidate.trunk ?? null,
     change: { files: [], secrets: [], guarded: [] },
     mergeBlocker: null,
     unconfined: null,
@@ -100,6 +105,8 @@ function factsKnown(
   };
 }
 
+const byId = (all: readonly Task[], id: string): Task | null => all.find((one) => one.id === id) ?? null;
+
 /** What it waits for is others' for now. */
 function whoHasIt(
   { grant }: Extract<Decision, { kind: 'rest' }>,
@@ -113,7 +120,7 @@ function whoHasIt(
     case 'critic':
       return ` (${policy.critic.parallel} may judge at once)`;
     case 'merge':
-      return ` (#${live.find((other) => other.id !== task.id && other.state === 'merging')?.issue})`;
+      return task.state === 'merging' ? '' : ` (${namesOf(aheadOf(task, live))})`;
     default:
       return '';
   }

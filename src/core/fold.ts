@@ -42,6 +42,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         hold: isTerminal(to) || from === 'abandoned' ? null : task.hold,
         landing: to === 'merging' || to === 'merged' ? task.landing : null,
         landRefusal: null,
+        ...(to === 'merging' ? { linedUpAt: at } : {}),
+        ...(task.misfit ? { misfit: null } : {}),
         // The answers are among the actions of this very edge.
         owed: to === 'awaiting_critic' && from !== 'merging' ? [] : task.owed,
         ...(from === 'abandoned' ? restarted(task) : {}),
@@ -266,7 +268,11 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'remarks_ignored':
       return { ...task, ignored: [...task.ignored, ...happened.data.remarks.map(({ id }) => id)] };
     case 'candidate_built':
-      return { ...task, landing: { candidate: happened.data.candidate, gate: null } };
+      return { ...task, landing: { ...happened.data, gate: null } };
+    case 'line_left':
+      return { ...task, landing: null, misfit: happened.data };
+    case 'line_rejoined':
+      return { ...task, landing: null, misfit: null, linedUpAt: at };
     case 'candidate_dropped':
       return { ...task, landing: null };
     case 'prompt_broken': {

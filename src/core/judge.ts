@@ -1,4 +1,5 @@
 /** From a published head to trunk: verdict, revision, candidate, merge. */
+import type { Action } from './action.ts';
 import { approve } from './approval.ts';
 import { hear } from './change/feedback.ts';
 import { type Finding, isStuck, leftAsIs } from './change/findings.ts';
@@ -29,6 +30,7 @@ import {
 import { abandon, finish, outOfQueue } from './ending.ts';
 import { type Candidate, type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
+import type { Ahead, InLine } from './line.ts';
 import { mergeGate, touchedBy } from './merge.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
@@ -37,7 +39,7 @@ import { askAnew, lastProblem, nextTry, startTurn } from './turn.ts';
 import { approvedText, editedComment } from './words/comments.ts';
 import { oneLine } from './words/fence.ts';
 import { gateFailureText } from './words/gate-text.ts';
-import { redBeforeText } from './words/words.ts';
+import { nameOf, namesOf, redAloneText, redBeforeText, redTogetherText } from './words/words.ts';
 import { evidenceAt, gateBroken, inspect, verify } from './work.ts';
 
 export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
@@ -227,14 +229,15 @@ function enterMerge(
   if (unproved) return rest(unproved.why, unproved.until);
   if (isEdited(task, facts)) return holdEdited(task, facts, policy);
   if (task.inMergeQueue) return awaitQueue(task, task.inMergeQueue, facts, now);
-  if (!facts.mergeFree) return awaitGrant('merge', 'another task is merging');
+  if (!facts.mergeFree) return awaitGrant('merge', 'approved; others merge first');
   if (facts.mergeBlocker) return act([hold('dirty_checkout', facts.mergeBlocker)]);
+  const isReady = facts.ahead.at(-1)?.candidate !== null;
   return {
     ...act(
       [transition(task, 'merging', approvedText(verdict, leftAsIs(facts.ledger)))],
-      [{ kind: 'build_candidate', headSha: head.sha }],
+      isReady ? [buildCandidate(head, facts.ahead)] : [],
     ),
-    limits: { merging: 1 },
+    limits: { merging: facts.lineLength },
   };
 }
 
@@ -306,8 +309,17 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   }
   if (isGateEmpty(policy)) return back('no gate is configured', gateEmpty());
   const { landing } = task;
-  if (!landing) return act([], [{ kind: 'build_candidate', headSha: head.sha }]);
+  if (task.misfit?.text === null) return awaitPartners(task, task.misfit, facts);
+  const below = task.misfit ? [] : facts.ahead;
+  const last = below.at(-1);
+  if (last?.candidate === null)
+    return awaitGrant('merge', `waiting for the candidate of ${nameOf(last)}, which is ahead`);
+  const base = last?.candidate?.sha ?? facts.trunk;
+  if (!landing) return act([], [buildCandidate(head, below)]);
   const { candidate, gate } = landing;
+  // Beside the line it is tested on what trunk was, which it still passes or fails alone.
+  if (candidate.trunk !== base && !task.misfit)
+    return act([event('candidate_dropped', { why: staleText(landing, facts) })]);
   const digest = gateDigest(policy.gate, task.contract);
   if (!holdsFor(gate, candidate.tree, digest)) return testCandidate(task, candidate, digest);
   if (gate.outcome === 'could_not_run') {
@@ -315,12 +327,15 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
     return { ...broken, events: [...putAside(task, 'the gate could not run'), ...broken.events] };
   }
   if (gate.outcome === 'fail') {
-    const feedback = { kind: 'gate' as const, text: gateFailureText(gate) };
+    const text = gateFailureText(gate);
+    if (below.length > 0) return act([event('line_left', { with: below.map(asAhead), text })]);
+    const feedback = { kind: 'gate' as const, text: task.misfit ? redAloneText(text) : text };
     return act([
       event('feedback_added', { feedback }),
       event('update_needed', { mergeInto: candidate.trunk }),
     ]);
   }
+  if (task.misfit) return awaitPartners(task, task.misfit, facts);
 
   const said = saidOf(task, facts, policy);
   const waiting = said?.checks.filter(({ state }) => state !== 'green') ?? [];
@@ -335,6 +350,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
       byPerson(task, head, facts, now) ??
       back('a person has to agree to it', hold('protected_paths', delicate.slice(0, 5).join(', ')))
     );
+  if (below.length > 0) return awaitGrant('merge', `tested; ${namesOf(below)} first`);
   const decision = mergeGate(
     task,
     {
@@ -357,11 +373,62 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   return back('the merge gate refused', recorded, hold('merge_refused', `not met: ${unmet.join('; ')}`));
 }
 
+const buildCandidate = ({ sha: headSha }: Checkpoint, below: readonly InLine[]): Action => {
+  const onto = below.at(-1)?.candidate?.sha;
+  return {
+    kind: 'build_candidate',
+    headSha,
+    ...(onto !== undefined && { onto: { sha: onto, ahead: below.map(asAhead) } }),
+  };
+};
+
+const asAhead = ({ task, issue }: Ahead): Ahead => ({ task, issue });
+
+/** What it was found to fail with decides: landed, they are what the coder has to work with; gone, it was their fault too. */
+function awaitPartners(task: Task, misfit: NonNullable<Task['misfit']>, facts: Facts): Decision {
+  const names = namesOf(misfit.with);
+  switch (facts.partners) {
+    case 'landed': {
+      const feedback = { kind: 'gate' as const, text: redTogetherText(names, misfit.text ?? '') };
+      return act([
+        ...(misfit.text === null ? [] : [event('feedback_added', { feedback })]),
+        event('update_needed', { mergeInto: facts.trunk! }),
+      ]);
+    }
+    case 'gone':
+      return act([event('line_rejoined', {})]);
+    default:
+      return awaitGrant(
+        'merge',
+        misfit.text === null
+          ? `conflicts with ${names}; waiting until that has landed`
+          : `passes alone, fails together with ${names}; waiting until that has landed`,
+      );
+  }
+}
+
+function staleText({ ahead = [] }: NonNullable<Task['landing']>, facts: Facts): string {
+  const gone = ahead.filter(({ task }) => !facts.ahead.some((one) => one.task === task));
+  return gone.length === 0 ? 'trunk or the line moved' : `${namesOf(gone)} is not ahead any more`;
+}
+
 /** Most of what a forge refuses it takes a moment later; only what it refuses again and again is a person's matter. */
 function refusedLanding({ streaks }: Task, said: string, { jitter }: Facts, now: number): NewEvent {
   const tries = streaks.refused ?? 0;
   if (tries >= MAX_LANDING_REFUSALS) return hold('merge_refused', `refused ${tries} times: ${said}`);
   return hold('retry_backoff', said, now + backoffMs(tries, jitter));
+}
+
+/** What a gate under way was to prove is not what would land any more; null while it is. */
+export function whyVoid(
+  { landing, misfit }: Task,
+  { scope, commit }: { scope: string; commit: string },
+  facts: Facts,
+): string | null {
+  if (scope !== 'candidate' || misfit || landing?.candidate.sha !== commit) return null;
+  const last = facts.ahead.at(-1);
+  const base = last ? last.candidate?.sha : facts.trunk;
+  return landing.candidate.trunk === base ? null : staleText(landing, facts);
 }
 
 /** Runs the gate on it, unless a candidate with the same tree has passed these very commands against the same trunk. */

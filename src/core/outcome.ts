@@ -48,6 +48,8 @@ export const waitsForAccount = (
 
 export type Outcome =
   | { kind: 'done' }
+  /** A gate that nobody needs any more: what it was to prove has changed. */
+  | { kind: 'void'; why: string }
   | { kind: 'workspace'; path: string; baseSha: string }
   /** `unfetched`: what it needs could not be fetched. */
   | { kind: 'workspace_failed'; problem: string; unfetched?: true }

@@ -65,6 +65,8 @@ export interface Policy {
   /** Of those slots, at most so many for first work and for revisions; absent means no limit of its own. */
   perState: Partial<Record<'running' | 'revising', number>>;
   maxTurns: number;
+  /** New work waits while so many tasks wait to be judged and merged; null: by what can land meanwhile. */
+  maxWaiting: number | null;
   agents: Record<Role, AgentPolicy>;
   critic: { enabled: boolean; maxRounds: number; parallel: number; blockOn: Severity[] };
   spec: { expand: 'auto' | 'propose' | 'off' };
@@ -81,6 +83,8 @@ export interface Policy {
     setupCache: boolean;
     /** Where commands write JUnit reports, as globs below the tree. */
     reports: string[];
+    /** So many run at the same time. */
+    maxConcurrent: number;
     env: ChildPolicy;
   };
   session: SessionPolicy;
@@ -94,6 +98,8 @@ export interface Policy {
     requiredChecks: string[];
     /** How long a head may wait for them before a person is asked. */
     checksWaitMs: number;
+    /** So many approved tasks are tested at a time, each on top of those before it. */
+    queue: { ahead: number };
   };
   /** What one task may cost; and all tasks together, each day and ever. Null is no limit. */
   budget: Allowance & { wallMs: number | null; day: Allowance; loop: Allowance };

@@ -8,6 +8,7 @@ import { isGrave } from './change/rules.ts';
 import { event, type Feedback, type NewEvent, opensSession } from './event.ts';
 import type { Evidence } from './gate.ts';
 import { withSettings } from './hold.ts';
+import type { Ahead } from './line.ts';
 import { loopHoldKey, untestedMerge } from './loop-hold.ts';
 import {
   endsSession,
@@ -112,12 +113,26 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       ];
     case 'hook':
       return [event('hook_completed', { name: 'after_merge', problem: outcome.problem })];
-    case 'candidate':
-      return [event('candidate_built', { candidate: outcome.candidate })];
-    case 'conflict':
+    case 'void':
+      if (action.kind !== 'gate') return [];
+      return [
+        event('gate_cut_off', { scope: action.scope }),
+        ...(action.scope === 'candidate' ? [event('candidate_dropped', { why: outcome.why })] : []),
+      ];
+    case 'candidate': {
+      const ahead = aheadIn(action);
+      return [event('candidate_built', { candidate: outcome.candidate, ...(ahead && { ahead }) })];
+    }
+    case 'conflict': {
+      const ahead = aheadIn(action);
+      if (ahead) return [event('line_left', { with: ahead, text: null })];
       return [event('update_needed', { mergeInto: outcome.trunk })];
-    case 'empty':
+    }
+    case 'empty': {
+      const ahead = aheadIn(action);
+      if (ahead) return [event('line_left', { with: ahead, text: null })];
       return [event('candidate_empty', { trunk: outcome.trunk })];
+    }
     case 'rewritten': {
       const detail = rewrittenText(outcome.baseSha, outcome.trunk);
       return [event('hold_set', { reason: 'trunk_rewritten', detail, until: null })];
@@ -160,6 +175,10 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       return outcome satisfies never;
   }
 }
+
+/** Those a candidate was to be built on top of; nothing about them is known to be on trunk. */
+const aheadIn = (action: Action): Ahead[] | undefined =>
+  action.kind === 'build_candidate' ? action.onto?.ahead : undefined;
 
 /** Whoever was about to work in it begins anew when it is there again; whoever has worked in it is told what was lost. */
 function lostWorkspace(task: Task, action: Action, saved: string): NewEvent[] {

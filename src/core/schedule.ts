@@ -7,6 +7,7 @@ import { type AccountLimit, accountOf, limitOf } from './account.ts';
 import type { WorkItem } from './claim.ts';
 import { approvedAtHead } from './decision.ts';
 import { agreedHash } from './issue/text-hash.ts';
+import { movesLine } from './line.ts';
 import { REASONS } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { isAtWork, isEnded, isJudging, needsSlot, occupiesSlot, runsAlone, type Task } from './task.ts';
@@ -164,7 +165,13 @@ function wantsCritic(task: Task, now: number): boolean {
 export function givesWay(before: Task, after: Task): boolean {
   const stepsAside = before.hold === null && after.hold !== null;
   const hasJudged = isJudging(before) && !isJudging(after);
-  return before.state !== after.state || stepsAside || hasJudged || joinsOthers(before, after);
+  return (
+    before.state !== after.state ||
+    stepsAside ||
+    hasJudged ||
+    movesLine(before, after) ||
+    joinsOthers(before, after)
+  );
 }
 
 /** Another issue may be taken up now. */

@@ -18,6 +18,7 @@ import type {
 } from './event.ts';
 import type { Evidence } from './gate.ts';
 import type { Spec } from './issue/specification.ts';
+import type { Ahead } from './line.ts';
 import { isTerminal, type Reason, type State } from './machine.ts';
 import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
 import type { Judgement, Verdict } from './verdict.ts';
@@ -103,8 +104,12 @@ export interface Task {
   ignored: string[];
   /** Remarks that were told and not answered yet, with the head they were told at. */
   owed: (RemarkRef & { headSha: string })[];
-  /** The commit that would land, and what the gate found on it. */
-  landing: { candidate: Candidate; gate: Evidence | null } | null;
+  /** The commit that would land, whose unlanded work it contains, and what the gate found on it. */
+  landing: { candidate: Candidate; ahead?: Ahead[]; gate: Evidence | null } | null;
+  /** Since when it is in line for trunk. Absent in rows of before. */
+  linedUpAt?: number;
+  /** Whom it does not go together with, and how that shows; null where they conflict. Absent in rows of before. */
+  misfit?: { with: Ahead[]; text: string | null } | null;
   /** What the gate last found on a candidate. It outlives the candidate: one with the same tree need not be tested again. */
   candidateEvidence: Evidence | null;
   /** The template the last turn could not be told by. */

@@ -158,8 +158,10 @@ export interface Forge {
   /** Answers a remark where it was made, in its thread if it has one; once per marker. */
   reply(to: RemarkRef, marker: string, body: string): Promise<void>;
 
+  /** Only a head on today's trunk can be tested, because the forge wants it so or merges by a queue of its own. */
+  mergesAlone?(): Promise<boolean>;
   /**
-   * The commit that would land: `headSha` on today's trunk, by `method`. `rewritten` when trunk no longer contains
+   * The commit that would land: `headSha` on today's trunk, or on `onto`, by `method`. `rewritten` when trunk no longer contains
    * `baseSha`, which the head builds on: a merge would bring back what somebody took out of trunk.
    */
   buildCandidate(input: {
@@ -168,6 +170,7 @@ export interface Forge {
     method: 'squash' | 'merge' | 'rebase';
     message: string;
     task: string;
+    onto?: string;
   }): Promise<
     | { kind: 'clean'; candidate: Candidate }
     | { kind: 'conflict'; files: string[]; trunk: string }

@@ -4,6 +4,7 @@ import { secretsOf } from '../core/change/danger.ts';
 import { approvedAtHead, type Facts } from '../core/decision.ts';
 import type { Candidate, Contract } from '../core/event.ts';
 import { isTrunksRed } from '../core/gate.ts';
+import { aheadOf, type Partners, partnersOf } from '../core/line.ts';
 import { grants } from '../core/schedule.ts';
 import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
@@ -38,7 +39,10 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     .map((stored) => stored.task)
     .filter((other) => !isEnded(other));
   const granted = grants(live, around.eligible, policy, ports.clock.now(), around.loop.accountLimits);
-  const mergeFree = !live.some((other) => other.id !== task.id && other.state === 'merging');
+  const isLanding = task.state === 'merging' || approvedAtHead(task);
+  const lineLength = isLanding && (await forge.mergesAlone?.()) ? 1 : policy.merge.queue.ahead;
+  const mergeFree =
+    live.filter((other) => other.id !== task.id && other.state === 'merging').length < lineLength;
   return {
     issue,
     pull,
@@ -51,7 +55,10 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),
     mergeFree,
-    trunk: isKeptByTrunk(task, around) ? (await forge.trunk()).sha : null,
+    lineLength,
+    ahead: aheadOf(task, live),
+    partners: task.misfit ? await partnersFor(ports, task.misfit) : null,
+    trunk: task.state === 'merging' || isKeptByTrunk(task, around) ? (await forge.trunk()).sha : null,
     change: task.landing?.gate
       ? await changeOf(ports, task.contract, task.landing.candidate)
       : { files: [], secrets: [], guarded: [] },
@@ -68,6 +75,11 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     newSessionId: ports.newId(),
     jitter: ports.random(),
   };
+}
+
+async function partnersFor({ store }: Ports, misfit: NonNullable<Task['misfit']>): Promise<Partners> {
+  const others = await Promise.all(misfit.with.map(({ task }) => store.task(task)));
+  return partnersOf(others.map((stored) => stored?.task ?? null));
 }
 
 async function unfilteredOn({ forge, repository }: Ports): Promise<string | null> {

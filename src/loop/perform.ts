@@ -137,6 +137,7 @@ export async function perform(
         method: policy.merge.method,
         message,
         task: task.id,
+        ...(action.onto && { onto: action.onto.sha }),
       });
       if (built.kind === 'clean') return { kind: 'candidate', candidate: built.candidate };
       if (built.kind === 'refused') return { kind: 'merge_refused', detail: built.detail };

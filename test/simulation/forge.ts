@@ -113,8 +113,9 @@ export function simForge(world: World, policy: Policy): Forge {
       if (!world.replies.some((one) => one.marker === marker))
         world.replies.push({ to: to.id, marker, body });
     },
-    async buildCandidate({ headSha, baseSha, message, task }) {
-      const trunk = world.trunk();
+    mergesAlone: async () => world.lands === 'queue',
+    async buildCandidate({ headSha, baseSha, message, task, onto }) {
+      const trunk = onto ?? world.trunk();
       if (!repository.isAncestor(baseSha, trunk)) return { kind: 'rewritten', trunk };
       const { files, conflicts } = repository.merge(trunk, headSha);
       if (conflicts.length > 0) return { kind: 'conflict', files: conflicts, trunk };

@@ -32,7 +32,7 @@ export function watchStore(world: World, policy: Policy): void {
     const used = tasks.filter(occupiesSlot).length;
     if (used > policy.maxConcurrent) world.violate(`${used} slots used of ${policy.maxConcurrent}`);
     const merging = tasks.filter((task) => task.state === 'merging').length;
-    if (merging > 1) world.violate(`${merging} tasks are merging at once`);
+    if (merging > policy.merge.queue.ahead) world.violate(`${merging} tasks are merging at once`);
     return result;
   };
 }

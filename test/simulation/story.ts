@@ -174,6 +174,7 @@ export function somePolicy(random: Random): Policy {
     maxConcurrent: 1 + random.int(3),
     maxTurns: random.pick([2, 5, 20]),
     perState: {},
+    maxWaiting: random.pick([null, null, 1]),
     agents: {
       ...(Object.fromEntries(ROLES.map((role) => [role, agent])) as Policy['agents']),
       critic: { ...agent, kind: random.pick(['simulated', 'other']) },
@@ -193,6 +194,7 @@ export function somePolicy(random: Random): Policy {
       criteriaCommands: true,
       setupCache: true,
       reports: [],
+      maxConcurrent: 1 + random.int(3),
       env: BARE,
     },
     session: random.pick(['persist', 'persist', 'rotate', 'fresh']),
@@ -203,6 +205,7 @@ export function somePolicy(random: Random): Policy {
       method: 'squash',
       requiredChecks: random.pick([[], ['build']]),
       checksWaitMs: HOUR,
+      queue: { ahead: 1 + random.int(4) },
     },
     budget: {
       usd: null,

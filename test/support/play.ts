@@ -47,6 +47,9 @@ export interface World {
   slotsFull: boolean;
   criticsBusy: boolean;
   mergeFree: boolean;
+  lineLength: number;
+  ahead: Facts['ahead'];
+  partners: Facts['partners'];
   mergeBlocker: string | null;
   unconfined: string | null;
   unfiltered: string | null;
@@ -101,6 +104,9 @@ export class Play {
       slotsFull: false,
       criticsBusy: false,
       mergeFree: true,
+      lineLength: 3,
+      ahead: [],
+      partners: null,
       mergeBlocker: null,
       unconfined: null,
       unfiltered: null,
@@ -132,13 +138,15 @@ export class Play {
       ? null
       : grants([this.task], 0, this.policy, this.now, world.accountLimits);
     const run = this.run();
+    const isJudged = this.task.state === 'awaiting_critic' || this.task.state === 'merging';
+    const isAsked = isJudged && this.task.pull !== null && !(run && this.started);
     return {
       ...world,
       openFindings: this.findings.filter((finding) => finding.status === 'open'),
       ledger: this.findings,
       slot: !slotsFull && (granted?.slots.includes(this.task.id) ?? false),
       criticSlot: !criticsBusy && (granted?.critics.includes(this.task.id) ?? false),
-      feedback: this.task.pull === null || (run && this.started) ? null : world.feedback,
+      feedback: isAsked ? world.feedback : null,
       inFlight: run && this.started ? { action: run, ...this.started } : null,
       newSessionId: `s${this.sessions + 1}`,
     };
@@ -178,7 +186,7 @@ export class Play {
                 code: decision.code,
                 durationMs: this.now - this.started!.startedAt,
               })
-            : { kind: 'done' },
+            : { kind: 'void', why: decision.why },
         );
         continue;
       }
@@ -258,7 +266,10 @@ export class Play {
 
   candidate(sha = 'candidate', trunk = 'trunk'): this {
     this.expectPending('build_candidate');
-    const candidate = { sha, tree: `tree-${sha}`, trunk, headSha: this.task.head!.sha };
+    const { ahead } = this.world;
+    if (ahead.length === 0) this.world.trunk = trunk;
+    const onto = ahead.at(-1)?.candidate?.sha ?? trunk;
+    const candidate = { sha, tree: `tree-${sha}`, trunk: onto, headSha: this.task.head!.sha };
     return this.answer({ kind: 'candidate', candidate });
   }
 

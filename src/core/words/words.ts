@@ -60,6 +60,19 @@ export const otherAdvice = ({ gate }: Task): string[] =>
     ? ['Or set gate.preexisting: allow_unchanged to ignore those failing tests.']
     : ['If it is green in your own shell, see `env` in WORKFLOW.md: it lists what commands get from yours.'];
 
+/** A task as people know it. */
+export const nameOf = ({ issue, task }: { issue: number | null; task: string }): string =>
+  issue === null ? task : `#${issue}`;
+
+export const namesOf = (tasks: readonly { issue: number | null; task: string }[]): string =>
+  tasks.map(nameOf).join(' and ');
+
+export const redAloneText = (text: string): string =>
+  `Merged into trunk alone, without anything else that waits to land, it fails:\n\n${text}`;
+
+export const redTogetherText = (others: string, text: string): string =>
+  `Merged into trunk alone it passes. Together with ${others}, which landed meanwhile, it fails:\n\n${text}`;
+
 /** Said of a task whose gate is red by commands that were red on trunk when its work began. */
 export function redBeforeText(task: Task): string | null {
   if (task.gate?.outcome !== 'fail') return null;

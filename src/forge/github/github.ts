@@ -205,6 +205,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     closePull: pulls.closePull,
     leaveQueue: pulls.leaveQueue,
     ...remarks,
+    mergesAlone: landing.mergesAlone,
     // Whether it may land is decided next, on what is so then and not on what was so a few seconds ago.
     buildCandidate: (input) => {
       issues.doubt();

@@ -15,7 +15,7 @@ import type { Pulls } from './pulls.ts';
 import type { Rules } from './rules.ts';
 import { mergeShape, type PullRow } from './shapes.ts';
 
-export type Landing = Pick<Forge, 'trunk' | 'buildCandidate' | 'land' | 'onTrunk'>;
+export type Landing = Required<Pick<Forge, 'trunk' | 'mergesAlone' | 'buildCandidate' | 'land' | 'onTrunk'>>;
 
 export function openLanding(parts: {
   place: Place;
@@ -147,13 +147,16 @@ export function openLanding(parts: {
     return head === message.trim() ? { merge_method: 'rebase' } : { merge_method: 'squash', ...words };
   };
 
+  const isStrict = async (): Promise<boolean> =>
+    strict.has(await place.trunkBranch()) || (await rules.read()).upToDate;
+
   return {
     trunk: () => tip(false),
+    mergesAlone: async () => (await isStrict()) || (await rules.read()).queue,
     buildCandidate: async (input) => {
-      const { branch, sha } = await tip(true);
-      const isStrict = strict.has(branch) || (await rules.read()).upToDate;
-      const isBehind = isStrict && !(await isAncestor(git, sha, input.headSha));
-      const built = await buildCandidate(git, { ...input, trunk: sha });
+      const { sha } = await tip(true);
+      const isBehind = (await isStrict()) && !(await isAncestor(git, sha, input.headSha));
+      const built = await buildCandidate(git, { ...input, trunk: input.onto ?? sha });
       return built.kind === 'clean' && isBehind ? { kind: 'behind', trunk: sha } : built;
     },
     land,

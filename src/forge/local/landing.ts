@@ -50,7 +50,7 @@ export function openLanding(options: {
     buildCandidate: async (input) => {
       if (isAnyLocked(git)) await exclusively('land', async () => settleAll(await checkouts()));
       const sign = await wantsSignatures(git);
-      return buildCandidate(git, { ...input, trunk: (await trunk()).sha, sign });
+      return buildCandidate(git, { ...input, trunk: input.onto ?? (await trunk()).sha, sign });
     },
 
     mergeBlocker: async (headSha) => {
