@@ -47,6 +47,8 @@ export interface Schedule {
   /** Ready, but their text was edited since. */
   withdrawals: WorkItem[];
   standings: Map<WorkItem, Standing>;
+  /** Which of the tasks goes first. */
+  order: Order;
 }
 
 export function schedule(input: ScheduleInput): Schedule {
@@ -54,9 +56,10 @@ export function schedule(input: ScheduleInput): Schedule {
   const standings = standingsOf(input);
   const eligible = items
     .filter((item) => standings.get(item)?.kind === 'eligible')
-    .sort(byUrgency(input.alignment));
+    .sort(byUrgency(blockedOn(items), input.alignment));
   const live = tasks.filter((task) => !isEnded(task));
-  const { slots, critics, free } = grants(live, eligible.length, policy, now, input.accountLimits);
+  const order = orderBy(items);
+  const { slots, critics, free } = grants(live, eligible.length, policy, now, input.accountLimits, order);
   const all = [...standings];
   return {
     slots,
@@ -69,6 +72,7 @@ export function schedule(input: ScheduleInput): Schedule {
     ),
     withdrawals: all.flatMap(([item, standing]) => (standing.kind === 'edited' ? [item] : [])),
     standings,
+    order,
   };
 }
 
@@ -82,6 +86,7 @@ export function grants(
   policy: Policy,
   now: number,
   limits: readonly AccountLimit[],
+  order: Order = oldestFirst,
 ): Grants {
   const nothing: Grants = { slots: [], critics: [], free: 0 };
   const working = live.filter(isAtWork);
@@ -93,28 +98,34 @@ export function grants(
     (canJudge && wantsCritic(task, now)) ||
     (task.state === 'queued' && !isHeld(task, now));
   const alone = live.filter((task) => runsAlone(task) && isDue(task)).sort(leastInterrupted);
-  if (alone.length === 0) return grantsTogether(live, eligible, policy, now);
+  if (alone.length === 0) return grantsTogether(live, eligible, policy, now, order);
   // What is in hand goes on first; nothing new is taken up before the lonely ones have had their turn.
   const others = live.filter((task) => !alone.includes(task));
-  const granted = { ...grantsTogether(others, 0, policy, now), free: 0 };
+  const granted = { ...grantsTogether(others, 0, policy, now, order), free: 0 };
   const isJudged = canJudge && granted.critics.length > 0;
   if (working.length > 0 || granted.slots.length > 0 || isJudged) return granted;
-  return { ...grantsTogether(alone.slice(0, 1), 0, policy, now), free: 0 };
+  return { ...grantsTogether(alone.slice(0, 1), 0, policy, now, order), free: 0 };
 }
 
-interface Grants {
+export interface Grants {
   slots: string[];
   critics: string[];
   /** How many issues may be claimed. */
   free: number;
 }
 
-function grantsTogether(live: readonly Task[], eligible: number, policy: Policy, now: number): Grants {
+function grantsTogether(
+  live: readonly Task[],
+  eligible: number,
+  policy: Policy,
+  now: number,
+  order: Order,
+): Grants {
   const used = live.filter(occupiesSlot).length;
   let free = Math.max(0, policy.maxConcurrent - used);
 
-  const resuming = live.filter((task) => wantsSlot(task, now)).sort(oldestFirst);
-  const queued = live.filter((task) => task.state === 'queued' && !isHeld(task, now)).sort(oldestFirst);
+  const resuming = live.filter((task) => wantsSlot(task, now)).sort(order);
+  const queued = live.filter((task) => task.state === 'queued' && !isHeld(task, now)).sort(order);
   const reserve = queued.length + eligible > 0 && policy.maxConcurrent >= 2 ? 1 : 0;
   const revising = live.filter((task) => occupiesSlot(task) && task.state === 'revising').length;
   const room = {
@@ -135,7 +146,7 @@ function grantsTogether(live: readonly Task[], eligible: number, policy: Policy,
   const judging = live.filter(isJudging).length;
   const critics = live
     .filter((task) => wantsCritic(task, now))
-    .sort(oldestFirst)
+    .sort(order)
     .slice(0, Math.max(0, policy.critic.parallel - judging));
   return {
     slots: [...resumed, ...dispatched].map((task) => task.id),
@@ -287,20 +298,47 @@ export function hasLabel(labels: readonly string[], wanted: string): boolean {
 
 const normal = (label: string): string => label.trim().replace(/\s+/g, ' ').toLowerCase();
 
-function byUrgency(alignment: ScheduleInput['alignment']) {
-  const rank = ({ priority }: WorkItem): number =>
-    priority !== null && priority >= 1 && priority <= 4 ? priority : 5;
+function byUrgency(unblocks: (issue: number) => number, alignment: ScheduleInput['alignment']) {
   return (a: WorkItem, b: WorkItem): number =>
     rank(a) - rank(b) ||
+    unblocks(b.number) - unblocks(a.number) ||
     (alignment ? alignment(b) - alignment(a) : 0) ||
     a.createdAt - b.createdAt ||
     a.number - b.number;
 }
 
-const oldestFirst = (a: Task, b: Task): number => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+const rank = ({ priority }: Pick<WorkItem, 'priority'>): number =>
+  priority !== null && priority >= 1 && priority <= 4 ? priority : 5;
 
-const leastInterrupted = (a: Task, b: Task): number =>
-  interruptions(a) - interruptions(b) || oldestFirst(a, b);
+/** How many open issues wait for this one. */
+function blockedOn(items: readonly WorkItem[]): (issue: number) => number {
+  const waiting = new Map<number, number>();
+  for (const { state, blockedBy } of items)
+    for (const number of state === 'open' ? blockedBy : [])
+      waiting.set(number, (waiting.get(number) ?? 0) + 1);
+  return (issue) => waiting.get(issue) ?? 0;
+}
+
+/** Which of two tasks goes first. */
+export type Order = (a: Task, b: Task) => number;
+
+/** By the priority of their issues, then by how many others wait for them, then by age. */
+export function orderBy(items: readonly WorkItem[]): Order {
+  const unblocks = blockedOn(items);
+  const byNumber = new Map(items.map((item) => [item.number, item]));
+  const urgency = ({ issue }: Task): [number, number] => {
+    const item = issue === null ? undefined : byNumber.get(issue);
+    return [item ? rank(item) : rank({ priority: null }), issue === null ? 0 : unblocks(issue)];
+  };
+  return (a, b) => {
+    const [first, second] = [urgency(a), urgency(b)];
+    return first[0] - second[0] || second[1] - first[1] || oldestFirst(a, b);
+  };
+}
+
+const oldestFirst: Order = (a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+
+const leastInterrupted: Order = (a, b) => interruptions(a) - interruptions(b) || oldestFirst(a, b);
 
 const interruptions = ({ roles }: Task): number =>
   Math.max(...Object.values(roles).map(({ interrupted }) => interrupted));

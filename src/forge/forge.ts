@@ -120,6 +120,12 @@ export interface Forge {
   ensureComment(issue: number, marker: string, body: string): Promise<void>;
   closeIssue(issue: number): Promise<void>;
 
+  /**
+   * What is known of an issue, a pull request and a branch together: the very same values while nothing about them has
+   * changed. Absent where to ask costs as much as to look.
+   */
+  seen?(of: { issue: number | null; pull: number | null; branch: string }): Promise<readonly unknown[]>;
+
   trunk(): Promise<{ branch: string; sha: string }>;
   /** Publishes `sha` as the branch's head, only if the branch is still at `expected` (null: does not exist). */
   push(branch: string, sha: string, expected: string | null): Promise<PushResult>;

@@ -1,4 +1,5 @@
 /** A task at work and the runner that drives it: what each knows of the other. Nothing here is missed after a crash. */
+import type { Order } from '../core/schedule.ts';
 import type { Task } from '../core/task.ts';
 import type { Ports } from './ports.ts';
 import type { SeenIssue } from './seen-issue.ts';
@@ -10,8 +11,12 @@ export interface Driver {
   readonly draining: string | null;
   /** Everything stops at once: children are killed, their turns end interrupted. */
   readonly closing: boolean;
-  /** Eligible issues at the last poll. */
+  /** Eligible issues at the last poll, as far as there is room for what they would add to the line. */
   readonly eligible: number;
+  /** Whose turn comes first. */
+  readonly order: Order;
+  /** This task waits for its place in line. */
+  isInLine(task: string): boolean;
   /** The tree of trunk, as last seen; null before the first look. */
   readonly trunkTree: string | null;
   /** Others may have been waiting for just that. */
@@ -43,4 +48,6 @@ export interface Rest {
   why: string;
   until: number | null;
   for: 'grant' | 'time' | 'budget' | 'gate' | 'fact' | 'elsewhere' | 'ended';
+  /** Of what, where that is known. */
+  grant?: 'slot' | 'critic' | 'merge';
 }

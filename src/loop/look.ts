@@ -4,7 +4,7 @@ import { decide } from '../core/decide.ts';
 import type { Decision, Facts } from '../core/decision.ts';
 import type { Task } from '../core/task.ts';
 import { warnOfTaskBudget } from './budget-warning.ts';
-import type { Work } from './driver.ts';
+import type { Driver, Work } from './driver.ts';
 import { readLoopLimit } from './loop-limit.ts';
 import { observe } from './observe.ts';
 import { whyPaused } from './paused.ts';
@@ -17,9 +17,9 @@ interface Seen {
 /** What follows for a task of which nothing runs. `stuck` is an effect that can't be performed now. */
 export async function look(work: Work, task: Task, stuck: string | null = null): Promise<Seen> {
   const { issue, driver } = work;
-  const { ports, eligible, trunkTree } = driver;
+  const { ports } = driver;
   const loop = await ports.store.loop();
-  const around = { eligible, trunkTree, paused: whyPaused(driver, loop), loop, inFlight: null, stuck };
+  const around = { ...surrounding(driver), paused: whyPaused(driver, loop), loop, inFlight: null, stuck };
   const recent = issue.recent();
   const facts = await observe(ports, task, { ...around, issue: async () => recent ?? issue.read(task) });
   const seen = await concluded(work, task, facts);
@@ -35,10 +35,10 @@ export async function lookAtRun(
   known: Facts | null,
 ): Promise<Seen> {
   const { issue, driver } = work;
-  const { ports, eligible, trunkTree } = driver;
+  const { ports } = driver;
   const { store } = ports;
   if (!known) {
-    const around = { eligible, trunkTree, paused: null, loop: await store.loop(), inFlight, stuck: null };
+    const around = { ...surrounding(driver), paused: null, loop: await store.loop(), inFlight, stuck: null };
     return concluded(work, task, await observe(ports, task, { ...around, issue: () => issue.read(task) }));
   }
   const [spend, requests] = [await store.spend(task.id), await store.requests(task.id)];
@@ -50,6 +50,13 @@ export async function lookAtRun(
     loopLimit: await readLoopLimit(ports),
   });
 }
+
+const surrounding = ({ eligible, trunkTree, order, isInLine }: Driver) => ({
+  eligible,
+  trunkTree,
+  order,
+  isInLine,
+});
 
 async function concluded({ driver: { ports }, warned }: Work, task: Task, facts: Facts): Promise<Seen> {
   const now = ports.clock.now();

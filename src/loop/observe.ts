@@ -11,12 +11,13 @@ import { whyUntried } from '../core/trial.ts';
 import { filteredText } from '../core/words/words.ts';
 import type { LoopRow } from '../store/store.ts';
 import { whyUnconfined } from './command.ts';
+import type { Driver } from './driver.ts';
 import { guardedIn } from './inspect.ts';
 import { readLoopLimit } from './loop-limit.ts';
 import type { Ports } from './ports.ts';
 import { templateDigest } from './prompt.ts';
 
-interface Around extends Pick<Facts, 'paused' | 'inFlight' | 'stuck'> {
+interface Around extends Pick<Facts, 'paused' | 'inFlight' | 'stuck'>, Pick<Driver, 'order' | 'isInLine'> {
   /** As last seen. */
   trunkTree: string | null;
   /** Eligible issues at the last poll. */
@@ -38,11 +39,15 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
   const live = (await store.tasks({ live: true }))
     .map((stored) => stored.task)
     .filter((other) => !isEnded(other));
-  const granted = grants(live, around.eligible, policy, ports.clock.now(), around.loop.accountLimits);
+  const now = ports.clock.now();
+  const granted = grants(live, around.eligible, policy, now, around.loop.accountLimits, around.order);
   const isLanding = task.state === 'merging' || approvedAtHead(task);
   const lineLength = isLanding && (await forge.mergesAlone?.()) ? 1 : policy.merge.queue.ahead;
-  const mergeFree =
-    live.filter((other) => other.id !== task.id && other.state === 'merging').length < lineLength;
+  const merging = live.filter((other) => other.id !== task.id && other.state === 'merging').length;
+  const first = live.filter(
+    (other) => around.isInLine(other.id) && mayLineUp(other) && around.order(other, task) < 0,
+  );
+  const mergeFree = isLanding && first.length < lineLength - merging;
   return {
     issue,
     pull,
@@ -76,6 +81,9 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     jitter: ports.random(),
   };
 }
+
+const mayLineUp = (task: Task): boolean =>
+  task.state === 'awaiting_critic' && task.hold === null && approvedAtHead(task);
 
 async function partnersFor({ store }: Ports, misfit: NonNullable<Task['misfit']>): Promise<Partners> {
   const others = await Promise.all(misfit.with.map(({ task }) => store.task(task)));

@@ -6,7 +6,7 @@ import { type AccountLimit, accountOf, withOtherSettings } from '../core/account
 import { hasLoopLimit } from '../core/budget.ts';
 import { event } from '../core/event.ts';
 import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
-import { givesWay, makesRoom } from '../core/schedule.ts';
+import { givesWay, makesRoom, orderBy } from '../core/schedule.ts';
 import { LeaseLost } from '../errors.ts';
 import { INTAKE_LEASE, type Lease, type LoopRow } from '../store/store.ts';
 import { createAlarm } from './alarm.ts';
@@ -17,6 +17,8 @@ import type { Driver } from './driver.ts';
 import type { Errand } from './errand.ts';
 import { stopOrphans } from './leftovers.ts';
 import { readLoopLimit } from './loop-limit.ts';
+import { createNews } from './news.ts';
+import { createOffers } from './offers.ts';
 import { pinTrunk } from './pin-trunk.ts';
 import type { Ports } from './ports.ts';
 import { createReception } from './reception.ts';
@@ -44,6 +46,7 @@ export interface Runner {
 }
 
 const FIRST_POLL_MS = 1000;
+const OLDEST_FIRST = orderBy([]);
 const DAY_MS = 86_400_000;
 const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'loop_resumed',
@@ -68,6 +71,14 @@ export function createRunner(ports: Ports, version: string): Runner {
   const deployer = createDeployer(ports, onSettled);
   const trier = createTrier(ports, { hasWork, onSettled });
   const errands: readonly Errand[] = [deployer, trier];
+  const news = createNews(ports);
+  const offers = createOffers(ports, {
+    workers: () => workers.values(),
+    find: (id) => workers.get(id),
+    eligible: () => driver.eligible,
+    order: () => driver.order,
+  });
+  let offeredAt = 0;
   const cancels = new Set<() => void>();
   let intake: Lease | null = null;
   let hasSpent = true;
@@ -87,12 +98,17 @@ export function createRunner(ports: Ports, version: string): Runner {
       const standings = reception.poll()?.schedule.standings.values() ?? [];
       return [...standings].filter((one) => one.kind === 'eligible').length;
     },
+    get order() {
+      return reception.poll()?.schedule.order ?? OLDEST_FIRST;
+    },
+    isInLine: (task) => offers.isInLine(task),
     get trunkTree() {
       return trier.trunkTree();
     },
     changed: (before, after) => {
       progress += 1;
-      if (givesWay(before, after)) wakeWaiting();
+      if (after.mergedSha !== null && before.mergedSha === null) news.landed(after.mergedSha);
+      if (givesWay(before, after)) offer();
       if (makesRoom(before, after) && driver.eligible > 0) alarm.ring();
     },
     spent: (task) => {
@@ -168,7 +184,23 @@ export function createRunner(ports: Ports, version: string): Runner {
       await catchAndLog(ports, 'remove', removeDaily);
       for (const one of errands) await catchAndLog(ports, one.name, () => consider(one));
     }
-    for (const { task } of await store.tasks({ live: true })) worker(task.id).wake();
+    await wakeWithNews();
+  }
+
+  /** Who waits for a grant only is not looked at again for nothing. */
+  async function wakeWithNews(): Promise<void> {
+    const live = (await store.tasks({ live: true })).map(({ task }) => task).sort(driver.order);
+    await catchAndLog(ports, 'news', news.begin);
+    for (const task of live) {
+      const one = worker(task.id);
+      if (one.rest()?.for !== 'grant' || (await news.isThere(task).catch(() => true))) one.wake();
+    }
+    offer();
+  }
+
+  function offer(): void {
+    offeredAt = progress;
+    offers.make();
   }
 
   async function takeIntake(): Promise<Lease | null> {
@@ -276,11 +308,7 @@ export function createRunner(ports: Ports, version: string): Runner {
       ports.forge.forget?.();
     }
     if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
-    if (fresh.some((one) => one.type === 'worker_state_transition')) wakeWaiting();
-  }
-
-  function wakeWaiting(): void {
-    for (const other of workers.values()) if (other.rest()?.for === 'grant') other.wake();
+    if (fresh.some((one) => one.type === 'worker_state_transition')) offer();
   }
 
   function holders(): LeaseHolder[] {
@@ -297,7 +325,13 @@ export function createRunner(ports: Ports, version: string): Runner {
     let found = workers.get(id);
     if (!found) {
       found = createWorker(driver, id, (settledWorker) => {
-        if (settledWorker.rest()?.for === 'ended') workers.delete(id);
+        const rest = settledWorker.rest();
+        if (rest?.for === 'ended') {
+          workers.delete(id);
+          news.forget(id);
+        }
+        // What it waits for may have been freed while it looked.
+        if (rest?.for === 'grant' && progress !== offeredAt) offer();
         if (!anyBusy()) alarm.nudge();
       });
       workers.set(id, found);

@@ -17,7 +17,7 @@ import { makeReady } from './people.ts';
 import { type Random, seeded } from './random.ts';
 import { redFiles } from './repository.ts';
 import { type Faults, type SimRunner, startRunner } from './runner.ts';
-import { NO_FAULTS, type StoryResult, somePolicy } from './story.ts';
+import { NO_FAULTS, type StoryResult, somePolicy, withSomeLine } from './story.ts';
 import { createTimeline } from './time.ts';
 import { addIssue, createWorld, type World } from './world.ts';
 
@@ -158,7 +158,7 @@ export async function playStorm(seed: number, storms: Storms): Promise<StoryResu
 
 /** Everything that keeps an issue from its merge in an ordinary story is left out of it. */
 function mildPolicy(random: Random): Policy {
-  const policy = somePolicy(random);
+  const policy = withSomeLine(somePolicy(random), random);
   return {
     ...policy,
     maxTurns: 20,

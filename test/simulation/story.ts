@@ -44,7 +44,7 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   const random = seeded(options.seed);
   const time = createTimeline(1_000_000);
   const world = createWorld(time, random);
-  const policy = somePolicy(random);
+  const policy = withSomeLine(somePolicy(random), random);
   const temper = someTemper(random);
   world.reportsTests = random.chance(0.7);
   world.allowsRedBefore = policy.gate.preexisting === 'allow_unchanged';
@@ -149,6 +149,14 @@ async function isHeldByDeploy(world: World, policy: Policy): Promise<boolean> {
   return deployHold(deploy, deployAgain !== null, policy.deploy) !== null;
 }
 
+/** How many line up for trunk, how many gates run at a time, and when new work waits. */
+export const withSomeLine = (policy: Policy, random: Random): Policy => ({
+  ...policy,
+  maxWaiting: random.pick([null, null, 1]),
+  gate: { ...policy.gate, maxConcurrent: 1 + random.int(3) },
+  merge: { ...policy.merge, queue: { ahead: 1 + random.int(4) } },
+});
+
 export function somePolicy(random: Random): Policy {
   const agent: AgentPolicy = {
     kind: 'simulated',
@@ -174,7 +182,7 @@ export function somePolicy(random: Random): Policy {
     maxConcurrent: 1 + random.int(3),
     maxTurns: random.pick([2, 5, 20]),
     perState: {},
-    maxWaiting: random.pick([null, null, 1]),
+    maxWaiting: null,
     agents: {
       ...(Object.fromEntries(ROLES.map((role) => [role, agent])) as Policy['agents']),
       critic: { ...agent, kind: random.pick(['simulated', 'other']) },
@@ -194,7 +202,7 @@ export function somePolicy(random: Random): Policy {
       criteriaCommands: true,
       setupCache: true,
       reports: [],
-      maxConcurrent: 1 + random.int(3),
+      maxConcurrent: 4,
       env: BARE,
     },
     session: random.pick(['persist', 'persist', 'rotate', 'fresh']),
@@ -205,7 +213,7 @@ export function somePolicy(random: Random): Policy {
       method: 'squash',
       requiredChecks: random.pick([[], ['build']]),
       checksWaitMs: HOUR,
-      queue: { ahead: 1 + random.int(4) },
+      queue: { ahead: 3 },
     },
     budget: {
       usd: null,

@@ -127,6 +127,12 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
       await setState(number, 'closed');
     },
 
+    seen: async ({ issue, pull, branch }) => [
+      issue === null ? null : issues.find(issue),
+      pull === null ? null : pulls.find(pull),
+      await resolve(git, `refs/heads/${branch}`),
+    ],
+
     trunk,
     push: async (branch, sha, expected) => {
       if (branch === (await trunkBranch())) throw new Error(`${branch} is trunk: only a merge moves it`);

@@ -19,18 +19,19 @@ const UPDATE = prepared(({ id, ...row }: TasksTable) =>
 
 export function loadTask(connection: Connection, id: string): StoredTask | null {
   const row = connection.one(TASK({ id }));
-  return row ? stored(connection, row) : null;
+  if (!row) return null;
+  return known(connection, row.id, row.version) ?? remember(connection, row);
 }
 
 export function listTasks(connection: Connection, filter: TaskFilter): StoredTask[] {
-  let select = query.selectFrom('tasks').select(['id', 'version', 'data']);
+  let select = query.selectFrom('tasks').select(['id', 'version']);
   if (filter.issue !== undefined) select = select.where('issue', '=', filter.issue);
   if (filter.live) {
     const acting = query.selectFrom('actions').select('task').where('task', 'is not', null);
     select = select.where((where) => where.or([where('ended', '=', 0), where('id', 'in', acting)]));
   }
   const rows = connection.all(select.orderBy('created_at').orderBy('rowid' as 'id'));
-  return rows.map((row) => stored(connection, row));
+  return rows.flatMap(({ id, version }) => known(connection, id, version) ?? loadTask(connection, id) ?? []);
 }
 
 export function insertTask(connection: Connection, { task, version }: StoredTask): void {
@@ -50,21 +51,24 @@ export function liveTaskOf(connection: Connection, issue: number): string | unde
 
 type Row = Pick<TasksTable, 'id' | 'version' | 'data'>;
 
-/** Rows are read far more often than they change, and a task is never changed in place. */
-const parsed = new WeakMap<Connection, Map<string, { data: string; task: Task }>>();
-const MOST = 2000;
+/** Rows are read far more often than they change; a task is never changed in place, nor a row without its version. */
+const parsed = new WeakMap<Connection, Map<string, StoredTask>>();
+const MOST = 5000;
 
-function stored(connection: Connection, { id, version, data }: Row): StoredTask {
-  const known = parsed.get(connection) ?? new Map<string, { data: string; task: Task }>();
-  parsed.set(connection, known);
-  const last = known.get(id);
-  if (last?.data === data) return { task: last.task, version };
+function known(connection: Connection, id: string, version: number): StoredTask | null {
+  const found = parsed.get(connection)?.get(id);
+  return found?.version === version ? found : null;
+}
+
+function remember(connection: Connection, { id, version, data }: Row): StoredTask {
+  const all = parsed.get(connection) ?? new Map<string, StoredTask>();
+  parsed.set(connection, all);
   const row = JSON.parse(data) as Task;
   // Written before a role was known, or by a runner of an older version that was still at work during the upgrade.
   const lacks = ROLES.some((role) => row.roles?.[role] === undefined);
   const task = lacks ? fold(id, readEvents(connection, { task: id })) : row;
-  if (known.size >= MOST) known.clear();
-  known.set(id, { data, task });
+  if (all.size >= MOST) all.clear();
+  all.set(id, { task, version });
   return { task, version };
 }
 

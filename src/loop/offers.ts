@@ -1,0 +1,74 @@
+/**
+ * Who waits for a slot, a critic or a place in line is woken when it is theirs, and nobody else is: hundreds may wait, and
+ * most of what happens concerns one of them.
+ */
+import { grants, type Order } from '../core/schedule.ts';
+import { isEnded, type Task } from '../core/task.ts';
+import { catchAndLog } from './catch-and-log.ts';
+import type { Ports } from './ports.ts';
+import type { Worker } from './worker.ts';
+
+interface Offers {
+  /** Something was freed, or somebody came to wait. */
+  make(): void;
+  /** It waits for a place in line, as far as is known here. */
+  isInLine(task: string): boolean;
+}
+
+export function createOffers(
+  ports: Ports,
+  around: {
+    workers(): Iterable<Worker>;
+    find(id: string): Worker | undefined;
+    eligible(): number;
+    order(): Order;
+  },
+): Offers {
+  const { store, clock, settings } = ports;
+  let isMaking = false;
+  let again = false;
+
+  const isInLine = (id: string): boolean => around.find(id)?.rest()?.grant === 'merge';
+
+  return {
+    isInLine,
+    make() {
+      again = true;
+      if (!isMaking) void makeAll();
+    },
+  };
+
+  async function makeAll(): Promise<void> {
+    isMaking = true;
+    while (again) {
+      again = false;
+      await catchAndLog(ports, 'offers', makeOnce);
+    }
+    isMaking = false;
+  }
+
+  async function makeOnce(): Promise<void> {
+    const waiting = [...around.workers()].filter((one) => one.rest()?.for === 'grant');
+    if (waiting.length === 0) return;
+    const live = (await store.tasks({ live: true })).map(({ task }) => task).filter((task) => !isEnded(task));
+    const { accountLimits } = await store.loop();
+    const policy = settings.policy();
+    const granted = grants(live, around.eligible(), policy, clock.now(), accountLimits, around.order());
+    const next = nextInLine(live, policy.merge.queue.ahead);
+    for (const one of waiting) {
+      const grant = one.rest()?.grant;
+      const isTheirs =
+        (grant === 'slot' && granted.slots.includes(one.id)) ||
+        (grant === 'critic' && granted.critics.includes(one.id)) ||
+        (grant === 'merge' && next.has(one.id));
+      if (grant === undefined || isTheirs) one.wake();
+    }
+  }
+
+  /** Those in line, whom every move of it concerns, and who may join them. */
+  function nextInLine(live: readonly Task[], places: number): Set<string> {
+    const inLine = live.filter(({ state }) => state === 'merging');
+    const waiting = live.filter(({ id, state }) => state !== 'merging' && isInLine(id)).sort(around.order());
+    return new Set([...inLine, ...waiting.slice(0, Math.max(0, places - inLine.length))].map(({ id }) => id));
+  }
+}
