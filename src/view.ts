@@ -12,11 +12,14 @@ import type { Spec } from './core/issue/specification.ts';
 import { hasLapsed, momentOf } from './core/lease.ts';
 import { type LoopWait, loopWaits } from './core/loop-waits.ts';
 import type { Reason, State } from './core/machine.ts';
+import { type Backlog, backlogOf, backlogText, isFull, NO_PACE } from './core/pace.ts';
 import type { Role } from './core/role.ts';
+import { waitingToLand } from './core/schedule.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
 import { atWorkText } from './core/words/words.ts';
 import { activityOf } from './loop/activity.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
+import { readPace } from './loop/read-pace.ts';
 import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
 
 export interface TaskView {
@@ -100,6 +103,8 @@ export interface Snapshot {
   loopLimit: { scope: 'day' | 'loop'; why: string; until: string | null; text: string } | null;
   /** Accounts that no turn asks now: their tasks wait, others go on. `outSince`: it fails for all; null when it is used up. */
   accountLimits: { account: string; why: string; until: string; outSince: string | null; text: string }[];
+  /** What waits to be judged and merged; `full`: nothing new is started before some of it has landed. */
+  backlog: { waiting: number; most: number | null; full: boolean; text: string };
   stopRequested: 'drain' | 'now' | null;
   /** Everything that runs now, in words: what a stop waits for. */
   atWork: string[];
@@ -123,6 +128,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       waits: [],
       loopLimit: null,
       accountLimits: [],
+      backlog: backlogView(backlogOf(0, NO_PACE, policy)),
       stopRequested: null,
       atWork: [],
       configProblem,
@@ -144,6 +150,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
     waits: waits.map(waitView),
     loopLimit: limitView(waits),
     accountLimits: waits.flatMap(accountView),
+    backlog: backlogView(backlogOf(waitingToLand(stored, context.now()), await readPace(store), policy)),
     stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
     atWork: (await atWorkNow(context, store)).map(({ text }) => text),
     configProblem: configProblem ?? (isRunning ? loop.configProblem : null),
@@ -151,6 +158,11 @@ export async function snapshot(context: Context): Promise<Snapshot> {
     runners: owners,
   };
 }
+
+const backlogView = (backlog: Backlog): Snapshot['backlog'] => {
+  const { waiting, most } = backlog;
+  return { waiting, most, full: isFull(backlog), text: backlogText(backlog) };
+};
 
 const waitView = ({ reason, stops, endsBy, until, text }: LoopWait): WaitView => ({
   reason,

@@ -8,6 +8,7 @@ import type { Context } from './context.ts';
 import type { WorkItem } from './core/claim.ts';
 import { doing, ending, explain, hangsOnChecks, turnText } from './core/explain.ts';
 import { loopWaits } from './core/loop-waits.ts';
+import { type Backlog, backlogText, isFull, NO_PACE } from './core/pace.ts';
 import type { Policy } from './core/policy.ts';
 import { hasLabel, isHeld, latestAttempts, type Standing, schedule } from './core/schedule.ts';
 import { isEnded, type Task } from './core/task.ts';
@@ -16,6 +17,7 @@ import { ConfigError, ForgeUnavailable } from './errors.ts';
 import { forcedIssues } from './loop/intake.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { lastFailure } from './loop/put-off.ts';
+import { readPace } from './loop/read-pace.ts';
 import { everySource } from './loop/source.ts';
 import { type Store, taskLease } from './store/store.ts';
 import { iso, ownedKeys, runners } from './view.ts';
@@ -43,14 +45,16 @@ export async function why(context: Context, only: number | null): Promise<Why> {
   const { items, silent } = await openWork(context);
   const forced = store ? await forcedIssues(store, items, tasks) : new Set<number>();
   const accountLimits = (await store?.loop())?.accountLimits ?? [];
-  const { standings } = schedule({ items, tasks, policy, now: context.now(), accountLimits, forced });
+  const pace = store ? await readPace(store) : NO_PACE;
+  const plan = schedule({ items, tasks, policy, now: context.now(), accountLimits, forced, pace });
+  const { standings } = plan;
   const lines: WhyLine[] = [];
   for (const [item, standing] of standings) {
     const last = latest.get(item.number) ?? null;
     lines.push(
       standing.kind === 'in_hand' && store && last
         ? await taskLine(context, store, last, tasks, policy)
-        : issueLine(item, standing, last, policy),
+        : issueLine(item, standing, last, policy, plan.backlog),
     );
   }
   const shown = new Set(items.map((item) => item.number));
@@ -118,7 +122,13 @@ async function onlyLine(
   return [{ issue, title, task: last?.id ?? null, why, until: null }];
 }
 
-function issueLine(issue: WorkItem, standing: Standing, last: Task | null, policy: Policy): WhyLine {
+function issueLine(
+  issue: WorkItem,
+  standing: Standing,
+  last: Task | null,
+  policy: Policy,
+  backlog: Backlog,
+): WhyLine {
   const line = (why: string, until: number | null = null): WhyLine => ({
     issue: issue.number,
     title: issue.title,
@@ -129,6 +139,8 @@ function issueLine(issue: WorkItem, standing: Standing, last: Task | null, polic
   switch (standing.kind) {
     case 'eligible': {
       const first = issue.readiness().decision === 'unsure' ? '; a specifier turn judges it first' : '';
+      if (isFull(backlog))
+        return line(`ready: waits until others have landed (${backlogText(backlog)})${first}`);
       return line(`ready: taken up when a slot is free${first}`);
     }
     case 'declined':

@@ -36,6 +36,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
       ? paint.green(`runner ${alive.map((runner) => runner.pid).join(', ')}`)
       : paint.yellow('no runner is running'),
     `slots ${now.slots.used}/${now.slots.max}`,
+    ...(now.backlog.full ? [paint.yellow(`no new work yet: ${now.backlog.text}`)] : []),
     ...(now.paused ? [paint.yellow(`paused by ${now.paused}`)] : []),
     ...(now.stopRequested ? [paint.yellow(stoppingText(now))] : []),
   ];

@@ -5,6 +5,7 @@ import type { AccountLimit } from './account.ts';
 import type { WorkItem } from './claim.ts';
 import { readiness } from './issue/readiness.ts';
 import { REASONS, type Reason } from './machine.ts';
+import { NO_PACE } from './pace.ts';
 import {
   backoffMs,
   givesWay,
@@ -53,6 +54,7 @@ function plan(
     now: 0,
     accountLimits: [],
     forced: new Set(),
+    pace: NO_PACE,
     ...rest,
   });
   return {

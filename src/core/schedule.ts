@@ -9,6 +9,7 @@ import { approvedAtHead } from './decision.ts';
 import { agreedHash } from './issue/text-hash.ts';
 import { movesLine } from './line.ts';
 import { REASONS } from './machine.ts';
+import { type Backlog, backlogOf, isFull, type Pace } from './pace.ts';
 import type { Policy } from './policy.ts';
 import { isAtWork, isEnded, isJudging, needsSlot, occupiesSlot, runsAlone, type Task } from './task.ts';
 import { isWaiting } from './waiting.ts';
@@ -22,6 +23,7 @@ export interface ScheduleInput {
   accountLimits: readonly AccountLimit[];
   /** Issues whose next attempt a person forced: no cooldown. */
   forced: ReadonlySet<number>;
+  pace: Pace;
   /** Reorders items of the same priority; higher goes first. Never drops one. */
   alignment?: (item: WorkItem) => number;
 }
@@ -49,6 +51,8 @@ export interface Schedule {
   standings: Map<WorkItem, Standing>;
   /** Which of the tasks goes first. */
   order: Order;
+  /** What waits to be judged and merged; when it is full, nothing is claimed. */
+  backlog: Backlog;
 }
 
 export function schedule(input: ScheduleInput): Schedule {
@@ -59,12 +63,16 @@ export function schedule(input: ScheduleInput): Schedule {
     .sort(byUrgency(blockedOn(items), input.alignment));
   const live = tasks.filter((task) => !isEnded(task));
   const order = orderBy(items);
-  const { slots, critics, free } = grants(live, eligible.length, policy, now, input.accountLimits, order);
+  const backlog = backlogOf(waitingToLand(live, now), input.pace, policy);
+  // What is not taken up anyway keeps no slot from revisions.
+  const wanted = isFull(backlog) ? 0 : eligible.length;
+  const { slots, critics, free } = grants(live, wanted, policy, now, input.accountLimits, order);
   const all = [...standings];
   return {
     slots,
     critics,
-    claims: eligible.slice(0, free),
+    claims: eligible.slice(0, isFull(backlog) ? 0 : free),
+    backlog,
     declines: all.flatMap(([item, standing]) =>
       standing.kind === 'declined'
         ? [{ item, problem: standing.problem, questions: standing.questions }]
@@ -198,6 +206,11 @@ const joinsOthers = (before: Task, after: Task): boolean => runsAlone(before) &&
 
 const takesRoom = (task: Task): boolean =>
   task.state === 'queued' ? task.hold === null : occupiesSlot(task);
+
+/** Those that nobody but the loop keeps waiting. */
+export const waitingToLand = (live: readonly Task[], now: number): number =>
+  live.filter((task) => (task.state === 'awaiting_critic' || task.state === 'merging') && !isHeld(task, now))
+    .length;
 
 /** A hold whose time has come no longer counts, though its row still names it. */
 export function isHeld(task: Task, now: number): boolean {

@@ -3,6 +3,7 @@ import type { Order } from '../core/schedule.ts';
 import type { Task } from '../core/task.ts';
 import type { Ports } from './ports.ts';
 import type { SeenIssue } from './seen-issue.ts';
+import type { Turnstile } from './turnstile.ts';
 
 /** What a task at work knows of the runner that drives it, and what it tells it. */
 export interface Driver {
@@ -19,6 +20,8 @@ export interface Driver {
   isInLine(task: string): boolean;
   /** The tree of trunk, as last seen; null before the first look. */
   readonly trunkTree: string | null;
+  /** What gates pass one by one. */
+  readonly gates: Turnstile;
   /** Others may have been waiting for just that. */
   changed(before: Task, after: Task): void;
   /** The task has spent something: a limit of the loop concerns every other turn at work. */

@@ -7,6 +7,7 @@ import { latestAttempts, type Schedule, schedule } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Lease, Store } from '../store/store.ts';
 import type { Ports } from './ports.ts';
+import { readPace } from './read-pace.ts';
 import type { Source } from './source.ts';
 
 export interface Poll {
@@ -23,7 +24,8 @@ export async function takeUp(ports: Ports, source: Source, lease: Lease, mayClai
   const tasks = (await store.tasks()).map(({ task }) => task);
   const forced = await forcedIssues(store, items, tasks);
   const { accountLimits } = await store.loop();
-  const planned = schedule({ items, tasks, policy, now: clock.now(), accountLimits, forced });
+  const pace = await readPace(store);
+  const planned = schedule({ items, tasks, policy, now: clock.now(), accountLimits, forced, pace });
   const poll = { schedule: planned, claimed: 0, turnedAway: 0 };
   if (!mayClaim) return poll;
 

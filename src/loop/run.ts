@@ -64,7 +64,10 @@ export async function carryOut(
 
   async function outcome(): Promise<Outcome | null> {
     if (action.kind === 'gate') {
-      const found = await runGate(ports, task, action, lease, signal);
+      const hurry = action.scope !== 'work';
+      const found = await driver.gates.pass({ hurry, signal }, () =>
+        runGate(ports, task, action, lease, signal),
+      );
       if (!found && stopped) return { kind: 'void', why: stopped.why };
       const isBroken = action.scope === 'work' && found?.evidence.outcome === 'could_not_run';
       const lost = isBroken ? await lostWorkspace(ports, task) : null;

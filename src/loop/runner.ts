@@ -6,7 +6,8 @@ import { type AccountLimit, accountOf, withOtherSettings } from '../core/account
 import { hasLoopLimit } from '../core/budget.ts';
 import { event } from '../core/event.ts';
 import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
-import { givesWay, makesRoom, orderBy } from '../core/schedule.ts';
+import { isFull } from '../core/pace.ts';
+import { givesWay, makesRoom, orderBy, type Schedule } from '../core/schedule.ts';
 import { LeaseLost } from '../errors.ts';
 import { INTAKE_LEASE, type Lease, type LoopRow } from '../store/store.ts';
 import { createAlarm } from './alarm.ts';
@@ -26,6 +27,7 @@ import { removeOld } from './remove-old.ts';
 import { createRenewal, type LeaseHolder } from './renewal.ts';
 import { isIdle, type Standing, waitingForPeople } from './standstill.ts';
 import { createTrier } from './trial.ts';
+import { createTurnstile } from './turnstile.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 export type RunMode = 'forever' | 'until_idle' | 'once';
@@ -95,13 +97,14 @@ export function createRunner(ports: Ports, version: string): Runner {
     draining: null,
     closing: false,
     get eligible() {
-      const standings = reception.poll()?.schedule.standings.values() ?? [];
-      return [...standings].filter((one) => one.kind === 'eligible').length;
+      const planned = reception.poll()?.schedule;
+      return planned && !isFull(planned.backlog) ? eligibleIn(planned) : 0;
     },
     get order() {
       return reception.poll()?.schedule.order ?? OLDEST_FIRST;
     },
     isInLine: (task) => offers.isInLine(task),
+    gates: createTurnstile(() => ports.settings.policy().gate.maxConcurrent),
     get trunkTree() {
       return trier.trunkTree();
     },
@@ -109,7 +112,7 @@ export function createRunner(ports: Ports, version: string): Runner {
       progress += 1;
       if (after.mergedSha !== null && before.mergedSha === null) news.landed(after.mergedSha);
       if (givesWay(before, after)) offer();
-      if (makesRoom(before, after) && driver.eligible > 0) alarm.ring();
+      if (makesRoom(before, after) && hasEligible()) alarm.ring();
     },
     spent: (task) => {
       hasSpent = true;
@@ -161,6 +164,12 @@ export function createRunner(ports: Ports, version: string): Runner {
       for (const cancel of cancels) cancel();
       await shutDown(end ?? 'stopped');
     }
+  }
+
+  /** Also what has to wait until others have landed. */
+  function hasEligible(): boolean {
+    const planned = reception.poll()?.schedule;
+    return planned !== undefined && eligibleIn(planned) > 0;
   }
 
   /** Whoever is told of changes need not look for them so often. */
@@ -250,7 +259,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   async function hasWork(): Promise<boolean> {
-    return driver.eligible > 0 || (await store.tasks({ live: true })).length > 0;
+    return hasEligible() || (await store.tasks({ live: true })).length > 0;
   }
 
   /** At the start, and once a day. */
@@ -418,3 +427,6 @@ export function createRunner(ports: Ports, version: string): Runner {
     arm();
   }
 }
+
+const eligibleIn = ({ standings }: Schedule): number =>
+  [...standings.values()].filter(({ kind }) => kind === 'eligible').length;

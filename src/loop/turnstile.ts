@@ -1,0 +1,47 @@
+/** Lets so many through at a time. Who is in a hurry goes before those who are not, else whoever came first. */
+export interface Turnstile {
+  /** Null when the wait was cut off: then nothing was begun. */
+  pass<T>(who: { hurry: boolean; signal: AbortSignal }, work: () => Promise<T>): Promise<T | null>;
+}
+
+export function createTurnstile(most: () => number): Turnstile {
+  const waiting: { hurry: boolean; enter: () => void }[] = [];
+  let inside = 0;
+
+  const admit = (): void => {
+    while (waiting.length > 0 && inside < most()) {
+      const at = Math.max(
+        0,
+        waiting.findIndex(({ hurry }) => hurry),
+      );
+      const [next] = waiting.splice(at, 1);
+      inside += 1;
+      next!.enter();
+    }
+  };
+
+  return {
+    async pass({ hurry, signal }, work) {
+      const isIn = await new Promise<boolean>((resolve) => {
+        const one = { hurry, enter: () => resolve(true) };
+        const leave = (): void => {
+          const at = waiting.indexOf(one);
+          if (at < 0) return;
+          waiting.splice(at, 1);
+          resolve(false);
+        };
+        waiting.push(one);
+        if (signal.aborted) leave();
+        else signal.addEventListener('abort', leave, { once: true });
+        admit();
+      });
+      if (!isIn) return null;
+      try {
+        return await work();
+      } finally {
+        inside -= 1;
+        admit();
+      }
+    },
+  };
+}
