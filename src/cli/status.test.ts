@@ -53,6 +53,7 @@ test('says once each why the loop waits, with what to do', () => {
   const now = {
     ...{ tasks: [], runners: [], slots: { used: 0, max: 3 }, billing: 'usd', configProblem: null },
     ...{ paused: 'Eva', stopRequested: null, deploy: { deployedSha: null, last } },
+    backlog: { waiting: 0, most: null, full: false, text: '' },
     waits: [
       { reason: 'operator_pause', text: 'the loop is paused by Eva — `forge-loop resume`' },
       { reason: 'deploy_failed', text: failed },

@@ -592,9 +592,11 @@ export const workflowSchema = z
               ),
           })
           .prefault({})
-          .describe(
-            'How approved tasks line up for trunk. A merge queue of the forge itself goes before it.',
-          ),
+          .meta({
+            description:
+              'How approved tasks line up for trunk. A merge queue of the forge itself goes before it.',
+            examples: [{ ahead: 1 }],
+          }),
         co_author: optional(
           z
             .string()

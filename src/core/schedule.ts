@@ -115,7 +115,7 @@ export function grants(
   return { ...grantsTogether(alone.slice(0, 1), 0, policy, now, order), free: 0 };
 }
 
-export interface Grants {
+interface Grants {
   slots: string[];
   critics: string[];
   /** How many issues may be claimed. */
