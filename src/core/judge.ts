@@ -329,7 +329,10 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   if (gate.outcome === 'fail') {
     const text = gateFailureText(gate);
     if (below.length > 0) return act([event('line_left', { with: below.map(asAhead), text })]);
-    const feedback = { kind: 'gate' as const, text: task.misfit ? redAloneText(text) : text };
+    const feedback = {
+      kind: 'gate' as const,
+      text: task.misfit ? redAloneText(text) : redOnTop(landing, text),
+    };
     return act([
       event('feedback_added', { feedback }),
       event('update_needed', { mergeInto: candidate.trunk }),
@@ -381,6 +384,10 @@ const buildCandidate = ({ sha: headSha }: Checkpoint, below: readonly InLine[]):
     ...(onto !== undefined && { onto: { sha: onto, ahead: below.map(asAhead) } }),
   };
 };
+
+/** Those it was tested on top of have landed since; its branch alone has passed, or it would not be here. */
+const redOnTop = ({ ahead = [] }: NonNullable<Task['landing']>, text: string): string =>
+  ahead.length === 0 ? text : redTogetherText(namesOf(ahead), text);
 
 const asAhead = ({ task, issue }: Ahead): Ahead => ({ task, issue });
 

@@ -13,6 +13,7 @@ import {
   hasLabel,
   isHeld,
   makesRoom,
+  orderBy,
   type ScheduleInput,
   schedule,
 } from './schedule.ts';
@@ -462,5 +463,51 @@ describe('what one task’s change means for others', () => {
     ['it need not run alone any more', alone, task, true, true],
   ])('%s', (_, before, after, way, room) => {
     expect({ way: givesWay(before, after), room: makesRoom(before, after) }).toEqual({ way, room });
+  });
+});
+
+describe('what waits to land', () => {
+  const waiting = (id: string): Task => ({ ...awaiting().critic(APPROVE).task, id, issue: null });
+
+  test('keeps new work back when it is more than can land, and gives its slots to revisions', () => {
+    const tasks = [waiting('a'), waiting('b')];
+    const full = { tasks, policy: { maxWaiting: 2 } };
+    expect(claims([issue(1), issue(2)], full)).toEqual([]);
+    expect(claims([issue(1), issue(2)], { tasks, policy: { maxWaiting: 3 } })).toEqual([1, 2]);
+  });
+
+  test('held tasks keep nobody back: a person may be away for days', () => {
+    const hold = { reason: 'needs_merge' as const, detail: '', until: null };
+    const tasks = [waiting('a'), { ...waiting('b'), hold }];
+    expect(claims([issue(1)], { tasks, policy: { maxWaiting: 2 } })).toEqual([1]);
+  });
+});
+
+describe('the order of tasks', () => {
+  const task = (id: string, number: number, createdAt: number): Task => ({
+    ...running().task,
+    id,
+    issue: number,
+    createdAt,
+  });
+  const order = (items: WorkItem[], tasks: Task[]): string[] =>
+    tasks.sort(orderBy(items)).map(({ id }) => id);
+
+  test('is by priority, then by how many others wait for them, then by age', () => {
+    const items = [
+      { ...issue(1), priority: null },
+      { ...issue(2), priority: 1 },
+      { ...issue(3), priority: null },
+      { ...issue(4), priority: null, blockedBy: [3] },
+      { ...issue(5), priority: null, blockedBy: [3, 1] },
+    ];
+    const tasks = [task('a', 1, 1), task('b', 2, 9), task('c', 3, 5), task('d', 4, 0), task('e', 99, 2)];
+    expect(order(items, tasks)).toEqual(['b', 'c', 'a', 'd', 'e']);
+  });
+
+  test('an issue that others wait for is claimed before ten that block nothing', () => {
+    const many = Array.from({ length: 10 }, (_, index) => issue(index + 1));
+    const items = [...many, issue(11), { ...issue(12), blockedBy: [11] }];
+    expect(claims(items, { policy: { maxConcurrent: 1 } })).toEqual([11]);
   });
 });

@@ -71,7 +71,7 @@ export const redAloneText = (text: string): string =>
   `Merged into trunk alone, without anything else that waits to land, it fails:\n\n${text}`;
 
 export const redTogetherText = (others: string, text: string): string =>
-  `Merged into trunk alone it passes. Together with ${others}, which landed meanwhile, it fails:\n\n${text}`;
+  `Your branch passes by itself. Merged together with ${others}, which landed meanwhile, it fails:\n\n${text}`;
 
 /** Said of a task whose gate is red by commands that were red on trunk when its work began. */
 export function redBeforeText(task: Task): string | null {
