@@ -12,7 +12,7 @@ import type { Spec } from './core/issue/specification.ts';
 import { hasLapsed, momentOf } from './core/lease.ts';
 import { type LoopWait, loopWaits } from './core/loop-waits.ts';
 import type { Reason, State } from './core/machine.ts';
-import { type Backlog, backlogOf, backlogText, isFull, NO_PACE } from './core/pace.ts';
+import { backlogOf, backlogText, isFull, NO_PACE } from './core/pace.ts';
 import type { Role } from './core/role.ts';
 import { waitingToLand } from './core/schedule.ts';
 import { isEnded, occupiesSlot, type Task } from './core/task.ts';
@@ -128,7 +128,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       waits: [],
       loopLimit: null,
       accountLimits: [],
-      backlog: backlogView(backlogOf(0, NO_PACE, policy)),
+      backlog: await backlogNow(context, null, []),
       stopRequested: null,
       atWork: [],
       configProblem,
@@ -150,7 +150,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
     waits: waits.map(waitView),
     loopLimit: limitView(waits),
     accountLimits: waits.flatMap(accountView),
-    backlog: backlogView(backlogOf(waitingToLand(stored, context.now()), await readPace(store), policy)),
+    backlog: await backlogNow(context, store, stored),
     stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
     atWork: (await atWorkNow(context, store)).map(({ text }) => text),
     configProblem: configProblem ?? (isRunning ? loop.configProblem : null),
@@ -159,10 +159,17 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   };
 }
 
-const backlogView = (backlog: Backlog): Snapshot['backlog'] => {
+export async function backlogNow(
+  context: Context,
+  store: Store | null,
+  tasks: readonly Task[],
+): Promise<Snapshot['backlog']> {
+  const { policy } = (await context.settings()).settings;
+  const pace = store ? await readPace(store) : NO_PACE;
+  const backlog = backlogOf(waitingToLand(tasks, context.now()), pace, policy);
   const { waiting, most } = backlog;
   return { waiting, most, full: isFull(backlog), text: backlogText(backlog) };
-};
+}
 
 const waitView = ({ reason, stops, endsBy, until, text }: LoopWait): WaitView => ({
   reason,

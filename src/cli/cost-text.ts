@@ -27,6 +27,7 @@ export function costText(cost: CostView, { paint, columns }: Terminal): string {
       : [
           `≥: ${shortTokens(total.unpriced)} tokens have no known price; give it under \`prices\` in WORKFLOW.md`,
         ]),
+    ...(cost.backlog.waiting === 0 ? [] : [cost.backlog.text]),
     ...(total.complete || total.unpriced > 0 ? [] : ['≥: not everything that was used is known']),
   ];
   return [table(aligned([head, ...body]), columns), '', ...facts].join('\n');

@@ -4,12 +4,14 @@ import { type CostGroup, type CostReport, costReport, type UnknownTurn } from '.
 import type { EventData } from '../core/event.ts';
 import { UsageError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
-import { iso } from '../view.ts';
+import { backlogNow, iso, type Snapshot } from '../view.ts';
 
 export interface CostView extends CostReport {
   /** Null: from the beginning. */
   since: string | null;
   billing: 'usd' | 'subscription';
+  /** What waits to be judged and merged: paid for, and not yet of use. */
+  backlog: Snapshot['backlog'];
 }
 
 export async function cost(
@@ -19,16 +21,18 @@ export async function cost(
   const since = input.since === undefined ? 0 : sinceTime(input.since, context);
   const store = await context.reading();
   const isRecent = ({ at }: { at: number }): boolean => at >= since;
+  const tasks = store ? (await store.tasks()).map(({ task }) => task) : [];
   const report = costReport({
     by: input.by,
     usage: store ? (await store.usage()).filter(isRecent) : [],
     unknown: store ? (await unknownTurns(store)).filter(isRecent) : [],
-    tasks: store ? (await store.tasks()).map(({ task }) => task) : [],
+    tasks,
     since,
     dayOf: (at) => context.day(at).name,
   });
   const { billing } = (await context.settings()).settings.workflow.agent;
-  return { since: input.since === undefined ? null : iso(since), billing, ...report };
+  const backlog = await backlogNow(context, store, tasks);
+  return { since: input.since === undefined ? null : iso(since), billing, backlog, ...report };
 }
 
 async function unknownTurns(store: Store): Promise<UnknownTurn[]> {
