@@ -99,6 +99,26 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
       return built.candidate;
     }
 
+    it('shows the same of an issue, its pull request and branch, until something about them changes', async () => {
+      if (!forge.seen) return;
+      const issue = await people.createIssue({ title: 'One', body: 'x' });
+      const { pull } = await openPull('loop/1-a', { 'a.txt': 'a\n' }, issue);
+      const of = { issue, pull: pull.number, branch: 'loop/1-a' };
+      const look = async () => (await forge.seen!(of)).map((one) => one);
+      let before = await look();
+      expect((await look()).every((one, at) => one === before[at])).toBe(true);
+      for (const change of [
+        () => people.pushCommit('loop/1-a', { 'b.txt': 'b\n' }),
+        () => people.remark(pull.number, { verdict: 'comment', body: 'Hm.', file: null, line: null }),
+        () => people.editBody(issue, 'y'),
+      ]) {
+        await change();
+        const after = await look();
+        expect(after.some((one, at) => one !== before[at])).toBe(true);
+        before = after;
+      }
+    });
+
     it('has nothing to complain about', async () => {
       expect(await forge.check()).toEqual([]);
     });
@@ -511,6 +531,37 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
           expect(again).toEqual({ kind: 'landed', sha: landed });
         });
       }
+
+      it('builds on top of what is ahead, and the tree is that of landing one after the other', async () => {
+        const first = await openPull('loop/7-a', { 'a.txt': 'a\n' });
+        const second = await openPull('loop/8-b', { 'b.txt': 'b\n' });
+        const ahead = await candidateFor(first.sha);
+        const input = { baseSha: started, method: 'squash', message: 'Add b (#2)', task: 't2' } as const;
+        const stacked = await forge.buildCandidate({ ...input, headSha: second.sha, onto: ahead.sha });
+        if (stacked.kind !== 'clean') throw new Error(`expected a candidate, got ${stacked.kind}`);
+        expect(stacked.candidate).toMatchObject({ headSha: second.sha, trunk: ahead.sha });
+        expect(await forge.land(second.pull.number, stacked.candidate)).toEqual({ kind: 'trunk_moved' });
+        expect((await forge.trunk()).sha).toBe(started);
+
+        await forge.land(first.pull.number, ahead);
+        const after = await forge.buildCandidate({ ...input, headSha: second.sha });
+        expect(after).toMatchObject({ kind: 'clean', candidate: { tree: stacked.candidate.tree } });
+        if (under.makesOwnCommit) return;
+        expect(await forge.land(second.pull.number, stacked.candidate)).toMatchObject({ kind: 'landed' });
+        expect((await forge.trunk()).sha).toBe(stacked.candidate.sha);
+      });
+
+      it('says that a head conflicts with what is ahead, and nothing moves', async () => {
+        const first = await openPull('loop/7-a', { 'README.md': 'one\n' });
+        const second = await openPull('loop/8-b', { 'README.md': 'two\n' });
+        const { sha: onto } = await candidateFor(first.sha);
+        const input = { baseSha: started, method: 'squash', message: 'b', task: 't2', onto } as const;
+        expect(await forge.buildCandidate({ ...input, headSha: second.sha })).toEqual({
+          kind: 'conflict',
+          files: ['README.md'],
+          trunk: onto,
+        });
+      });
 
       it('does not land a candidate of an older trunk, and builds a new one on today’s (dispatch 46)', async () => {
         const { sha, pull } = await openPull('loop/7-a', { 'a.txt': 'a\n' });
