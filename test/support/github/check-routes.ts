@@ -16,7 +16,7 @@ export const checkRoutes: Route[] = [
       throw new Refusal(422, says('noCommit', { sha }));
     const description = text(body, 'description') ?? null;
     if ((description ?? '').length > 140)
-      throw invalid('Status', 'description', 'custom', 'description is too long (maximum is 140 characters)');
+      throw invalid('Status', 'description', 'custom', says('longDescription'));
     const status = {
       id: world.nextId(),
       sha,

@@ -60,6 +60,18 @@ const ERROR_TEXTS = {
     `${DOCS}/rest/using-the-rest-api/troubleshooting-the-rest-api#validation-failed`,
   ],
   unprocessable: ['Unprocessable Entity', 'https://github.com/hubtty/hubtty/issues/33'],
+  noBranch: ['Branch not found', 'https://github.com/PyGithub/PyGithub/pull/1259'],
+  noObject: ['Object does not exist', 'https://github.com/octokit/octokit.js/issues/562'],
+  noReference: ['Reference does not exist', 'https://github.com/jcabi/jcabi-github/issues/1335'],
+  /** Seen of comments, and taken to be the same for issues and pull requests. */
+  longBody: [
+    'Body is too long (maximum is {count} characters)',
+    'https://github.com/easybuilders/easybuild-easyconfigs/pull/24647',
+  ],
+  longDescription: [
+    'description is too long (maximum is 140 characters)',
+    'https://github.com/zalando/zappr/issues/378',
+  ],
   noCommit: ['No commit found for SHA: {sha}', 'https://github.com/rust-lang/homu/issues/141'],
   noLabel: ['Label does not exist', 'https://github.com/googleapis/repo-automation-bots/issues/1084'],
   notProtected: ['Branch not protected', 'https://github.com/sigmavirus24/github3.py/issues/973'],
@@ -118,6 +130,23 @@ const ERROR_TEXTS = {
     '{count} of {count} required status checks are expected.',
     'https://github.com/RakuenSoftware/aimee/pull/2460',
   ],
+  checkFailing: [
+    'Required status check "{name}" is failing.',
+    `${DOCS}/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/troubleshooting-required-status-checks`,
+  ],
+  changesRequested: [
+    'Changes have been requested.',
+    `${DOCS}/repositories/configuring-branches-and-merges-in-your-repository/managing-protected-branches/about-protected-branches#require-pull-request-reviews-before-merging`,
+  ],
+  codeOwners: ['Waiting on code owner review from {owners}.', 'https://github.com/github/app/issues/93'],
+  openThreads: [
+    'A conversation must be resolved before this pull request can be merged.',
+    'https://github.com/marcusquinn/aidevops/issues/25338',
+  ],
+  linearHistory: [
+    'This branch must not contain merge commits.',
+    'https://github.com/LeapYear/mergit#this-branch-must-not-contain-merge-commits',
+  ],
   ruleViolations: ['Repository rule violations found\n\n{rules}', 'https://github.com/anza-xyz/kit/pull/94'],
   queueOnly: ['Changes must be made through the merge queue', 'https://github.com/anza-xyz/kit/pull/94'],
   approvals: [
@@ -136,6 +165,20 @@ const ERROR_TEXTS = {
   alreadyQueued: [
     'Pull request is already in the queue',
     'https://github.com/ClickHouse/ClickHouse/pull/109183',
+  ],
+  /** With the type UNPROCESSABLE. The source leaves out how the sentence ends. */
+  notQueued: ['Failed to remove PR #{number}', 'https://github.com/vanillagreencom/kendex/issues/1289'],
+  noSuchNode: [
+    "Could not resolve to a node with the global id of '{id}'",
+    'https://github.com/pl-strflt/projects-migration/issues/1',
+  ],
+  noSuchRepository: [
+    "Could not resolve to a Repository with the name '{name}'.",
+    'https://github.com/cli/cli/issues/436',
+  ],
+  mayNotExecute: [
+    '{login} does not have the correct permissions to execute `{mutation}`',
+    'https://github.com/bazel-contrib/publish-to-bcr/pull/260',
   ],
   noSuchPull: [
     'Could not resolve to a PullRequest with the number of {number}.',

@@ -48,10 +48,7 @@ function query(world: World, user: string): Node {
     repository: ({ owner, name }: { owner: string; name: string }) => {
       const known = [fullName(world), ...world.formerNames].map((one) => one.toLowerCase());
       if (!known.includes(`${owner}/${name}`.toLowerCase()))
-        throw new GraphqlProblem(
-          `Could not resolve to a Repository with the name '${owner}/${name}'.`,
-          'NOT_FOUND',
-        );
+        throw new GraphqlProblem(says('noSuchRepository', { name: `${owner}/${name}` }), 'NOT_FOUND');
       return {
         __typename: 'Repository',
         nameWithOwner: fullName(world),
@@ -67,7 +64,7 @@ function query(world: World, user: string): Node {
         const thread = issue.pull?.threads.find((one) => `PRRT_${one.id}` === id);
         if (thread) return threadNode(world, thread);
       }
-      throw new GraphqlProblem(`Could not resolve to a node with the global id of '${id}'`, 'NOT_FOUND');
+      throw new GraphqlProblem(says('noSuchNode', { id }), 'NOT_FOUND');
     },
     rateLimit: { __typename: 'RateLimit', cost: 1 },
   };
@@ -250,27 +247,27 @@ async function commitNode(world: World, issue: IssueRow, pull: PullRow, user: st
 }
 
 function mutation(world: World, user: string): Node {
-  const pullOf = (id: unknown): { issue: IssueRow; pull: PullRow } => {
+  const pullOf = (id: unknown, mutation: string): { issue: IssueRow; pull: PullRow } => {
     const issue = [...world.issues.values()].find((one) => one.pull && nodeId(one) === id);
-    if (!issue?.pull)
-      throw new GraphqlProblem(`Could not resolve to a node with the global id of '${id}'`, 'NOT_FOUND');
+    if (!issue?.pull) throw new GraphqlProblem(says('noSuchNode', { id: String(id) }), 'NOT_FOUND');
     if (!canPush(world, user) && issue.user !== user)
-      throw new GraphqlProblem(`${user} does not have the correct permissions`, 'FORBIDDEN');
+      throw new GraphqlProblem(says('mayNotExecute', { login: user, mutation }), 'FORBIDDEN');
     return { issue, pull: issue.pull };
   };
   return {
     __typename: 'Mutation',
     markPullRequestReadyForReview: ({ input }: { input: { pullRequestId: string } }) => {
-      const { issue, pull } = pullOf(input.pullRequestId);
+      const { issue, pull } = pullOf(input.pullRequestId, 'MarkPullRequestReadyForReview');
       pull.draft = false;
       issue.updatedAt = world.now();
       return { clientMutationId: null, pullRequest: pullNode(world, issue, pull, user) };
     },
     enqueuePullRequest: ({ input }: { input: { pullRequestId: string; expectedHeadOid?: string } }) =>
-      enqueue(pullOf(input.pullRequestId), input.expectedHeadOid),
+      enqueue(pullOf(input.pullRequestId, 'EnqueuePullRequest'), input.expectedHeadOid),
     dequeuePullRequest: ({ input }: { input: { id: string } }) => {
-      const { issue, pull } = pullOf(input.id);
-      if (!pull.queued) throw new GraphqlProblem('Pull request is not in the queue', 'UNPROCESSABLE');
+      const { issue, pull } = pullOf(input.id, 'DequeuePullRequest');
+      if (!pull.queued)
+        throw new GraphqlProblem(says('notQueued', { number: issue.number }), 'UNPROCESSABLE');
       outOfQueue(world, issue, pull, user, 'manual');
       return { clientMutationId: null };
     },

@@ -248,7 +248,7 @@ function selected(world: World, query: URLSearchParams): IssueRow[] {
 
 function withinLimit(body: string, resource: string): string {
   if (body.length > LONGEST_TEXT)
-    throw invalid(resource, 'body', 'custom', `body is too long (maximum is ${LONGEST_TEXT} characters)`);
+    throw invalid(resource, 'data', 'unprocessable', says('longBody', { count: LONGEST_TEXT }));
   return body;
 }
 

@@ -48,23 +48,27 @@ export async function mergeability(
   return { mergeable: true, state: red ? 'unstable' : 'clean' };
 }
 
+const CHECK_TEXTS = {
+  success: 'checkExpected',
+  missing: 'checkExpected',
+  pending: 'checkRunning',
+  failure: 'checkFailing',
+} as const;
+
 /** What keeps a head from landing by the rules of its base, in GitHub's words. */
 export function unmet(world: World, pull: PullRow, head: string, rules: Protection): string[] {
   const problems = rules.requiredChecks
     .filter((name) => checkState(world, head, name) !== 'success')
-    .map((name) =>
-      checkState(world, head, name) === 'failure'
-        ? `Required status check "${name}" is failing.`
-        : says(checkState(world, head, name) === 'pending' ? 'checkRunning' : 'checkExpected', { name }),
-    );
+    .map((name) => says(CHECK_TEXTS[checkState(world, head, name)], { name }));
   const { approving, decision } = reviewsOf(world, pull, rules);
-  if (decision === 'CHANGES_REQUESTED') problems.push('Changes have been requested.');
+  if (decision === 'CHANGES_REQUESTED') problems.push(says('changesRequested'));
   if (approving.length < rules.approvals) problems.push(says('approvals', { count: rules.approvals }));
-  else if (decision === 'REVIEW_REQUIRED') problems.push('Waiting on code owner review.');
+  else if (decision === 'REVIEW_REQUIRED')
+    problems.push(says('codeOwners', { owners: (rules.codeOwners ?? []).join(' and/or ') }));
   if (rules.lastPushApproval && !approving.some((review) => review.commit === head))
     problems.push(says('lastPush'));
   if (rules.resolvedThreads && pull.threads.some((thread) => !thread.resolved))
-    problems.push('A conversation must be resolved before this pull request can be merged.');
+    problems.push(says('openThreads'));
   return problems;
 }
 
@@ -135,8 +139,7 @@ export async function mergePull(
           : problems.join(' '),
       );
     if (rules.methods?.includes(asked.method) === false) throw new Refusal(405, notAllowed(asked.method));
-    if (rules.linear && asked.method === 'merge')
-      throw new Refusal(405, 'This branch must not contain merge commits.');
+    if (rules.linear && asked.method === 'merge') throw new Refusal(405, says('linearHistory'));
     if (rules.signed && asked.method !== 'squash') throw new Refusal(405, says('unsigned'));
     if (rules.strict && !(await isAncestor(world.git, base, head))) throw behind(rules);
   }

@@ -48,7 +48,7 @@ export const repositoryRoutes: Route[] = [
   }),
   route('GET', '/branches/:branch', 'read', 'contents=read', async ({ world, params }) => {
     const sha = await branchTip(world, params.branch!);
-    if (sha === null) throw new Refusal(404, 'Branch not found');
+    if (sha === null) throw new Refusal(404, says('noBranch'));
     const rules = world.protections.get(params.branch!);
     const classic = rules?.via === 'protection' ? rules : null;
     return ok({
@@ -81,15 +81,13 @@ export const repositoryRoutes: Route[] = [
   }),
   route('POST', '/git/refs', 'write', 'contents=write', async ({ world, body }) => {
     const [ref, sha] = [text(body, 'ref') ?? '', text(body, 'sha') ?? ''];
-    if ((await world.git.resolve(`${sha}^{commit}`)) === null)
-      throw new Refusal(422, 'Object does not exist');
+    if ((await world.git.resolve(`${sha}^{commit}`)) === null) throw new Refusal(422, says('noObject'));
     await world.git(['update-ref', ref, sha]);
     return created({ ref, object: { type: 'commit', sha } });
   }),
   route('DELETE', '/git/refs/:ref', 'write', 'contents=write', async ({ world, params, user }) => {
     const before = await branches(world);
-    if ((await world.git.resolve(`refs/${params.ref}`)) === null)
-      throw new Refusal(422, 'Reference does not exist');
+    if ((await world.git.resolve(`refs/${params.ref}`)) === null) throw new Refusal(422, says('noReference'));
     await world.git(['update-ref', '-d', `refs/${params.ref}`]);
     await noticePush(world, before, user);
     return gone;
@@ -157,8 +155,8 @@ export function ensureLabel(
 ): Label {
   const found = world.labels.get(name.toLowerCase());
   if (found) return found;
-  if (name.length > 50)
-    throw invalid('Label', 'name', 'custom', 'name is too long (maximum is 50 characters)');
+  // https://github.com/semantic-release/github/issues/518
+  if (name.length > 50) throw invalid('Label', 'name', 'invalid');
   const label = { id: world.nextId(), name, color, description };
   world.labels.set(name.toLowerCase(), label);
   return label;
