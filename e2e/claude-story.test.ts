@@ -1,7 +1,8 @@
 import { CLAUDE_MODEL } from './claude.ts';
-import { realStory } from './story.ts';
+import { storyOnGitHub } from './github-story.ts';
+import { type Protagonist, realStory } from './story.ts';
 
-realStory({
+const hero: Protagonist = {
   kind: 'claude',
   isDirect: true,
   model: CLAUDE_MODEL,
@@ -9,4 +10,7 @@ realStory({
     ANTHROPIC_BASE_URL: llm.url,
     ...(how === 'key' ? { ANTHROPIC_API_KEY: 'sk-test' } : { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-test' }),
   }),
-});
+};
+
+realStory(hero);
+storyOnGitHub(hero);

@@ -1,7 +1,7 @@
 /** What every real agent has to live through, from an issue to trunk, with the loop as its users run it. */
 import { describe, expect, test as plain } from 'vitest';
 import { expectMergedOnce } from '../test/support/e2e/merged-once.ts';
-import { makeWorld, type World } from '../test/support/e2e/world.ts';
+import { type Json, makeWorld, type World } from '../test/support/e2e/world.ts';
 import type { Scenario } from '../test/support/llm/scenario.ts';
 import { type Entry, type Llm, startLlm } from '../test/support/llm/server.ts';
 import { PROGRAM } from './setup.ts';
@@ -20,24 +20,26 @@ export interface Protagonist {
 
 type Replies = Scenario['rules'][number]['replies'];
 
-const BODY = 'The file `answer.txt` must contain `whole`, and nothing else. BODY-OF-THE-ISSUE';
+export const BODY = 'The file `answer.txt` must contain `whole`, and nothing else. BODY-OF-THE-ISSUE';
 const CODER = 'You are working on issue';
 const CRITIC = 'You are the critic';
 const CHANGES = {
   verdict: 'REQUEST_CHANGES',
   findings: [{ severity: 'sev2', file: 'answer.txt', line: 1, message: 'say who wrote it in author.txt' }],
 };
-const APPROVE = { verdict: 'APPROVE', findings: [] };
+export const APPROVE = { verdict: 'APPROVE', findings: [] };
 const ADDRESSED = { ...APPROVE, earlier: [{ id: '1', addressed: 'yes', why: 'author.txt says it' }] };
 /** A structured answer may be followed by a word. */
-const judged = (...answers: object[]): Replies => answers.map((answer) => ({ answer }));
+export const judged = (...answers: object[]): Replies => answers.map((answer) => ({ answer }));
 
-export function realStory(hero: Protagonist): void {
-  const tell = (
+/** A test with a world and a model of its own, in which the hero works. */
+export const teller =
+  (hero: Protagonist) =>
+  (
     name: string,
     how: 'key' | 'subscription',
     story: (world: World, llm: Llm, play: (coder: Replies, critic: Replies) => void) => Promise<void>,
-  ) =>
+  ): void =>
     plain(name, async () => {
       const llm = await startLlm({ rules: [] });
       const world = makeWorld({ program: PROGRAM, env: hero.env(llm, how) });
@@ -49,10 +51,7 @@ export function realStory(hero: Protagonist): void {
           ],
         });
       try {
-        world.settings({
-          agent: { kind: hero.kind, model: hero.model, ...(hero.preset && { preset: hero.preset }) },
-          gate: { commands: ['grep -x whole answer.txt'] },
-        });
+        world.settings(workOf(hero));
         await story(world, llm, play);
         expect(llm.journal.filter(({ outcome }) => outcome === 'unscripted')).toEqual([]);
       } catch (error) {
@@ -64,6 +63,13 @@ export function realStory(hero: Protagonist): void {
       }
     });
 
+export const workOf = (hero: Protagonist): Json => ({
+  agent: { kind: hero.kind, model: hero.model, ...(hero.preset && { preset: hero.preset }) },
+  gate: { commands: ['grep -x whole answer.txt'] },
+});
+
+export function realStory(hero: Protagonist): void {
+  const tell = teller(hero);
   const name = hero.preset ? `${hero.kind} ${hero.preset}` : hero.kind;
   const signedIn = new RegExp(`ok +agent +${name} \\d+\\.\\d+\\.\\d+, signed in by`);
 

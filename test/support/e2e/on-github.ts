@@ -25,15 +25,23 @@ export interface OnGitHub {
 }
 
 export const test = plainTest.extend<{ on: OnGitHub }>({
-  on: async ({ world }, use) => {
-    const on = await onGitHub(world);
-    await use(on);
-    await on.github.close();
-  },
+  on: ({ world }, use) => staged(world, {}, use),
 });
 
-async function onGitHub(world: World): Promise<OnGitHub> {
-  const github = await startGitHub();
+/** The same where what was written is seen later, by at most so many milliseconds. */
+export const testWithLag = (lag: { seed: number; ms: number }) =>
+  plainTest.extend<{ on: OnGitHub }>({ on: ({ world }, use) => staged(world, { lag }, use) });
+
+type Hosting = NonNullable<Parameters<typeof startGitHub>[0]>;
+
+async function staged(world: World, hosting: Hosting, use: (on: OnGitHub) => Promise<void>): Promise<void> {
+  const on = await onGitHub(world, hosting);
+  await use(on);
+  await on.github.close();
+}
+
+export async function onGitHub(world: World, hosting: Hosting = {}): Promise<OnGitHub> {
+  const github = await startGitHub(hosting);
   const bot = person(github, 'loop-bot', 'write');
   const ada = person(github, 'ada', 'admin');
   for (const label of Object.values(LABELS)) ensureLabel(github.world, label);
