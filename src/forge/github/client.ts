@@ -334,5 +334,5 @@ function failed({ status, message, headers, cause }: Failure, route: string): Er
   }
   const right = headers['x-accepted-github-permissions'];
   const needs = status === 403 && right ? ` It needs the permission ${right}.` : '';
-  return new Refused(status, `GitHub refused ${what} (${status}): ${message}.${needs}`);
+  return new Refused(status, `GitHub refused ${what} (${status}): ${message.replace(/\.$/, '')}.${needs}`);
 }

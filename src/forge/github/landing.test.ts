@@ -107,6 +107,7 @@ describe('a refusal', () => {
       ...(passing ? { passing } : {}),
     });
     expect('passing' in answer).toBe(passing);
+    expect('detail' in answer && answer.detail, 'one full stop').toMatch(/[^.]\.$/);
     expect((await s.forge.land(number, candidate)).kind).toBe('landed');
   });
 
