@@ -69,14 +69,17 @@ export const checkRoutes: Route[] = [
   route('GET', '/check-runs/:id/annotations', 'read', 'checks=read', ({ url }) => list(url, [])),
   route('GET', '/actions/runs', 'read', 'actions=read', ({ world, url }) => {
     const sha = url.searchParams.get('head_sha');
-    const jobs = jobsOf(world).filter((one) => one.sha === (sha ?? one.sha));
-    return list(url, jobs.length > 0 ? [runJson(world, jobs)] : [], (runs) => ({
-      total_count: runs.length,
-      workflow_runs: runs,
-    }));
+    const all = runsOf(world).filter((run) => run.sha === (sha ?? run.sha));
+    return list(
+      url,
+      all.map((run) => runJson(world, run)),
+      (runs) => ({ total_count: all.length, workflow_runs: runs }),
+    );
   }),
-  route('GET', '/actions/runs/:run/jobs', 'read', 'actions=read', ({ world, url }) => {
-    const jobs = jobsOf(world).map((one) => jobJson(world, one));
+  route('GET', '/actions/runs/:run/jobs', 'read', 'actions=read', ({ world, url, params }) => {
+    const run = runsOf(world).find(({ id }) => id === Number(params.run));
+    if (!run) throw notFound();
+    const jobs = run.jobs.map((one) => jobJson(world, one));
     return list(url, jobs, (shown) => ({ total_count: jobs.length, jobs: shown }));
   }),
   route('GET', '/actions/jobs/:id', 'read', 'actions=read', (call) => ok(jobJson(call.world, jobIn(call)))),
@@ -86,20 +89,33 @@ export const checkRoutes: Route[] = [
   }),
 ];
 
-const jobsOf = (world: World): CheckRun[] => world.checks.filter((one) => one.app === 'github-actions');
+interface Run {
+  id: number;
+  sha: string;
+  jobs: CheckRun[];
+}
 
-/** All jobs are those of one run. */
-function runJson(world: World, jobs: readonly CheckRun[]) {
-  const [{ sha, at }] = jobs as readonly [CheckRun];
+/** Each commit has one run, with its jobs as they were reported last. */
+function runsOf(world: World): Run[] {
+  const shas = new Set(world.checks.filter((one) => one.app === 'github-actions').map(({ sha }) => sha));
+  return [...shas].map((sha, index) => ({
+    id: index + 1,
+    sha,
+    jobs: latestChecks(world, sha).filter((one) => one.app === 'github-actions'),
+  }));
+}
+
+function runJson(world: World, { id, sha, jobs }: Run) {
+  const [{ at }] = jobs as [CheckRun];
   const isOver = jobs.every((one) => one.status === 'completed');
   const isGreen = jobs.every((one) => checkState(world, sha, one.name) === 'success');
   return {
-    id: 1,
+    id,
     name: 'CI',
     display_title: 'CI',
     path: '.github/workflows/ci.yml',
     workflow_id: 1,
-    run_number: 1,
+    run_number: id,
     event: 'push',
     head_branch: null,
     head_sha: sha,
@@ -117,7 +133,7 @@ function runJson(world: World, jobs: readonly CheckRun[]) {
 function jobJson(world: World, job: CheckRun) {
   return {
     id: job.id,
-    run_id: 1,
+    run_id: runsOf(world).find(({ sha }) => sha === job.sha)?.id ?? 0,
     name: job.name,
     created_at: iso(job.at),
     started_at: iso(job.at),

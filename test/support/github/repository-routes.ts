@@ -1,4 +1,6 @@
 /** The repository itself: rights, branches and their rules, labels, hooks, and who the caller is. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { created, gone, invalid, list, notFound, ok, Refusal } from './answer.ts';
 import { says } from './error-texts.ts';
 import { branches } from './git-backend.ts';
@@ -25,26 +27,29 @@ export const repositoryRoutes: Route[] = [
   route('GET', '/branches/:branch/protection', 'admin', 'administration=read', ({ world, params }) => {
     const rules = world.protections.get(params.branch!);
     if (rules?.via !== 'protection') throw new Refusal(404, says('notProtected'));
-    return ok({
-      required_status_checks: {
-        strict: rules.strict,
-        contexts: rules.requiredChecks,
-        checks: rules.requiredChecks.map((context) => ({ context, app_id: null })),
-      },
-      ...(rules.approvals > 0 || rules.codeOwners
-        ? {
-            required_pull_request_reviews: {
-              required_approving_review_count: rules.approvals,
-              dismiss_stale_reviews: false,
-              require_code_owner_reviews: rules.codeOwners !== undefined,
-              require_last_push_approval: rules.lastPushApproval ?? false,
-            },
-          }
-        : {}),
-      required_conversation_resolution: { enabled: rules.resolvedThreads ?? false },
-      required_linear_history: { enabled: rules.linear ?? false },
-      required_signatures: { enabled: rules.signed ?? false },
-    });
+    return ok(protectionJson(rules));
+  }),
+  route('PUT', '/branches/:branch/protection', 'admin', 'administration=write', (call) => {
+    const { world, params, body } = call;
+    const checks = body.required_status_checks as { strict?: boolean; contexts?: string[] } | null;
+    const reviews = body.required_pull_request_reviews as { required_approving_review_count?: number } | null;
+    const rules: Protection = {
+      via: 'protection',
+      requiredChecks: checks?.contexts ?? [],
+      strict: checks?.strict === true,
+      approvals: reviews?.required_approving_review_count ?? 0,
+      mergeQueue: false,
+    };
+    world.protections.set(params.branch!, rules);
+    refusePushes(world);
+    return ok(protectionJson(rules));
+  }),
+  route('DELETE', '/branches/:branch/protection', 'admin', 'administration=write', ({ world, params }) => {
+    if (world.protections.get(params.branch!)?.via !== 'protection')
+      throw new Refusal(404, says('notProtected'));
+    world.protections.delete(params.branch!);
+    refusePushes(world);
+    return gone;
   }),
   route('GET', '/branches/:branch', 'read', 'contents=read', async ({ world, params }) => {
     const sha = await branchTip(world, params.branch!);
@@ -119,6 +124,35 @@ export const repositoryRoutes: Route[] = [
     return created(hookJson(hook));
   }),
 ];
+
+/** Nobody pushes past a check that is required. */
+function refusePushes(world: World): void {
+  const refs = [...world.protections]
+    .filter(([, { requiredChecks }]) => requiredChecks.length > 0)
+    .map(([branch]) => `refs/heads/${branch}\n`);
+  writeFileSync(join(world.git.gitDir, 'protected-refs'), refs.join(''));
+}
+
+const protectionJson = (rules: Protection) => ({
+  required_status_checks: {
+    strict: rules.strict,
+    contexts: rules.requiredChecks,
+    checks: rules.requiredChecks.map((context) => ({ context, app_id: null })),
+  },
+  ...(rules.approvals > 0 || rules.codeOwners
+    ? {
+        required_pull_request_reviews: {
+          required_approving_review_count: rules.approvals,
+          dismiss_stale_reviews: false,
+          require_code_owner_reviews: rules.codeOwners !== undefined,
+          require_last_push_approval: rules.lastPushApproval ?? false,
+        },
+      }
+    : {}),
+  required_conversation_resolution: { enabled: rules.resolvedThreads ?? false },
+  required_linear_history: { enabled: rules.linear ?? false },
+  required_signatures: { enabled: rules.signed ?? false },
+});
 
 const hookJson = (hook: Hook) => ({
   type: 'Repository',
