@@ -97,7 +97,7 @@ test('rights that are missing: the rest is proved, GitHub’s words are told, an
   expect(second.code, second.said + second.report).toBe(3);
   expect(second.report).toContain('private; marked as a throwaway');
   expect(second.report).toMatch(
-    /\| skipped \| Classic rule: heads up to date \| 403: Resource not accessible by personal access token – Give GITHUB_STAGE_TOKEN Administration: write/,
+    /\| skipped \| Classic rule: heads up to date \| 403: Resource not accessible by personal access token \(it needs administration=write\) – Give GITHUB_STAGE_TOKEN Administration: write/,
   );
   expect([...github.world.issues.values()].filter(({ state }) => state === 'open')).toEqual([]);
 });
@@ -112,6 +112,23 @@ test('interrupted in the middle: it cleans up all the same, and says that it was
   expect(code).toBe(1);
   expect(report).toContain('| **wrong** | The story | Interrupted. |');
   expect([...github.world.issues.values()].filter(({ state }) => state === 'open')).toEqual([]);
+  expect(github.world.protections.size).toBe(0);
+});
+
+test('a loop that does not get there: the report says so, in GitHub’s words and the loop’s', async ({
+  live,
+}) => {
+  const { github, bot, owner } = live;
+  github.world.permissions.set('loop-bot', 'read');
+  const env = { GITHUB_TOKEN: bot.token, GITHUB_STAGE_TOKEN: owner.token };
+  const { code, report } = await live.prove(env, '--repo', 'acme/rocket');
+  expect(code).toBe(1);
+  expect(report).toContain('| **wrong** | doctor | Something failed: see below. |');
+  expect(report).toMatch(/\| \*\*wrong\*\* \| run \| .*This token may not push to acme\/rocket/);
+  expect(report).toContain('| **wrong** | #1 | Not merged: it was never taken up |');
+  expect(report).toMatch(
+    /\| 403 \| Resource not accessible by personal access token \(it needs \w+=write\) \|/,
+  );
   expect(github.world.protections.size).toBe(0);
 });
 

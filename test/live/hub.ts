@@ -66,7 +66,9 @@ export function openHub(options: {
     });
     const text = await response.text();
     const json = jsonIn(text);
-    const said = response.status < 400 ? null : wordsIn(json, text);
+    const right = response.headers.get('x-accepted-github-permissions');
+    const needs = response.status === 403 && right ? ` (it needs ${right})` : '';
+    const said = response.status < 400 ? null : `${wordsIn(json, text)}${needs}`;
     made.push({ method, path, status: response.status, said });
     return { status: response.status, headers: response.headers, body: json, said };
   };

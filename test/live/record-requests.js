@@ -26,7 +26,8 @@ async function refusalIn(answer) {
   try {
     const { message, errors = [] } = JSON.parse(text);
     const said = [message, ...errors.map((one) => one.message ?? JSON.stringify(one))].filter(Boolean);
-    return said.length > 0 ? said.join(': ') : null;
+    const right = answer.status === 403 && answer.headers.get('x-accepted-github-permissions');
+    return said.length > 0 ? said.join(': ') + (right ? ` (it needs ${right})` : '') : null;
   } catch {
     return answer.status < 400 ? null : text.slice(0, 300);
   }

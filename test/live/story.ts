@@ -101,12 +101,13 @@ export async function work(
   issues: readonly number[],
   minutes: number,
 ): Promise<TaskView[]> {
-  const { hub, loop, notes, signal } = telling;
+  const { hub, loop, notes, lookMs, signal } = telling;
   for (const issue of issues) await hub.must('POST', `/issues/${issue}/labels`, { labels: [READY] });
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(minutes * 60_000)]);
   const ours = async () => (await loop.tasks()).filter(({ issue }) => issues.includes(issue ?? 0));
   // A list that does not show the labels yet is idle.
-  do {
+  for (let tries = 1; tries <= 5 && (await ours()).length < issues.length; tries += 1) {
+    if (tries > 1) await pause(lookMs, undefined, { signal });
     const runner = loop.start('run', '--until-idle');
     const stop = (): void => void runner.kill();
     deadline.addEventListener('abort', stop);
@@ -114,8 +115,10 @@ export async function work(
     deadline.removeEventListener('abort', stop);
     notes.output(`forge-loop run: exit code ${code}`, stdout + stderr);
     signal.throwIfAborted();
-    if (deadline.aborted) notes.wrong('The story', `Not over after ${minutes} minutes.`);
-  } while (!deadline.aborted && (await ours()).length < issues.length);
+    if (!deadline.aborted && code !== 1) continue;
+    notes.wrong('run', deadline.aborted ? `Not over after ${minutes} minutes.` : firstLine(stderr));
+    break;
+  }
   return ours();
 }
 
@@ -186,7 +189,7 @@ export async function verify(
     );
   const heads = await hub.git(root, 'ls-remote', '--heads', 'origin', 'refs/heads/loop/*');
   notes.expect(heads === '', 'Branches of the loop', heads === '' ? 'All deleted.' : heads);
-  const rest = ISSUES - given.issues.length;
+  const rest = ISSUES - tasks.filter(({ state }) => state === 'merged').length;
   let open: Json[] = [];
   // The list may be late.
   await eventually(telling, LIST_MS, async () => {
