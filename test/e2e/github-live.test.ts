@@ -35,7 +35,7 @@ const test = plainTest.extend<{ live: Live }>({
     const folder = mkdtempSync(join(tmpdir(), 'forge-live-test-'));
     const github = await startGitHub();
     github.world.isPrivate = true;
-    const actions = startActions(github);
+    const actions = startActions(github, 3000);
     const [bot, owner] = [person(github, 'loop-bot', 'write'), person(github, 'ada', 'admin')];
     makeFineGrained(github.world, 'loop-bot', EVERY_RIGHT);
     const start: Live['start'] = (env, ...args) => {

@@ -16,6 +16,7 @@ import {
   lookAt,
   markTrunk,
   NotAThrowaway,
+  requireCheck,
   WORKFLOW,
 } from './stage.ts';
 import { awaitActions, openIssues, preparations, setRule, type Telling, verify, work } from './story.ts';
@@ -66,36 +67,37 @@ async function proved(given: Asked, here: string, folder: string): Promise<numbe
   // What is undone uses nothing that an interruption stops.
   const after = openHub({ ...at, signal: new AbortController().signal });
   let stage: Telling | null = null;
-  let hasOwnRule = false;
+  let rule: Awaited<ReturnType<typeof setRule>> = null;
   try {
     await closeIssues(hub);
     const start = await markTrunk(hub, root, trunk, tip);
     stage = { hub, root, trunk, start, notes, loop, lookMs, signal: interrupted.signal };
-    const noWorkflow = await layProject(stage, settingsFor(given));
+    const settings = settingsFor(given);
+    const noWorkflow = await layProject(stage, settings);
     if (noWorkflow !== null) {
       const remedy = `Give the token Workflows: write, or commit ${WORKFLOW} to ${trunk} yourself: its text is below.`;
       notes.skipped('GitHub Actions', noWorkflow, remedy);
       notes.output(WORKFLOW, ACTIONS);
     }
     const hasActions = noWorkflow === null && (await awaitActions(stage));
-    if (hasActions) hasOwnRule = await setRule(stage);
-    else
-      notes.skipped(
-        'Classic rule: heads up to date',
-        'Not tried.',
-        `It requires the check \`${CHECK}\`, which nothing reports.`,
-      );
+    if (hasActions) {
+      rule = await setRule(stage);
+      if (rule === null) await requireCheck(stage, settings);
+    } else {
+      const reason = `It requires the check \`${CHECK}\`, which nothing reports.`;
+      notes.skipped('Classic rule: heads up to date', 'Not tried.', reason);
+    }
     const issues = await openIssues(stage);
     await preparations(stage);
     const tasks = await work(stage, issues, given.minutes);
-    await verify(stage, tasks, { issues, hasActions, hasRule: hasOwnRule });
+    await verify(stage, tasks, { issues, hasActions, hasRule: rule === 'ours' });
   } catch (problem) {
     notes.wrong(
       'The story',
       interrupted.signal.aborted ? 'Interrupted.' : `Broke off: ${(problem as Error).message}`,
     );
   }
-  const left = stage ? await cleanUp({ ...stage, hub: after }, hasOwnRule) : [];
+  const left = stage ? await cleanUp({ ...stage, hub: after }, rule === 'ours') : [];
   for (const line of left) notes.wrong('Cleaning up', line);
   for (const { of, made } of loop.requests()) notes.requests(of, made);
   notes.requests('this script', [...hub.made, ...after.made]);

@@ -79,7 +79,7 @@ export async function layProject({ hub, root, trunk }: Stage, settings: object):
     'agent.sh': AGENT,
     'ci.sh': CI,
     'gate.sh': GATE,
-    'WORKFLOW.md': `---\n${JSON.stringify(settings, null, 2)}\n---\n`,
+    ...settled(settings),
   });
   await landed(hub, root, trunk, 'Set the stage');
   // One that a person put there is theirs.
@@ -94,6 +94,16 @@ export async function layProject({ hub, root, trunk }: Stage, settings: object):
     return problem.message;
   }
 }
+
+/** Where no rule requires the check, the loop is told to wait for it. */
+export async function requireCheck({ hub, root, trunk }: Stage, settings: object): Promise<void> {
+  lay(root, settled({ ...settings, merge: { required_checks: [CHECK] } }));
+  await landed(hub, root, trunk, 'Wait for the checks');
+}
+
+const settled = (settings: object): Record<string, string> => ({
+  'WORKFLOW.md': `---\n${JSON.stringify(settings, null, 2)}\n---\n`,
+});
 
 async function landed(hub: Hub, root: string, trunk: string, message: string): Promise<string> {
   await hub.git(root, 'add', '--all');

@@ -44,8 +44,8 @@ export async function awaitActions(telling: Telling): Promise<boolean> {
   return true;
 }
 
-/** Whether the rule is one of ours, to be removed again. */
-export async function setRule({ hub, trunk, notes }: Telling): Promise<boolean> {
+/** Whose rule it is: ours are removed again. Null where there is none. */
+export async function setRule({ hub, trunk, notes }: Telling): Promise<'ours' | 'theirs' | null> {
   const what = 'Classic rule: heads up to date';
   const { status, said } = await hub.ask('PUT', `/branches/${trunk}/protection`, {
     required_status_checks: { strict: true, contexts: [CHECK] },
@@ -55,14 +55,17 @@ export async function setRule({ hub, trunk, notes }: Telling): Promise<boolean> 
   });
   if (said === null) {
     notes.ok(what, `${trunk} requires \`${CHECK}\` on an up-to-date head, of administrators too.`);
-    return true;
+    return 'ours';
   }
   const remedy = `Give GITHUB_STAGE_TOKEN Administration: write, or set the rule by hand: Settings → Branches, \`${trunk}\`, require \`${CHECK}\` and branches up to date.`;
   const branch = await hub.ask('GET', `/branches/${trunk}`);
   const required: string[] = branch.body?.protection?.required_status_checks?.contexts ?? [];
-  if (required.includes(CHECK)) notes.ok(what, `Set by hand; it is left as it is. (${status}: ${said})`);
-  else notes.skipped(what, `${status}: ${said}`, remedy);
-  return false;
+  if (required.includes(CHECK)) {
+    notes.ok(what, `Set by hand; it is left as it is. (${status}: ${said})`);
+    return 'theirs';
+  }
+  notes.skipped(what, `${status}: ${said}`, remedy);
+  return null;
 }
 
 /** Those that are to be worked on: the first and the last. Whichever end a list begins with, one of them is on its second page. */
@@ -129,14 +132,14 @@ export async function verify(
   given: { issues: readonly number[]; hasActions: boolean; hasRule: boolean },
 ): Promise<void> {
   const { hub, root, trunk, notes, start, loop } = telling;
-  const [before, other] = ['refs/live/trunk', 'refs/live/pull'];
+  const [landed, heads] = ['refs/live/trunk', 'refs/live/pull'];
   await hub.git(
     root,
     'fetch',
     '--quiet',
     'origin',
-    `+refs/heads/${trunk}:${before}`,
-    `+refs/pull/*/head:${other}/*`,
+    `+refs/heads/${trunk}:${landed}`,
+    `+refs/pull/*/head:${heads}/*`,
   );
   let updated = 0;
   for (const issue of given.issues) {
@@ -168,7 +171,7 @@ export async function verify(
     const { labels } = await hub.must('GET', `/issues/${issue}`);
     const names = labels.map(({ name }: { name: string }) => name);
     notes.expect(names.join() === 'loop:merged', `#${issue} is closed`, `Its labels: ${names.join(', ')}.`);
-    const file = await hub.git(root, 'show', `${before}:done-${issue}.txt`).catch(() => '(not there)');
+    const file = await hub.git(root, 'show', `${landed}:done-${issue}.txt`).catch(() => '(not there)');
     const whole = given.hasActions ? 'whole\nsigned' : 'half\nsigned';
     notes.expect(file === whole, `done-${issue}.txt on ${trunk}`, `It reads: ${file.replace('\n', ', ')}.`);
     const merges = await hub.git(
@@ -176,7 +179,7 @@ export async function verify(
       'rev-list',
       '--merges',
       '--count',
-      `${other}/${task.pull}`,
+      `${heads}/${task.pull}`,
       `^${start}`,
     );
     if (merges !== '0') updated += 1;
@@ -187,8 +190,8 @@ export async function verify(
       'A head that was behind',
       `${updated} of ${given.issues.length} were brought up to date, tested again and merged.`,
     );
-  const heads = await hub.git(root, 'ls-remote', '--heads', 'origin', 'refs/heads/loop/*');
-  notes.expect(heads === '', 'Branches of the loop', heads === '' ? 'All deleted.' : heads);
+  const left = await hub.git(root, 'ls-remote', '--heads', 'origin', 'refs/heads/loop/*');
+  notes.expect(left === '', 'Branches of the loop', left === '' ? 'All deleted.' : left);
   const rest = ISSUES - tasks.filter(({ state }) => state === 'merged').length;
   let open: Json[] = [];
   // The list may be late.

@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { reportCheck } from './check-routes.ts';
@@ -20,26 +21,27 @@ interface Workflow {
 const FILE = '.github/workflows/ci.yml';
 const run = promisify(execFile);
 
-/** `over` resolves when what was begun has ended. */
-export function startActions(github: GitHub): { over(): Promise<void> } {
+/** Each job takes `ms`, as machines have to be found for it; `over` resolves when what was begun has ended. */
+export function startActions(github: GitHub, ms: number): { over(): Promise<void> } {
   const { world } = github;
   const { emit } = world;
   const begun: Promise<void>[] = [];
   world.emit = (event) => {
     emit(event);
     const { after = '' } = event.payload as { after?: string };
-    if (event.event === 'push' && /[1-9a-f]/.test(after)) begun.push(pushed(world, after));
+    if (event.event === 'push' && /[1-9a-f]/.test(after)) begun.push(pushed(world, after, ms));
   };
   return { over: async () => void (await Promise.all(begun)) };
 }
 
-async function pushed(world: World, sha: string): Promise<void> {
+async function pushed(world: World, sha: string, ms: number): Promise<void> {
   const { stdout, exitCode } = await world.git(['show', `${sha}:${FILE}`], { allow: [128] });
   if (exitCode !== 0) return;
   const { on, jobs } = parse(stdout) as Workflow;
   if (on !== 'push') return;
   for (const [name, { steps }] of Object.entries(jobs)) {
     reportCheck(world, { sha, name, status: 'in_progress', conclusion: null });
+    await pause(ms);
     const tree = mkdtempSync(join(tmpdir(), 'github-actions-'));
     let log = '';
     let conclusion = 'success';
