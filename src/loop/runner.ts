@@ -58,6 +58,14 @@ const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'merge_observed',
   'webhook_received',
 ]);
+/** Of another runner's tasks: ours may have been waiting for that. */
+const GIVES_WAY: ReadonlySet<string> = new Set([
+  'worker_state_transition',
+  'candidate_built',
+  'candidate_dropped',
+  'line_left',
+  'line_rejoined',
+]);
 /** Deliveries are believed to arrive for so long after the last one. */
 const WOKEN_FOR_MS = 3_600_000;
 
@@ -317,7 +325,7 @@ export function createRunner(ports: Ports, version: string): Runner {
       ports.forge.forget?.();
     }
     if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
-    if (fresh.some((one) => one.type === 'worker_state_transition')) offer();
+    if (fresh.some((one) => GIVES_WAY.has(one.type))) offer();
   }
 
   function holders(): LeaseHolder[] {
