@@ -4,6 +4,7 @@ import type { Measured } from './measure.ts';
 const BENCHES: Record<string, () => Promise<Measured | Measured[]>> = {
   overhead: async () => (await import('./overhead.ts')).overhead(),
   utilisation: async () => (await import('./utilisation.ts')).utilisation(),
+  night: async () => (await import('./night.ts')).night(),
   tick: async () => (await import('./tick.ts')).tick(),
   start: async () => (await import('./start.ts')).start(),
   events: async () => (await import('./events.ts')).events(),

@@ -48,7 +48,7 @@ export function simProcesses(
             const started = { sha: request.env.FORGE_SHA ?? '' };
             if (request.argv.at(-1) === 'deploy') noteDeploy({ id: task, ...started });
             if (request.argv.at(-1) === 'notify') world.hooksRun.push({ task, ...started });
-            await world.time.sleep(500 + world.random.int(3000));
+            await world.time.sleep(world.commandMs());
             if (over) return;
             const files = world.exports.get(request.cwd) ?? world.workspaces.get(request.cwd)?.files;
             if (!files) return end({ spawnError: `no directory ${request.cwd}` });

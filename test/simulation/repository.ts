@@ -142,9 +142,18 @@ function blobAt(path: string, before: string | undefined, content: string | unde
   return { path, sha: digest(content), bytes: content.length, bytesBefore };
 }
 
-/** What the simulated tests find wrong in a tree. */
-export const redFiles = (files: Tree): string[] =>
-  Object.entries(files)
-    .filter(([, content]) => !content.startsWith('good') && content !== 'hello')
+/** What the simulated tests find wrong in a tree: bad files, and any that clash, which are good as long as each is alone. */
+export const redFiles = (files: Tree): string[] => {
+  const clashes = Object.values(files).filter((content) => content.startsWith(CLASH));
+  return Object.entries(files)
+    .filter(
+      ([, content]) =>
+        (!content.startsWith('good') && content !== 'hello') ||
+        clashes.indexOf(content) !== clashes.lastIndexOf(content),
+    )
     .map(([path, content]) => `${path} ${content}`)
     .sort();
+};
+
+/** Two files with the same clash are red together. */
+export const CLASH = 'good clash';

@@ -77,6 +77,8 @@ export interface World {
   approvedHeads: Set<string>;
   passedTrees: Set<string>;
   testedTrees: Set<string>;
+  /** How long a command runs. */
+  commandMs(): number;
   /** What is kept of setups. */
   setups: Set<string>;
   /** What commands last printed, by their log. */
@@ -148,6 +150,7 @@ export function createWorld(time: Timeline, random: Random): World {
     testedTrees: new Set(),
     output: new Map(),
     reportsTests: false,
+    commandMs: () => 500 + random.int(3000),
     setups: new Set(),
     allowsRedBefore: false,
     landings: [],
