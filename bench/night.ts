@@ -66,7 +66,7 @@ async function play(ahead: number): Promise<Night> {
   const random = seeded(7);
   const time = createTimeline(0);
   const world = createWorld(time, random);
-  world.commandMs = () => GATE_MS;
+  world.gateMs = () => GATE_MS;
   const patience = { turnTimeoutMs: HOUR, stallTimeoutMs: 0 };
   const policy = testPolicy({
     maxConcurrent: SLOTS,

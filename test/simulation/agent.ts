@@ -5,7 +5,7 @@
 import type { Agent, TurnHooks, TurnRequest, TurnResult, UsageReport } from '../../src/agent/agent.ts';
 import { criticReport } from './critic.ts';
 import { type Reading, specify, watchCoder } from './readers.ts';
-import type { Tree } from './repository.ts';
+import { CLASH, redFiles, type Tree } from './repository.ts';
 import { JUDGING, type World } from './world.ts';
 
 export const TOKENS_PER_CALL = 100;
@@ -16,6 +16,8 @@ export interface Temper {
   idle: number;
   /** Probability of working on the file that every issue touches. */
   shares: number;
+  /** Probability of work that is good alone and red together with another's. */
+  clashes: number;
   fails: number;
   hangs: number;
   /** Probability of the provider saying that the account is used up. */
@@ -36,6 +38,7 @@ export const WILLING: Temper = {
   good: 1,
   idle: 0,
   shares: 0,
+  clashes: 0,
   fails: 0,
   hangs: 0,
   limits: 0,
@@ -224,7 +227,11 @@ export function simAgent(world: World, temper: Temper, now: () => number = world
     }
     if (turn.prompt.includes('Take these changes back') && random.chance(0.6)) takeBack(workspace.files);
     else if (random.chance(temper.lies)) meddle(workspace.files);
+    const clash = `clash-${turn.issue}.txt`;
+    if (redFiles(workspace.files).some((said) => said.startsWith(`${clash} `)))
+      workspace.files[clash] = `good ${random.hex(4)}`;
     if (random.chance(temper.idle)) return;
+    if (!(clash in workspace.files) && random.chance(temper.clashes)) workspace.files[clash] = CLASH;
     const path = random.chance(temper.shares) ? 'shared.txt' : `issue-${turn.issue}.txt`;
     workspace.files[path] = `${random.chance(temper.good) ? 'good' : 'bad'} ${random.hex(6)}`;
     if (workspace.files[path]!.startsWith('good')) {

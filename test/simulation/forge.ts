@@ -2,6 +2,7 @@
 import type { Policy } from '../../src/core/policy.ts';
 import type { Forge, LandResult, Pull } from '../../src/forge/forge.ts';
 import { enqueue, leaveQueue, mergeHead, sneakIn } from './landing.ts';
+import { judgeContents, judgeOrder } from './line.ts';
 import { redFiles } from './repository.ts';
 import type { SimPull, World } from './world.ts';
 
@@ -121,6 +122,7 @@ export function simForge(world: World, policy: Policy): Forge {
       if (conflicts.length > 0) return { kind: 'conflict', files: conflicts, trunk };
       const made = repository.commit(files, [trunk], `${message}\n${task}`);
       if (made.tree === repository.get(trunk).tree) return { kind: 'empty', trunk };
+      world.candidates.add(made.sha);
       return { kind: 'clean', candidate: { sha: made.sha, tree: made.tree, trunk, headSha } };
     },
     mergeBlocker: async () => (world.dirtyCheckout === 'seen' ? DIRTY : null),
@@ -136,7 +138,9 @@ export function simForge(world: World, policy: Policy): Forge {
       }
       if (world.trunk() !== candidate.trunk) return { kind: 'trunk_moved' };
       judgeLanding(pull, candidate);
+      judgeContents(world, candidate);
       await judgeFindings(pull, candidate);
+      await judgeOrder(world, pull);
       if (world.lands === 'queue') {
         enqueue(world, pull, candidate);
         return { kind: 'merge_queued', detail: 'it waits in the merge queue' };

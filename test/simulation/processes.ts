@@ -48,12 +48,13 @@ export function simProcesses(
             const started = { sha: request.env.FORGE_SHA ?? '' };
             if (request.argv.at(-1) === 'deploy') noteDeploy({ id: task, ...started });
             if (request.argv.at(-1) === 'notify') world.hooksRun.push({ task, ...started });
-            await world.time.sleep(world.commandMs());
+            const command = request.argv.at(-1);
+            const isGate = command === './ci/test.sh';
+            await world.time.sleep(isGate ? world.gateMs(task) : 500 + world.random.int(3000));
             if (over) return;
             const files = world.exports.get(request.cwd) ?? world.workspaces.get(request.cwd)?.files;
             if (!files) return end({ spawnError: `no directory ${request.cwd}` });
             const sha = request.env.FORGE_SHA ?? '';
-            const command = request.argv.at(-1);
             if (command === 'notify' || command === 'install') return end({ code: 0 });
             if (command === 'deploy')
               return end({ code: world.random.chance(faults.deployFails) ? 1 : 0, tail: `deployed ${sha}` });

@@ -46,6 +46,8 @@ const MUST_BE_SWEPT = [
   'awaiting_critic → revising',
   'work_updated',
   'merging → merged',
+  'line_left',
+  'line_rejoined',
   'merge_queued',
   'trunk_unverified',
   'hook_completed',

@@ -19,7 +19,7 @@ import { redFiles } from './repository.ts';
 import { type Faults, type SimRunner, startRunner } from './runner.ts';
 import { NO_FAULTS, type StoryResult, somePolicy, withSomeLine } from './story.ts';
 import { createTimeline } from './time.ts';
-import { addIssue, createWorld, type World } from './world.ts';
+import { addIssue, createWorld, mixGates, type World } from './world.ts';
 
 /** How probable each kind of storm is in a story. */
 export interface Storms {
@@ -48,8 +48,10 @@ export async function playStorm(seed: number, storms: Storms): Promise<StoryResu
   const temper: Temper = {
     ...WILLING,
     shares: random.pick([0, 0.3]),
+    clashes: random.pick([0, 0.3, 0.9]),
     fails: random.pick([0, 0.2]),
   };
+  if (random.chance(0.5)) mixGates(world);
   world.lands = random.pick(['itself', 'itself', 'queue']);
   watchStore(world, policy);
   watchHolds(world);

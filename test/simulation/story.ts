@@ -4,7 +4,7 @@ import type { AgentPolicy, Policy } from '../../src/core/policy.ts';
 import { ROLES } from '../../src/core/role.ts';
 import { LABELS } from '../support/labels.ts';
 import { BARE } from '../support/policy.ts';
-import type { Temper } from './agent.ts';
+import { type Temper, WILLING } from './agent.ts';
 import { startCi } from './ci.ts';
 import { checkInvariants, watchStore } from './invariants.ts';
 import { mendTrunk } from './landing.ts';
@@ -13,7 +13,7 @@ import { type Random, seeded } from './random.ts';
 import type { Wording } from './readers.ts';
 import { type Faults, type SimRunner, startRunner } from './runner.ts';
 import { createTimeline } from './time.ts';
-import { addIssue, createWorld, type World } from './world.ts';
+import { addIssue, createWorld, mixGates, type World } from './world.ts';
 
 export interface StoryOptions {
   seed: number;
@@ -44,8 +44,10 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   const random = seeded(options.seed);
   const time = createTimeline(1_000_000);
   const world = createWorld(time, random);
-  const policy = withSomeLine(somePolicy(random), random);
-  const temper = someTemper(random);
+  const isCrowded = random.chance(0.3);
+  const policy = isCrowded ? crowdedPolicy(random) : withSomeLine(somePolicy(random), random);
+  const temper = isCrowded ? crowdedTemper(random) : someTemper(random);
+  if (isCrowded) mixGates(world);
   world.reportsTests = random.chance(0.7);
   world.allowsRedBefore = policy.gate.preexisting === 'allow_unchanged';
   world.lands = random.pick(['itself', 'itself', 'itself', 'anew', 'queue']);
@@ -58,9 +60,9 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
     required: random.chance(0.5),
   });
   if (world.wantsReview) startReviewing(world);
-  const issues = 1 + random.int(4);
+  const issues = isCrowded ? 3 + random.int(2) : 1 + random.int(4);
   for (let number = 1; number <= issues; number++)
-    addIssue(world, number, someWording(random), someBoxes(random));
+    addIssue(world, number, isCrowded ? 'sure' : someWording(random), someBoxes(random));
 
   const quiet = options.calm || options.crashAtCall !== undefined;
   world.isCalm = quiet;
@@ -247,11 +249,34 @@ export function somePolicy(random: Random): Policy {
   };
 }
 
+/** Several tasks are approved while the gate of the first is still running: they line up for trunk. */
+function crowdedPolicy(random: Random): Policy {
+  const policy = somePolicy(random);
+  return {
+    ...policy,
+    maxConcurrent: 3,
+    maxTurns: 20,
+    maxWaiting: null,
+    critic: { ...policy.critic, enabled: true, parallel: 3 },
+    merge: { ...policy.merge, enabled: true, queue: { ahead: 2 + random.int(3) } },
+    gate: { ...policy.gate, maxConcurrent: 4 },
+    budget: { ...policy.budget, tokens: null },
+  };
+}
+
+const crowdedTemper = (random: Random): Temper => ({
+  ...WILLING,
+  good: random.pick([0.9, 1]),
+  shares: random.pick([0, 0.3]),
+  clashes: random.pick([0.3, 0.9]),
+});
+
 function someTemper(random: Random): Temper {
   return {
     good: random.pick([0.5, 0.8, 1]),
     idle: random.pick([0, 0.1]),
     shares: random.pick([0, 0.3]),
+    clashes: random.pick([0, 0.3]),
     fails: random.pick([0, 0.1]),
     hangs: random.pick([0, 0.05]),
     limits: random.pick([0, 0, 0.1]),

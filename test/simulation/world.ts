@@ -77,8 +77,8 @@ export interface World {
   approvedHeads: Set<string>;
   passedTrees: Set<string>;
   testedTrees: Set<string>;
-  /** How long a command runs. */
-  commandMs(): number;
+  /** How long a gate of this task runs. */
+  gateMs(task: string): number;
   /** What is kept of setups. */
   setups: Set<string>;
   /** What commands last printed, by their log. */
@@ -91,6 +91,8 @@ export interface World {
   /** How candidates land: as they are, as a commit of the forge's own, or by its merge queue; and who is in that. */
   lands: 'itself' | 'anew' | 'queue';
   queue: Map<number, { tested: string }>;
+  /** Every commit that was built to land. */
+  candidates: Set<string>;
   /** The forge takes nothing that no person has approved. */
   wantsReview: boolean;
   closedAt: Map<number, number>;
@@ -150,12 +152,13 @@ export function createWorld(time: Timeline, random: Random): World {
     testedTrees: new Set(),
     output: new Map(),
     reportsTests: false,
-    commandMs: () => 500 + random.int(3000),
+    gateMs: () => 500 + random.int(3000),
     setups: new Set(),
     allowsRedBefore: false,
     landings: [],
     lands: 'itself',
     queue: new Map(),
+    candidates: new Set(),
     wantsReview: false,
     closedAt: new Map(),
     deploys: [],
@@ -189,6 +192,15 @@ export function createWorld(time: Timeline, random: Random): World {
 
 const isAgent = (process: SimProcess | Omit<SimProcess, 'pid'>): boolean =>
   process.purpose.startsWith('agent');
+
+/** Some tasks have gates that others overtake. */
+export function mixGates(world: World): void {
+  const slow = new Map<string, boolean>();
+  world.gateMs = (task) => {
+    if (!slow.has(task)) slow.set(task, world.random.chance(0.5));
+    return slow.get(task) ? 60_000 : 1000;
+  };
+}
 
 /** Criteria are listed only where the wording is sure: they would make any other sure, too. */
 export function addIssue(world: World, number: number, wording: Wording, listed: string[] = []): void {
