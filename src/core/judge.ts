@@ -416,7 +416,8 @@ function awaitPartners(task: Task, misfit: NonNullable<Task['misfit']>, facts: F
 
 function staleText({ ahead = [] }: NonNullable<Task['landing']>, facts: Facts): string {
   const gone = ahead.filter(({ task }) => !facts.ahead.some((one) => one.task === task));
-  return gone.length === 0 ? 'trunk or the line moved' : `${namesOf(gone)} is not ahead any more`;
+  if (gone.length === 0) return 'trunk or the line moved';
+  return `${namesOf(gone)} ${gone.length === 1 ? 'is' : 'are'} not ahead any more`;
 }
 
 /** Most of what a forge refuses it takes a moment later; only what it refuses again and again is a person's matter. */

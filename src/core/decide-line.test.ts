@@ -1,0 +1,241 @@
+/** Several tasks on their way to trunk: tested on top of each other, landing one after the other. */
+import { describe, expect, test } from 'vitest';
+import { APPROVE, awaiting, type Play, running } from '../../test/support/play.ts';
+import type { InLine } from './line.ts';
+
+const first: InLine = {
+  task: 'a',
+  issue: 1,
+  candidate: { sha: 'of-a', tree: 'tree-a', trunk: 'trunk', headSha: 'a1' },
+};
+const second: InLine = {
+  task: 'b',
+  issue: 2,
+  candidate: { sha: 'of-b', tree: 'tree-b', trunk: 'of-a', headSha: 'b1' },
+};
+const ahead = [
+  { task: 'a', issue: 1 },
+  { task: 'b', issue: 2 },
+];
+
+/** Approved behind these; its candidate is about to be built. */
+function behind(...others: InLine[]): Play {
+  const play = awaiting();
+  Object.assign(play.world, { ahead: others, trunk: 'trunk' });
+  return play.critic(APPROVE);
+}
+
+/** Found red on top of the others; it is tested alone. */
+const beside = (): Play => behind(first, second).candidate().gate('fail');
+
+/** Red on top of the others, green alone. */
+function misfit(): Play {
+  const play = beside();
+  play.world.partners = 'in_line';
+  return play.answer({ kind: 'candidate', candidate: alone(play) }).gate('pass');
+}
+
+const alone = (play: Play) => ({
+  sha: 'alone',
+  tree: 'tree-alone',
+  trunk: 'trunk',
+  headSha: play.task.head!.sha,
+});
+
+const told = (play: Play): string[] =>
+  play.events.flatMap((one) => (one.type === 'feedback_added' ? [one.data.feedback.text ?? ''] : []));
+const kinds = (play: Play): string[] => play.events.map(({ type }) => type);
+const pending = (play: Play) => play.pending[0]?.action;
+/** What became of the first two: they landed as they were tested. */
+const LANDED = { ahead: [], partners: 'landed', trunk: 'of-b' } as const;
+
+describe('in line', () => {
+  test('is built on top of the one ahead, and says whose work it contains', () => {
+    const play = behind(first, second);
+    expect(pending(play)).toEqual({ kind: 'build_candidate', headSha: 'c1', onto: { sha: 'of-b', ahead } });
+    play.candidate();
+    expect(play.task.landing).toMatchObject({ candidate: { trunk: 'of-b' }, ahead });
+    expect(pending(play)).toMatchObject({ kind: 'gate', scope: 'candidate', base: 'of-b' });
+  });
+
+  test('waits for the candidate of the one ahead', () => {
+    const play = behind(first, { ...second, candidate: null });
+    expect(play.task.state).toBe('merging');
+    expect(play.decide()).toMatchObject({
+      kind: 'rest',
+      why: 'waiting for the candidate of #2, which is ahead',
+    });
+    expect(pending(play.change({ ahead: [first, second] }))).toMatchObject({ onto: { sha: 'of-b' } });
+  });
+
+  test('tested, it waits for those ahead and gets no permit', () => {
+    const play = behind(first, second).candidate().gate('pass');
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'tested; #1 and #2 first' });
+    expect(kinds(play)).not.toContain('merge_decided');
+    expect(play.pending).toEqual([]);
+  });
+
+  test('lands as it was tested when those ahead have landed as they were', () => {
+    const play = behind(first, second).candidate().gate('pass');
+    play.change({ ahead: [second], trunk: 'of-a' });
+    expect(play.pending).toEqual([]);
+    play.change({ ahead: [], trunk: 'of-b' });
+    expect(pending(play)).toMatchObject({ kind: 'land', permit: { candidate: { sha: 'candidate' } } });
+    expect(kinds(play)).not.toContain('candidate_dropped');
+  });
+});
+
+describe('the line moves under a candidate', () => {
+  test.each([
+    ['the one ahead is gone', { ahead: [first] }, '#2 is not ahead any more', 'of-a'],
+    ['all of them are gone', { ahead: [] }, '#1 and #2 are not ahead any more', undefined],
+    [
+      'the one ahead was built anew',
+      { ahead: [first, { ...second, candidate: { ...second.candidate!, sha: 'anew' } }] },
+      'trunk or the line moved',
+      'anew',
+    ],
+  ])('%s: dropped and built again', (_, world, why, onto) => {
+    const play = behind(first, second).candidate().gate('pass').change(world);
+    expect(play.events.findLast(({ type }) => type === 'candidate_dropped')).toMatchObject({ data: { why } });
+    const build = pending(play);
+    expect(build).toMatchObject({ kind: 'build_candidate' });
+    expect(build?.kind === 'build_candidate' && build.onto?.sha).toBe(onto);
+  });
+
+  test('trunk moved under the first: dropped and built again', () => {
+    const play = behind().candidate();
+    play.change({ trunk: 'pushed' });
+    expect(kinds(play)).toContain('candidate_dropped');
+    expect(pending(play)).toEqual({ kind: 'build_candidate', headSha: 'c1' });
+  });
+
+  test('a gate under way on it is stopped', () => {
+    const play = behind(first, second).candidate();
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'the gate is running' });
+    Object.assign(play.world, { ahead: [first] });
+    expect(play.decide()).toMatchObject({ kind: 'stop', why: '#2 is not ahead any more' });
+    play.look();
+    expect(kinds(play).slice(-2)).toEqual(['gate_cut_off', 'candidate_dropped']);
+    expect(pending(play)).toMatchObject({ onto: { sha: 'of-a' } });
+  });
+
+  test('a gate under way goes on while those ahead land', () => {
+    const play = behind(first, second).candidate();
+    play.change({ ahead: [second], trunk: 'of-a' });
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'the gate is running' });
+    play.change({ ahead: [], trunk: 'of-b' }).gate('pass');
+    expect(pending(play)).toMatchObject({ kind: 'land' });
+  });
+
+  test('a gate of the work is not stopped', () => {
+    const play = running()
+      .turn()
+      .checkpoint('c1')
+      .change({ ahead: [first, second] });
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'the gate is running' });
+  });
+});
+
+describe('red behind others', () => {
+  test('leaves the line and is tested alone; the coder is not told yet', () => {
+    const play = beside();
+    expect(play.task).toMatchObject({ state: 'merging', misfit: { with: ahead } });
+    expect(told(play)).toEqual([]);
+    expect(pending(play)).toEqual({ kind: 'build_candidate', headSha: 'c1' });
+  });
+
+  test('red alone: the coder is told so, and goes on at once', () => {
+    const play = beside();
+    play.answer({ kind: 'candidate', candidate: alone(play) }).gate('fail');
+    expect(told(play)).toEqual([
+      expect.stringMatching(/^Merged into trunk alone, without anything else that waits to land, it fails:/),
+    ]);
+    expect(play.task).toMatchObject({ state: 'revising', misfit: null });
+    expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({
+      mergeInto: 'trunk',
+    });
+  });
+
+  test('green alone: waits until the others have landed, and lands nothing', () => {
+    const play = misfit();
+    expect(play.decide()).toMatchObject({
+      kind: 'rest',
+      why: 'passes alone, fails together with #1 and #2; waiting until that has landed',
+    });
+    expect(kinds(play)).not.toContain('merge_decided');
+  });
+
+  test('green alone and the others landed: the coder is told which, with them in its work', () => {
+    const play = misfit().change(LANDED);
+    expect(told(play)).toEqual([
+      expect.stringMatching(
+        /^Merged into trunk alone it passes\. Together with #1 and #2, which landed meanwhile, it fails:/,
+      ),
+    ]);
+    expect(play.task.state).toBe('revising');
+    expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({ mergeInto: 'of-b' });
+  });
+
+  test('one of the others is gone: lines up again, behind who is there now', () => {
+    const third: InLine = { ...second, task: 'c', issue: 3 };
+    const play = misfit()
+      .wait(5000)
+      .change({ ahead: [third], partners: 'gone' });
+    expect(kinds(play)).toContain('line_rejoined');
+    expect(play.task).toMatchObject({ state: 'merging', misfit: null, linedUpAt: 5000 });
+    expect(pending(play)).toMatchObject({ onto: { sha: 'of-b', ahead: [{ task: 'c', issue: 3 }] } });
+    expect(told(play)).toEqual([]);
+  });
+
+  test('the gate alone is not stopped when trunk moves: it says what it says of the trunk of before', () => {
+    const play = beside();
+    play.answer({ kind: 'candidate', candidate: alone(play) });
+    play.change({ ahead: [second], trunk: 'of-a', partners: 'in_line' });
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'the gate is running' });
+    expect(kinds(play)).not.toContain('candidate_dropped');
+  });
+
+  test('a person pushes: it leaves with what was found about the old head', () => {
+    const play = misfit().change({ branch: { sha: 'p1', tree: 'tree-p1' } });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', misfit: null, landing: null });
+  });
+});
+
+describe('a conflict with one that has not landed', () => {
+  const conflict = (): Play => {
+    const play = behind(first);
+    play.world.partners = 'in_line';
+    return play.answer({ kind: 'conflict', files: ['a.ts'], trunk: 'of-a' });
+  };
+
+  test('leaves the line and waits; no gate is run', () => {
+    const play = conflict();
+    expect(play.task.misfit).toEqual({ with: [{ task: 'a', issue: 1 }], text: null });
+    expect(play.decide()).toMatchObject({
+      kind: 'rest',
+      why: 'conflicts with #1; waiting until that has landed',
+    });
+    expect(play.pending).toEqual([]);
+  });
+
+  test('landed: the coder resolves it on the new trunk', () => {
+    const play = conflict().change({ ahead: [], partners: 'landed', trunk: 'of-a' });
+    expect(play.task.state).toBe('revising');
+    expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({ mergeInto: 'of-a' });
+    expect(told(play)).toEqual([]);
+  });
+
+  test('gone: lines up again without a word to the coder', () => {
+    const play = conflict().change({ ahead: [], partners: 'gone' });
+    expect(pending(play)).toEqual({ kind: 'build_candidate', headSha: 'c1' });
+    expect(kinds(play)).toContain('line_rejoined');
+  });
+
+  test('nothing left to land behind others: it waits for them, too', () => {
+    const play = behind(first);
+    play.world.partners = 'in_line';
+    play.answer({ kind: 'empty', trunk: 'of-a' });
+    expect(play.task).toMatchObject({ state: 'merging', misfit: { text: null } });
+  });
+});
