@@ -78,6 +78,8 @@ async function play(ahead: number): Promise<Night> {
   });
   for (const role of Object.values(policy.agents)) Object.assign(role, patience);
   for (let number = 1; number <= ISSUES; number++) addIssue(world, number, 'sure');
+  // Neighbours are worked on at the same time, or they would never meet.
+  for (const issue of world.issues.values()) issue.priority = null;
   const { agent, turns } = nightAgent(world);
   const runner = startRunner(world, policy, WILLING, NO_FAULTS, 'bench', 'until_idle', agent);
   let finished = false;

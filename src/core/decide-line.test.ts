@@ -32,15 +32,8 @@ const beside = (): Play => behind(first, second).candidate().gate('fail');
 function misfit(): Play {
   const play = beside();
   play.world.partners = 'in_line';
-  return play.answer({ kind: 'candidate', candidate: alone(play) }).gate('pass');
+  return play.candidate('alone').gate('pass');
 }
-
-const alone = (play: Play) => ({
-  sha: 'alone',
-  tree: 'tree-alone',
-  trunk: 'trunk',
-  headSha: play.task.head!.sha,
-});
 
 const told = (play: Play): string[] =>
   play.events.flatMap((one) => (one.type === 'feedback_added' ? [one.data.feedback.text ?? ''] : []));
@@ -147,7 +140,7 @@ describe('red behind others', () => {
 
   test('red alone: the coder is told so, and goes on at once', () => {
     const play = beside();
-    play.answer({ kind: 'candidate', candidate: alone(play) }).gate('fail');
+    play.candidate('alone').gate('fail');
     expect(told(play)).toEqual([
       expect.stringMatching(/^Merged into trunk alone, without anything else that waits to land, it fails:/),
     ]);
@@ -190,7 +183,7 @@ describe('red behind others', () => {
 
   test('the gate alone is not stopped when trunk moves: it says what it says of the trunk of before', () => {
     const play = beside();
-    play.answer({ kind: 'candidate', candidate: alone(play) });
+    play.candidate('alone');
     play.change({ ahead: [second], trunk: 'of-a', partners: 'in_line' });
     expect(play.decide()).toMatchObject({ kind: 'rest', why: 'the gate is running' });
     expect(kinds(play)).not.toContain('candidate_dropped');

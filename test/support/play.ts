@@ -265,11 +265,9 @@ export class Play {
   }
 
   candidate(sha = 'candidate', trunk = 'trunk'): this {
-    this.expectPending('build_candidate');
-    const { ahead } = this.world;
-    if (ahead.length === 0) this.world.trunk = trunk;
-    const onto = ahead.at(-1)?.candidate?.sha ?? trunk;
-    const candidate = { sha, tree: `tree-${sha}`, trunk: onto, headSha: this.task.head!.sha };
+    const { onto, headSha } = this.expectPending('build_candidate');
+    if (!onto) this.world.trunk = trunk;
+    const candidate = { sha, tree: `tree-${sha}`, trunk: onto?.sha ?? trunk, headSha };
     return this.answer({ kind: 'candidate', candidate });
   }
 

@@ -7,6 +7,7 @@
  * is waiting for. Then the core looks, decides and acts until it waits again.
  */
 import { commandIn } from '../../src/core/issue/command.ts';
+import type { InLine, Partners } from '../../src/core/line.ts';
 import { changes, EXPAND, Play, problem, redBefore, remark } from '../support/play.ts';
 import type { PolicyChange } from '../support/policy.ts';
 import { printed } from './printed.ts';
@@ -80,6 +81,17 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     play.world.slotsFull = state === 'full';
     if (play.task) play.look();
   },
+  /** `ahead 5=k5 6=none`: who is in line before it, with their candidates; then `lands 5`, `leaves 5`. */
+  ahead(play, rest) {
+    const ahead = Object.entries(pairs(rest)).map(([issue, sha]) => other(Number(issue), sha));
+    Object.assign(play.world, { ahead, partners: 'in_line' });
+    if (play.task) play.look();
+  },
+  lands(play, [issue]) {
+    const { candidate } = play.world.ahead.find((one) => one.issue === Number(issue))!;
+    play.change({ ...without(play, issue, 'landed'), trunk: candidate!.sha });
+  },
+  leaves: (play, [issue]) => void play.change(without(play, issue, 'gone')),
   merge: (play, [state]) => void play.change({ mergeFree: state === 'free' }),
   checkout: (play, [state, detail]) => void play.change({ mergeBlocker: state === 'dirty' ? (detail ?? '') : null }),
   rules(play, [, file, message]) {
@@ -200,6 +212,18 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     });
   },
 };
+
+const other = (issue: number, sha: string): InLine => ({
+  task: `t${issue}`,
+  issue,
+  candidate: sha === 'none' ? null : { sha, tree: `tree-${sha}`, trunk: 'm1', headSha: `head of #${issue}` },
+});
+
+function without(play: Play, issue: string | undefined, became: Partners): Pick<Play['world'], 'ahead' | 'partners'> {
+  const ahead = play.world.ahead.filter((one) => one.issue !== Number(issue));
+  const isAnyLeft = ahead.some(({ task }) => play.task.misfit?.with.some((partner) => partner.task === task));
+  return { ahead, partners: isAnyLeft ? 'in_line' : became };
+}
 
 const isJudgement = (word: string): boolean => /^c\d+=/.test(word);
 

@@ -3,7 +3,7 @@ import type { Action } from '../../src/core/action.ts';
 import type { LoopEvent } from '../../src/core/event.ts';
 import { loopHoldOf } from '../../src/core/loop-hold.ts';
 import { resultText } from '../../src/core/words/gate-text.ts';
-import { loopHoldText } from '../../src/core/words/words.ts';
+import { loopHoldText, namesOf } from '../../src/core/words/words.ts';
 import type { Step } from '../support/play.ts';
 
 export function printed(step: Step): string[] {
@@ -95,9 +95,18 @@ function eventLines(happened: LoopEvent): string[] {
     case 'remarks_ignored':
       return [`ignored, without write access: ${happened.data.remarks.map(({ author }) => author).join(', ')}`];
     case 'candidate_built': {
-      const { sha, headSha, trunk } = happened.data.candidate;
-      return [`candidate ${sha}: ${headSha} on trunk ${trunk}`];
+      const { candidate, ahead } = happened.data;
+      const { sha, headSha, trunk } = candidate;
+      return [`candidate ${sha}: ${headSha} on ${ahead ? `top of ${namesOf(ahead)}, ${trunk}` : `trunk ${trunk}`}`];
     }
+    case 'line_left': {
+      const { with: others, text } = happened.data;
+      return [`left the line: ${text === null ? 'conflicts with' : 'red on top of'} ${namesOf(others)}`];
+    }
+    case 'line_rejoined':
+      return ['lined up again'];
+    case 'gate_cut_off':
+      return [`gate on the ${happened.data.scope} stopped`];
     case 'candidate_dropped':
       return [`candidate dropped: ${happened.data.why}`];
     case 'candidate_empty':
@@ -171,7 +180,7 @@ function actionLines(action: Action): string[] {
     case 'post_review':
       return [`review on !${action.pull}: ${action.verdict}`];
     case 'build_candidate':
-      return [`build a candidate of ${action.headSha}`];
+      return [`build a candidate of ${action.headSha}${action.onto ? ` on ${action.onto.sha}` : ''}`];
     case 'land':
       return [`land ${action.permit.candidate.sha}`];
     case 'merge_in':
