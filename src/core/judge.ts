@@ -309,7 +309,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   }
   if (isGateEmpty(policy)) return back('no gate is configured', gateEmpty());
   const { landing } = task;
-  if (task.misfit?.text === null) return awaitPartners(task, task.misfit, facts);
+  if (task.misfit?.text === null) return awaitPartners(task.misfit, facts);
   const below = task.misfit ? [] : facts.ahead;
   const last = below.at(-1);
   if (last?.candidate === null)
@@ -338,7 +338,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
       event('update_needed', { mergeInto: candidate.trunk }),
     ]);
   }
-  if (task.misfit) return awaitPartners(task, task.misfit, facts);
+  if (task.misfit) return awaitPartners(task.misfit, facts);
 
   const said = saidOf(task, facts, policy);
   const waiting = said?.checks.filter(({ state }) => state !== 'green') ?? [];
@@ -392,7 +392,7 @@ const redOnTop = ({ ahead = [] }: NonNullable<Task['landing']>, text: string): s
 const asAhead = ({ task, issue }: Ahead): Ahead => ({ task, issue });
 
 /** What it was found to fail with decides: landed, they are what the coder has to work with; gone, it was their fault too. */
-function awaitPartners(task: Task, misfit: NonNullable<Task['misfit']>, facts: Facts): Decision {
+function awaitPartners(misfit: NonNullable<Task['misfit']>, facts: Facts): Decision {
   const names = namesOf(misfit.with);
   switch (facts.partners) {
     case 'landed': {
