@@ -121,6 +121,33 @@ describe('the line moves under a candidate', () => {
     expect(pending(play)).toMatchObject({ kind: 'land' });
   });
 
+  test('a gate under way goes on while the one ahead is built anew, and where its tree is the same', () => {
+    const play = behind(first, second).candidate();
+    play.change({ ahead: [first, { ...second, candidate: null }] });
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'the gate is running' });
+    const anew = { ...second.candidate!, sha: 'anew', tree: 'tree-of-of-b' };
+    play.change({ ahead: [first, { ...second, candidate: anew }] });
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'the gate is running' });
+    play.change({ ahead: [first, { ...second, candidate: { ...anew, tree: 'another' } }] });
+    expect(kinds(play)).toContain('gate_cut_off');
+  });
+
+  test('landed by a commit of the forge’s own: the gate goes on, and what it found counts for the same tree', () => {
+    const play = behind(first).candidate();
+    play.change({ ahead: [], trunk: 'made-by-the-forge', trunkTree: 'tree-of-of-a' });
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'the gate is running' });
+    play.gate('pass');
+    expect(pending(play)).toEqual({ kind: 'build_candidate', headSha: 'c1' });
+    play.answer({
+      kind: 'candidate',
+      candidate: { sha: 'k2', tree: 'tree-candidate', trunk: 'made-by-the-forge', headSha: 'c1' },
+    });
+    expect(play.events.filter(({ type }) => type === 'gate_completed').at(-1)?.data).toMatchObject({
+      reused: true,
+    });
+    expect(pending(play)).toMatchObject({ kind: 'land' });
+  });
+
   test('a gate of the work is not stopped', () => {
     const play = running()
       .turn()
@@ -163,7 +190,7 @@ describe('red behind others', () => {
     const play = misfit().change(LANDED);
     expect(told(play)).toEqual([
       expect.stringMatching(
-        /^Merged into trunk alone it passes\. Together with #1 and #2, which landed meanwhile, it fails:/,
+        /^Your branch passes by itself\. Merged together with #1 and #2, which landed meanwhile, it fails:/,
       ),
     ]);
     expect(play.task.state).toBe('revising');

@@ -66,6 +66,8 @@ export interface Facts {
   partners: Partners | null;
   /** Where trunk is now; null unless the task is about to land, or a red of trunk's own keeps it. */
   trunk: string | null;
+  /** Its tree; null where it is not asked for. */
+  trunkTree: string | null;
   /** What the candidate would bring to trunk; empty until one is built. */
   change: TouchedChange;
   /** Why a merge could not land now, such as a dirty checkout. */

@@ -123,7 +123,10 @@ export interface Checkpoint {
 export interface Candidate {
   sha: string;
   tree: string;
+  /** What it was built on: trunk, or the candidate of the task ahead in line. */
   trunk: string;
+  /** The tree of that; absent in rows of before. */
+  trunkTree?: string;
   headSha: string;
 }
 

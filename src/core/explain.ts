@@ -89,6 +89,7 @@ function factsKnown(
     ahead: aheadOf(task, live),
     partners: task.misfit ? partnersOf(task.misfit.with.map(({ task: id }) => byId(all, id))) : null,
     trunk: task.landing?.candidate.trunk ?? null,
+    trunkTree: null,
     change: { files: [], secrets: [], guarded: [] },
     mergeBlocker: null,
     unconfined: null,

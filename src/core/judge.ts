@@ -434,9 +434,13 @@ export function whyVoid(
   facts: Facts,
 ): string | null {
   if (scope !== 'candidate' || misfit || landing?.candidate.sha !== commit) return null;
+  const { trunk, trunkTree } = landing.candidate;
   const last = facts.ahead.at(-1);
-  const base = last ? last.candidate?.sha : facts.trunk;
-  return landing.candidate.trunk === base ? null : staleText(landing, facts);
+  const base = last ? last.candidate : { sha: facts.trunk, tree: facts.trunkTree };
+  // Being built anew, it may well have the tree it had. A forge that makes its own commits lands that tree as another one.
+  if (base === null || base.sha === trunk || (trunkTree !== undefined && base.tree === trunkTree))
+    return null;
+  return staleText(landing, facts);
 }
 
 /** Runs the gate on it, unless a candidate with the same tree has passed these very commands against the same trunk. */

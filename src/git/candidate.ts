@@ -29,7 +29,8 @@ export async function buildCandidate(
   if (baseSha !== trunk && !(await isAncestor(git, baseSha, trunk))) return { kind: 'rewritten', trunk };
   const merged = await mergeTree(git, trunk, headSha);
   if (!merged.clean) return { kind: 'conflict', files: merged.files, trunk };
-  if (merged.tree === (await treeOf(git, trunk))) return { kind: 'empty', trunk };
+  const trunkTree = await treeOf(git, trunk);
+  if (merged.tree === trunkTree) return { kind: 'empty', trunk };
   const commit = { squash: squashCommit, merge: mergeCommit, rebase: rebaseCommits }[method];
   let sha: string;
   try {
@@ -39,5 +40,5 @@ export async function buildCandidate(
     throw error;
   }
   await git.moveRefs([{ ref: `refs/forge/${task}/candidate`, to: sha }]);
-  return { kind: 'clean', candidate: { sha, tree: merged.tree, trunk, headSha } };
+  return { kind: 'clean', candidate: { sha, tree: merged.tree, trunk, trunkTree, headSha } };
 }

@@ -48,6 +48,8 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     (other) => around.isInLine(other.id) && mayLineUp(other) && around.order(other, task) < 0,
   );
   const mergeFree = isLanding && first.length < lineLength - merging;
+  const asksTrunk = task.state === 'merging' || isKeptByTrunk(task, around);
+  const trunk = asksTrunk ? (await forge.trunk()).sha : null;
   return {
     issue,
     pull,
@@ -63,7 +65,8 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     lineLength,
     ahead: aheadOf(task, live),
     partners: task.misfit ? await partnersFor(ports, task.misfit) : null,
-    trunk: task.state === 'merging' || isKeptByTrunk(task, around) ? (await forge.trunk()).sha : null,
+    trunk,
+    trunkTree: trunk === null || task.state !== 'merging' ? null : await ports.repository.treeOf(trunk),
     change: task.landing?.gate
       ? await changeOf(ports, task.contract, task.landing.candidate)
       : { files: [], secrets: [], guarded: [] },

@@ -123,7 +123,8 @@ export function simForge(world: World, policy: Policy): Forge {
       const made = repository.commit(files, [trunk], `${message}\n${task}`);
       if (made.tree === repository.get(trunk).tree) return { kind: 'empty', trunk };
       world.candidates.add(made.sha);
-      return { kind: 'clean', candidate: { sha: made.sha, tree: made.tree, trunk, headSha } };
+      const trunkTree = repository.get(trunk).tree;
+      return { kind: 'clean', candidate: { sha: made.sha, tree: made.tree, trunk, trunkTree, headSha } };
     },
     mergeBlocker: async () => (world.dirtyCheckout === 'seen' ? DIRTY : null),
     async land(number, candidate) {

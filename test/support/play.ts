@@ -50,6 +50,7 @@ export interface World {
   lineLength: number;
   ahead: Facts['ahead'];
   partners: Facts['partners'];
+  trunkTree: Facts['trunkTree'];
   mergeBlocker: string | null;
   unconfined: string | null;
   unfiltered: string | null;
@@ -112,6 +113,7 @@ export class Play {
       unfiltered: null,
       promptChanged: false,
       trunk: 'base',
+      trunkTree: null,
       change: { files: ['a.ts'], secrets: [], guarded: [] },
       rules: [],
       chars: 100,
@@ -267,7 +269,8 @@ export class Play {
   candidate(sha = 'candidate', trunk = 'trunk'): this {
     const { onto, headSha } = this.expectPending('build_candidate');
     if (!onto) this.world.trunk = trunk;
-    const candidate = { sha, tree: `tree-${sha}`, trunk: onto?.sha ?? trunk, headSha };
+    const base = onto?.sha ?? trunk;
+    const candidate = { sha, tree: `tree-${sha}`, trunk: base, trunkTree: `tree-of-${base}`, headSha };
     return this.answer({ kind: 'candidate', candidate });
   }
 
