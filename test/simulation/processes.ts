@@ -6,6 +6,8 @@ import { JUDGING, type World } from './world.ts';
 export function simProcesses(
   world: World,
   faults: { couldNotRun: number; flaky: number; deployFails: number },
+  /** Called when the runner that starts them dies. */
+  onDeath: (work: () => void) => void = () => {},
 ): Processes {
   const noteDeploy = (deploy: { id: string; sha: string }): void => {
     const rival = [...world.processes.values()].find(
@@ -41,10 +43,14 @@ export function simProcesses(
           cwd: request.cwd,
           kill: () => end({ signal: 'SIGKILL' }),
         });
+        // A child that was not let go yet ends with its runner.
+        let isHeld = true;
+        onDeath(() => isHeld && world.processes.delete(process.pid));
         if (request.signal.aborted) return end({ cancelled: true });
         request.signal.addEventListener('abort', () => end({ cancelled: true, signal: 'SIGTERM' }));
         request.onHeld({ pid: process.pid, startTime: '1', bootId: 'b' }).then(
           async () => {
+            isHeld = false;
             const started = { sha: request.env.FORGE_SHA ?? '' };
             if (request.argv.at(-1) === 'deploy') noteDeploy({ id: task, ...started });
             if (request.argv.at(-1) === 'notify') world.hooksRun.push({ task, ...started });

@@ -58,9 +58,11 @@ export function startRunner(
   let dead = false;
   let suspended: (() => void)[] | null = null;
 
+  const lastWords: (() => void)[] = [];
   const die = (): void => {
     dead = true;
     world.deadOwners.add(owner);
+    for (const work of lastWords.splice(0)) work();
   };
   const never = new Promise<never>(() => {});
   const unlessSuspended = (): Promise<void> | null =>
@@ -102,7 +104,11 @@ export function startRunner(
     forge: wrap('forge', simForge(world, policy), true),
     repository: wrap<Repository>('repository', world.repository, true),
     workspaces: wrap('workspaces', simWorkspaces(world), false),
-    processes: wrap('processes', simProcesses(world, faults), false),
+    processes: wrap(
+      'processes',
+      simProcesses(world, faults, (work) => lastWords.push(work)),
+      false,
+    ),
     sandbox: {
       kind: 'none',
       unavailable: async () => null,
