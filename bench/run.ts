@@ -11,6 +11,7 @@ const BENCHES: Record<string, () => Promise<Measured | Measured[]>> = {
   restart: async () => (await import('./restart.ts')).restart(),
   trees: async () => (await import('./trees.ts')).trees(),
   memory: async () => (await import('./memory.ts')).memory(),
+  queue: async () => (await import('./queue.ts')).queue(),
 };
 
 const wanted = process.argv.slice(2);

@@ -23,6 +23,7 @@ const line = (change: Partial<CostLine>): CostLine => ({
 });
 const view: CostView = {
   billing: 'usd',
+  backlog: { waiting: 0, most: null, full: false, text: '' },
   since: null,
   by: 'issue',
   lines: [

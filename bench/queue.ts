@@ -1,0 +1,143 @@
+/**
+ * What a merge costs while hundreds of approved tasks wait for theirs, against a few: time, processor time of the runner and
+ * its children, and gits. The gate holds every candidate back until all wait; what is measured is the landing of the first twenty.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Task } from '../src/core/task.ts';
+import { openSqliteStore } from '../src/store/sqlite.ts';
+import { type Measured, ms } from './measure.ts';
+import { CHEAP_AGENT, type Scratch, scratch } from './scratch.ts';
+
+const LANDED = 20;
+const FEW = 23;
+const MANY = Number(process.env.WAITING ?? 300) + LANDED;
+const TICKS_PER_SECOND = 100;
+
+interface Cost {
+  wall: number;
+  cpu: number;
+  gits: number;
+}
+
+export async function queue(): Promise<Measured[]> {
+  const [few, many] = [await costOf(FEW), await costOf(MANY)];
+  const row = (name: string, what: keyof Cost, unit: (value: number) => string, goal: number): Measured => ({
+    name,
+    value: unit(many[what]),
+    against: `with ${FEW - LANDED} waiting: ${unit(few[what])}`,
+    ratio: many[what] / few[what],
+    goal: `≤ ${goal}`,
+    met: many[what] / few[what] <= goal,
+  });
+  return [
+    row(`time per merge with ${MANY - LANDED} waiting`, 'wall', ms, 1.2),
+    row('… in processor time', 'cpu', ms, 1.2),
+    row('… in gits', 'gits', (count) => count.toFixed(1), 1.1),
+  ];
+}
+
+async function costOf(tasks: number): Promise<Cost> {
+  const place = await scratch(WORKFLOW);
+  const hold = join(place.root, 'let-go');
+  const log = countGits(place);
+  place.env.HELD_BY = hold;
+  for (let number = 1; number <= tasks; number++)
+    place.issue(number, `Issue ${number}`, `Creates \`work-${number}.txt\`.`);
+  const runner = place.start(['--json', 'run', '--until-idle']);
+  runner.stdout!.resume();
+  try {
+    const store = await opened(place);
+    const count = async (isOne: (task: Task) => boolean): Promise<number> =>
+      (await store.tasks()).filter(({ task }) => isOne(task)).length;
+    await until(async () => (await count(isApproved)) === tasks);
+    const before = costNow(runner, log);
+    writeFileSync(hold, '');
+    await until(async () => (await count(({ state }) => state === 'merged')) >= LANDED);
+    const after = costNow(runner, log);
+    const landed = await count(({ state }) => state === 'merged');
+    await store.close();
+    return {
+      wall: (after.wall - before.wall) / landed,
+      cpu: (after.cpu - before.cpu) / landed,
+      gits: (after.gits - before.gits) / landed,
+    };
+  } finally {
+    await stopped(runner);
+    place.dispose();
+  }
+}
+
+const isApproved = ({ verdict, state }: Task): boolean =>
+  verdict?.verdict === 'APPROVE' && (state === 'awaiting_critic' || state === 'merging');
+
+/** Where the candidate is tested, HEAD is on no branch; where the gate is tried on trunk, nobody has worked yet. */
+const HELD_BACK =
+  'if ! git symbolic-ref -q HEAD >/dev/null && ls work-* >/dev/null 2>&1; then while ! [ -e "$HELD_BY" ]; do sleep 0.2; done; fi';
+const WORKFLOW = `---
+agent:
+  kind: command
+  command: ${JSON.stringify(CHEAP_AGENT)}
+  max_concurrent: 4
+  max_waiting: 100000
+critic:
+  parallel: 4
+env:
+  pass: [HELD_BY]
+gate:
+  timeout_ms: 3600000
+  commands: [${JSON.stringify(HELD_BACK)}]
+polling:
+  interval_ms: 30000
+---
+`;
+
+/** A `git` before the real one on the path, which leaves a line for each start. */
+function countGits(place: Scratch): string {
+  const folder = join(place.root, 'bin');
+  const log = join(place.root, 'gits');
+  mkdirSync(folder);
+  writeFileSync(log, '');
+  const real = (process.env.PATH ?? '').split(':').map((one) => join(one, 'git'));
+  writeFileSync(
+    join(folder, 'git'),
+    `#!/bin/sh\necho >> '${log}'\nfor git in ${real.join(' ')}; do [ -x "$git" ] && exec "$git" "$@"; done\n`,
+  );
+  chmodSync(join(folder, 'git'), 0o755);
+  place.env.PATH = `${folder}:${place.env.PATH}`;
+  return log;
+}
+
+function costNow(runner: ChildProcess, log: string): Cost {
+  const fields = readFileSync(`/proc/${runner.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return {
+    wall: performance.now(),
+    cpu: (ticks * 1000) / TICKS_PER_SECOND,
+    gits: readFileSync(log, 'utf8').length,
+  };
+}
+
+async function opened(place: Scratch) {
+  const path = join(place.repo, '.forge', 'forge.db');
+  for (;;) {
+    try {
+      return await openSqliteStore(path, { readOnly: true });
+    } catch {
+      await wait(200);
+    }
+  }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await wait(50);
+}
+
+async function stopped(runner: ChildProcess): Promise<void> {
+  const gone = new Promise((resolve) => runner.once('exit', resolve));
+  runner.kill('SIGTERM');
+  runner.kill('SIGTERM');
+  if (runner.exitCode === null) await gone;
+}
