@@ -255,8 +255,8 @@ interface TaskEvents {
   /** `ahead`: whose work it contains although it has not landed. */
   candidate_built: { candidate: Candidate; ahead?: Ahead[] };
   /**
-   * It does not go together with these, which are ahead of it: red only on top of them, perhaps (`text` says how), or in
-   * conflict with them (`text` is null). It stands beside the line until it is known what becomes of them.
+   * It does not go together with these, which are ahead of it: the gate is red on top of them (`text` has its output), or it
+   * conflicts with them (`text` is null). It stands beside the line until it is known what becomes of them.
    */
   line_left: { with: Ahead[]; text: string | null };
   /** What it did not go together with is gone: it lines up again. */

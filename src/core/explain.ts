@@ -7,7 +7,7 @@ import { approvedAtHead, type Decision, type Facts } from './decision.ts';
 import type { LoopEvent } from './event.ts';
 import { holdText } from './hold.ts';
 import { agreedHash } from './issue/text-hash.ts';
-import { aheadOf, partnersOf } from './line.ts';
+import { aheadOf, freePlaces, partnersOf } from './line.ts';
 import type { Policy } from './policy.ts';
 import { type Role, roleRow } from './role.ts';
 import { grants, isHeld } from './schedule.ts';
@@ -84,7 +84,7 @@ function factsKnown(
     requests: [],
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),
-    mergeFree: live.filter(({ id, state }) => id !== task.id && state === 'merging').length < lineLength,
+    mergeFree: freePlaces(live, lineLength) > 0,
     lineLength,
     ahead: aheadOf(task, live),
     partners: task.misfit ? partnersOf(task.misfit.with.map(({ task: id }) => byId(all, id))) : null,

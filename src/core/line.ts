@@ -21,6 +21,10 @@ export type Partners = 'in_line' | 'landed' | 'gone';
 /** One that does not go together with others stands beside the line until it is known what becomes of them. */
 export const isInLine = (task: Task): boolean => task.state === 'merging' && !task.misfit;
 
+/** How many more may line up. One that stands beside the line keeps its place. */
+export const freePlaces = (live: readonly Task[], length: number): number =>
+  length - live.filter(({ state }) => state === 'merging').length;
+
 export function aheadOf(task: Task, live: readonly Task[]): InLine[] {
   return live
     .filter((other) => isInLine(other) && other.id !== task.id && (!isInLine(task) || isBefore(other, task)))

@@ -17,7 +17,7 @@ export interface Driver {
   /** Whose turn comes first. */
   readonly order: Order;
   /** This task waits for its place in line. */
-  isInLine(task: string): boolean;
+  waitsForPlace(task: string): boolean;
   /** The tree of trunk, as last seen; null before the first look. */
   readonly trunkTree: string | null;
   /** What gates pass one by one. */

@@ -51,11 +51,11 @@ export async function lookAtRun(
   });
 }
 
-const surrounding = ({ eligible, trunkTree, order, isInLine }: Driver) => ({
+const surrounding = ({ eligible, trunkTree, order, waitsForPlace }: Driver) => ({
   eligible,
   trunkTree,
   order,
-  isInLine,
+  waitsForPlace,
 });
 
 async function concluded({ driver: { ports }, warned }: Work, task: Task, facts: Facts): Promise<Seen> {

@@ -4,7 +4,7 @@ import { secretsOf } from '../core/change/danger.ts';
 import { approvedAtHead, type Facts } from '../core/decision.ts';
 import type { Candidate, Contract } from '../core/event.ts';
 import { isTrunksRed } from '../core/gate.ts';
-import { aheadOf, type Partners, partnersOf } from '../core/line.ts';
+import { aheadOf, freePlaces, type Partners, partnersOf } from '../core/line.ts';
 import { grants } from '../core/schedule.ts';
 import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
@@ -17,7 +17,9 @@ import { readLoopLimit } from './loop-limit.ts';
 import type { Ports } from './ports.ts';
 import { templateDigest } from './prompt.ts';
 
-interface Around extends Pick<Facts, 'paused' | 'inFlight' | 'stuck'>, Pick<Driver, 'order' | 'isInLine'> {
+interface Around
+  extends Pick<Facts, 'paused' | 'inFlight' | 'stuck'>,
+    Pick<Driver, 'order' | 'waitsForPlace'> {
   /** As last seen. */
   trunkTree: string | null;
   /** Eligible issues at the last poll. */
@@ -43,11 +45,10 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
   const granted = grants(live, around.eligible, policy, now, around.loop.accountLimits, around.order);
   const isLanding = task.state === 'merging' || approvedAtHead(task);
   const lineLength = isLanding && (await forge.mergesAlone?.()) ? 1 : policy.merge.queue.ahead;
-  const merging = live.filter((other) => other.id !== task.id && other.state === 'merging').length;
   const first = live.filter(
-    (other) => around.isInLine(other.id) && mayLineUp(other) && around.order(other, task) < 0,
+    (other) => around.waitsForPlace(other.id) && mayLineUp(other) && around.order(other, task) < 0,
   );
-  const mergeFree = isLanding && first.length < lineLength - merging;
+  const mergeFree = isLanding && first.length < freePlaces(live, lineLength);
   const asksTrunk = task.state === 'merging' || isKeptByTrunk(task, around);
   const trunk = asksTrunk ? (await forge.trunk()).sha : null;
   return {

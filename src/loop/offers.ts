@@ -2,6 +2,7 @@
  * Who waits for a slot, a critic or a place in line is woken when it is theirs, and nobody else is: hundreds may wait, and
  * most of what happens concerns one of them.
  */
+import { freePlaces } from '../core/line.ts';
 import { grants, type Order } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { catchAndLog } from './catch-and-log.ts';
@@ -12,7 +13,7 @@ interface Offers {
   /** Something was freed, or somebody came to wait. */
   make(): void;
   /** It waits for a place in line, as far as is known here. */
-  isInLine(task: string): boolean;
+  waitsForPlace(task: string): boolean;
 }
 
 export function createOffers(
@@ -28,10 +29,10 @@ export function createOffers(
   let isMaking = false;
   let again = false;
 
-  const isInLine = (id: string): boolean => around.find(id)?.rest()?.grant === 'merge';
+  const waitsForPlace = (id: string): boolean => around.find(id)?.rest()?.grant === 'merge';
 
   return {
-    isInLine,
+    waitsForPlace,
     make() {
       again = true;
       if (!isMaking) void makeAll();
@@ -66,9 +67,13 @@ export function createOffers(
   }
 
   /** Those in line, whom every move of it concerns, and who may join them. */
-  function nextInLine(live: readonly Task[], places: number): Set<string> {
+  function nextInLine(live: readonly Task[], length: number): Set<string> {
     const inLine = live.filter(({ state }) => state === 'merging');
-    const waiting = live.filter(({ id, state }) => state !== 'merging' && isInLine(id)).sort(around.order());
-    return new Set([...inLine, ...waiting.slice(0, Math.max(0, places - inLine.length))].map(({ id }) => id));
+    const waiting = live
+      .filter(({ id, state }) => state !== 'merging' && waitsForPlace(id))
+      .sort(around.order());
+    return new Set(
+      [...inLine, ...waiting.slice(0, Math.max(0, freePlaces(live, length)))].map(({ id }) => id),
+    );
   }
 }

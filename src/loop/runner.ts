@@ -111,7 +111,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     get order() {
       return reception.poll()?.schedule.order ?? OLDEST_FIRST;
     },
-    isInLine: (task) => offers.isInLine(task),
+    waitsForPlace: (task) => offers.waitsForPlace(task),
     gates: createTurnstile(() => ports.settings.policy().gate.maxConcurrent),
     get trunkTree() {
       return trier.trunkTree();

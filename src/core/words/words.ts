@@ -65,7 +65,7 @@ export const nameOf = ({ issue, task }: { issue: number | null; task: string }):
   issue === null ? task : `#${issue}`;
 
 export const namesOf = (tasks: readonly { issue: number | null; task: string }[]): string =>
-  tasks.map(nameOf).join(' and ');
+  new Intl.ListFormat('en').format(tasks.map(nameOf));
 
 export const redAloneText = (text: string): string =>
   `Merged into trunk alone, without anything else that waits to land, it fails:\n\n${text}`;
