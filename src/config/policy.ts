@@ -36,6 +36,7 @@ export function toPolicy(workflow: Workflow): Policy {
     },
     spec: { expand: workflow.spec.expand },
     gate: gateOf(workflow.gate, childOf(workflow.env, 'gates')),
+    loop: loopOf(workflow.loop),
     session: workflow.session.policy,
     whenFull: workflow.session.when_full,
     sandbox: workflow.sandbox,
@@ -76,6 +77,12 @@ export function toPolicy(workflow: Workflow): Policy {
     protectedPaths: workflow.protected_paths,
     coAuthor: merge.co_author,
   };
+}
+
+function loopOf({ max_iterations, session, post_action: after }: Workflow['loop']): Policy['loop'] {
+  const { enabled, skill, prompt, model } = after;
+  const isAsked = enabled && (skill !== null || prompt !== null);
+  return { maxIterations: max_iterations, session, postAction: isAsked ? { skill, prompt, model } : null };
 }
 
 const limit = (given: number | 'none'): number | null => (given === 'none' ? null : given);

@@ -274,6 +274,35 @@ const prompts = z.object({
     'What the critic is asked about the next head, in the session that judged the one before. It has no issue body to send again.',
     'Judge the whole change again, as it is now: {{ diff }}',
   ),
+  plan: prompt(
+    'A pass over a plan, or over one of its milestones, in a new session.',
+    'Do this milestone: {{ plan.milestone }}',
+  ),
+  milestone: prompt(
+    'The next milestone, in the session of the one before. It has no plan to send again.',
+    'Next: {{ plan.milestone }}',
+  ),
+  audited: prompt(
+    'What an audit found, in the session that did the work.',
+    'Fix every bug: {{ plan.findings }}',
+  ),
+  final_fix: prompt(
+    'What the audit of the whole plan found, in a new session.',
+    'Fix every bug: {{ plan.findings }}',
+  ),
+  audit: prompt(
+    'What the auditor is asked about a milestone.',
+    'Audit this milestone, as the JSON result we agreed on: {{ diff }}',
+  ),
+  final_audit: prompt(
+    'What the auditor is asked about the whole plan.',
+    'Audit all of it, as the JSON result we agreed on: {{ diff }}',
+  ),
+  audit_again: prompt(
+    'The auditor gave no result that can be used, and is asked once more in the same session.',
+    'Give the JSON result now: {{ prior_failure_reason }}',
+  ),
+  post_action: prompt('What runs after the last audit of a plan, in a new session.', '{{ action.prompt }}'),
 } satisfies Record<Exclude<PromptKind, 'task'>, z.ZodType>);
 
 export const workflowSchema = z
@@ -558,6 +587,38 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe("The agent's conversation."),
+    loop: z
+      .object({
+        max_iterations: z
+          .int()
+          .min(0)
+          .max(1000)
+          .default(20)
+          .describe(
+            'So many passes over a plan: each audit that finds something takes one, the next milestone is free. 0: no limit. `agent.max_turns` holds for each milestone.',
+          ),
+        session: z
+          .enum(['rotate', 'persist'])
+          .default('rotate')
+          .describe(
+            '`rotate`: each pass of the coder begins a new session, with a small context. `persist`: one session for the whole plan, with a warm cache. An audit always has its own.',
+          ),
+        post_action: z
+          .object({
+            enabled: z.boolean().default(false).describe('Whether anything runs after the last audit.'),
+            skill: optional(text, 'A skill that the agent loads for it; it must be installed.', 'pr-review'),
+            prompt: optional(shell, 'What to do; beside the skill, or alone.', 'Write the release note.'),
+            model: optional(text, "In place of the coder's model.", 'haiku'),
+          })
+          .prefault({})
+          .meta({
+            description:
+              'What the coder does once a plan is done, in a new session in its worktree. Nothing that comes of it changes the outcome; its last message is the summary of the plan.',
+            examples: [{ enabled: true, prompt: 'Review the branch once more, fix only what is safe.' }],
+          }),
+      })
+      .prefault({})
+      .describe('How plans are worked through: see docs/plans.md.'),
     sandbox: z
       .enum(['auto', 'none', 'required'])
       .default('auto')

@@ -55,6 +55,8 @@ export type Effect =
   | { kind: 'leave_queue'; pull: number }
   | { kind: 'adopt_head'; sha: string }
   | { kind: 'merge_in'; sha: string }
+  /** Brings what was done since `from` into one commit with this message. */
+  | { kind: 'seal'; from: string; message: string }
   | { kind: 'delete_branch' }
   | { kind: 'reap_workspace' }
   | { kind: 'preserve_workspace' };
@@ -69,6 +71,8 @@ export type Run =
       priorFailure: string | null;
       /** Which of the role's fallback models is asked, from 1; absent for its own model. */
       fallback?: number;
+      /** In place of the role's own model. */
+      model?: string;
     }
   | {
       kind: 'gate';

@@ -14,6 +14,7 @@ import { untestedText } from './words/words.ts';
 
 export type Ending =
   | { to: 'merged'; sha: string; why: string }
+  | { to: 'completed'; why: string }
   | { to: 'abandoned'; reason: Reason; why: string };
 
 /** What ends a task whatever it is doing. A person's merge comes first: "Fixes #n" has closed the issue by then. */
@@ -50,6 +51,9 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
   const inFlightMs = inFlight?.action.kind === 'turn' ? now - inFlight.startedAt : 0;
   const over = exhausted(spent(task, facts.spend, inFlightMs), policy.budget);
   const paidFor = task.state === 'merging' || (task.state === 'awaiting_critic' && approvedAtHead(task));
+  // The plan is done: what follows it never changes what came of it.
+  if (over && task.plan?.phase === 'post_action')
+    return { to: 'completed', why: `post action stopped: ${over}` };
   if (over && !paidFor) return abandon('budget_exhausted', over);
   return null;
 }
@@ -121,7 +125,7 @@ function endingActions(task: Task, why: string, facts: Facts, policy: Policy): A
     const add = task.state === 'merged' ? [labels.merged] : labelsForReason(task.reason, labels);
     actions.push({ kind: 'label', issue: task.issue, add, remove: [labels.running, labels.ready] });
     // A merge is told by the living comment, and the closing calls people; only what wants a person calls for one.
-    if (task.state === 'merged') actions.push({ kind: 'close_issue', issue: task.issue });
+    if (task.state !== 'abandoned') actions.push({ kind: 'close_issue', issue: task.issue });
     else {
       const marker = `${task.id}:ended:${task.endedAt}`;
       actions.push({ kind: 'comment', issue: task.issue, marker, body: endedComment(task, why) });
@@ -132,6 +136,7 @@ function endingActions(task: Task, why: string, facts: Facts, policy: Policy): A
   if (task.state === 'merged' && policy.hooks.afterMerge !== null)
     actions.push({ kind: 'hook', name: 'after_merge', sha: task.mergedSha || null });
   if (task.state === 'merged') actions.push({ kind: 'reap_workspace' }, { kind: 'delete_branch' });
+  else if (task.state === 'completed') actions.push({ kind: 'reap_workspace' });
   else if (task.workspace) actions.push({ kind: 'preserve_workspace' });
   return actions;
 }

@@ -12,6 +12,8 @@ import type { Ahead } from './line.ts';
 import type { LoopRelease, WrittenLoopHold } from './loop-hold.ts';
 import type { Reason, State } from './machine.ts';
 import type { Condition } from './merge.ts';
+import type { Phase } from './plan/phase.ts';
+import type { Amendment, AuditSummary, PlanBirth } from './plan/progress.ts';
 import type { RefusalCode } from './progress.ts';
 import type { Role } from './role.ts';
 import type { Trial } from './trial.ts';
@@ -68,6 +70,8 @@ export interface CoderSummary {
   summary: string;
   tests: string;
   open: string[];
+  /** What it had to choose, and why; absent in what older versions wrote. */
+  choices?: string[];
 }
 
 /** How a turn ended. `interrupted` (its runner died or stopped) does not count as a turn. */
@@ -81,9 +85,25 @@ export type PromptKind =
   | 'handover'
   | 'critic'
   | 'next_round'
-  | 'spec';
+  | 'spec'
+  | 'plan'
+  | 'milestone'
+  | 'audited'
+  | 'final_fix'
+  | 'audit'
+  | 'final_audit'
+  | 'audit_again'
+  | 'post_action';
 
-const GOING_ON: readonly PromptKind[] = ['continuation', 'revise', 'interrupted', 'next_round'];
+const GOING_ON: readonly PromptKind[] = [
+  'continuation',
+  'revise',
+  'interrupted',
+  'next_round',
+  'milestone',
+  'audited',
+  'audit_again',
+];
 
 /** The other prompts go on with a conversation. */
 export const opensSession = (prompt: PromptKind): boolean => !GOING_ON.includes(prompt);
@@ -138,6 +158,8 @@ interface TaskEvents {
     slug: string;
     branch: string;
     contract: Contract;
+    /** Its text is a plan, worked through in phases. */
+    plan?: PlanBirth;
   };
   worker_state_transition: {
     from: State | 'none';
@@ -272,6 +294,34 @@ interface TaskEvents {
   landing_refused: { detail: string };
   /** Permitted, but the forge did not answer, or not for this task's other effects. */
   landing_unanswered: { why: string };
+  /**
+   * A plan enters a phase, and what starts in it is among the actions of the same commit. `isFresh`: its coder begins a new
+   * conversation. `delivered` is the end of the phases.
+   */
+  phase_entered: { phase: Phase | 'delivered'; milestone: number; isFresh: boolean };
+  /** `isMissing`: the auditor gave no usable result, also when it was asked again. */
+  audit_recorded: {
+    audit: number;
+    phase: Phase;
+    milestone: number;
+    head: Checkpoint;
+    isClean: boolean;
+    isMissing?: true;
+    open: string[];
+    says: string;
+    summary: AuditSummary | null;
+    amendments: Amendment[];
+  };
+  /** `commit` is null when the milestone changed nothing; else it is the head. */
+  milestone_completed: {
+    milestone: number;
+    title: string;
+    summary: AuditSummary;
+    commit: string | null;
+    head: Checkpoint;
+  };
+  /** What the post action said last, as it said it; null when it did not come to an end of its own. */
+  post_action_ended: { summary: string | null; problem: string | null };
   /** Its template could not be rendered, so the turn never began; `digest` is of the template as it was. */
   prompt_broken: { prompt: PromptKind; problem: string; digest: string };
   /** The whole decision: each condition, its value, and what that rests on. */

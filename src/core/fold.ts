@@ -9,6 +9,8 @@ import type { HoldReason, LoopEvent } from './event.ts';
 import { withSpecified } from './issue/specification.ts';
 import { isEdge, isTerminal } from './machine.ts';
 import { endsSession, isNotItsDoing, REPEATING, TAMPERED, waitsForAccount } from './outcome.ts';
+import { isAudit } from './plan/phase.ts';
+import { changedMilestone } from './plan/progress.ts';
 import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
 import { born, mishaps, NO_MEMORY, type RoleMemory, restarted, type Task, withCriteria } from './task.ts';
 import { fitting } from './words/prompt-size.ts';
@@ -318,8 +320,42 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     }
     case 'retry_scheduled':
       return { ...task, retryAt: happened.data.until };
-    case 'session_lost':
-      return { ...task, roles: remembering(task, 'coder', { session: null }) };
+    case 'session_lost': {
+      const { sessionId } = happened.data;
+      const role = ROLES.find((one) => task.roles[one].session === sessionId) ?? 'coder';
+      return { ...task, roles: remembering(task, role, { session: null }) };
+    }
+    case 'phase_entered':
+      return { ...task, ...entered(task, happened.data) };
+    case 'audit_recorded': {
+      const { audit, head, isClean, says, summary, amendments } = happened.data;
+      const { plan } = task;
+      if (!plan) return task;
+      const milestones = plan.milestones.map((one, index) => ({
+        ...one,
+        text: amendments.find(({ milestone }) => milestone === index)?.text ?? one.text,
+      }));
+      return {
+        ...task,
+        plan: {
+          ...plan,
+          milestones,
+          audits: audit,
+          audit: { tree: head.tree, isClean, summary },
+          lastAudit: says,
+          amendments: [...plan.amendments, ...amendments.map((one) => ({ ...one, audit }))],
+        },
+      };
+    }
+    case 'milestone_completed': {
+      const { milestone, summary, commit, head } = happened.data;
+      const { plan } = task;
+      if (!plan) return task;
+      const milestones = changedMilestone(plan, milestone, () => ({ done: { ...summary, commit } }));
+      return { ...task, head, headSha: head.sha, plan: { ...plan, milestones } };
+    }
+    case 'post_action_ended':
+      return task.plan ? { ...task, plan: { ...task.plan, completionSummary: happened.data.summary } } : task;
     case 'recovery_failed':
       return { ...task, unrecoverable: happened.data.why };
     case 'worktree_reaped':
@@ -327,6 +363,35 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     default:
       return task;
   }
+}
+
+/** A new milestone, and the end of the last one, begin with a full allowance of turns. */
+function entered(
+  task: Task,
+  { phase, milestone, isFresh }: Extract<LoopEvent, { type: 'phase_entered' }>['data'],
+): Partial<Task> {
+  const { plan } = task;
+  if (!plan) return {};
+  const isDirty = plan.audit?.isClean === false;
+  const isNext = milestone !== plan.milestone;
+  const isWhole = phase === 'final_auditing' && plan.phase === 'auditing';
+  const roles = isAudit(phase) ? forgotten(task, 'auditor') : task.roles;
+  return {
+    plan: {
+      ...plan,
+      phase,
+      milestone,
+      audit: null,
+      iterations: plan.iterations + (isDirty ? 1 : 0),
+      turnsBefore: isNext || isWhole ? task.turns : plan.turnsBefore,
+      milestones: changedMilestone(plan, plan.milestone, (one) => ({
+        attempts: one.attempts + (isDirty && phase === 'coding' ? 1 : 0),
+        decisions: isAudit(phase) ? (task.summary ?? one.decisions) : one.decisions,
+      })),
+    },
+    roles: isFresh ? { ...roles, coder: { ...roles.coder, session: null } } : roles,
+    ...(isNext && { summary: null, streaks: { ...task.streaks, idle: 0 } }),
+  };
 }
 
 /** Another head, or a person's word: what the forge said before does not count against it. */

@@ -16,11 +16,11 @@ test.each([
   ['usage_limit', 2, 'big'],
   [null, 2, 'big'],
 ])('after %s, %i in a row: %s', (code, failures, model) => {
-  expect(asking(agent, fallback(agent, code, failures).fallback).model).toBe(model);
+  expect(asking(agent, fallback('coder', agent, code, failures).fallback).model).toBe(model);
 });
 
 test('without fallback models, or with fewer than there were, the role’s own is asked', () => {
-  expect(fallback(coder, 'overload', 2)).toEqual({});
+  expect(fallback('coder', coder, 'overload', 2)).toEqual({});
   expect(asking({ ...agent, fallbackModels: [] }, 2).model).toBe('big');
 });
 

@@ -56,6 +56,8 @@ export type Outcome =
   /** Its directory is gone, and this commit has its work as far as it was saved. */
   | { kind: 'workspace_lost'; saved: string }
   | { kind: 'checkpoint'; head: Checkpoint; baseSha: string; empty: boolean }
+  /** One commit has what was done; null when nothing was. */
+  | { kind: 'sealed'; head: Checkpoint; commit: string | null }
   | { kind: 'refused'; problem: string }
   | { kind: 'pushed' }
   | { kind: 'moved'; sha: string }

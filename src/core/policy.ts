@@ -87,6 +87,15 @@ export interface Policy {
     maxConcurrent: number;
     env: ChildPolicy;
   };
+  /** Of plans. */
+  loop: {
+    /** So many rounds that an audit found wanting; 0 is any. */
+    maxIterations: number;
+    /** Whether each pass of the coder begins a conversation, or all go on in one. */
+    session: 'rotate' | 'persist';
+    /** What runs after the last audit; null is nothing. */
+    postAction: { skill: string | null; prompt: string | null; model: string | null } | null;
+  };
   session: SessionPolicy;
   /** When a conversation is too long although its agent shortens it: a lost session, or a new one with a hand-over. */
   whenFull: 'compact' | 'rotate';

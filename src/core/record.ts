@@ -10,6 +10,7 @@ import type { Evidence } from './gate.ts';
 import { withSettings } from './hold.ts';
 import type { Ahead } from './line.ts';
 import { loopHoldKey, untestedMerge } from './loop-hold.ts';
+import { hasFallback } from './models.ts';
 import {
   endsSession,
   isAccountUsedUp,
@@ -18,6 +19,9 @@ import {
   REQUEST_REFUSED,
   WORKSPACE_LOST,
 } from './outcome.ts';
+import { audited, parseAudit } from './plan/audit.ts';
+import { isAudit, type Phase } from './plan/phase.ts';
+import { currentMilestone } from './plan/progress.ts';
 import type { Policy } from './policy.ts';
 import { workspaceLost } from './recover.ts';
 import { type Role, roleRow } from './role.ts';
@@ -26,6 +30,7 @@ import type { RecordedVerdict, Task } from './task.ts';
 import { blocking, effectiveVerdict, judgementsOf, parseReport } from './verdict.ts';
 import { reviewBody, trunkRedComment } from './words/comments.ts';
 import { fence } from './words/fence.ts';
+import { auditText } from './words/plan-text.ts';
 import { changesText, conflictText, lostWorkText, rewrittenText, takeBackText } from './words/words.ts';
 
 interface Recorded {
@@ -86,6 +91,8 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
       const before = task.headSha ?? task.baseSha;
       return [event('checkpointed', { head, baseSha, empty, changed: head.sha !== before })];
     }
+    case 'sealed':
+      return sealed(task, outcome);
     case 'refused':
       return [event('checkpoint_refused', { problem: outcome.problem })];
     case 'pushed':
@@ -250,7 +257,7 @@ function recordTurn(ended: Ended): Recorded {
     ...(blocks(ended) && { blocks: accountSettings(policy, accountOf(policy.agents[role])) }),
     ...(outcome.summary && { summary: outcome.summary }),
   });
-  const limited = accountLimited(action, { ...outcome, retryAt }, policy, now);
+  const limited = accountLimited(action, { ...outcome, retryAt }, ended.task.roles[role].failed, policy, now);
   const answered: Recorded =
     status === 'finished' ? ANSWERS[role](ended) : { events: [], actions: [], findings: [] };
   const lost = isOver(action, { ...outcome, code })
@@ -272,7 +279,12 @@ function blocks({ task, action: { role }, outcome, policy }: Ended): boolean {
 
 /** What the answer of each role means. */
 const ANSWERS: Record<Role, (ended: Ended) => Recorded> = {
-  coder: ({ task }) => ({ events: acknowledged(task), actions: [], findings: [] }),
+  coder: ({ task, action, outcome }) => ({
+    events: [...acknowledged(task), ...afterAction(action, outcome)],
+    actions: [],
+    findings: [],
+  }),
+  auditor: recordAudit,
   specifier: ({ task, action, outcome, policy }) => ({
     ...recordSpec(task, action.sessionId, outcome, policy),
     findings: [],
@@ -289,8 +301,15 @@ function isOver(action: TurnAction, { code, sessionEmpty }: TurnOutcome): boolea
 /** Limits are of hours or of a week. One that is said to end later is asked about sooner: somebody's clock is wrong. */
 const LONGEST_LIMIT_MS = 8 * 24 * 3_600_000;
 
-function accountLimited({ role }: TurnAction, outcome: TurnOutcome, policy: Policy, now: number): NewEvent[] {
+function accountLimited(
+  { role }: TurnAction,
+  outcome: TurnOutcome,
+  failures: number,
+  policy: Policy,
+  now: number,
+): NewEvent[] {
   if (outcome.status !== 'failed' || !isAccountUsedUp(outcome) || outcome.retryAt <= now) return [];
+  if (hasFallback(role, policy.agents[role], outcome.code, failures + 1)) return [];
   const { message: why, retryAt: until } = outcome;
   return [event('account_limited', { account: accountOf(policy.agents[role]), why, until })];
 }
@@ -321,8 +340,13 @@ function promptBroken(
   return [
     event('turn_completed', { turn, role, sessionId, code, message: problem, ...ended }),
     ...(lost ? [event('session_lost', { sessionId, why: problem })] : []),
-    event('prompt_broken', { prompt, problem, digest }),
-    event('hold_set', { reason: 'prompt_broken', detail: problem, until: null }),
+    // Nothing that is done waits for what would only have followed it.
+    ...(prompt === 'post_action'
+      ? []
+      : [
+          event('prompt_broken', { prompt, problem, digest }),
+          event('hold_set', { reason: 'prompt_broken', detail: problem, until: null }),
+        ]),
   ];
 }
 
@@ -332,6 +356,69 @@ function neverBegan({ prompt }: TurnAction, code: string | null): boolean {
     opensSession(prompt) &&
     ['hook_failed', 'could_not_start', 'prompt_broken', WORKSPACE_LOST].includes(code ?? '')
   );
+}
+
+/** The last message of a post action is kept as it was. */
+const afterAction = ({ prompt }: TurnAction, { text }: TurnOutcome): NewEvent[] =>
+  prompt === 'post_action' ? [event('post_action_ended', { summary: text, problem: null })] : [];
+
+/** A result that is missing twice is a dirty one: never clean, and no reason to ask for ever. */
+function recordAudit({ task, outcome, ledger, now }: Ended): Recorded {
+  const { plan, head } = task;
+  if (!plan || !head || !isAudit(plan.phase)) return { events: [], actions: [], findings: [] };
+  const phase = plan.phase as Phase;
+  const { milestone } = plan;
+  const round = plan.audits + 1;
+  const parsed = parseAudit(outcome.structured, outcome.text, plan);
+  if (!parsed.ok && task.roles.auditor.unusable === 0)
+    return {
+      events: [event('answer_unusable', { role: 'auditor', problem: parsed.problem })],
+      actions: [],
+      findings: [],
+    };
+  const about = { audit: round, phase, milestone, head };
+  if (!parsed.ok) {
+    const says = `The auditor gave no usable result: ${parsed.problem}.`;
+    const nothing = { isClean: false, isMissing: true, open: [], summary: null, amendments: [] } as const;
+    return {
+      events: [event('audit_recorded', { ...about, ...nothing, open: [], amendments: [], says })],
+      actions: [],
+      findings: [],
+    };
+  }
+  const said = audited(parsed.report, plan, ledger, { task: task.id, round, headSha: head.sha, at: now });
+  const { isClean, open, summary, amendments, findings } = said;
+  const says = auditText(said);
+  return {
+    events: [
+      event('audit_recorded', {
+        ...about,
+        isClean,
+        open: open.map(({ id }) => id),
+        says,
+        summary,
+        amendments,
+      }),
+    ],
+    actions: [],
+    findings,
+  };
+}
+
+function sealed(task: Task, { head, commit }: Extract<Outcome, { kind: 'sealed' }>): NewEvent[] {
+  const { plan } = task;
+  const current = plan && currentMilestone(plan);
+  if (!plan || !current) return [];
+  const summary = plan.audit?.summary ?? { done: '', deviations: [], followUps: [] };
+  return [
+    event('milestone_completed', {
+      milestone: plan.milestone,
+      title: current.title,
+      summary,
+      commit,
+      head,
+    }),
+  ];
 }
 
 function recordVerdict({ task, action, outcome, ledger, policy, now }: Ended): Recorded {

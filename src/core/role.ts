@@ -1,9 +1,10 @@
 /**
  * A role is a row. What the roles have in common (starting, retrying, recovering and metering a turn) is written once
- * and reads this table; what a role's answer means is said where it is used (work.ts, judge.ts, specify.ts).
+ * and reads this table; what a role's answer means is said where it is used (work.ts, judge.ts, specify.ts, plan/).
  */
 import type { PromptKind } from './event.ts';
 import { specReportSchema } from './issue/specification.ts';
+import { auditReportSchema } from './plan/audit.ts';
 import type { Policy } from './policy.ts';
 import { criticReportSchema } from './verdict.ts';
 
@@ -39,6 +40,8 @@ export interface RoleRow {
   forgives: 'finished' | 'usable';
   /** What it works in: a slot for agents, or one of the places for critics. */
   limit: 'slots' | 'critics';
+  /** How a turn failed after which one of its other models is asked, in the same session. */
+  fallsBackOn: readonly string[];
   /** Whether the settings let it be asked at all. */
   isAsked: (policy: Pick<Policy, 'critic' | 'spec'>) => boolean;
 }
@@ -51,6 +54,9 @@ export type Patience = readonly { of: readonly Mishap[]; most: number }[];
 
 /** For failures that nobody here can mend and time does: with the waits between them, a quarter of an hour. */
 export const PROVIDER_PATIENCE = 8;
+
+/** It was overloaded or could not be had: another one may help. */
+const MODELS_OWN = ['overload', 'model_unavailable'];
 
 const TABLE = {
   specifier: {
@@ -65,6 +71,7 @@ const TABLE = {
     ],
     forgives: 'finished',
     limit: 'slots',
+    fallsBackOn: MODELS_OWN,
     isAsked: ({ spec }) => spec.expand !== 'off',
   },
   coder: {
@@ -79,6 +86,7 @@ const TABLE = {
     ],
     forgives: 'finished',
     limit: 'slots',
+    fallsBackOn: MODELS_OWN,
     isAsked: () => true,
   },
   critic: {
@@ -90,7 +98,25 @@ const TABLE = {
     patience: [{ of: ['failed', 'stalled', 'unusable'], most: 7 }],
     forgives: 'usable',
     limit: 'critics',
+    fallsBackOn: MODELS_OWN,
     isAsked: ({ critic }) => critic.enabled,
+  },
+  auditor: {
+    place: 'copy',
+    tools: 'read',
+    session: 'continues',
+    prompt: 'audit',
+    answer: auditReportSchema,
+    patience: [
+      { of: ['failed'], most: 3 },
+      { of: ['stalled'], most: 5 },
+      { of: ['unusable'], most: 3 },
+    ],
+    forgives: 'finished',
+    limit: 'slots',
+    // A limit may be of one model, and nobody else has looked at what it is asked about.
+    fallsBackOn: [...MODELS_OWN, 'usage_limit'],
+    isAsked: () => true,
   },
 } as const satisfies Record<string, RoleRow>;
 

@@ -20,6 +20,7 @@ import type { Evidence } from './gate.ts';
 import type { Spec } from './issue/specification.ts';
 import type { Ahead } from './line.ts';
 import { isTerminal, type Reason, type State } from './machine.ts';
+import { bornPlan, type PlanProgress, restartedPlan } from './plan/progress.ts';
 import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
 import type { Judgement, Verdict } from './verdict.ts';
 
@@ -39,6 +40,8 @@ export interface Task {
   slug: string;
   branch: string;
   contract: Contract;
+  /** How far its plan has come; absent where its text is none. */
+  plan?: PlanProgress;
   /** What was settled about the contract; null while nobody had to ask, or nobody has answered. */
   spec: Spec | null;
 
@@ -193,9 +196,10 @@ export const ALONE_AFTER = 3;
 
 /** No other turn may run beside the next one of this task. */
 export function runsAlone({ state, roles }: Task): boolean {
-  const { coder, specifier, critic } = roles;
+  const { critic, ...working } = roles;
   const isJudged = state === 'awaiting_critic' || state === 'merging';
-  return (isJudged ? critic.interrupted : Math.max(coder.interrupted, specifier.interrupted)) >= ALONE_AFTER;
+  const interrupted = isJudged ? [critic] : Object.values(working);
+  return interrupted.some((memory) => memory.interrupted >= ALONE_AFTER);
 }
 
 export const isEnded = (task: Task): boolean => isTerminal(task.state);
@@ -216,7 +220,7 @@ export const NO_MEMORY: RoleMemory = {
   releasedAt: null,
 };
 
-const NO_MEMORIES = Object.fromEntries(ROLES.map((role) => [role, NO_MEMORY])) as Task['roles'];
+export const NO_MEMORIES = Object.fromEntries(ROLES.map((role) => [role, NO_MEMORY])) as Task['roles'];
 
 export const withCriteria = (contract: Contract): Contract => ({
   ...contract,
@@ -234,6 +238,7 @@ export function born(id: string, birth: Birth, at: number): Task {
     slug: birth.slug,
     branch: birth.branch,
     contract: withCriteria(birth.contract),
+    ...(birth.plan && { plan: bornPlan(birth.plan) }),
     spec: null,
     state: 'queued',
     reason: null,
@@ -286,8 +291,9 @@ export function born(id: string, birth: Birth, at: number): Task {
 const NO_STREAKS: Task['streaks'] = { idle: 0, workspace: 0, blocked: 0 };
 
 /** A restart keeps identity, work, findings and money spent; it resets the counters and opens a fresh session. */
-export function restarted({ spec }: Task): Partial<Task> {
+export function restarted({ spec, plan }: Task): Partial<Task> {
   return {
+    ...(plan && { plan: restartedPlan(plan) }),
     // Whoever restarts a task that was declined wants it judged again.
     spec: spec?.status === 'declined' ? null : spec,
     roles: NO_MEMORIES,

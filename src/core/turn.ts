@@ -9,7 +9,7 @@ import { afterInterruptions } from './alone.ts';
 import { type Act, act, type Facts, hold, waitedFor } from './decision.ts';
 import { event, type NewEvent, type PromptKind } from './event.ts';
 import type { Reason } from './machine.ts';
-import { fallback } from './models.ts';
+import { fallback, hasFallback } from './models.ts';
 import { isBlocking, REPEATING, TAMPERED } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { type Mishap, PROVIDER_PATIENCE, type Role, roleRow } from './role.ts';
@@ -24,13 +24,19 @@ interface Asking {
   prompt: PromptKind;
   /** What went wrong before, in words for the agent. */
   priorFailure: string | null;
+  /** In place of the role's own model. */
+  model?: string | null;
 }
 
 export function startTurn(task: Task, role: Role, asking: Asking, facts: Facts, policy: Policy): Act {
   const { turn, prompt, priorFailure } = asking;
   const sessionId = asking.session ?? facts.newSessionId;
   const memory = task.roles[role];
-  const model = fallback(policy.agents[role], memory.last?.code ?? null, failuresOf(role, memory));
+  const own = asking.model ?? task.plan?.models[role];
+  const model = {
+    ...fallback(role, policy.agents[role], memory.last?.code ?? null, failuresOf(role, memory)),
+    ...(own && { model: own }),
+  };
   return {
     ...act(
       [event('turn_started', { turn, role, sessionId, prompt })],
@@ -89,6 +95,8 @@ export function nextTry(task: Task, role: Role, facts: Facts, policy: Policy, no
   if (isForgiven || waitedFor(task, now)) return { kind: 'now' };
 
   const failures = failuresOf(role, memory);
+  if (last && hasFallback(role, policy.agents[role], last.code, failures) && last.retryAt !== null)
+    return { kind: 'now' };
   if (last && isBroken(role, last)) {
     const until = Math.max(last.retryAt ?? 0, now + backoffMs(failures, facts.jitter));
     return {

@@ -1,6 +1,7 @@
 /** From a slot to a published head: workspace, turns, gate, pull request. */
 
 import type { Action } from './action.ts';
+import { code, nextTurn, redGate } from './coder.ts';
 import {
   type Act,
   act,
@@ -22,17 +23,19 @@ import {
 } from './decision.ts';
 import { digestOf } from './digest.ts';
 import { abandon, finish } from './ending.ts';
-import { type Checkpoint, event, type NewEvent, type PromptKind } from './event.ts';
+import { type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, holdsFor, isAskedFor, isTrunksRed } from './gate.ts';
 import { endsSession, isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
+import { advance, afterPostAction, backToCoding } from './plan/advance.ts';
+import { isAudit, isCoding, isInPhases } from './plan/phase.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
 import { doubts, propose, specify } from './specify.ts';
 import type { RoleMemory, Task } from './task.ts';
-import { nextTry, startTurn } from './turn.ts';
+import { nextTry } from './turn.ts';
 import { addressedText, couldNotRunComment, redBeforeComment } from './words/comments.ts';
 import { gateFailureText } from './words/gate-text.ts';
-import { couldNotRunText, openText, redBeforeText } from './words/words.ts';
+import { couldNotRunText, redBeforeText } from './words/words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (task.spec?.status === 'proposed') return propose(task);
@@ -52,8 +55,9 @@ export function prepare(task: Task, facts: Facts, policy: Policy, now: number): 
   if (unsettled) return unsettled;
   if (task.workspace && task.baseSha && task.streaks.workspace === 0) {
     const ready = transition(task, 'running', 'its workspace is ready');
-    if (isPublished(task, task.headSha)) return act([ready], [{ kind: 'checkpoint' }]);
-    return code(task, facts, policy, redGate(task), [ready]);
+    const isCodersTurn = !isInPhases(task) || isCoding(task.plan.phase);
+    if (!isCodersTurn || isPublished(task, task.headSha)) return act([ready], [{ kind: 'checkpoint' }]);
+    return code(task, facts, policy, redGate(task), { before: [ready] });
   }
   const { workspace: failures } = task.streaks;
   if (!task.unfetched && failures >= MAX_WORKSPACE_FAILURES)
@@ -85,15 +89,18 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   const { head } = task;
   const { last } = task.roles.coder;
   if (task.unprepared) return prepareAgain(task, task.unprepared, facts, policy, now);
+  if (isInPhases(task) && task.plan.phase === 'post_action') return afterPostAction(task, facts, policy, now);
   if (task.refused !== null) return afterRefusal(task, task.refused, facts, policy, now);
   if (head === null) return act([], [{ kind: 'checkpoint' }]);
-  if (task.turns === 0 && last === null && !isPublished(task, head.sha))
+  const isAudited = isInPhases(task) && isAudit(task.plan.phase);
+  if (task.turns === 0 && last === null && !isAudited && !isPublished(task, head.sha))
     return code(task, facts, policy, redGate(task));
   if (last && last.status !== 'finished') return afterBrokenTurn(task, last, facts, policy, now);
   if (task.mergeInto !== null) return act([], [{ kind: 'merge_in', sha: task.mergeInto }]);
   if (task.feedback.length > 0) return nextTurn(task, facts, policy, now, 'There is feedback to work in.');
-  if (task.empty && task.tookIn) return afterTakingIn(task, facts, policy, now);
-  if (task.empty)
+  const isDone = isInPhases(task) || task.plan?.phase === 'delivered';
+  if (task.empty && task.tookIn && !isDone) return afterTakingIn(task, facts, policy, now);
+  if (task.empty && !isDone)
     return nextTurn(task, facts, policy, now, 'Nothing was changed: the work tree is the same as trunk.');
   if (task.state === 'revising' && verdictAtHead(task)?.verdict === 'REQUEST_CHANGES') {
     return nextTurn(task, facts, policy, now, 'Nothing was changed since the review that asked for changes.');
@@ -103,7 +110,9 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   if (!gate) return verify(head, task, policy);
   if (gate.outcome === 'could_not_run') return gateBroken(task, gate);
   if (gate.outcome === 'fail') return afterRed(task, gate, facts, policy, now);
-  return inspectFirst(head, task, facts) ?? publish(task, head);
+  const looked = inspectFirst(head, task, facts);
+  if (looked) return looked;
+  return isInPhases(task) ? advance(task, head, facts, policy, now) : publish(task, head);
 }
 
 /** What is pushed can be read by others for good: the rules look before, and text shaped like a secret stays here. */
@@ -129,7 +138,7 @@ function afterRed(task: Task, gate: Evidence, facts: Facts, policy: Policy, now:
   if (newer !== null) return act([event('update_needed', { mergeInto: newer })]);
   const isLeft = isTrunksRed(gate) && task.streaks.idle > 0;
   if (isLeft && !isAskedFor(gate, task.contract)) return trunkRed(task);
-  return nextTurn(task, facts, policy, now, gateFailureText(gate));
+  return nextTurn(task, facts, policy, now, gateFailureText(gate), { before: backToCoding(task) });
 }
 
 function trunkRed(task: Task): Decision {
@@ -204,31 +213,6 @@ function answers(task: Task, head: Checkpoint): Action[] {
   }));
 }
 
-function nextTurn(task: Task, facts: Facts, policy: Policy, now: number, priorFailure: string): Decision {
-  const before = redBeforeText(task);
-  const open = openText(facts.openFindings);
-  const still = `${open ? `${open} ` : ''}${before ? `${before}. ` : ''}${priorFailure}`;
-  if (task.turns >= policy.maxTurns) {
-    return finish(
-      task,
-      abandon('max_turns_reached', `${task.turns} of ${policy.maxTurns} turns used. ${still}`.slice(0, 4000)),
-      facts,
-      policy,
-      now,
-    );
-  }
-  if (task.streaks.idle >= policy.idleTurns) {
-    return finish(
-      task,
-      abandon('no_progress', `${task.streaks.idle} turns in a row changed nothing. ${still}`),
-      facts,
-      policy,
-      now,
-    );
-  }
-  return code(task, facts, policy, priorFailure);
-}
-
 function afterRefusal(task: Task, problem: string, facts: Facts, policy: Policy, now: number): Decision {
   if (task.streaks.workspace >= MAX_WORKSPACE_FAILURES) {
     return finish(task, abandon('workspace_failed', problem), facts, policy, now);
@@ -265,45 +249,3 @@ function stillOpen(task: Task, last: LastTurn): string {
   const broke = isNoNews ? null : last.message;
   return [broke, redGate(task)].filter((one) => one !== null).join('\n\n');
 }
-
-const redGate = (task: Task): string | null =>
-  task.gate?.outcome === 'fail' ? gateFailureText(task.gate) : null;
-
-/** The coder's next turn, in its session unless there is none or the policy wants another. */
-function code(
-  task: Task,
-  facts: Facts,
-  policy: Policy,
-  told: string | null,
-  before: NewEvent[] = [],
-): Decision {
-  const session = startsFresh(task, policy) ? null : task.roles.coder.session;
-  const prompt = promptFor(task, session === null);
-  const started = startTurn(
-    task,
-    'coder',
-    { turn: task.turns + 1, session, prompt, priorFailure: told },
-    facts,
-    policy,
-  );
-  return { ...started, events: [...before, ...started.events] };
-}
-
-/** `fresh` never resumes; `rotate` begins a session for each pass over the work, which feedback begins. */
-function startsFresh(task: Task, policy: Policy): boolean {
-  if (task.turns === 0) return false;
-  return policy.session === 'fresh' || (policy.session === 'rotate' && task.feedback.length > 0);
-}
-
-function promptFor(task: Task, fresh: boolean): PromptKind {
-  if (fresh) return task.sessionIds.length === 0 || task.turns === 0 ? firstPrompt(task) : 'handover';
-  const { last } = task.roles.coder;
-  const wasCut = last?.status === 'interrupted' || last?.status === 'cancelled';
-  // A turn whose prompt could not be rendered interrupted nobody; one whose work tree is gone did not leave it as it is.
-  if (wasCut && last.code !== 'prompt_broken' && last.code !== WORKSPACE_LOST) return 'interrupted';
-  if (task.feedback.length > 0) return 'revise';
-  return last && isNotItsDoing(last.code) ? 'interrupted' : 'continuation';
-}
-
-/** A restart has no turns but has work in its tree: that is a hand-over, not a beginning. */
-const firstPrompt = (task: Task): PromptKind => (task.headSha === null || task.empty ? 'task' : 'handover');

@@ -1,8 +1,9 @@
-/** What a critic is given to judge by, gathered from git, ledger and forge; and the code around what it found. */
+/** What a critic or an auditor is given to judge by, gathered from git, ledger and forge; and the code around what it found. */
 import { isInstruction } from '../core/change/feedback.ts';
 import { parsePatch } from '../core/change/patch.ts';
 import { shownDiff } from '../core/change/shown-diff.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { lastSealed } from '../core/plan/progress.ts';
 import type { Task } from '../core/task.ts';
 import { parseReport } from '../core/verdict.ts';
 import type { PromptInputs } from '../core/words/prompt-context.ts';
@@ -21,8 +22,23 @@ export const NOTHING_TO_JUDGE: CriticInputs = {
   transcript: '',
 };
 
-export async function criticInputs(ports: Ports, task: Task): Promise<CriticInputs> {
-  const { patch, blobs } = await ports.repository.diff(task.baseSha!, task.headSha!);
+export const criticInputs = (ports: Ports, task: Task): Promise<CriticInputs> =>
+  inputsSince(ports, task, task.baseSha!);
+
+/** An auditor sees what its milestone changed, and at the end all of it. */
+export function auditInputs(ports: Ports, task: Task): Promise<CriticInputs> {
+  const { plan, baseSha } = task;
+  const isPart = plan?.phase === 'auditing';
+  return inputsSince(ports, task, isPart ? lastSealed(plan, baseSha) : baseSha!);
+}
+
+export const openFindings = async ({ store }: Ports, { id }: Task): Promise<CriticInputs> => ({
+  ...NOTHING_TO_JUDGE,
+  findings: await store.findings(id),
+});
+
+async function inputsSince(ports: Ports, task: Task, from: string): Promise<CriticInputs> {
+  const { patch, blobs } = await ports.repository.diff(from, task.headSha!);
   const findings = await ports.store.findings(task.id);
   const open = findings.filter(({ status }) => status === 'open');
   const mentioned = new Set(open.flatMap(({ file }) => file ?? []));

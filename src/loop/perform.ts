@@ -94,6 +94,11 @@ export async function perform(
         kind: 'merged_in',
         ...(await workspaces.mergeTrunk(key, action.sha)),
       }));
+    case 'seal':
+      return refusable(ports, task, async () => ({
+        kind: 'sealed',
+        ...(await workspaces.seal(key, action.from, action.message)),
+      }));
     case 'adopt_head': {
       const { exists } = await workspaces.probe(key);
       if (exists) await workspaces.adopt(key, action.sha);

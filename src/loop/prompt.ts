@@ -2,11 +2,12 @@
 
 import type { Action } from '../core/action.ts';
 import { digestOf } from '../core/digest.ts';
+import type { PromptKind } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Task } from '../core/task.ts';
 import { type PromptInputs, promptContext } from '../core/words/prompt-context.ts';
 import { UserError } from '../errors.ts';
-import { criticInputs, NOTHING_TO_JUDGE } from './critic-brief.ts';
+import { auditInputs, criticInputs, NOTHING_TO_JUDGE, openFindings } from './critic-brief.ts';
 import type { Ports } from './ports.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
@@ -34,9 +35,22 @@ export const templateDigest = (template: string): string => digestOf(template, 1
 
 async function inputsOf(ports: Ports, task: Task, prompt: TurnAction['prompt']): Promise<PromptInputs> {
   const history = prompt === 'task' && task.attempt > 1 ? await attemptHistory(ports, task) : '';
-  const isJudging = prompt === 'critic' || prompt === 'next_round';
-  return { history, ...(isJudging ? await criticInputs(ports, task) : NOTHING_TO_JUDGE) };
+  const inputs = GIVEN[prompt];
+  return { history, ...(inputs ? await inputs(ports, task) : NOTHING_TO_JUDGE) };
 }
+
+/** What is looked up for a prompt, beside what the task itself says. */
+const GIVEN: Partial<
+  Record<PromptKind, (ports: Ports, task: Task) => Promise<Omit<PromptInputs, 'history'>>>
+> = {
+  critic: criticInputs,
+  next_round: criticInputs,
+  audit: auditInputs,
+  final_audit: auditInputs,
+  plan: openFindings,
+  audited: openFindings,
+  final_fix: openFindings,
+};
 
 /** What a new attempt is told about the earlier ones. */
 export async function attemptHistory(ports: Pick<Ports, 'store'>, task: Task): Promise<string> {

@@ -213,7 +213,7 @@ function partsOf({ places, settings }: Ports, task: Task, action: TurnAction) {
     number,
     sessionId,
     sessionDir: places.session(task.id, sessionId),
-    policy: asking(settings.policy().agents[role], action.fallback),
+    policy: asking(settings.policy().agents[role], action.fallback, action.model),
     logPath: logPathOf(places, task, action),
     ...(answer && { outputSchema: answer() }),
   };
@@ -221,7 +221,6 @@ function partsOf({ places, settings }: Ports, task: Task, action: TurnAction) {
 
 async function requestOf({ ports, task, action }: Turn, prompt: string, cwd: string): Promise<TurnRequest> {
   const { role } = action;
-  const { session } = roleRow(role);
   const opens = opensSession(action.prompt);
   const parts = partsOf(ports, task, action);
   const home = ports.places.home(task.id, role);
@@ -236,8 +235,8 @@ async function requestOf({ ports, task, action }: Turn, prompt: string, cwd: str
     identity: await ports.identity(),
     home,
     mark: task.id,
-    // Once, when a session begins that goes on; the other roles have them in their prompts.
-    ...(opens && session === 'continues' && { conventions: await conventionsFor(ports) }),
+    // Once, when a session begins; roles that only read have them in their prompts.
+    ...(opens && roleRow(role).tools === 'work' && { conventions: await conventionsFor(ports) }),
   };
 }
 

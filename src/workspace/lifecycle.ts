@@ -14,6 +14,7 @@ import { dropPins, readPins, refsAround, refuseForeignBranch, updatePins } from 
 import { readTips } from './place.ts';
 import { list } from './plain-files.ts';
 import { removeTree } from './remove-tree.ts';
+import { seal } from './seal.ts';
 import { stageWithSetup } from './setup-cache.ts';
 import { setupKey } from './setup-inputs.ts';
 import { keptIndexOf, type Layout, pathOf, type Shared, type WorkspacesOptions } from './shared.ts';
@@ -35,6 +36,7 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
     verify: async (spec) => own(spec, () => verify(shared, spec)),
     checkpoint: async (spec, message) => own(spec, () => checkpoint(shared, spec, message)),
     adopt: async (spec, sha) => own(spec, () => adopt(shared, spec, sha)),
+    seal: async (spec, from, message) => own(spec, () => seal(shared, spec, from, message)),
     mergeTrunk: async (spec, trunkSha) => own(spec, () => mergeTrunk(shared, spec, trunkSha)),
     probe: async (spec) => own(spec, () => probe(shared, spec)),
     refs: async (spec) => own(spec, () => refsAround(git, spec)),

@@ -29,6 +29,12 @@ export interface CheckpointResult {
   empty: boolean;
 }
 
+export interface Sealed {
+  head: Checkpoint;
+  /** Null when nothing was done since. */
+  commit: string | null;
+}
+
 export interface MergedIn {
   conflicts: string[];
   /** The commits that came in, newest first, one line each; only the newest few of many. */
@@ -80,6 +86,8 @@ export interface Workspaces {
   checkpoint(spec: WorkspaceKey, message: string): Promise<CheckpointResult>;
   /** Moves the workspace to a head that a person pushed to its branch. */
   adopt(spec: WorkspaceKey, sha: string): Promise<Checkpoint>;
+  /** Brings what was done since `from` into one commit with this message. Idempotent; the work tree stays as it is. */
+  seal(spec: WorkspaceKey, from: string, message: string): Promise<Sealed>;
   /** Starts a merge of trunk so that the agent can resolve it; conflict markers are left in the work tree. */
   mergeTrunk(spec: WorkspaceKey, trunkSha: string): Promise<MergedIn>;
   probe(spec: WorkspaceKey): Promise<WorkspaceProbe>;

@@ -195,6 +195,11 @@ export function somePolicy(random: Random): Policy {
       parallel: 1 + random.int(2),
       blockOn: ['sev1', 'sev2'],
     },
+    loop: {
+      maxIterations: 20,
+      session: 'rotate',
+      postAction: null,
+    },
     spec: { expand: random.pick(['auto', 'auto', 'propose', 'off']) },
     gate: {
       setup: random.pick([[], ['install']]),

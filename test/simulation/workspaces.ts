@@ -68,6 +68,18 @@ export function simWorkspaces(world: World): Workspaces {
       workspace.files = { ...repository.get(sha).files };
       return { sha, tree: repository.get(sha).tree };
     },
+    async seal(spec, from, message) {
+      const workspace = of(spec);
+      const { sha, tree, parents, message: said } = repository.get(workspace.head);
+      const head = { sha, tree };
+      if (tree === repository.get(from).tree) return { head, commit: null };
+      if (parents[0] === from && said === message) return { head, commit: sha };
+      const parent = repository.isAncestor(from, sha) ? from : sha;
+      const sealed = repository.commit(workspace.files, [parent], message);
+      workspace.head = sealed.sha;
+      refs.set(`forge/${spec.task}`, sealed.sha);
+      return { head: { sha: sealed.sha, tree: sealed.tree }, commit: sealed.sha };
+    },
     async mergeTrunk(spec, sha) {
       const workspace = of(spec);
       if (workspace.mergeParent === sha || repository.isAncestor(sha, workspace.head))

@@ -55,6 +55,7 @@ const POLICY: Policy = {
     maxConcurrent: 4,
     env: BARE,
   },
+  loop: { maxIterations: 20, session: 'rotate', postAction: null },
   session: 'persist',
   whenFull: 'compact',
   sandbox: 'auto',

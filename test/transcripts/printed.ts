@@ -186,6 +186,8 @@ function actionLines(action: Action): string[] {
     case 'merge_in':
     case 'adopt_head':
       return [`${action.kind} ${action.sha}`];
+    case 'seal':
+      return [`seal "${action.message}" since ${action.from}`];
     case 'inspect':
       return [];
     case 'update_pull':

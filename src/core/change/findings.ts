@@ -14,6 +14,8 @@ export interface NewFinding {
   suggestion: string | null;
   /** The code around it when it was found, by which it is known again when lines move. */
   context?: string | null;
+  /** Of a plan, the milestone it was found in, from 0; null where it is about the whole. */
+  milestone?: number | null;
   /** The id of a finding that a person decided to leave, if whoever reports this says that it is the same one. */
   repeats?: string | null;
 }
@@ -203,11 +205,25 @@ const isWorse = (again: NewFinding, before: Finding): boolean =>
  * sev1 is taken for what a person left by its own words only, whatever is said of it: nobody's mistake may hide one.
  */
 function alikeness(known: Finding, reported: NewFinding): number {
+  if (isSamePlace(known, reported)) return SAME_PLACE;
   if (known.status !== 'wontfix' || known.source === 'rule') return likeness(known, reported);
   if (isRepeated(known, reported)) return likeness(known, reported);
   const isSaidToRepeat = reported.repeats != null && isIdOf(reported.repeats, known);
   return isSaidToRepeat && reported.severity !== 'sev1' && mayBeOne(known, reported) ? SAID_SO : 0;
 }
+
+/** An auditor names a defect by its place: one open finding for each, in each milestone. */
+const isSamePlace = (known: Finding, { file, line, milestone = null }: NewFinding): boolean =>
+  known.source === 'auditor' &&
+  known.status === 'open' &&
+  file !== null &&
+  line !== null &&
+  known.file === file &&
+  known.line === line &&
+  (known.milestone ?? null) === milestone;
+
+/** Before what is alike by its words. */
+const SAME_PLACE = 10;
 
 /** Behind what is alike by its words. */
 const SAID_SO = 0.1;

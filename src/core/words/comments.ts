@@ -21,6 +21,7 @@ import {
   otherAdvice,
   redBeforeText,
   statusText,
+  subjectOf,
 } from './words.ts';
 
 /** The one comment of an issue that is edited in place: where its newest attempt stands. */
@@ -251,7 +252,7 @@ const subject = ({ contract }: Task): string =>
   inert(oneLine(contract.title)).replace(/\[(skip ci|ci skip|no ci|skip actions|actions skip)\]/gi, '($1)');
 
 export function checkpointMessage(task: Task): string {
-  return `Checkpoint of #${task.issue} after turn ${task.turns}`;
+  return `Checkpoint of ${task.issue === null ? subjectOf(task) : `#${task.issue}`} after turn ${task.turns}`;
 }
 
 export function evidenceTable(evidence: Evidence | null): string {

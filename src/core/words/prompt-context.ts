@@ -9,17 +9,30 @@ import type { Contract, PromptKind } from '../event.ts';
 import type { Criterion } from '../issue/criteria.ts';
 import { readiness } from '../issue/readiness.ts';
 import { specificationText } from '../issue/specification.ts';
+import { lastSealed } from '../plan/progress.ts';
 import type { Policy } from '../policy.ts';
 import type { Task } from '../task.ts';
 import { feedbackText, findingText, remarksText } from './feedback-text.ts';
 import { fence, oneLine } from './fence.ts';
 import { evidenceText } from './gate-text.ts';
+import {
+  auditFindings,
+  decisionsText,
+  doneText,
+  iterationText,
+  milestoneText,
+  overviewText,
+  pendingText,
+} from './plan-text.ts';
 import { fitting } from './prompt-size.ts';
+import { subjectOf } from './words.ts';
 
 export interface PromptContext {
-  issue: { number: number; title: string; body?: string };
+  issue: { number: number | null; title: string; body?: string };
   task: {
     id: string;
+    /** As one speaks of it: `issue #7`, `plan checkout`. */
+    name: string;
     branch: string;
     attempt: number;
     turn: number;
@@ -43,6 +56,17 @@ export interface PromptContext {
   transcript?: string;
   doubt?: string;
   expand?: string;
+  plan?: {
+    iteration: string;
+    overview: string;
+    milestone: string;
+    done: string;
+    findings: string;
+    decisions: string;
+    pending: string;
+    last_audit: string;
+  };
+  action?: { skill: string; prompt: string };
 }
 
 export interface PromptInputs {
@@ -69,6 +93,7 @@ export function promptContext(
   const shared = {
     task: {
       id: task.id,
+      name: subjectOf(task),
       branch: task.branch,
       attempt: task.attempt,
       turn,
@@ -78,7 +103,7 @@ export function promptContext(
     },
     gate_commands: policy.gate.commands === 'none' ? [] : policy.gate.commands,
   };
-  const named = { number: task.issue ?? 0, title: oneLine(task.contract.title) };
+  const named = { number: task.issue, title: oneLine(task.contract.title) };
   const whole = { ...named, body: contractText(task) };
   const criteria = criteriaText(task.contract.criteria);
   const prior_failure_reason = priorFailure ?? '';
@@ -107,6 +132,30 @@ export function promptContext(
       };
     case 'next_round':
       return { ...shared, issue: named, criteria, ...judged(task, inputs) };
+    case 'plan':
+    case 'final_fix':
+      return { ...shared, issue: named, ...planned(task, policy, inputs), prior_failure_reason, feedback };
+    case 'milestone':
+      return { ...shared, issue: named, ...planned(task, policy, inputs) };
+    case 'audited':
+    case 'audit_again':
+      return { ...shared, issue: named, ...planned(task, policy, inputs), prior_failure_reason };
+    case 'audit':
+    case 'final_audit':
+      return {
+        ...shared,
+        issue: named,
+        ...planned(task, policy, inputs),
+        ...judged(task, inputs),
+        base_sha: kind === 'audit' && task.plan ? lastSealed(task.plan, task.baseSha) : (task.baseSha ?? ''),
+        conventions: conventionsText(inputs.conventions),
+        prior_failure_reason,
+      };
+    case 'post_action': {
+      const { skill, prompt } = policy.loop.postAction ?? {};
+      const action = { skill: skill ?? '', prompt: prompt ?? '' };
+      return { ...shared, issue: named, base_sha: task.baseSha ?? '', action };
+    }
     case 'spec':
       return {
         ...shared,
@@ -116,6 +165,22 @@ export function promptContext(
         prior_failure_reason,
       };
   }
+}
+
+function planned({ plan }: Task, policy: Policy, { findings }: PromptInputs): Pick<PromptContext, 'plan'> {
+  if (!plan) return {};
+  return {
+    plan: {
+      iteration: iterationText(plan, policy),
+      overview: overviewText(plan),
+      milestone: milestoneText(plan),
+      done: doneText(plan),
+      findings: auditFindings(plan, findings),
+      decisions: decisionsText(plan),
+      pending: pendingText(plan),
+      last_audit: plan.lastAudit === null ? '' : fence('audit', plan.lastAudit),
+    },
+  };
 }
 
 /** What a critic judges in every round: the whole change at this head, whatever it has seen of earlier ones. */
@@ -130,8 +195,10 @@ const judged = (task: Task, { findings, remarks, diff }: PromptInputs) => ({
 });
 
 /** The issue, and beside it what it was expanded into: any template that shows the one shows the other. */
-function contractText({ contract, spec }: Task): string {
-  const issue = [fence('issue', contract.body), relatedText(contract)].filter(Boolean).join('\n\n');
+function contractText({ contract, spec, plan, kind }: Task): string {
+  const issue = [fence(plan && kind !== 'issue' ? 'plan' : 'issue', contract.body), relatedText(contract)]
+    .filter(Boolean)
+    .join('\n\n');
   if (spec?.status !== 'adopted') return issue;
   const specification = fence('specification', specificationText(spec.specification));
   return `${issue}\n\nIt was expanded into this specification. Where the two disagree, the issue holds.\n\n${specification}`;
@@ -195,11 +262,31 @@ function criteriaText(criteria: readonly Criterion[]): string {
 export const SAMPLE_CONTEXTS: Record<PromptKind, PromptContext> = sampleContexts();
 
 function sampleContexts(): Record<PromptKind, PromptContext> {
-  const task = { id: 'abc', branch: 'loop/1-x', attempt: 1, turn: 1, max_turns: 20, round: 1, max_rounds: 3 };
+  const task = {
+    id: 'abc',
+    name: 'issue #1',
+    branch: 'loop/1-x',
+    attempt: 1,
+    turn: 1,
+    max_turns: 20,
+    round: 1,
+    max_rounds: 3,
+  };
   const named = { number: 1, title: 'A title' };
   const whole = { ...named, body: 'A body' };
   const base = { task, gate_commands: ['npm test'] };
   const told = { head_sha: 'x', base_sha: 'x', evidence: 'x', diff: 'x' };
+  const plan = {
+    iteration: 'x',
+    overview: 'x',
+    milestone: '',
+    done: '',
+    findings: '',
+    decisions: '',
+    pending: '',
+    last_audit: '',
+  };
+  const going = { issue: named, plan };
   const judging = { ...told, findings: '', settled: '', remarks: '' };
   return {
     task: { ...base, issue: whole, criteria: '', history: '' },
@@ -218,5 +305,13 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
     },
     next_round: { ...base, issue: named, criteria: '', ...judging },
     spec: { ...base, issue: whole, doubt: 'x', expand: 'auto', prior_failure_reason: '' },
+    plan: { ...base, ...going, prior_failure_reason: '', feedback: '' },
+    milestone: { ...base, ...going },
+    audited: { ...base, ...going, prior_failure_reason: 'x' },
+    final_fix: { ...base, ...going, prior_failure_reason: 'x', feedback: '' },
+    audit: { ...base, ...going, ...judging, conventions: '', prior_failure_reason: '' },
+    final_audit: { ...base, ...going, ...judging, conventions: '', prior_failure_reason: '' },
+    audit_again: { ...base, ...going, prior_failure_reason: '' },
+    post_action: { ...base, issue: named, base_sha: 'x', action: { skill: '', prompt: 'x' } },
   };
 }

@@ -5,7 +5,7 @@ import type { Feedback, PromptKind } from '../event.ts';
 export function fitting(feedback: readonly Feedback[], prompt: PromptKind): number {
   // The first prompt has the issue as it is now, and nothing else.
   if (prompt === 'task') return leading(feedback, ({ kind }) => kind === 'contract');
-  if (prompt === 'continuation') return 0;
+  if (NOTHING_BESIDE.includes(prompt)) return 0;
   let chars = 0;
   const fit = leading(feedback, ({ text }) => {
     chars += text.length;
@@ -14,6 +14,7 @@ export function fitting(feedback: readonly Feedback[], prompt: PromptKind): numb
   return Math.max(fit, Math.min(1, feedback.length));
 }
 
+const NOTHING_BESIDE: readonly PromptKind[] = ['continuation', 'milestone', 'audited', 'post_action'];
 const PROMPT_CHARS = 40_000;
 
 function leading<T>(list: readonly T[], holds: (item: T) => boolean): number {

@@ -61,6 +61,10 @@ export const otherAdvice = ({ gate }: Task): string[] =>
     : ['If it is green in your own shell, see `env` in WORKFLOW.md: it lists what commands get from yours.'];
 
 /** A task as people know it. */
+/** As one speaks of it in a sentence. */
+export const subjectOf = ({ issue, plan, kind, id }: Task): string =>
+  issue === null ? `${kind} ${plan?.name ?? id}` : `issue #${issue}`;
+
 export const nameOf = ({ issue, task }: { issue: number | null; task: string }): string =>
   issue === null ? task : `#${issue}`;
 

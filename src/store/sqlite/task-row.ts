@@ -1,8 +1,14 @@
 /** A task's row: the whole task as JSON, and beside it the columns that are queried, always written together. */
 
 import { fold } from '../../core/fold.ts';
-import { ROLES } from '../../core/role.ts';
-import { isEnded, isJudging, occupiesSlot, type StoredTask, type Task } from '../../core/task.ts';
+import {
+  isEnded,
+  isJudging,
+  NO_MEMORIES,
+  occupiesSlot,
+  type StoredTask,
+  type Task,
+} from '../../core/task.ts';
 import type { TaskFilter } from '../store.ts';
 import { type Connection, query } from './connection.ts';
 import { readEvents } from './journal.ts';
@@ -64,9 +70,11 @@ function remember(connection: Connection, { id, version, data }: Row): StoredTas
   const all = parsed.get(connection) ?? new Map<string, StoredTask>();
   parsed.set(connection, all);
   const row = JSON.parse(data) as Task;
-  // Written before a role was known, or by a runner of an older version that was still at work during the upgrade.
-  const lacks = ROLES.some((role) => row.roles?.[role] === undefined);
-  const task = lacks ? fold(id, readEvents(connection, { task: id })) : row;
+  // Of before there were roles, or by a runner of such a version that was still at work during the upgrade; or of before
+  // there was one of them, who has nothing to remember then.
+  const task = row.roles
+    ? { ...row, roles: { ...NO_MEMORIES, ...row.roles } }
+    : fold(id, readEvents(connection, { task: id }));
   if (all.size >= MOST) all.clear();
   all.set(id, { task, version });
   return { task, version };

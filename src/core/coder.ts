@@ -1,0 +1,106 @@
+/** The coder's next turn: whether it has one left, in which session, and by which prompt. */
+import type { Decision, Facts } from './decision.ts';
+import { abandon, finish } from './ending.ts';
+import type { NewEvent, PromptKind } from './event.ts';
+import { isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
+import { isInPhases } from './plan/phase.ts';
+import type { Policy } from './policy.ts';
+import type { Task } from './task.ts';
+import { startTurn } from './turn.ts';
+import { gateFailureText } from './words/gate-text.ts';
+import { openText, redBeforeText } from './words/words.ts';
+
+/** What goes with a turn, where it is not what follows from the task. */
+interface Asking {
+  /** Written down in the same commit. */
+  before?: NewEvent[];
+  prompt?: PromptKind;
+  /** In a conversation of its own. */
+  isFresh?: boolean;
+  model?: string | null;
+}
+
+export function nextTurn(
+  task: Task,
+  facts: Facts,
+  policy: Policy,
+  now: number,
+  priorFailure: string,
+  asking: Asking = {},
+): Decision {
+  const before = redBeforeText(task);
+  const open = openText(facts.openFindings);
+  const still = `${open ? `${open} ` : ''}${before ? `${before}. ` : ''}${priorFailure}`;
+  const turns = turnsHere(task);
+  if (turns >= policy.maxTurns) {
+    return finish(
+      task,
+      abandon('max_turns_reached', `${turns} of ${policy.maxTurns} turns used. ${still}`.slice(0, 4000)),
+      facts,
+      policy,
+      now,
+    );
+  }
+  if (task.streaks.idle >= policy.idleTurns) {
+    return finish(
+      task,
+      abandon('no_progress', `${task.streaks.idle} turns in a row changed nothing. ${still}`),
+      facts,
+      policy,
+      now,
+    );
+  }
+  return code(task, facts, policy, priorFailure, asking);
+}
+
+/** Turns of this milestone where there is one: a long plan needs many. */
+export const turnsHere = ({ turns, plan }: Task): number => turns - (plan?.turnsBefore ?? 0);
+
+export const redGate = (task: Task): string | null =>
+  task.gate?.outcome === 'fail' ? gateFailureText(task.gate) : null;
+
+/** The coder's next turn, in its session unless there is none or the policy wants another. */
+export function code(
+  task: Task,
+  facts: Facts,
+  policy: Policy,
+  told: string | null,
+  { before = [], prompt, isFresh = startsFresh(task, policy), model = null }: Asking = {},
+): Decision {
+  const session = isFresh ? null : task.roles.coder.session;
+  const started = startTurn(
+    task,
+    'coder',
+    {
+      turn: task.turns + 1,
+      session,
+      prompt: prompt ?? promptFor(task, session === null),
+      priorFailure: told,
+      model,
+    },
+    facts,
+    policy,
+  );
+  return { ...started, events: [...before, ...started.events] };
+}
+
+/** `fresh` never resumes; `rotate` begins a session for each pass over the work, which feedback begins. */
+function startsFresh(task: Task, policy: Policy): boolean {
+  // A plan says itself when a pass begins.
+  if (task.turns === 0 || isInPhases(task)) return false;
+  return policy.session === 'fresh' || (policy.session === 'rotate' && task.feedback.length > 0);
+}
+
+function promptFor(task: Task, fresh: boolean): PromptKind {
+  if (fresh && isInPhases(task)) return task.plan.phase === 'final_audit_fix' ? 'final_fix' : 'plan';
+  if (fresh) return task.sessionIds.length === 0 || task.turns === 0 ? firstPrompt(task) : 'handover';
+  const { last } = task.roles.coder;
+  const wasCut = last?.status === 'interrupted' || last?.status === 'cancelled';
+  // A turn whose prompt could not be rendered interrupted nobody; one whose work tree is gone did not leave it as it is.
+  if (wasCut && last.code !== 'prompt_broken' && last.code !== WORKSPACE_LOST) return 'interrupted';
+  if (task.feedback.length > 0) return 'revise';
+  return last && isNotItsDoing(last.code) ? 'interrupted' : 'continuation';
+}
+
+/** A restart has no turns but has work in its tree: that is a hand-over, not a beginning. */
+const firstPrompt = (task: Task): PromptKind => (task.headSha === null || task.empty ? 'task' : 'handover');

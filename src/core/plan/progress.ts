@@ -1,0 +1,108 @@
+/** What a task keeps of its plan: the milestones as they were cut, how far it has come, what its audits said. */
+import type { CoderSummary } from '../event.ts';
+import type { Role } from '../role.ts';
+import type { Phase } from './phase.ts';
+
+export type PlanMode = 'loop' | 'session';
+
+/** What an auditor says of a part that is done. */
+export interface AuditSummary {
+  done: string;
+  deviations: string[];
+  followUps: string[];
+}
+
+export interface Milestone {
+  title: string;
+  text: string;
+  /** Passes of the coder that its audits found wanting. */
+  attempts: number;
+  /** Null until an audit found it clean. */
+  done: (AuditSummary & { commit: string | null }) | null;
+  /** What its coder said of its choices, for the auditor. */
+  decisions: CoderSummary | null;
+}
+
+/** A milestone that is still to come, worded anew by an auditor. */
+export interface Amendment {
+  /** From 0. */
+  milestone: number;
+  text: string;
+  rationale: string;
+}
+
+/** How the task was asked for. */
+export interface PlanBirth {
+  name: string;
+  mode: PlanMode;
+  delivers: 'branch' | 'pull';
+  /** `manual`: no runner goes on with it by itself after the one that had it. */
+  recovery: 'auto' | 'manual';
+  startedBy: string;
+  /** In place of the models of the settings. */
+  models: Partial<Record<Role, string>>;
+  /** What of the plan is about all milestones. */
+  objective: string;
+  shared: string;
+  milestones: { title: string; text: string }[];
+}
+
+export interface PlanProgress extends Omit<PlanBirth, 'milestones'> {
+  milestones: Milestone[];
+  phase: Phase | 'delivered';
+  /** Which milestone is worked on, from 0. */
+  milestone: number;
+  /** The coder's turns before this milestone. */
+  turnsBefore: number;
+  /** Audits that found something, since it was started or restarted. */
+  iterations: number;
+  /** Audits in all. */
+  audits: number;
+  /** What came of the audit of this phase; null until it has answered. */
+  audit: { tree: string; isClean: boolean; summary: AuditSummary | null } | null;
+  /** The last audit, in words; it outlives its phase. */
+  lastAudit: string | null;
+  amendments: (Amendment & { audit: number })[];
+  /** The last message of the post action, as it was. */
+  completionSummary: string | null;
+}
+
+export const bornPlan = (birth: PlanBirth): PlanProgress => ({
+  ...birth,
+  milestones: birth.milestones.map((one) => ({
+    ...one,
+    attempts: 0,
+    done: null,
+    decisions: null,
+  })),
+  phase: 'coding',
+  milestone: 0,
+  turnsBefore: 0,
+  iterations: 0,
+  audits: 0,
+  audit: null,
+  lastAudit: null,
+  amendments: [],
+  completionSummary: null,
+});
+
+/** A restart goes on at the phase and milestone it has come to; an audit that was under way is made again. */
+export const restartedPlan = (plan: PlanProgress): PlanProgress => ({
+  ...plan,
+  turnsBefore: 0,
+  iterations: 0,
+  audit: null,
+});
+
+export const changedMilestone = (
+  plan: PlanProgress,
+  index: number,
+  change: (milestone: Milestone) => Partial<Milestone>,
+): Milestone[] => plan.milestones.map((one, at) => (at === index ? { ...one, ...change(one) } : one));
+
+export const currentMilestone = ({ milestones, milestone }: PlanProgress): Milestone | null =>
+  milestones[milestone] ?? null;
+
+/** What the milestone at hand is measured from: the last one that changed something, or what the work started from. */
+export const lastSealed = ({ milestones }: PlanProgress, baseSha: string | null): string =>
+  milestones.flatMap(({ done }) => done?.commit ?? []).at(-1) ?? baseSha ?? '';

@@ -1,0 +1,134 @@
+/** What agents are told of a plan: where it stands, what was done before, what an audit found. */
+import { type Finding, isStuck } from '../change/findings.ts';
+import { openBugs } from '../plan/audit.ts';
+import { type Amendment, type AuditSummary, currentMilestone, type PlanProgress } from '../plan/progress.ts';
+import type { Policy } from '../policy.ts';
+import { findingText } from './feedback-text.ts';
+import { fence, oneLine } from './fence.ts';
+
+const numbered = (plan: PlanProgress, index: number): string =>
+  `${index + 1} of ${plan.milestones.length}: ${oneLine(plan.milestones[index]?.title ?? '')}`;
+
+/** The commit of a milestone that is done. */
+export function sealMessage(plan: PlanProgress): string {
+  return `section ${plan.milestone + 1}: ${oneLine(currentMilestone(plan)?.title ?? plan.name)}`;
+}
+
+/** Where the plan stands, in a few words. */
+export function placeText(plan: PlanProgress): string {
+  const { phase, milestones } = plan;
+  const at = milestones.length === 0 ? '' : `milestone ${numbered(plan, plan.milestone)}`;
+  switch (phase) {
+    case 'coding':
+      return at || 'the plan';
+    case 'auditing':
+      return at ? `audit of ${at}` : 'audit';
+    case 'final_auditing':
+      return 'final audit';
+    case 'final_audit_fix':
+      return 'fixes after the final audit';
+    case 'post_action':
+      return 'post action';
+    case 'delivered':
+      return 'done';
+    default:
+      return phase satisfies never;
+  }
+}
+
+export function milestoneText(plan: PlanProgress): string {
+  const current = currentMilestone(plan);
+  if (current === null) return '';
+  return `Milestone ${numbered(plan, plan.milestone)}\n\n${fence('milestone', current.text)}`;
+}
+
+export function iterationText(plan: PlanProgress, { loop }: Policy): string {
+  const of = loop.maxIterations === 0 ? 'no limit' : `at most ${loop.maxIterations}`;
+  return `iteration ${plan.iterations + 1} (${of})`;
+}
+
+/** What of the plan holds for all of it. */
+export const overviewText = ({ objective, shared }: PlanProgress): string =>
+  fence('plan', [objective, shared].filter((part) => part.trim() !== '').join('\n\n'));
+
+/** What the milestones before this one came to. */
+export function doneText(plan: PlanProgress): string {
+  const lines = plan.milestones.flatMap(({ title, done }, index) =>
+    done === null ? [] : [`${index + 1}. ${oneLine(title)}: ${summaryText(done)}`],
+  );
+  return lines.length === 0 ? '' : fence('done', lines.join('\n'));
+}
+
+function summaryText({ done, deviations, followUps }: AuditSummary): string {
+  return [
+    oneLine(done) || 'done',
+    ...deviations.map((one) => `   - deviation: ${oneLine(one)}`),
+    ...followUps.map((one) => `   - follow-up: ${oneLine(one)}`),
+  ].join('\n');
+}
+
+/** What is still to come, for an auditor who may word it anew. */
+export function pendingText(plan: PlanProgress): string {
+  const lines = plan.milestones.flatMap(({ title, text }, index) =>
+    index > plan.milestone ? [`Milestone ${index + 1}: ${oneLine(title)}\n${text}`] : [],
+  );
+  return lines.length === 0 ? '' : fence('pending', lines.join('\n\n'));
+}
+
+export function decisionsText(plan: PlanProgress): string {
+  const said = (currentMilestone(plan) ?? plan.milestones.at(-1))?.decisions;
+  if (!said) return '';
+  const lines = [
+    said.summary,
+    ...(said.choices ?? []).map((one) => `- chose: ${oneLine(one)}`),
+    ...(said.tests === '' ? [] : [`- verified: ${oneLine(said.tests)}`]),
+    ...said.open.map((one) => `- note: ${oneLine(one)}`),
+  ];
+  return fence('coder', lines.join('\n'));
+}
+
+/** What is open of the milestone at hand, or of all, with what has been open for too long said apart. */
+export function auditFindings(plan: PlanProgress, ledger: readonly Finding[]): string {
+  const isWhole = plan.phase === 'final_auditing' || plan.phase === 'final_audit_fix';
+  const here = plan.milestones.length === 0 ? null : plan.milestone;
+  const bugs = openBugs(ledger, isWhole ? 'all' : here);
+  const advice = ledger.filter(
+    ({ status, severity, source }) => status === 'open' && severity === 'sev3' && source === 'auditor',
+  );
+  const all = [...bugs, ...advice];
+  if (all.length === 0) return '';
+  const lines = all.map((one) => `${findingText(one, one.id)}${isStuck(one) ? `\n  ${STUCK}` : ''}`);
+  return fence('findings', lines.join('\n'));
+}
+
+const STUCK =
+  'Open in three audits running. Coder: fix it, or write down in the code or your summary why it is no defect. Auditor: judge it anew.';
+
+export const auditedText = ({ lastAudit }: PlanProgress): string => lastAudit ?? 'The audit found something.';
+
+/** The result of an audit in words. */
+export function auditText({
+  isClean,
+  open,
+  summary,
+  amendments,
+}: {
+  isClean: boolean;
+  open: readonly Finding[];
+  summary: AuditSummary;
+  amendments: readonly Amendment[];
+}): string {
+  const verdict = isClean
+    ? 'Clean.'
+    : open.length === 0
+      ? 'Not clean, though no bug is open.'
+      : `${open.length} open ${open.length === 1 ? 'bug' : 'bugs'}:`;
+  return [
+    verdict,
+    ...open.map((one) => findingText(one, one.id)),
+    ...(summary.done === '' && isClean ? [] : [summaryText(summary)]),
+    ...amendments.map(
+      ({ milestone, rationale }) => `Milestone ${milestone + 1} amended: ${oneLine(rationale)}`,
+    ),
+  ].join('\n');
+}
