@@ -29,6 +29,8 @@ import {
 } from './operations/issues.ts';
 import { lintIssue } from './operations/lint.ts';
 import { events, pause, resume, stop } from './operations/loop.ts';
+import { listLoops, readMilestone, showLoop } from './operations/loop-status.ts';
+import { cancelLoop, restartLoop, startLoop, sweepLoops } from './operations/loops.ts';
 import { listPulls, reportCheck, sayOnPull, showPull } from './operations/pulls.ts';
 import { recover } from './operations/recover.ts';
 import { restartTask } from './operations/restart.ts';
@@ -44,6 +46,7 @@ const oneIssue = z.object({ issue });
 const reference = z.union([z.string().trim().min(1), z.number().int().positive().transform(String)]);
 const task = z.object({ task: reference });
 const maybeTask = z.object({ task: reference.optional() });
+const loop = z.object({ loop: z.string().trim().min(1) });
 /** A place in a change. */
 const place = { file: z.string().trim().min(1).optional(), line: z.number().int().positive().optional() };
 
@@ -84,6 +87,51 @@ export const OPERATIONS = {
     'Go on with an abandoned task: same row, same worktree, a fresh session.',
     z.object({ task: reference, force: z.boolean().default(false) }),
     restartTask,
+  ),
+
+  'loop.start': write(
+    'Start a plan, or a goal: milestone by milestone, each coded, verified and audited.',
+    z.object({
+      text: z.string().optional(),
+      file: z.string().optional(),
+      goal: z.string().trim().min(1).optional(),
+      name: z.string().trim().min(1).optional(),
+      mode: z.enum(['loop', 'session']).default('loop'),
+      pullRequest: z.boolean().default(false),
+      model: z.string().trim().min(1).optional(),
+      auditorModel: z.string().trim().min(1).optional(),
+    }),
+    startLoop,
+  ),
+  'loop.list': read(
+    'Active and recent loops; with `all`, every one.',
+    z.object({ all: z.boolean().default(false) }),
+    listLoops,
+  ),
+  'loop.show': read(
+    'One loop: milestones, phases, findings, cost, whether it can be restarted.',
+    loop,
+    showLoop,
+  ),
+  'loop.milestone': read(
+    'The text of a milestone, and what came of it; without a number, of the one at hand.',
+    loop.extend({ milestone: z.number().int().positive().optional() }),
+    readMilestone,
+  ),
+  'loop.cancel': write(
+    'End a loop; its worktree stays, and `restart` continues it.',
+    loop.extend({ cleanupWorktree: z.boolean().default(false) }),
+    cancelLoop,
+  ),
+  'loop.restart': write(
+    'Go on with a loop that has not completed: same phase and milestone, same worktree, a fresh session.',
+    loop.extend({ force: z.boolean().default(false), recreateWorktree: z.boolean().default(false) }),
+    restartLoop,
+  ),
+  'loop.sweep': write(
+    'Remove the worktrees of completed loops, and what the repository keeps of ended ones beside their branches.',
+    nothing,
+    sweepLoops,
   ),
 
   'issue.new': write(

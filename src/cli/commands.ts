@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
 import { collect, collectIssues, issueNumber, textFrom, wholeNumber } from './arguments.ts';
+import { addLoopCommands } from './loop-commands.ts';
 import { addPullCommands } from './pull-commands.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
@@ -242,6 +243,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .action(operation('issue.comment', ([number], options) => ({ issue: number, text: textFrom(options) })));
 
   addPullCommands(program, { describe, operation, says });
+  addLoopCommands(program, { describe, operation, says, session });
 
   const findings = program.command('findings').description('Look at the findings ledger and decide.');
   const listing = ['findings list', 'findings --open --task 7'];

@@ -11,6 +11,7 @@ import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
 import { costText } from './cost-text.ts';
+import { loopsText, loopText } from './loop-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
 import { statusText, tasksText } from './status.ts';
 import { type Terminal, table } from './terminal.ts';
@@ -112,6 +113,49 @@ export const TEXT: Texts = {
     `Task ${task}${issue === null ? '' : ` (#${issue})`} is queued again (it was ${from}); it ${startsText(runnerAlive)}${
       rebuiltAt === null ? '' : `\n${lostWorkText(rebuiltAt)}`
     }`,
+
+  'loop.start': ({ name, task, milestones, branch, delivers, already, warnings, runnerAlive }) =>
+    [
+      ...warnings.map((one) => `warning: ${one}`),
+      already
+        ? `The same plan is at work already: ${name} (task ${task}).`
+        : `Loop ${name} is queued: ${milestones === 0 ? 'no milestones' : count(milestones, 'milestone')}, delivers ${delivers === 'pull' ? 'a pull request' : `branch ${branch}`} (task ${task}).`,
+      already ? '' : `It ${startsText(runnerAlive)}`,
+      `See \`forge-loop loop status ${name}\`.`,
+    ]
+      .filter(Boolean)
+      .join('\n'),
+  'loop.list': loopsText,
+  'loop.show': loopText,
+  'loop.milestone': ({ number, of, title, text, done, attempts }) =>
+    [
+      `Milestone ${number} of ${of}: ${title}`,
+      done
+        ? `Done${done.commit ? ` in ${done.commit.slice(0, 10)}` : ', without a change'}. ${done.done}`.trim()
+        : `Not done; ${count(attempts, 'dirty audit')}.`,
+      ...(done?.deviations.map((one) => `Deviation: ${one}`) ?? []),
+      ...(done?.followUps.map((one) => `Follow-up: ${one}`) ?? []),
+      '',
+      text,
+    ].join('\n'),
+  'loop.cancel': ({ name, already, reaped }) =>
+    `${already ? `Loop ${name} had ended before.` : `Loop ${name} is cancelled; \`forge-loop loop restart ${name}\` continues it.`}${
+      reaped ? ` Removed ${reaped}; its branch stays.` : ''
+    }`,
+  'loop.restart': ({ name, phase, milestone, from, rebuiltAt, runnerAlive }) =>
+    `Loop ${name} is queued again (it was ${from}); it goes on with ${phase} at milestone ${milestone + 1} and ${startsText(runnerAlive)}${
+      rebuiltAt === null ? '' : `\n${lostWorkText(rebuiltAt)}`
+    }`,
+  'loop.sweep': (swept) =>
+    swept.length === 0
+      ? 'Nothing to sweep.'
+      : swept
+          .map(({ name, removed, problem }) =>
+            problem
+              ? `${name}: ${problem}`
+              : `${name}: removed its ${removed.join(' and ')}; its branch stays`,
+          )
+          .join('\n'),
 
   'issue.new': (issue) =>
     `#${issue.number} ${issue.title}${issue.labels.length ? ` [${issue.labels.join(', ')}]` : ''}`,

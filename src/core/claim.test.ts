@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { queued } from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
-import { nextAttempt, RULES, slugOf } from './claim.ts';
+import { nextAttempt, RULES } from './claim.ts';
 import { fold } from './fold.ts';
+import { slugOf } from './slug.ts';
 import type { Task } from './task.ts';
 
 const policy = testPolicy();

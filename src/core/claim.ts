@@ -4,10 +4,11 @@
  */
 
 import type { Action } from './action.ts';
-import { digestOf } from './digest.ts';
 import { type EventData, event, type NewEvent, type Related } from './event.ts';
 import { contractOf } from './issue/criteria.ts';
 import type { Readiness } from './issue/readiness.ts';
+import { holdsPlan, parsePlan } from './plan/plan.ts';
+import type { PlanBirth } from './plan/progress.ts';
 import type { Policy } from './policy.ts';
 import type { Task } from './task.ts';
 import { declinedComment, withdrawnComment } from './words/comments.ts';
@@ -102,8 +103,28 @@ export function nextAttempt(issue: Subject, earlier: readonly Task[]): EventData
     attempt,
     slug,
     branch: `loop/${issue.number}-${slug}${suffix}`,
-    contract: contractOf(issue),
+    ...contractAndPlan(issue, slug),
   };
+}
+
+/** A body that holds a plan is worked through by its milestones, whose own criteria an auditor judges. */
+function contractAndPlan(issue: Subject, name: string): Pick<EventData['task_created'], 'contract' | 'plan'> {
+  const contract = contractOf(issue);
+  const parsed = holdsPlan(issue.body) ? parsePlan(issue.body, { markers: 'optional' }) : null;
+  if (!parsed?.ok) return { contract };
+  const { objective, shared, milestones } = parsed.plan;
+  const plan: PlanBirth = {
+    name,
+    mode: 'loop',
+    delivers: 'pull',
+    recovery: 'auto',
+    startedBy: `issue #${issue.number}`,
+    models: {},
+    objective,
+    shared,
+    milestones: milestones.map(({ title, text }) => ({ title, text })),
+  };
+  return { contract: { ...contract, criteria: [] }, plan };
 }
 
 /** An earlier attempt's pull request is closed before a new one is opened: never two for one issue. */
@@ -140,17 +161,4 @@ function withdrawIssue({ number: issue, textHash }: Subject, { labels }: Policy)
       { kind: 'label', issue, add: [], remove: [labels.ready] },
     ],
   };
-}
-
-/** Readable and safe in a path and a branch name; names that reduce to nothing or were cut stay apart by a digest. */
-export function slugOf(title: string): string {
-  const plain = title
-    .normalize('NFKD')
-    .replace(/[^\x20-\x7e]/g, '')
-    .toLowerCase();
-  const slug = plain.replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
-  if (slug.length > 0 && slug.length <= 40 && plain === title.toLowerCase()) return slug;
-  const digest = digestOf(title, 6);
-  const cut = slug.slice(0, 40).replace(/-+$/, '');
-  return cut ? `${cut}-${digest}` : digest;
 }

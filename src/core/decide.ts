@@ -129,7 +129,8 @@ function decideByState(task: Task, facts: Facts, policy: Policy, now: number): D
   if (facts.paused) return rest(facts.paused);
   if (facts.unconfined) return act([hold('sandbox_unavailable', facts.unconfined)]);
   if (facts.unfiltered !== null && isBeforeWork(task)) return refuseFilters(task, facts.unfiltered);
-  if (facts.issue && hasNewContract(task, facts)) return acceptContract(task, facts.issue);
+  // A plan is worked through as it was cut; what it was edited into waits for a person before the merge.
+  if (facts.issue && !task.plan && hasNewContract(task, facts)) return acceptContract(task, facts.issue);
   if (isBeforeWork(task) && task.turns === 0) {
     if (facts.issue?.unproved) return rest(facts.issue.unproved.why, facts.issue.unproved.until);
     if (isDisproved(task, facts)) return refuseText(task, facts, policy);

@@ -30,6 +30,7 @@ import {
 import { abandon, finish, outOfQueue } from './ending.ts';
 import { type Candidate, type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
+import { agreedHash } from './issue/text-hash.ts';
 import type { Ahead, InLine } from './line.ts';
 import { mergeGate, touchedBy } from './merge.ts';
 import type { Policy } from './policy.ts';
@@ -358,7 +359,8 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
     task,
     {
       issueOpen: facts.issue?.state === 'open' || task.issue === null,
-      textHash: facts.issue?.textHash ?? null,
+      // A plan without an issue is its own contract, pinned when it was started.
+      textHash: task.issue === null ? agreedHash(task.contract) : (facts.issue?.textHash ?? null),
       branchSha: facts.branch?.sha ?? null,
       openFindings: facts.openFindings,
       left: leftAsIs(facts.ledger),

@@ -8,9 +8,11 @@
 import type { PendingAction } from './action.ts';
 import { isRun } from './action.ts';
 import { event, type NewEvent } from './event.ts';
+import { isTerminal } from './machine.ts';
 import { WORKSPACE_LOST } from './outcome.ts';
 import type { AgentPolicy, Policy } from './policy.ts';
 import { roleRow } from './role.ts';
+import type { Task } from './task.ts';
 import { lostWorkText } from './words/words.ts';
 
 export interface Probes {
@@ -108,6 +110,13 @@ export function recover(started: PendingAction | null, probes: Probes, policy: P
     };
   }
 }
+
+/**
+ * A plan that a person started is theirs to go on with: no runner takes it up from the one that had it. Called of a task
+ * that nobody at work owns.
+ */
+export const isLeftToPeople = ({ state, plan }: Task): boolean =>
+  plan?.recovery === 'manual' && state !== 'queued' && !isTerminal(state);
 
 /**
  * A lower bound: what it did after its last sign nobody knows. Clocks are set meanwhile: no turn can have worked for longer

@@ -43,7 +43,7 @@ export function specify(task: Task, facts: Facts, policy: Policy, now: number): 
 
 /** What the rules say of a contract that nobody has settled and no coder has begun; null when there is no doubt. */
 export function doubts(task: Task, policy: Policy): Readiness | null {
-  if (task.kind !== 'issue' || task.spec !== null || task.sessionIds.length > 0) return null;
+  if (task.kind !== 'issue' || task.plan || task.spec !== null || task.sessionIds.length > 0) return null;
   const judged = readiness(task.contract.title, task.contract.body);
   return judged.decision !== 'ready' || (judged.thin && policy.spec.expand !== 'off') ? judged : null;
 }

@@ -2,8 +2,10 @@
  * Where work comes from. The forge's issues are the only source so far. Another, such as plans, is a function like
  * `issues`, a row in `everySource`, and its rules in core/claim.ts.
  */
-import { slugOf, type WorkItem } from '../core/claim.ts';
-import { type Readiness, readiness } from '../core/issue/readiness.ts';
+import type { WorkItem } from '../core/claim.ts';
+import { readiness } from '../core/issue/readiness.ts';
+import { planReadiness } from '../core/plan/start.ts';
+import { slugOf } from '../core/slug.ts';
 import type { Forge, Issue } from '../forge/forge.ts';
 
 export interface Source {
@@ -28,13 +30,13 @@ function issues(forge: Forge): Source {
 }
 
 export function issueItem(issue: Issue): WorkItem {
-  let judged: Readiness | null = null;
+  let judged: ReturnType<WorkItem['readiness']> | null = null;
   return {
     ...issue,
     kind: 'issue',
     slug: slugOf(issue.title),
     readiness: () => {
-      judged ??= readiness(issue.title, issue.body);
+      judged ??= planReadiness(issue.body) ?? readiness(issue.title, issue.body);
       return judged;
     },
   };

@@ -6,6 +6,7 @@
  */
 import { isRun } from '../core/action.ts';
 import { event } from '../core/event.ts';
+import { isLeftToPeople } from '../core/recover.ts';
 import { backoffMs } from '../core/schedule.ts';
 import { ForgeUnavailable, LeaseLost, StoreUnavailable, VersionConflict } from '../errors.ts';
 import { type Lease, taskLease } from '../store/store.ts';
@@ -30,6 +31,11 @@ export interface Worker {
 }
 
 const STOPPING: Rest = { why: 'stopping', until: null, for: 'fact' };
+const INTERRUPTED: Rest = {
+  why: 'interrupted: `forge-loop loop restart` continues it',
+  until: null,
+  for: 'fact',
+};
 const ELSEWHERE: Rest = { why: 'another runner has it', until: null, for: 'elsewhere' };
 
 export function createWorker(driver: Driver, id: string, onSettled: (worker: Worker) => void): Worker {
@@ -96,7 +102,9 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   }
 
   async function takeLease(): Promise<Rest | null> {
-    if (!(await store.task(id))) return { why: 'unknown task', until: null, for: 'ended' };
+    const stored = await store.task(id);
+    if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
+    if (isLeftToPeople(stored.task)) return INTERRUPTED;
     const { leaseTtlMs } = ports.timing;
     const before = (await store.leases()).find(({ key }) => key === taskLease(id));
     lease = await store.acquireLease(taskLease(id), ports.owner, clock.now(), leaseTtlMs, ports.isOwnerDead);

@@ -7,8 +7,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { transition } from '../core/decision.ts';
 import { event, type NewEvent } from '../core/event.ts';
-import { workspaceLost } from '../core/recover.ts';
+import { isLeftToPeople, workspaceLost } from '../core/recover.ts';
 import { isEnded, type StoredTask, type Task } from '../core/task.ts';
+import { subjectOf } from '../core/words/words.ts';
 import { UserError, VersionConflict } from '../errors.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
@@ -28,7 +29,7 @@ interface Restarted {
 
 export async function restartTask(
   context: Context,
-  input: { task: string; force: boolean },
+  input: { task: string; force: boolean; recreateWorktree?: boolean },
 ): Promise<Restarted> {
   const reader = await context.reading();
   const seen = await findTask(reader, input.task);
@@ -41,6 +42,7 @@ export async function restartTask(
   if (!isEnded(found) && (await isOwnedByOther(context, store, found)))
     await cancelAndWait(context, store, found);
   const rebuilt = await rebuildable(ports, found);
+  if (rebuilt !== null && input.recreateWorktree === false) throw missing(found);
 
   const lease = await ownLease(ports, found);
   try {
@@ -67,7 +69,7 @@ function refuse(task: Task, force: boolean): void {
     throw new UserError(`Task ${task.id} is ${task.state}: there is nothing left to do.`);
   if (isEnded(task) || force) return;
   throw new UserError(
-    `Task ${task.id} (#${task.issue}) is ${task.state}, not ended.`,
+    `Task ${task.id} (${nameIn(task)}) is ${task.state}, not ended.`,
     '`--force` cancels it first; `forge-loop resume` releases one that is held.',
   );
 }
@@ -76,6 +78,7 @@ function refuse(task: Task, force: boolean): void {
 async function isInterrupted(context: Context, store: Store, task: Task): Promise<boolean> {
   const lease = (await store.leases()).find((one) => one.key === taskLease(task.id));
   if (lease) return isStale(lease, context);
+  if (isLeftToPeople(task)) return true;
   return (await store.pendingActions(task.id)).some(({ startedAt }) => startedAt !== null);
 }
 
@@ -86,9 +89,11 @@ function refuseOvertaken(seen: StoredTask, now: StoredTask): void {
   throw overtaken(seen.task, now.task.state);
 }
 
-const overtaken = ({ id, issue }: Task, state: string): UserError =>
+const nameIn = (task: Task): string => (task.issue === null ? subjectOf(task) : `#${task.issue}`);
+
+const overtaken = (task: Task, state: string): UserError =>
   new UserError(
-    `Task ${id} (#${issue}) was restarted by somebody else meanwhile: it is ${state}.`,
+    `Task ${task.id} (${nameIn(task)}) was restarted by somebody else meanwhile: it is ${state}.`,
     'See `forge-loop status`.',
   );
 
@@ -128,12 +133,18 @@ async function rebuildable(ports: Ports, task: Task): Promise<string | null> {
   );
 }
 
-async function isOwnedByOther(context: Context, store: Store, task: Task): Promise<boolean> {
+const missing = ({ workspace, branch, plan, id }: Task): UserError =>
+  new UserError(
+    `The worktree ${workspace} is gone.`,
+    `Its commits are on ${branch}; what was not committed is lost. \`--recreate-worktree\` makes it anew from there: forge-loop loop restart ${plan?.name ?? id} --recreate-worktree`,
+  );
+
+export async function isOwnedByOther(context: Context, store: Store, task: Task): Promise<boolean> {
   const lease = (await store.leases()).find((one) => one.key === taskLease(task.id));
   return lease !== undefined && !isStale(lease, context);
 }
 
-async function cancelAndWait(context: Context, store: Store, task: Task): Promise<void> {
+export async function cancelAndWait(context: Context, store: Store, task: Task): Promise<void> {
   await store.request({ task: task.id, kind: 'cancel', by: await context.operator(), at: context.now() });
   const giveUpAt = context.now() + LET_GO_MS;
   while (await isOwnedByOther(context, store, task)) {
@@ -143,7 +154,7 @@ async function cancelAndWait(context: Context, store: Store, task: Task): Promis
 }
 
 /** A runner has a task for a moment after its end, too: it tells people, and looks at what it was asked meanwhile. */
-async function ownLease(ports: Ports, task: Task): Promise<Lease> {
+export async function ownLease(ports: Ports, task: Task): Promise<Lease> {
   const { store, owner, clock, timing } = ports;
   const key = taskLease(task.id);
   for (const giveUpAt = clock.now() + LET_GO_MS; ; await wait(100)) {

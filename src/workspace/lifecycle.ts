@@ -10,7 +10,7 @@ import { dropIndex } from './kept-index.ts';
 import { mergeTrunk } from './merge-trunk.ts';
 import { findOrphans } from './orphans.ts';
 import { ensureHome, occupancy, realRoot, refuseDetour, transientPath } from './paths.ts';
-import { dropPins, readPins, refsAround, refuseForeignBranch, updatePins } from './pins.ts';
+import { dropPins, forget, readPins, refsAround, refuseForeignBranch, updatePins } from './pins.ts';
 import { readTips } from './place.ts';
 import { list } from './plain-files.ts';
 import { removeTree } from './remove-tree.ts';
@@ -40,6 +40,7 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
     mergeTrunk: async (spec, trunkSha) => own(spec, () => mergeTrunk(shared, spec, trunkSha)),
     probe: async (spec) => own(spec, () => probe(shared, spec)),
     refs: async (spec) => own(spec, () => refsAround(git, spec)),
+    forget: async (spec) => own(spec, () => forget(git, spec.task)),
     reap: async (spec) => own(spec, () => reap(shared, spec)),
     export: (commit, purpose, near) => openTree(shared, commit, purpose, { near }),
     stage: (commit, purpose, setup) => stageWithSetup(shared, commit, purpose, setup),

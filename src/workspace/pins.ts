@@ -81,6 +81,15 @@ export async function dropPins(git: Git, task: string): Promise<void> {
   await git.moveRefs(refs.map((ref) => ({ ref, to: null })));
 }
 
+/** What the branch does not contain any more; false when nothing of that kind was kept. */
+export async function forget(git: Git, task: string): Promise<boolean> {
+  const listed = await git(['for-each-ref', '--format=%(refname)', pinRef(task, 'kept')]);
+  const refs = listed.stdout.split('\n').filter((ref) => ref !== '');
+  if (refs.length === 0) return false;
+  await git.moveRefs(refs.map((ref) => ({ ref, to: null })));
+  return true;
+}
+
 /** Every ref but those that other tasks and fetches move. */
 export async function refsAround(git: Git, spec: WorkspaceKey): Promise<Map<string, string>> {
   const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)']);

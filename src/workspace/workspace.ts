@@ -93,6 +93,8 @@ export interface Workspaces {
   probe(spec: WorkspaceKey): Promise<WorkspaceProbe>;
   /** Where the refs of the repository stand, less those of other tasks and of remotes. */
   refs(spec: WorkspaceKey): Promise<ReadonlyMap<string, string>>;
+  /** Drops what the repository keeps of it beside its branch; false when there was nothing. A workspace stays usable. */
+  forget(spec: WorkspaceKey): Promise<boolean>;
   /** Removes it; pending changes are checkpointed first. Idempotent. */
   reap(spec: WorkspaceKey): Promise<void>;
   /**

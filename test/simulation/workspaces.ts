@@ -99,6 +99,7 @@ export function simWorkspaces(world: World): Workspaces {
       const own = [spec.branch, `forge/${spec.task}`];
       return new Map([...refs].filter(([name]) => own.includes(name)));
     },
+    forget: async () => false,
     async reap(spec) {
       workspaces.delete(path(spec));
     },

@@ -3,7 +3,7 @@
  * back: the text may be long and hostile.
  */
 
-type MarkdownLine = {
+export type MarkdownLine = {
   /** As it stands, without its end. */
   raw: string;
   text: string;
@@ -41,7 +41,7 @@ export function markdownLines(markdown: string): MarkdownLine[] {
       fence = { mark, info, indent };
       return { ...line, kind: 'code', info, isFence: true };
     }
-    const said = /^(?:[-*+]|\d{1,9}[.)])\s+(.*)$/.exec(text)?.[1];
+    const said = /^(?:[-*+]|\d{1,9}[.)])\s+(.*)$/s.exec(text)?.[1];
     if (said !== undefined) {
       isList = true;
       return { ...line, kind: 'item', said };
@@ -56,13 +56,13 @@ export function markdownLines(markdown: string): MarkdownLine[] {
 const INDENTED = 4;
 
 /** Behind backticks there are no others: that would be code within a line. */
-const FENCE = /^(`{3,}(?=[^`]*$)|~{3,})\s*(.*)$/;
+const FENCE = /^(`{3,}(?=[^`]*$)|~{3,})\s*(.*)$/s;
 
 const isClosing = (text: string, mark: string): boolean =>
   text.startsWith(mark) && text === mark[0]!.repeat(text.length);
 
 export function headingIn(text: string): { level: number; title: string } | null {
-  const [, marks, title] = /^(#{1,6})\s+(.+)$/.exec(text) ?? [];
+  const [, marks, title] = /^(#{1,6})\s+(.+)$/s.exec(text) ?? [];
   return marks === undefined || title === undefined ? null : { level: marks.length, title };
 }
 

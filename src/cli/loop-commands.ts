@@ -1,0 +1,91 @@
+/** The commands for plans. */
+import type { Command } from 'commander';
+import { UsageError } from '../errors.ts';
+import { textFrom, wholeNumber } from './arguments.ts';
+import type { CommandParts, Session } from './commands.ts';
+
+type Options = Record<string, unknown>;
+
+interface Parts extends CommandParts {
+  session(
+    work: (session: Session, args: string[], options: Options) => Promise<number>,
+  ): (...given: unknown[]) => Promise<void>;
+}
+
+const LOOP = 'its name, a part of it that no other has, or the id of its task';
+
+export function addLoopCommands(program: Command, { describe, operation, says, session }: Parts): void {
+  const loop = program.command('loop').description('Start plans and steer them.');
+  describe(loop, 'start', says('loop.start'), [
+    'loop start plan.md',
+    'loop start plan.md --name checkout --pull-request',
+    'loop start --goal "Make the parser stream its input"',
+  ])
+    .argument('[file]', 'a plan; - is standard input')
+    .option('--goal <text>', 'what it is for, beside a plan or instead of one')
+    .option('--name <name>', 'what it is called, and its branch; else as the plan says')
+    .option('--pull-request', 'deliver a pull request, judged and merged as any other; else a branch')
+    .option('--mode <mode>', 'loop; or session: one coder session, no audit', 'loop')
+    .option('--model <model>', "in place of the coder's model")
+    .option('--auditor-model <model>', "in place of the auditor's model")
+    .action(
+      operation('loop.start', ([file], { goal, name, mode, model, auditorModel, pullRequest }) => {
+        if (file === undefined && goal === undefined)
+          throw new UsageError('loop start: give a plan file, or --goal.');
+        return {
+          ...(file !== undefined && { text: textFrom({ bodyFile: file }), file }),
+          goal,
+          name,
+          mode,
+          model,
+          auditorModel,
+          pullRequest: pullRequest === true,
+        };
+      }),
+    );
+  describe(loop, 'status', 'Loops and how far they have come; with a name, one of them in full.', [
+    'loop status',
+    'loop status checkout',
+    'loop status --watch',
+  ])
+    .argument('[loop]', LOOP)
+    .option('-a, --all', 'every loop there ever was')
+    .option('-w, --watch', 'draw it again whenever it changes, until Ctrl-C')
+    .action(
+      session(async (own, [name], { all, watch }) => {
+        const { showLoopStatus } = await import('./loop-text.ts');
+        return showLoopStatus(own, { name, all: all === true, watch: watch === true });
+      }),
+    );
+  describe(loop, 'milestone', says('loop.milestone'), [
+    'loop milestone checkout',
+    'loop milestone checkout 2',
+  ])
+    .argument('<loop>', LOOP)
+    .argument('[number]', 'from 1', wholeNumber)
+    .action(operation('loop.milestone', ([name, number]) => ({ loop: name, milestone: number })));
+  describe(loop, 'cancel', says('loop.cancel'), [
+    'loop cancel checkout',
+    'loop cancel checkout --cleanup-worktree',
+  ])
+    .argument('<loop>', LOOP)
+    .option('--cleanup-worktree', 'remove its worktree, too; its branch stays')
+    .action(
+      operation('loop.cancel', ([name], { cleanupWorktree }) => ({
+        loop: name,
+        cleanupWorktree: cleanupWorktree === true,
+      })),
+    );
+  describe(loop, 'restart', says('loop.restart'), ['loop restart checkout', 'loop restart checkout --force'])
+    .argument('<loop>', LOOP)
+    .option('--force', 'cancel it first when a runner is at work on it')
+    .option('--recreate-worktree', 'make a missing worktree anew from its branch')
+    .action(
+      operation('loop.restart', ([name], { force, recreateWorktree }) => ({
+        loop: name,
+        force: force === true,
+        recreateWorktree: recreateWorktree === true,
+      })),
+    );
+  describe(loop, 'sweep', says('loop.sweep'), ['loop sweep']).action(operation('loop.sweep', () => ({})));
+}

@@ -1,0 +1,180 @@
+/** Loops as people see them: the list, one in full, and the answers to what was asked of one. */
+import { clock } from '../core/words/wall-time.ts';
+import { count } from '../core/words/words.ts';
+import { follow } from '../operations/follow.ts';
+import type { LoopDetail, LoopView, UsageLine } from '../operations/loop-status.ts';
+import { perform } from '../operations.ts';
+import type { Session } from './commands.ts';
+import { type Paint, shortTokens, type Terminal, table, untilInterrupted } from './terminal.ts';
+
+interface Shown {
+  name: string | undefined;
+  all: boolean;
+  watch: boolean;
+}
+
+export async function showLoopStatus({ context, terminal }: Session, shown: Shown): Promise<number> {
+  const { name, all, watch } = shown;
+  const look = async (): Promise<string> => {
+    if (name === undefined) {
+      const loops = await perform(context, 'loop.list', { all });
+      return terminal.json ? JSON.stringify(loops, null, 2) : loopsText(loops, terminal);
+    }
+    const loop = await perform(context, 'loop.show', { loop: name });
+    return terminal.json ? JSON.stringify(loop, null, 2) : loopText(loop, terminal);
+  };
+  if (!watch) {
+    terminal.print(await look());
+    return 0;
+  }
+  let last = '';
+  for await (const text of follow(look, LOOK_EVERY_MS, untilInterrupted())) {
+    if (text !== last) terminal.print(terminal.isTty && !terminal.json ? `${CLEAR}${text}` : text);
+    last = text;
+  }
+  return 0;
+}
+
+const LOOK_EVERY_MS = 1000;
+const CLEAR = '\x1b[H\x1b[2J';
+
+export function loopsText(loops: readonly LoopView[], { paint, columns }: Terminal): string {
+  if (loops.length === 0) return 'No loops yet. `forge-loop loop start plan.md` starts one.';
+  const header = ['LOOP', 'STATUS', 'MILESTONES', 'ITERATION', 'AUDITS', 'BUGS', 'COST', 'WHERE'].map(
+    paint.dim,
+  );
+  const rows = loops.map((loop) => [
+    paint.bold(loop.name),
+    statusText(loop, paint),
+    `${loop.milestones.done}/${loop.milestones.total}`,
+    iterationText(loop),
+    `${loop.audits}`,
+    `${loop.findings.bugs}`,
+    costText(loop.task.costUsd, loop.task.spendComplete),
+    whereText(loop),
+  ]);
+  return table([header, ...rows], columns);
+}
+
+const iterationText = ({ iteration, maxIterations }: LoopView): string =>
+  maxIterations === null ? `${iteration}` : `${iteration}/${maxIterations}`;
+
+const costText = (usd: number | null, isComplete = true): string =>
+  usd === null ? '?' : `${isComplete ? '' : '≥'}$${usd.toFixed(2)}`;
+
+function whereText({ task, place, status }: LoopView): string {
+  if (status !== 'running') return task.why.split('\n', 1)[0]!;
+  if (task.hold) return `${place}; ${task.hold.text}`;
+  return task.atWork ? `${place}; ${task.atWork}` : place;
+}
+
+function statusText({ status, task }: LoopView, paint: Paint): string {
+  if (status === 'completed') return paint.green(status);
+  if (status === 'errored' || status === 'stalled') return paint.red(`${status} (${task.reason})`);
+  if (status === 'cancelled') return paint.yellow(status);
+  if (task.interrupted) return paint.yellow('interrupted');
+  return task.hold ? paint.yellow('held') : paint.cyan(task.state === 'running' ? status : task.state);
+}
+
+export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string {
+  const { task, plan } = loop;
+  const facts: [string, string | null][] = [
+    ['status', `${statusText(loop, paint)}: ${whereText(loop)}`],
+    ['started by', `${loop.startedBy}${task.startedAt ? ` at ${clock(task.startedAt)}` : ''}`],
+    ['delivers', loop.delivers === 'pull' ? pullText(loop) : `branch ${task.branch}`],
+    ['iteration', `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(task.turns, 'turn')}`],
+    ['findings', `${count(loop.findings.bugs, 'open bug')}, ${count(loop.findings.warnings, 'warning')}`],
+    ['spent', `${costText(task.costUsd, task.spendComplete)}, ${shortTokens(task.tokens ?? 0)} tokens`],
+    ['worktree', task.workspace],
+    ['restart', loop.restart.says],
+  ];
+  const milestones = plan.map(({ number, title, done, attempts }) => [
+    '',
+    done ? paint.green('✓') : number === loop.milestone && loop.status === 'running' ? paint.cyan('▸') : '·',
+    `${number}. ${title}`,
+    attempts > 0 ? paint.dim(`${count(attempts, 'dirty audit')}`) : '',
+    done?.commit ? paint.dim(done.commit.slice(0, 10)) : '',
+  ]);
+  const open = loop.open.map((one) => [
+    '',
+    one.id,
+    one.severity === 'sev3' ? 'warning' : 'bug',
+    `${one.file ?? ''}${one.line ? `:${one.line}` : ''}`,
+    one.message,
+  ]);
+  return [
+    `${paint.bold(loop.name)}  ${task.title}`,
+    table(
+      facts.filter(([, value]) => value).map(([name, value]) => [paint.dim(name), value!]),
+      columns,
+    ),
+    ...(milestones.length ? [paint.dim('milestones'), table(milestones, columns)] : []),
+    paint.dim('phases'),
+    graphText(loop.phases),
+    ...(open.length ? [paint.dim('open findings'), table(open, columns)] : []),
+    ...(loop.amendments.length
+      ? [
+          paint.dim('amended'),
+          ...loop.amendments.map(({ milestone, rationale }) => `  milestone ${milestone + 1}: ${rationale}`),
+        ]
+      : []),
+    ...(loop.usage.length ? [paint.dim('usage'), usageText(loop.usage, paint, columns)] : []),
+    ...(loop.lastAudit ? [paint.dim('last audit'), indented(loop.lastAudit)] : []),
+    ...(loop.completionSummary ? [paint.dim('summary'), indented(loop.completionSummary)] : []),
+  ].join('\n');
+}
+
+const pullText = ({ task }: LoopDetail): string =>
+  task.pull === null ? 'a pull request' : `pull request #${task.pull}`;
+
+const indented = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+
+/** The ways between the phases, with how often each was taken. */
+function graphText(phases: LoopDetail['phases']): string {
+  const n = (edge: string): string => `${phases[edge] ?? 0}`.padStart(2, '─');
+  const back = (edge: string): string => `${phases[edge] ?? 0}`;
+  const to = (from: string): string =>
+    phases[`${from}→post_action`] === undefined
+      ? `─${n(`${from}→delivered`)}─▶ done`
+      : `─${n(`${from}→post_action`)}─▶ post_action ─${n('post_action→delivered')}─▶ done`;
+  const isWhole =
+    phases['auditing→final_auditing'] !== undefined || phases['auditing→delivered'] === undefined;
+  const line = isWhole
+    ? `coding ─${n('coding→auditing')}─▶ auditing ─${n('auditing→final_auditing')}─▶ final_auditing ${to('final_auditing')}`
+    : `coding ─${n('coding→auditing')}─▶ auditing ${to('auditing')}`;
+  return [
+    `  ${line}`,
+    `  back: auditing → coding ${back('auditing→coding')}` +
+      `, final_auditing → final_audit_fix ${back('final_auditing→final_audit_fix')}`,
+  ].join('\n');
+}
+
+function usageText(usage: readonly UsageLine[], paint: Paint, columns: number | null): string {
+  const header = [
+    '',
+    'ROLE',
+    'SESSION',
+    'MODEL',
+    'MESSAGES',
+    'IN',
+    'OUT',
+    'REASONING',
+    'CACHE READ',
+    'WRITE',
+    'COST',
+  ];
+  const rows = usage.map((one) => [
+    '',
+    one.role,
+    one.sessionId.slice(0, 8),
+    one.model,
+    `${one.messages}`,
+    ...[one.input, one.output, one.reasoning, one.cacheRead, one.cacheWrite].map(shortTokens),
+    costText(one.costUsd),
+  ]);
+  return table([header.map(paint.dim), ...rows], columns);
+}

@@ -1,0 +1,54 @@
+/** What one says of a plan's task from outside: its status, whether it can be restarted, how its phases went. */
+import type { LoopEvent } from '../event.ts';
+import type { Reason } from '../machine.ts';
+import { isEnded, type Task } from '../task.ts';
+import { PHASES, type Phase } from './phase.ts';
+
+export type LoopStatus = 'running' | 'completed' | 'cancelled' | 'stalled' | 'errored';
+
+const CANCELLED: readonly Reason[] = ['cancelled', 'operator_abandon'];
+
+/** Each reason is of exactly one status. */
+export function statusOfReason(reason: Reason): LoopStatus {
+  if (CANCELLED.includes(reason)) return 'cancelled';
+  return reason === 'stall_timeout' ? 'stalled' : 'errored';
+}
+
+export function loopStatus({ state, reason }: Pick<Task, 'state' | 'reason'>): LoopStatus {
+  if (state === 'completed' || state === 'merged') return 'completed';
+  return state === 'abandoned' ? statusOfReason(reason ?? 'cancelled') : 'running';
+}
+
+export interface Restartability {
+  restartable: boolean;
+  needsForce: boolean;
+  /** Why not, or why only so. */
+  blocked: 'completed' | 'missing_worktree' | 'active' | null;
+}
+
+/** `isOwned`: a runner is at work on it. `hasWorktree`: what it worked in is there, or never was. */
+export function restartability(
+  task: Task,
+  { isOwned, hasWorktree }: { isOwned: boolean; hasWorktree: boolean },
+): Restartability {
+  if (loopStatus(task) === 'completed')
+    return { restartable: false, needsForce: false, blocked: 'completed' };
+  if (!hasWorktree) return { restartable: false, needsForce: false, blocked: 'missing_worktree' };
+  const isActive = !isEnded(task) && (isOwned || task.state === 'queued');
+  return { restartable: true, needsForce: isActive, blocked: isActive ? 'active' : null };
+}
+
+type PhaseEdge = `${Phase}→${Phase | 'delivered'}`;
+
+/** How often each way between two phases was taken. */
+export function phaseCounts(events: readonly LoopEvent[]): Partial<Record<PhaseEdge, number>> {
+  const counts: Partial<Record<PhaseEdge, number>> = {};
+  let from: Phase = 'coding';
+  for (const one of events) {
+    if (one.type !== 'phase_entered') continue;
+    const edge: PhaseEdge = `${from}→${one.data.phase}`;
+    counts[edge] = (counts[edge] ?? 0) + 1;
+    from = PHASES.find((phase) => phase === one.data.phase) ?? from;
+  }
+  return counts;
+}

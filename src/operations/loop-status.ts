@@ -1,0 +1,178 @@
+/** Plans as people look at them: how far each has come, what it found, what it cost, and whether it can go on. */
+import type { Context } from '../context.ts';
+import type { Finding } from '../core/change/findings.ts';
+import type { Usage } from '../core/cost.ts';
+import { openBugs } from '../core/plan/audit.ts';
+import type { Amendment, Milestone } from '../core/plan/progress.ts';
+import { planTasks } from '../core/plan/start.ts';
+import {
+  type LoopStatus,
+  loopStatus,
+  phaseCounts,
+  type Restartability,
+  restartability,
+} from '../core/plan/status.ts';
+import type { Role } from '../core/role.ts';
+import { isEnded, type Task } from '../core/task.ts';
+import { placeText } from '../core/words/plan-text.ts';
+import { UserError } from '../errors.ts';
+import { workspaceKey } from '../loop/workspace-key.ts';
+import { type Store, taskLease } from '../store/store.ts';
+import { ownedKeys, type TaskView, taskViews } from '../view.ts';
+import { findLoop } from './loops.ts';
+
+export interface LoopView {
+  name: string;
+  task: TaskView;
+  status: LoopStatus;
+  mode: string;
+  delivers: 'branch' | 'pull';
+  startedBy: string;
+  phase: string;
+  /** In words. */
+  place: string;
+  milestone: number;
+  milestones: { total: number; done: number };
+  iteration: number;
+  /** Null: no limit. */
+  maxIterations: number | null;
+  audits: number;
+  findings: { bugs: number; warnings: number };
+  completionSummary: string | null;
+}
+
+export interface LoopDetail extends LoopView {
+  plan: (Milestone & { number: number })[];
+  amendments: (Amendment & { audit: number })[];
+  lastAudit: string | null;
+  open: Finding[];
+  /** How often each way between two phases was taken, such as `coding→auditing`. */
+  phases: Record<string, number>;
+  usage: UsageLine[];
+  restart: Restartability & { says: string };
+}
+
+/** Of one session, in one role, with one model. */
+export interface UsageLine {
+  role: Role;
+  sessionId: string;
+  model: string;
+  messages: number;
+  input: number;
+  output: number;
+  reasoning: number;
+  cacheRead: number;
+  cacheWrite: number;
+  /** Null when nothing of it is known. */
+  costUsd: number | null;
+}
+
+export async function listLoops(context: Context, input: { all: boolean }): Promise<LoopView[]> {
+  const store = await context.reading();
+  if (!store) return [];
+  const loops = planTasks((await store.tasks()).map(({ task }) => task));
+  const shown = input.all ? loops : loops.filter((task, at) => !isEnded(task) || at >= loops.length - RECENT);
+  return Promise.all(shown.map((task) => loopView(context, store, task)));
+}
+
+const RECENT = 10;
+
+export async function showLoop(context: Context, input: { loop: string }): Promise<LoopDetail> {
+  const store = await context.reading();
+  const task = await findLoop(store, input.loop);
+  const plan = task.plan!;
+  const ledger = await store!.findings(task.id);
+  return {
+    ...(await loopView(context, store!, task)),
+    plan: plan.milestones.map((one, index) => ({ ...one, number: index + 1 })),
+    amendments: plan.amendments,
+    lastAudit: plan.lastAudit,
+    open: ledger.filter(({ status }) => status === 'open'),
+    phases: phaseCounts(await store!.events({ task: task.id, type: 'phase_entered' })),
+    usage: usageLines(await store!.usage(task.id)),
+    restart: await restartOf(context, store!, task),
+  };
+}
+
+async function loopView(context: Context, store: Store, task: Task): Promise<LoopView> {
+  const plan = task.plan!;
+  const { maxIterations } = (await context.settings()).settings.policy.loop;
+  const [view] = await taskViews(context, store, [task]);
+  const ledger = await store.findings(task.id);
+  const advice = ledger.filter(({ status, severity }) => status === 'open' && severity === 'sev3');
+  return {
+    name: plan.name,
+    task: view!,
+    status: loopStatus(task),
+    mode: plan.mode,
+    delivers: plan.delivers,
+    startedBy: plan.startedBy,
+    phase: plan.phase,
+    place: placeText(plan),
+    milestone: plan.milestone + 1,
+    milestones: {
+      total: plan.milestones.length,
+      done: plan.milestones.filter(({ done }) => done !== null).length,
+    },
+    iteration: plan.iterations + 1,
+    maxIterations: maxIterations === 0 ? null : maxIterations,
+    audits: plan.audits,
+    findings: { bugs: openBugs(ledger, 'all').length, warnings: advice.length },
+    completionSummary: plan.completionSummary,
+  };
+}
+
+/** What a live session has told so far is among the rows: nothing is counted twice. */
+function usageLines(usage: readonly Usage[]): UsageLine[] {
+  const lines = new Map<string, UsageLine>();
+  for (const one of usage) {
+    const key = [one.role, one.sessionId, one.model].join('\0');
+    const before = lines.get(key);
+    lines.set(key, {
+      role: one.role,
+      sessionId: one.sessionId,
+      model: one.model,
+      messages: (before?.messages ?? 0) + 1,
+      input: (before?.input ?? 0) + one.input,
+      output: (before?.output ?? 0) + one.output,
+      reasoning: (before?.reasoning ?? 0) + one.reasoning,
+      cacheRead: (before?.cacheRead ?? 0) + one.cacheRead,
+      cacheWrite: (before?.cacheWrite ?? 0) + one.cacheWrite,
+      costUsd: one.costUsd === null ? (before?.costUsd ?? null) : (before?.costUsd ?? 0) + one.costUsd,
+    });
+  }
+  return [...lines.values()];
+}
+
+async function restartOf(context: Context, store: Store, task: Task): Promise<LoopDetail['restart']> {
+  const isOwned = (await ownedKeys(context, store)).has(taskLease(task.id));
+  const { workspaces } = await context.tools();
+  const probe = task.workspace === null ? null : await workspaces.probe(workspaceKey(task));
+  const can = restartability(task, { isOwned, hasWorktree: probe?.exists ?? true });
+  return { ...can, says: SAYS[can.blocked ?? 'none'] };
+}
+
+const SAYS: Record<'none' | NonNullable<Restartability['blocked']>, string> = {
+  none: 'it can be restarted',
+  completed: 'it is completed and cannot be restarted',
+  missing_worktree: 'its worktree is gone; `--recreate-worktree` makes it anew from its branch',
+  active: 'a runner is at work on it; `--force` cancels it first',
+};
+
+export async function readMilestone(
+  context: Context,
+  input: { loop: string; milestone?: number | undefined },
+): Promise<Milestone & { number: number; of: number }> {
+  const task = await findLoop(await context.reading(), input.loop);
+  const { milestones, milestone } = task.plan!;
+  const index = (input.milestone ?? milestone + 1) - 1;
+  const found = milestones[index];
+  if (!found) {
+    throw new UserError(
+      milestones.length === 0
+        ? `${task.plan!.name} has no milestones.`
+        : `${task.plan!.name} has ${milestones.length} milestones, and no ${index + 1}.`,
+    );
+  }
+  return { ...found, number: index + 1, of: milestones.length };
+}

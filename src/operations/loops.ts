@@ -1,0 +1,273 @@
+/** Plans as people start and steer them. A runner works through them; what is done here is asked of it, or of the row. */
+import type { Context } from '../context.ts';
+import { transition } from '../core/decision.ts';
+import { event } from '../core/event.ts';
+import { type Plan, parsePlan } from '../core/plan/plan.ts';
+import type { PlanMode } from '../core/plan/progress.ts';
+import { contractOfPlan, freeName, placed, planTasks, startedEvents } from '../core/plan/start.ts';
+import { isEnded, type Task } from '../core/task.ts';
+import { UserError } from '../errors.ts';
+import type { Ports } from '../loop/ports.ts';
+import { takeOver } from '../loop/recovery.ts';
+import { workspaceKey } from '../loop/workspace-key.ts';
+import { type Lease, type Store, taskLease } from '../store/store.ts';
+import { isRunnerAlive } from '../view.ts';
+import { cancelAndWait, isOwnedByOther, ownLease, restartTask } from './restart.ts';
+
+interface Wanted {
+  /** The text of the plan's file, and its name for messages. */
+  text?: string | undefined;
+  file?: string | undefined;
+  goal?: string | undefined;
+  name?: string | undefined;
+  mode: PlanMode;
+  pullRequest: boolean;
+  model?: string | undefined;
+  auditorModel?: string | undefined;
+}
+
+interface Started {
+  task: string;
+  name: string;
+  branch: string;
+  milestones: number;
+  mode: PlanMode;
+  delivers: 'branch' | 'pull';
+  /** The same plan was at work already: nothing was started. */
+  already: boolean;
+  warnings: string[];
+  runnerAlive: boolean;
+}
+
+export async function startLoop(context: Context, wanted: Wanted): Promise<Started> {
+  const read = readPlan(wanted);
+  const ports = await context.ports();
+  const { store } = ports;
+  return withLease(context, store, 'plans', async () => {
+    const tasks = planTasks((await store.tasks()).map(({ task }) => task));
+    const goal = wanted.goal ?? null;
+    const { hash } = contractOfPlan({ plan: read.plan, goal });
+    const same = tasks.find((task) => !isEnded(task) && task.issue === null && task.contract.hash === hash);
+    const started = same ?? (await begin(context, store, tasks, wanted, read.plan));
+    const { id, branch, plan } = started;
+    return {
+      task: id,
+      name: plan!.name,
+      branch,
+      milestones: plan!.milestones.length,
+      mode: plan!.mode,
+      delivers: plan!.delivers,
+      already: same !== undefined,
+      warnings: read.warnings,
+      runnerAlive: await isRunnerAlive(store, context),
+    };
+  });
+}
+
+function readPlan({ text, file = 'the plan', goal }: Wanted): { plan: Plan | null; warnings: string[] } {
+  if (text === undefined) {
+    if (goal !== undefined) return { plan: null, warnings: [] };
+    throw new UserError('There is nothing to start.', 'Give a plan file, or --goal.');
+  }
+  const parsed = parsePlan(text);
+  if (!parsed.ok) {
+    const { line, problem, advice } = parsed.problem;
+    throw new UserError(`${file}${line === null ? '' : `:${line}`}: ${problem}`, advice);
+  }
+  return { plan: parsed.plan, warnings: parsed.warnings.map((one) => `${file}: ${placed(one)}`) };
+}
+
+async function begin(
+  context: Context,
+  store: Store,
+  tasks: readonly Task[],
+  wanted: Wanted,
+  plan: Plan | null,
+): Promise<Task> {
+  const branches = new Set(await loopBranches(context));
+  const name = freeName(
+    wanted.name ?? plan?.name ?? plan?.title ?? wanted.goal ?? '',
+    (one) => tasks.some((task) => task.plan?.name === one) || branches.has(`loop/${one}`),
+  );
+  const { newId } = await context.ports();
+  const taskId = newId().slice(0, 8);
+  const { model, auditorModel, mode } = wanted;
+  const events = startedEvents({
+    plan,
+    goal: wanted.goal ?? null,
+    name,
+    mode,
+    delivers: wanted.pullRequest ? 'pull' : 'branch',
+    startedBy: await context.operator(),
+    models: { ...(model && { coder: model }), ...(auditorModel && { auditor: auditorModel }) },
+  });
+  return withLease(context, store, taskLease(taskId), async (lease) => {
+    const claimed = await store.claim({ lease, taskId, issue: null, events, actions: [], at: context.now() });
+    return claimed!.task;
+  });
+}
+
+async function loopBranches({ git }: Context): Promise<string[]> {
+  const { stdout } = await git(['for-each-ref', '--format=%(refname:short)', 'refs/heads/loop/']);
+  return stdout.split('\n').filter(Boolean);
+}
+
+/** Of two who do the same at once, one goes first. */
+async function withLease<T>(
+  context: Context,
+  store: Store,
+  key: string,
+  work: (lease: Lease) => Promise<T>,
+): Promise<T> {
+  const { owner, timing, isOwnerDead } = await context.ports();
+  const lease = await store.acquireLease(key, owner, context.now(), timing.leaseTtlMs, isOwnerDead);
+  if (!lease) throw new UserError('Somebody else starts a plan at this moment.', 'Try again.');
+  try {
+    return await work(lease);
+  } finally {
+    await store.releaseLease(lease);
+  }
+}
+
+/** By its name, by its task's id, or by a part of its name that no other has. */
+export async function findLoop(store: Store | null, reference: string): Promise<Task> {
+  const loops = planTasks(store ? (await store.tasks()).map(({ task }) => task) : []);
+  const wanted = reference.trim().toLowerCase();
+  const exact = loops.find(({ id, plan }) => plan.name === wanted || id === wanted);
+  if (exact) return exact;
+  const alike = loops.filter(({ id, plan }) => plan.name.includes(wanted) || id.startsWith(wanted));
+  if (alike.length === 1) return alike[0]!;
+  const listed = (some: typeof loops) => some.map(({ plan }) => plan.name).join(', ');
+  if (alike.length > 1)
+    throw new UserError(
+      `"${reference}" is a part of several names: ${listed(alike)}.`,
+      'Give the whole name.',
+    );
+  throw new UserError(
+    `There is no loop "${reference}".`,
+    loops.length === 0
+      ? 'Start one: `forge-loop loop start plan.md`.'
+      : `Known: ${listed(loops.slice(-8).reverse())}.`,
+  );
+}
+
+interface Cancelled {
+  task: string;
+  name: string;
+  /** It had ended before. */
+  already: boolean;
+  /** The worktree that was removed. */
+  reaped: string | null;
+}
+
+/**
+ * Asked again, or of one that has ended, it changes nothing. The runner that has it ends it; where none has, it is ended
+ * here.
+ */
+export async function cancelLoop(
+  context: Context,
+  input: { loop: string; cleanupWorktree: boolean },
+): Promise<Cancelled> {
+  const task = await findLoop(await context.reading(), input.loop);
+  const ports = await context.ports();
+  const { store } = ports;
+  const isRunning = !isEnded(task) && (await isOwnedByOther(context, store, task));
+  if (isRunning) await cancelAndWait(context, store, task);
+  const lease = await ownLease(ports, task);
+  let reaped: string | null = null;
+  try {
+    if (!isEnded(task) && !isRunning) await endHere(context, ports, lease, task.id);
+    if (input.cleanupWorktree) reaped = await cleanUp(context, ports, lease, task.id);
+  } finally {
+    await store.releaseLease(lease);
+  }
+  return { task: task.id, name: task.plan!.name, already: isEnded(task), reaped };
+}
+
+async function endHere(context: Context, ports: Ports, lease: Lease, id: string): Promise<void> {
+  await takeOver(ports, id, lease);
+  const { task, version } = (await ports.store.task(id))!;
+  if (isEnded(task)) return;
+  const why = `cancel asked by ${await context.operator()}`;
+  await ports.store.commit({
+    lease,
+    taskId: id,
+    expectedVersion: version,
+    events: [transition(task, 'abandoned', why, 'cancelled')],
+    at: context.now(),
+    dropActions: 'all',
+    addActions: task.workspace ? [{ kind: 'preserve_workspace' }] : [],
+    consumeRequests: (await ports.store.requests(id)).map((request) => request.id),
+  });
+}
+
+/** What was not committed is committed first. */
+async function cleanUp(context: Context, ports: Ports, lease: Lease, id: string): Promise<string | null> {
+  const { task, version } = (await ports.store.task(id))!;
+  const path = task.workspace;
+  if (path === null) return null;
+  await ports.workspaces.reap(workspaceKey(task));
+  await ports.store.commit({
+    lease,
+    taskId: id,
+    expectedVersion: version,
+    events: [event('worktree_reaped', { path })],
+    at: context.now(),
+    dropActions: 'all',
+  });
+  return path;
+}
+
+interface Swept {
+  name: string;
+  /** `registration`: the refs under which the repository keeps its former work. The branch stays in any case. */
+  removed: ('worktree' | 'registration')[];
+  problem: string | null;
+}
+
+/** One that fails does not keep the others. What is at work, or can go on, keeps its worktree. */
+export async function sweepLoops(context: Context): Promise<Swept[]> {
+  const reader = await context.reading();
+  if (!reader) return [];
+  const ports = await context.ports();
+  const ended = planTasks((await ports.store.tasks()).map(({ task }) => task)).filter(isEnded);
+  const swept: Swept[] = [];
+  for (const task of ended) {
+    const lease = await ownLease(ports, task);
+    try {
+      swept.push({ name: task.plan.name, ...(await sweepOne(context, ports, lease, task)) });
+    } finally {
+      await ports.store.releaseLease(lease);
+    }
+  }
+  return swept.filter(({ removed, problem }) => removed.length > 0 || problem !== null);
+}
+
+async function sweepOne(
+  context: Context,
+  ports: Ports,
+  lease: Lease,
+  task: Task,
+): Promise<Omit<Swept, 'name'>> {
+  try {
+    const isDone = task.state === 'completed' || task.state === 'merged';
+    const path = isDone ? await cleanUp(context, ports, lease, task.id) : null;
+    const isForgotten = await ports.workspaces.forget(workspaceKey(task));
+    return {
+      removed: [...(path ? ['worktree' as const] : []), ...(isForgotten ? ['registration' as const] : [])],
+      problem: null,
+    };
+  } catch (problem) {
+    return { removed: [], problem: problem instanceof Error ? problem.message : String(problem) };
+  }
+}
+
+export async function restartLoop(
+  context: Context,
+  input: { loop: string; force: boolean; recreateWorktree: boolean },
+) {
+  const { id, plan } = await findLoop(await context.reading(), input.loop);
+  const { phase, milestone } = plan!;
+  const restarted = await restartTask(context, { ...input, task: id });
+  return { ...restarted, name: plan!.name, phase, milestone };
+}
