@@ -148,8 +148,8 @@ function graphText(phases: LoopDetail['phases']): string {
     : `coding ─${n('coding→auditing')}─▶ auditing ${to('auditing')}`;
   return [
     `  ${line}`,
-    `  back: auditing → coding ${back('auditing→coding')}` +
-      `, final_auditing → final_audit_fix ${back('final_auditing→final_audit_fix')}`,
+    `  auditing → next milestone ${back('auditing→next')}, auditing → coding again ${back('auditing→coding')}`,
+    `  final_auditing → final_audit_fix ${back('final_auditing→final_audit_fix')}, and back ${back('final_audit_fix→final_auditing')}`,
   ].join('\n');
 }
 

@@ -1,4 +1,5 @@
 /** Plans as people start and steer them. A runner works through them; what is done here is asked of it, or of the row. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { transition } from '../core/decision.ts';
 import { event } from '../core/event.ts';
@@ -10,7 +11,7 @@ import { UserError } from '../errors.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
 import { workspaceKey } from '../loop/workspace-key.ts';
-import { type Lease, type Store, taskLease } from '../store/store.ts';
+import { type Lease, PLANS_LEASE, type Store } from '../store/store.ts';
 import { isRunnerAlive } from '../view.ts';
 import { cancelAndWait, isOwnedByOther, ownLease, restartTask } from './restart.ts';
 
@@ -43,25 +44,29 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
   const read = readPlan(wanted);
   const ports = await context.ports();
   const { store } = ports;
-  return withLease(context, store, 'plans', async () => {
+  const started = await starting(context, store, async (lease) => {
     const tasks = planTasks((await store.tasks()).map(({ task }) => task));
     const goal = wanted.goal ?? null;
     const { hash } = contractOfPlan({ plan: read.plan, goal });
     const same = tasks.find((task) => !isEnded(task) && task.issue === null && task.contract.hash === hash);
-    const started = same ?? (await begin(context, store, tasks, wanted, read.plan));
-    const { id, branch, plan } = started;
     return {
-      task: id,
-      name: plan!.name,
-      branch,
-      milestones: plan!.milestones.length,
-      mode: plan!.mode,
-      delivers: plan!.delivers,
-      already: same !== undefined,
-      warnings: read.warnings,
-      runnerAlive: await isRunnerAlive(store, context),
+      task: same ?? (await begin(context, store, lease, tasks, wanted, read.plan)),
+      already: Boolean(same),
     };
   });
+  const { id, branch } = started.task;
+  const plan = started.task.plan!;
+  return {
+    task: id,
+    name: plan.name,
+    branch,
+    milestones: plan.milestones.length,
+    mode: plan.mode,
+    delivers: plan.delivers,
+    already: started.already,
+    warnings: read.warnings,
+    runnerAlive: await isRunnerAlive(store, context),
+  };
 }
 
 function readPlan({ text, file = 'the plan', goal }: Wanted): { plan: Plan | null; warnings: string[] } {
@@ -80,6 +85,7 @@ function readPlan({ text, file = 'the plan', goal }: Wanted): { plan: Plan | nul
 async function begin(
   context: Context,
   store: Store,
+  lease: Lease,
   tasks: readonly Task[],
   wanted: Wanted,
   plan: Plan | null,
@@ -101,10 +107,8 @@ async function begin(
     startedBy: await context.operator(),
     models: { ...(model && { coder: model }), ...(auditorModel && { auditor: auditorModel }) },
   });
-  return withLease(context, store, taskLease(taskId), async (lease) => {
-    const claimed = await store.claim({ lease, taskId, issue: null, events, actions: [], at: context.now() });
-    return claimed!.task;
-  });
+  const claimed = await store.claim({ lease, taskId, issue: null, events, actions: [], at: context.now() });
+  return claimed!.task;
 }
 
 async function loopBranches({ git }: Context): Promise<string[]> {
@@ -112,22 +116,25 @@ async function loopBranches({ git }: Context): Promise<string[]> {
   return stdout.split('\n').filter(Boolean);
 }
 
-/** Of two who do the same at once, one goes first. */
-async function withLease<T>(
-  context: Context,
-  store: Store,
-  key: string,
-  work: (lease: Lease) => Promise<T>,
-): Promise<T> {
+/** Of two who start plans at once, one goes first. */
+async function starting<T>(context: Context, store: Store, work: (lease: Lease) => Promise<T>): Promise<T> {
   const { owner, timing, isOwnerDead } = await context.ports();
-  const lease = await store.acquireLease(key, owner, context.now(), timing.leaseTtlMs, isOwnerDead);
-  if (!lease) throw new UserError('Somebody else starts a plan at this moment.', 'Try again.');
-  try {
-    return await work(lease);
-  } finally {
-    await store.releaseLease(lease);
+  const { now } = context;
+  const giveUpAt = now() + STARTING_MS;
+  for (;;) {
+    const lease = await store.acquireLease(PLANS_LEASE, owner, now(), timing.leaseTtlMs, isOwnerDead);
+    if (lease)
+      try {
+        return await work(lease);
+      } finally {
+        await store.releaseLease(lease);
+      }
+    if (now() > giveUpAt) throw new UserError('Somebody else is starting a plan.', 'Try again in a minute.');
+    await wait(50);
   }
 }
+
+const STARTING_MS = 10_000;
 
 /** By its name, by its task's id, or by a part of its name that no other has. */
 export async function findLoop(store: Store | null, reference: string): Promise<Task> {

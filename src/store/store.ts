@@ -27,6 +27,11 @@ export interface Lease extends LeaseTimes {
 
 export const taskLease = (taskId: string): string => `task:${taskId}`;
 export const INTAKE_LEASE = 'intake';
+/** Of whoever starts plans: one at a time, so that a plan is started once and has a name of its own. */
+export const PLANS_LEASE = 'plans';
+/** What a claim is made under: issues are taken up by runners, plans are started by people. */
+export const claimLease = ({ issue }: Pick<Claim, 'issue'>): string =>
+  issue === null ? PLANS_LEASE : INTAKE_LEASE;
 
 /** A child process that recovery can find again: pid and start time together never name two processes. */
 export interface Child {

@@ -31,7 +31,7 @@ import {
 } from '../../src/store/rules.ts';
 import {
   type Child,
-  INTAKE_LEASE,
+  claimLease,
   type Lease,
   type LoopRow,
   type NewRequest,
@@ -153,7 +153,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
 
   return {
     async claim({ lease, taskId, issue, events: added, actions: todo, at }) {
-      requireKey(lease, INTAKE_LEASE);
+      requireKey(lease, claimLease({ issue }));
       checkLease(lease, at);
       if (issue !== null && liveTaskOf(issue) !== undefined) return null;
       if (tasks.has(taskId)) throw new Error(`there is a task ${taskId} already`);

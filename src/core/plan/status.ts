@@ -38,17 +38,19 @@ export function restartability(
   return { restartable: true, needsForce: isActive, blocked: isActive ? 'active' : null };
 }
 
-type PhaseEdge = `${Phase}→${Phase | 'delivered'}`;
+/** `next`: the next milestone is coded; from `auditing` to `coding` one goes back. */
+type PhaseEdge = `${Phase}→${Phase | 'delivered' | 'next'}`;
 
 /** How often each way between two phases was taken. */
 export function phaseCounts(events: readonly LoopEvent[]): Partial<Record<PhaseEdge, number>> {
   const counts: Partial<Record<PhaseEdge, number>> = {};
-  let from: Phase = 'coding';
+  let at: { phase: Phase; milestone: number } = { phase: 'coding', milestone: 0 };
   for (const one of events) {
     if (one.type !== 'phase_entered') continue;
-    const edge: PhaseEdge = `${from}→${one.data.phase}`;
+    const { phase, milestone } = one.data;
+    const edge: PhaseEdge = `${at.phase}→${milestone === at.milestone ? phase : 'next'}`;
     counts[edge] = (counts[edge] ?? 0) + 1;
-    from = PHASES.find((phase) => phase === one.data.phase) ?? from;
+    at = { phase: PHASES.find((known) => known === phase) ?? at.phase, milestone };
   }
   return counts;
 }

@@ -11,7 +11,7 @@ import {
   requireOnlyTask,
   requireRoom,
 } from '../rules.ts';
-import { type Claim, type Commit, INTAKE_LEASE, taskLease } from '../store.ts';
+import { type Claim, type Commit, claimLease, taskLease } from '../store.ts';
 import { addActions, dropActions, finishAction } from './actions.ts';
 import { type Connection, query } from './connection.ts';
 import { append, readFolded, stampNext } from './journal.ts';
@@ -21,7 +21,7 @@ import { insertTask, liveTaskOf, loadTask, updateTask } from './task-row.ts';
 export function claimTask(connection: Connection, claim: Claim): StoredTask | null {
   const { lease, taskId, issue, at } = claim;
   return connection.immediate(() => {
-    requireKey(lease, INTAKE_LEASE);
+    requireKey(lease, claimLease(claim));
     checkLease(connection, lease, at);
     if (issue !== null && liveTaskOf(connection, issue) !== undefined) return null;
 
