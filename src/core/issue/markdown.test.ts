@@ -41,6 +41,10 @@ describe('Markdown', () => {
     ]);
   });
 
+  test.each(['#', '-', '~~~'])('a line is read in one pass, whatever stands behind %s', (mark) => {
+    expect(shape(`${mark} ${' '.repeat(300_000)}a\u2028b`)).toBe({ '#': '1', '-': 'I', '~~~': 'F' }[mark]);
+  });
+
   test('a comment on a line of its own marks a place, unless it is code', () => {
     const mark = '<!-- mark -->';
     const lines = markdownLines(`a\n${mark}\n~~~\n${mark}\n~~~\nb ${mark}\n\`${mark}\``);
