@@ -31,6 +31,7 @@ import { lintIssue } from './operations/lint.ts';
 import { events, pause, resume, stop } from './operations/loop.ts';
 import { listLoops, readMilestone, showLoop } from './operations/loop-status.ts';
 import { cancelLoop, restartLoop, startLoop, sweepLoops } from './operations/loops.ts';
+import { lintPlanFile, newPlan } from './operations/plans.ts';
 import { listPulls, reportCheck, sayOnPull, showPull } from './operations/pulls.ts';
 import { recover } from './operations/recover.ts';
 import { restartTask } from './operations/restart.ts';
@@ -164,6 +165,17 @@ export const OPERATIONS = {
   ),
   'issue.close': write('Close an issue; a task at work on it ends.', oneIssue, closeIssue),
   'issue.comment': write('Comment on an issue.', z.object({ issue: issue, text: z.string() }), commentIssue),
+
+  'plan.new': write(
+    'Write the skeleton of a plan; never over another file.',
+    z.object({ name: z.string().trim().min(1), output: z.string().min(1).optional() }),
+    newPlan,
+  ),
+  'plan.lint': read(
+    'What is missing in a plan, line by line.',
+    z.object({ file: z.string().min(1), text: z.string() }),
+    lintPlanFile,
+  ),
 
   'pull.list': read(
     'Open pull requests; with `all`, merged and closed ones too.',

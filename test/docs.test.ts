@@ -12,6 +12,8 @@ import { HOLDS } from '../src/core/hold.ts';
 import { trunkChanged } from '../src/core/loop-hold.ts';
 import { LOOP_WAITS } from '../src/core/loop-waits.ts';
 import { REASONS } from '../src/core/machine.ts';
+import { lintPlan } from '../src/core/plan/lint.ts';
+import { parsePlan } from '../src/core/plan/plan.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../src/operations.ts';
 import { differences, shapesIn } from './support/json-shapes.ts';
 import { MINUTE, moved, type OpenedRepository, openedRepository } from './support/opened-repository.ts';
@@ -176,8 +178,8 @@ describe('README.md', () => {
     expect(rows.sort()).toEqual(Object.keys(COMMANDS).sort());
   });
 
-  test('lists the subcommands of task, issue, pull and findings', () => {
-    for (const group of ['task', 'issue', 'pull', 'findings']) {
+  test('lists the subcommands of task, issue, plan, pull and findings', () => {
+    for (const group of ['task', 'issue', 'plan', 'pull', 'findings']) {
       const row = read('README.md')
         .split('\n')
         .find((line) => line.startsWith(`| \`forge-loop ${group}\``));
@@ -185,6 +187,12 @@ describe('README.md', () => {
       expect(listed.sort()).toEqual(COMMANDS[group]!.sort());
     }
   });
+});
+
+test('the plan of docs/plans.md has everything that a plan needs', () => {
+  const [, example = ''] = /^````markdown\n([\s\S]*?)^````$/m.exec(read('docs/plans.md')) ?? [];
+  expect(lintPlan(example)).toEqual([]);
+  expect(parsePlan(example)).toMatchObject({ plan: { name: 'token-expiry', milestones: [{}, {}] } });
 });
 
 describe('docs/cli.md', () => {
@@ -262,6 +270,9 @@ describe('docs/cli.md', () => {
       await ask('issue.lint', { issue: 3 });
       await ask('brief', { issue: 3 });
       await ask('issue.close', { issue: 3 });
+      const output = join(here.root, 'plan.md');
+      await ask('plan.new', { name: 'plan', output });
+      await ask('plan.lint', { file: output, text: readFileSync(output, 'utf8').replace('Loop Name', '') });
       await ask('pull.list');
       await ask('pull.comment', { pull: 1, body: 'Why?' });
       await ask('pull.check', { pull: 1, name: 'build', state: 'red' });

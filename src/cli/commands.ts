@@ -6,6 +6,7 @@ import type { Git } from '../git/git.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
 import { collect, collectIssues, issueNumber, textFrom, wholeNumber } from './arguments.ts';
 import { addLoopCommands } from './loop-commands.ts';
+import { addPlanCommands } from './plan-commands.ts';
 import { addPullCommands } from './pull-commands.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
@@ -242,6 +243,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--body-file <path>', 'the same from a file; - is standard input')
     .action(operation('issue.comment', ([number], options) => ({ issue: number, text: textFrom(options) })));
 
+  addPlanCommands(program, { describe, operation, says });
   addPullCommands(program, { describe, operation, says });
   addLoopCommands(program, { describe, operation, says, session });
 

@@ -12,6 +12,7 @@ import type { TaskView } from '../view.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
 import { costText } from './cost-text.ts';
 import { loopsText, loopText } from './loop-text.ts';
+import { lintedPlanText, newPlanText } from './plan-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
 import { statusText, tasksText } from './status.ts';
 import { type Terminal, table } from './terminal.ts';
@@ -166,6 +167,9 @@ export const TEXT: Texts = {
     `#${number} ${reopened ? 'was closed; it is open again and ready' : 'is ready'}: its text as it is now is the contract.`,
   'issue.close': (issue) => `#${issue.number} is closed.`,
   'issue.comment': (issue) => `Commented on #${issue.number}.`,
+
+  'plan.new': newPlanText,
+  'plan.lint': lintedPlanText,
 
   'pull.list': pullsText,
   'pull.show': pullText,

@@ -69,7 +69,7 @@ export function holdsPlan(text: string): boolean {
   return markdownLines(text).some((line) => markerIn(line) !== null);
 }
 
-export type PlanLine = MarkdownLine & { number: number; marker: Marker | null };
+type PlanLine = MarkdownLine & { number: number; marker: Marker | null };
 
 export interface PlanParts {
   /** The lines of its markers. */
@@ -224,7 +224,7 @@ const FENCED: Said = {
   advice: 'Take the fence around the plan away.',
 };
 const several = (first: number): Said => ({
-  problem: `there are several plans: another one starts at line ${first}`,
+  problem: `there are several plans: the first one starts at line ${first}`,
   advice: 'Keep one plan in a file. A marker that is only spoken of goes into a code fence.',
 });
 const unterminated = ([fence]: readonly number[]): Said => ({
