@@ -1,11 +1,12 @@
 /** What runs now, for whoever asked a runner to stop: each with its command, where it has one, and since when. */
 import { doing, turnName } from './core/explain.ts';
+import { nameOfTask } from './core/task.ts';
 import { INTAKE_LEASE, type ProcessRecord, type Store, taskLease } from './store/store.ts';
 
 interface AtWork {
   /** Null for what the loop itself runs: the deploy, the gate on trunk. */
   task: string | null;
-  issue: number | null;
+  name: string | null;
   what: string;
   command: string | null;
   /** Null when it is part of a short step whose beginning nobody wrote down, such as a hook of a workspace. */
@@ -25,14 +26,14 @@ export async function atWork(store: Store, owned: ReadonlySet<string>): Promise<
     const action = started?.action;
     found.push({
       task: task.id,
-      issue: task.issue,
+      name: nameOfTask(task),
       what: action ? (action.kind === 'turn' ? turnName(action) : doing(action)) : what,
       command: action?.kind === 'turn' ? null : command,
       since: started?.startedAt ?? null,
     });
   }
   if (!owned.has(INTAKE_LEASE)) return found;
-  const loops = { task: null, issue: null };
+  const loops = { task: null, name: null };
   const { deploy } = await store.loop();
   const trial = children.find(({ lease, task }) => lease === INTAKE_LEASE && task !== deploy?.last?.id);
   if (trial) found.push({ ...loops, what: 'the gate on trunk', command: said(trial).command, since: null });

@@ -5,6 +5,7 @@
 
 import { atWork } from './at-work.ts';
 import type { Context } from './context.ts';
+import { turnsHere } from './core/coder.ts';
 import type { DeployStatus } from './core/deploy.ts';
 import type { Hold, HoldReason } from './core/event.ts';
 import { holdText } from './core/hold.ts';
@@ -13,9 +14,10 @@ import { hasLapsed, momentOf } from './core/lease.ts';
 import { type LoopWait, loopWaits } from './core/loop-waits.ts';
 import type { Reason, State } from './core/machine.ts';
 import { backlogOf, backlogText, isFull, NO_PACE } from './core/pace.ts';
+import { isLeftToPeople } from './core/recover.ts';
 import type { Role } from './core/role.ts';
 import { waitingToLand } from './core/schedule.ts';
-import { isEnded, occupiesSlot, type Task } from './core/task.ts';
+import { isEnded, nameOfTask, occupiesSlot, type Task } from './core/task.ts';
 import { atWorkText } from './core/words/words.ts';
 import { activityOf } from './loop/activity.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
@@ -24,6 +26,8 @@ import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './s
 
 export interface TaskView {
   id: string;
+  /** What people call it: `#7`, a plan's name. */
+  name: string;
   issue: number | null;
   title: string;
   attempt: number;
@@ -31,6 +35,7 @@ export interface TaskView {
   reason: Reason | null;
   why: string;
   hold: { reason: HoldReason; detail: string; until: string | null; text: string } | null;
+  /** Of a plan, in this milestone. */
   turns: number;
   maxTurns: number;
   criticRounds: number;
@@ -211,7 +216,8 @@ export async function taskViews(context: Context, store: Store, tasks: readonly 
   const view = async (task: Task): Promise<TaskView> => ({
     ...taskView(task, await store.spend(task.id), maxTurns, await doingOf(task)),
     atWork: working.find((one) => one.task === task.id)?.text ?? null,
-    interrupted: task.turn !== null && !isEnded(task) && !owned.has(taskLease(task.id)),
+    interrupted:
+      (task.turn !== null || isLeftToPeople(task)) && !isEnded(task) && !owned.has(taskLease(task.id)),
   });
   return Promise.all(tasks.map(view));
 }
@@ -241,6 +247,7 @@ function taskView(
   const { hold, turn } = task;
   return {
     id: task.id,
+    name: nameOfTask(task),
     issue: task.issue,
     title: task.contract.title,
     attempt: task.attempt,
@@ -248,7 +255,7 @@ function taskView(
     reason: task.reason,
     why: task.why,
     hold: hold && !isEnded(task) ? holdView(hold, task.issue) : null,
-    turns: task.turns,
+    turns: turnsHere(task),
     maxTurns,
     criticRounds: task.criticRounds,
     spec: task.spec && specView(task.spec),

@@ -10,9 +10,11 @@ import { doing, ending, explain, hangsOnChecks, turnText } from './core/explain.
 import { loopWaits } from './core/loop-waits.ts';
 import { type Backlog, backlogText, isFull, NO_PACE } from './core/pace.ts';
 import type { Policy } from './core/policy.ts';
+import { isLeftToPeople } from './core/recover.ts';
 import { hasLabel, isHeld, latestAttempts, type Standing, schedule } from './core/schedule.ts';
-import { isEnded, type Task } from './core/task.ts';
+import { isEnded, nameOfTask, type Task } from './core/task.ts';
 import { whyUntried } from './core/trial.ts';
+import { placeText } from './core/words/plan-text.ts';
 import { ConfigError, ForgeUnavailable } from './errors.ts';
 import { forcedIssues } from './loop/intake.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
@@ -23,6 +25,8 @@ import { type Store, taskLease } from './store/store.ts';
 import { iso, ownedKeys, runners } from './view.ts';
 
 interface WhyLine {
+  /** `#7`, a plan's name. */
+  name: string;
   issue: number | null;
   title: string;
   task: string | null;
@@ -116,10 +120,12 @@ async function onlyLine(
   const found = lines.filter((line) => line.issue === issue);
   if (found.length > 0) return found;
   const closed = await (await context.forge()).issue(issue);
+  const name = `#${issue}`;
   const title = closed?.title ?? last?.contract.title ?? '';
-  if (!closed && !last) return [{ issue, title, task: null, why: 'there is no such issue', until: null }];
+  if (!closed && !last)
+    return [{ name, issue, title, task: null, why: 'there is no such issue', until: null }];
   const why = last ? `closed; ${ending(last)}` : 'closed';
-  return [{ issue, title, task: last?.id ?? null, why, until: null }];
+  return [{ name, issue, title, task: last?.id ?? null, why, until: null }];
 }
 
 function issueLine(
@@ -130,6 +136,7 @@ function issueLine(
   backlog: Backlog,
 ): WhyLine {
   const line = (why: string, until: number | null = null): WhyLine => ({
+    name: `#${issue.number}`,
     issue: issue.number,
     title: issue.title,
     task: last?.id ?? null,
@@ -176,19 +183,23 @@ async function taskLine(
   const now = context.now();
   const [pending] = await store.pendingActions(task.id);
   const line = (why: string, until: number | null = null): WhyLine => ({
+    name: nameOfTask(task),
     issue: task.issue,
     title: task.contract.title,
     task: task.id,
     why,
     until: iso(until),
   });
+  const isOwned = (await ownedKeys(context, store)).has(taskLease(task.id));
+  if (isLeftToPeople(task) && !isOwned)
+    return line(`interrupted in ${placeText(task.plan!)} — \`forge-loop loop restart ${nameOfTask(task)}\``);
   const isHolding = task.hold !== null && isHeld(task, now);
   const cut = task.turn
     ? turnText(task.turn)
     : pending && pending.startedAt !== null
       ? doing(pending.action)
       : null;
-  if (!isHolding && cut !== null && !(await ownedKeys(context, store)).has(taskLease(task.id)))
+  if (!isHolding && cut !== null && !isOwned)
     return line(`${task.state}: interrupted in ${cut}; the next run takes it up`);
   const said = hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
   const { accountLimits: accounts, trials } = await store.loop();

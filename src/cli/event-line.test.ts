@@ -6,7 +6,7 @@ import { painter } from './terminal.ts';
 
 const at = new Date(2030, 0, 1, 12, 30, 5).getTime();
 const line = (happened: NewEvent, task: string | null = 'abc'): string | null =>
-  eventLine({ ...happened, seq: 1, at, task } as LoopEvent, () => ({ issue: 7, title: 'T' }), painter(false));
+  eventLine({ ...happened, seq: 1, at, task } as LoopEvent, () => ({ name: '#7', issue: 7 }), painter(false));
 
 test('an ending says its reason and what to do', () => {
   const data = { sessionId: null, turn: 1, headSha: null, from: 'running', to: 'abandoned' } as const;

@@ -13,14 +13,13 @@ import { timeOf, untilOf } from '../core/words/wall-time.ts';
 import { decisionLine } from './conditions.ts';
 import type { Paint } from './terminal.ts';
 
-type Naming = (task: string) => { issue: number | null; title: string } | undefined;
+type Naming = (task: string) => { name: string; issue: number | null } | undefined;
 
 export function eventLine(happened: LoopEvent, name: Naming, paint: Paint): string | null {
   const said = saying(happened, name, paint);
   if (said === null) return null;
   const task = happened.task === null ? undefined : name(happened.task);
-  const subject =
-    happened.task === null ? '' : `${paint.bold(task?.issue ? `#${task.issue}` : happened.task)} `;
+  const subject = happened.task === null ? '' : `${paint.bold(task?.name ?? happened.task)} `;
   return `${paint.dim(timeOf(happened.at))}  ${subject}${said}`;
 }
 
@@ -105,6 +104,23 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
         `touches what it may not touch: ${sentBack ? 'asked to take it back' : 'a person decides'}`,
       );
     }
+    case 'phase_entered': {
+      const { phase, milestone } = happened.data;
+      return phase === 'delivered'
+        ? null
+        : `${paint.cyan(phase.replaceAll('_', ' '))}, milestone ${milestone + 1}`;
+    }
+    case 'audit_recorded': {
+      const { audit, isClean, says } = happened.data;
+      return `audit ${audit}: ${isClean ? paint.green('clean') : paint.yellow(firstLine(says))}`;
+    }
+    case 'milestone_completed': {
+      const { milestone, title, commit } = happened.data;
+      const where = commit === null ? 'nothing had to be changed' : `commit ${commit.slice(0, 10)}`;
+      return `${paint.green(`milestone ${milestone + 1} done`)}: ${title} (${where})`;
+    }
+    case 'post_action_ended':
+      return `post action: ${firstLine(happened.data.summary ?? happened.data.problem ?? '')}`;
     case 'answer_unusable':
       return paint.yellow(`no usable report: ${happened.data.problem}`);
     case 'work_updated':
@@ -195,7 +211,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
         : paint.yellow(`hook ${happened.data.name}: ${firstLine(happened.data.problem)}`);
     case 'runner_overslept': {
       const { sleptMs, tasks } = happened.data;
-      const had = tasks.map((id) => (name(id)?.issue ? `#${name(id)!.issue}` : id)).join(', ');
+      const had = tasks.map((id) => name(id)?.name ?? id).join(', ');
       const stopped = had ? `; what it ran for ${had} was stopped` : '';
       return paint.yellow(
         `a runner stood still for ${Math.round(sleptMs / 1000)} s, past its leases${stopped}`,

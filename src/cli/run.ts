@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { event, type LoopEvent } from '../core/event.ts';
+import { nameOfTask } from '../core/task.ts';
 import { ForgeUnavailable } from '../errors.ts';
 import type { RunEnd, RunMode, Runner } from '../loop/runner.ts';
 import { requireReady } from '../operations/doctor.ts';
@@ -108,7 +109,7 @@ const LOOK_EVERY_MS = 200;
 /** Prints what was recorded since now, by whichever runner. */
 export async function showProgress(store: Store, terminal: Terminal): Promise<{ finish(): Promise<void> }> {
   const newest = (await store.events({ last: 1 }))[0]?.seq ?? 0;
-  const names = new Map<string, { issue: number | null; title: string }>();
+  const names = new Map<string, { name: string; issue: number | null }>();
   const show = async (one: LoopEvent): Promise<void> => {
     if (one.task !== null && !names.has(one.task)) await learn(store, names, one.task);
     const line = terminal.json ? jsonLine(one) : eventLine(one, (task) => names.get(task), terminal.paint);
@@ -134,11 +135,11 @@ export async function showProgress(store: Store, terminal: Terminal): Promise<{ 
 
 async function learn(
   store: Store,
-  names: Map<string, { issue: number | null; title: string }>,
+  names: Map<string, { name: string; issue: number | null }>,
   id: string,
 ): Promise<void> {
   const stored = await store.task(id);
-  if (stored) names.set(id, { issue: stored.task.issue, title: stored.task.contract.title });
+  if (stored) names.set(id, { name: nameOfTask(stored.task), issue: stored.task.issue });
 }
 
 const jsonLine = ({ seq, at, type, task, data }: LoopEvent): string =>

@@ -123,10 +123,9 @@ function stacked(row: readonly string[], billing: Snapshot['billing']): string[]
 }
 
 function taskRow(task: TaskView, paint: Paint, billing: Snapshot['billing']): string[] {
-  const issue = task.issue === null ? '' : `#${task.issue}`;
   return [
     task.id,
-    paint.bold(task.attempt > 1 ? `${issue} (${task.attempt})` : issue),
+    paint.bold(task.attempt > 1 ? `${task.name} (${task.attempt})` : task.name),
     stateText(task, paint),
     `${task.turns}/${task.maxTurns}`,
     `${task.criticRounds}`,

@@ -6,6 +6,7 @@ import { summaryLines } from './summary-text.ts';
 import { painter } from './terminal.ts';
 
 const result = (change: Partial<Result>): Result => ({
+  name: `#${change.issue ?? 1}`,
   issue: 1,
   task: 'aaaaaaaa',
   title: 'Add one',
@@ -38,6 +39,7 @@ const cancelled = result({ issue: 4, outcome: 'operator', reason: 'cancelled', w
 const summary = (change: Partial<RunSummary>): RunSummary => ({
   ended: 'idle',
   merged: [],
+  completed: [],
   notMerged: [],
   needsPerson: [],
   spent: { turns: 0, tokens: 0, costUsd: null, complete: true },

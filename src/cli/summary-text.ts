@@ -4,11 +4,12 @@ import type { RunSummary } from '../operations/run-summary.ts';
 import { type Paint, shortTokens } from './terminal.ts';
 
 export function summaryLines(summary: RunSummary, paint: Paint): string[] {
-  const { merged, notMerged, spent } = summary;
+  const { merged, completed, notMerged, spent } = summary;
   const failed = notMerged.filter(({ outcome }) => outcome === 'failure');
   const others = notMerged.filter(({ outcome }) => outcome !== 'failure');
   const lines = [
     ...part(paint.green(`Merged: ${merged.length}`), merged.map(mergedLine)),
+    ...part(paint.green(`Completed: ${completed.length}`), completed.map(mergedLine)),
     ...part(
       paint.red(`Not merged: ${failed.length}`),
       failed.map((one) => notMergedLine(one, paint)),
@@ -31,8 +32,7 @@ function notMergedLine(one: Result, paint: Paint): string {
   return `  ${subject(one)}: ${why} ${paint.dim(`(${one.reason})`)}${one.advice ? `\n     ${one.advice}` : ''}`;
 }
 
-const subject = ({ issue, task, title }: Result): string =>
-  [issue === null ? task : `#${issue}`, title].filter(Boolean).join(' ');
+const subject = ({ name, title }: Result): string => [name, title].filter(Boolean).join(' ');
 
 function spentText({ spent, billing }: RunSummary): string {
   const { turns, tokens, costUsd, complete } = spent;

@@ -24,7 +24,7 @@ export const TEXT: Texts = {
 
   why({ loop, issues }, { paint }) {
     const lines = issues.map((line) => [
-      paint.bold(line.issue === null ? (line.task ?? '') : `#${line.issue}`),
+      paint.bold(line.name),
       `${line.title ? `${line.title}${paint.dim(':')} ` : ''}${line.why}${line.until ? paint.dim(` (until ${clock(line.until)})`) : ''}`,
     ]);
     return [
@@ -79,7 +79,7 @@ export const TEXT: Texts = {
       finding.message,
     ]);
     return [
-      paint.bold(`${task.issue === null ? '' : `#${task.issue} `}${task.title}`),
+      paint.bold(`${task.name} ${task.title}`),
       table(facts.filter(([, value]) => value).map(([name, value]) => [paint.dim(name), value!])),
       ...(turns.length ? [paint.dim('turns'), table(turns)] : []),
       ...(criteria.length ? [paint.dim('criteria'), table(criteria)] : []),
@@ -236,9 +236,7 @@ export const TEXT: Texts = {
 
   recover({ tasks, processes, workspaces }) {
     const lines = [
-      ...tasks.map(
-        (one) => `task ${one.task} (#${one.issue}, ${one.state}): ${one.plan.replaceAll('_', ' ')}`,
-      ),
+      ...tasks.map((one) => `task ${one.task} (${one.name}, ${one.state}): ${one.plan.replaceAll('_', ' ')}`),
       ...processes.map((pid) => `stopped process ${pid} of a dead runner`),
       ...workspaces.map((one) => `${one.done} ${one.path}: ${one.why}`),
     ];

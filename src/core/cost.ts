@@ -3,7 +3,7 @@
  * never counted as nothing.
  */
 import type { Role } from './role.ts';
-import { isEnded, type Task } from './task.ts';
+import { isEnded, nameOfTask, type Task } from './task.ts';
 
 /** What one call of an agent used. */
 export interface Usage {
@@ -97,11 +97,11 @@ export function costReport(input: CostInput): CostReport {
     if (by === 'role') return one.role;
     if (by === 'model') return one.model ?? 'unknown';
     if (by === 'day') return input.dayOf(one.at);
-    const issue = known.get(one.task)?.issue ?? null;
-    return issue === null ? one.task : `#${issue}`;
+    const task = known.get(one.task);
+    return task ? nameOfTask(task) : one.task;
   };
   const keys = new Set([...usage, ...unknown].map(keyOf));
-  const titles = new Map(tasks.map(({ issue, contract }) => [`#${issue}`, contract.title]));
+  const titles = new Map(tasks.map((task) => [nameOfTask(task), task.contract.title]));
   const lines = [...keys].map((key) =>
     line(
       key,

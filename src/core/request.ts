@@ -1,5 +1,5 @@
 /** What a person may ask of a task, and when there is no sense in asking. */
-import { isEnded, type Task } from './task.ts';
+import { isEnded, nameOfTask, type Task } from './task.ts';
 
 export type RequestKind =
   | 'cancel'
@@ -22,7 +22,7 @@ export function refusal(
   kind: RequestKind,
   pending: readonly { kind: string }[] = [],
 ): Refusal | null {
-  const name = `Task ${task.id} (#${task.issue})`;
+  const name = `Task ${task.id} (${nameOfTask(task)})`;
   if (kind === 'retry') {
     if (!isEnded(task))
       return {
@@ -39,7 +39,7 @@ export function refusal(
   if (isEnded(task)) {
     const advice =
       task.state === 'abandoned'
-        ? `\`forge-loop task restart ${task.id}\` continues it, \`forge-loop task retry ${task.issue}\` starts a new attempt.`
+        ? `\`forge-loop task restart ${task.id}\` continues it${task.issue === null ? '' : `, \`forge-loop task retry ${task.issue}\` starts a new attempt`}.`
         : null;
     return { why: `${name} has ended: ${task.state}.`, advice };
   }

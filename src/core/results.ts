@@ -1,16 +1,18 @@
 /** What came of the issues that some events tell of: one line each, whichever attempt had the last word. */
 import type { LoopEvent } from './event.ts';
 import { type OutcomeClass, REASONS, type Reason } from './machine.ts';
-import { isEnded, type Task } from './task.ts';
+import { isEnded, nameOfTask, type Task } from './task.ts';
 import { adviceText } from './words/words.ts';
 
 export interface Result {
+  /** What people call it: `#7`, a plan's name. */
+  name: string;
   /** Null for what is no attempt at an issue. */
   issue: number | null;
   /** Null when it never became a task. */
   task: string | null;
   title: string | null;
-  outcome: 'merged' | OutcomeClass;
+  outcome: 'merged' | 'completed' | OutcomeClass;
   /** `declined` and `edited` are said of issues that never became a task. */
   reason: Reason | 'declined' | 'edited' | null;
   why: string;
@@ -20,12 +22,12 @@ export interface Result {
 
 /** A task that was ended and goes on again has no result yet; of several attempts the latest counts. */
 export function resultsOf(events: readonly LoopEvent[], tasks: readonly Task[]): Result[] {
-  const latest = new Map(tasks.map((task) => [nameOf(task), task]));
+  const latest = new Map(tasks.map((task) => [nameOfTask(task), task]));
   const told = new Set(events.filter(isEnding).map(({ task }) => task));
   const results = new Map<string, Result>();
   for (const one of events) {
     const result = neverBegun(one);
-    if (result) results.set(`#${result.issue}`, result);
+    if (result) results.set(result.name, result);
   }
   // What became a task after all has its own result, or none yet.
   for (const [name, task] of latest) {
@@ -35,18 +37,18 @@ export function resultsOf(events: readonly LoopEvent[], tasks: readonly Task[]):
   return [...results.values()].sort((a, b) => (a.issue ?? 0) - (b.issue ?? 0));
 }
 
-const nameOf = ({ id, issue }: Task): string => (issue === null ? id : `#${issue}`);
-
 const isEnding = (one: LoopEvent): boolean =>
   one.type === 'worker_state_transition' && ['merged', 'completed', 'abandoned'].includes(one.data.to);
 
 function ended(task: Task): Result {
   const { reason } = task;
   return {
+    name: nameOfTask(task),
     issue: task.issue,
     task: task.id,
     title: task.contract.title,
-    outcome: reason === null ? 'merged' : REASONS[reason].outcome,
+    outcome:
+      reason === null ? (task.state === 'completed' ? 'completed' : 'merged') : REASONS[reason].outcome,
     reason,
     why: reason !== null && task.why === '' ? REASONS[reason].says : task.why,
     advice: adviceText(task),
@@ -59,6 +61,7 @@ function neverBegun(one: LoopEvent): Result | null {
   if (one.type === 'issue_declined')
     return {
       ...nothing,
+      name: `#${one.data.issue}`,
       issue: one.data.issue,
       outcome: 'failure',
       reason: 'declined',
@@ -68,6 +71,7 @@ function neverBegun(one: LoopEvent): Result | null {
   if (one.type === 'readiness_withdrawn')
     return {
       ...nothing,
+      name: `#${one.data.issue}`,
       issue: one.data.issue,
       outcome: 'neutral',
       reason: 'edited',

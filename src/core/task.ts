@@ -202,6 +202,10 @@ export function runsAlone({ state, roles }: Task): boolean {
   return interrupted.some((memory) => memory.interrupted >= ALONE_AFTER);
 }
 
+/** What people call it: its issue's number, its plan's name, or its id. */
+export const nameOfTask = ({ issue, plan, id }: Pick<Task, 'issue' | 'plan' | 'id'>): string =>
+  issue === null ? (plan?.name ?? id) : `#${issue}`;
+
 export const isEnded = (task: Task): boolean => isTerminal(task.state);
 
 /** How many of these it has in a row. */

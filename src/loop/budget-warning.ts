@@ -1,7 +1,7 @@
 /** Says once that a limit is nearly reached: an event, a line in the log, and of a task's own limit a comment. */
 import { hasLoopLimit, type Nearing, nearing, ofSpending, type Spent } from '../core/budget.ts';
 import { type EventData, event } from '../core/event.ts';
-import type { Task } from '../core/task.ts';
+import { nameOfTask, type Task } from '../core/task.ts';
 import { budgetComment } from '../core/words/comments.ts';
 import type { Lease } from '../store/store.ts';
 import { loopSpending } from './loop-limit.ts';
@@ -20,14 +20,16 @@ export async function warnOfTaskBudget(
     const warning = warningOf('task', near, '');
     if (!(await isNews(ports, warning, said, task.id))) continue;
     const marker = `${task.id}:budget:${near.limit}:${near.of}`;
-    const comment = { kind: 'comment' as const, issue: task.issue!, marker, body: budgetComment(near.says) };
     await ports.store.record({
       task: task.id,
       events: [event('budget_warned', warning)],
       at: ports.clock.now(),
-      addActions: task.issue === null ? [] : [comment],
+      addActions:
+        task.issue === null
+          ? []
+          : [{ kind: 'comment', issue: task.issue, marker, body: budgetComment(near.says) }],
     });
-    ports.log('warn', `the budget of #${task.issue} is nearly spent: ${near.says}`, { task: task.id });
+    ports.log('warn', `the budget of ${nameOfTask(task)} is nearly spent: ${near.says}`, { task: task.id });
   }
 }
 

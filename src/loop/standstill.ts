@@ -4,7 +4,7 @@ import { accountOf } from '../core/account.ts';
 import { holdText } from '../core/hold.ts';
 import type { LoopWait } from '../core/loop-waits.ts';
 import { isHeld } from '../core/schedule.ts';
-import { isEnded, type Task } from '../core/task.ts';
+import { isEnded, nameOfTask, type Task } from '../core/task.ts';
 import type { Rest } from './driver.ts';
 import type { Poll } from './intake.ts';
 import type { Ports } from './ports.ts';
@@ -63,7 +63,7 @@ export async function waitingForPeople(
   const live = (await store.tasks({ live: true })).map((stored) => stored.task);
   const held = live
     .filter((task) => onlyAPersonEnds(task, restOf, clock.now()))
-    .map((task) => `#${task.issue} ${task.contract.title}: ${holdText(task.hold!, task.issue)}`);
+    .map((task) => `${nameOfTask(task)} ${task.contract.title}: ${holdText(task.hold!, task.issue)}`);
   return [...waits.filter(isForPeople).map(({ text }) => text), ...held];
 }
 

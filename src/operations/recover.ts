@@ -1,6 +1,6 @@
 /** Takes over by hand what dead runners left: leases, children, started runs, and workspaces nobody owns. */
 import type { Context } from '../context.ts';
-import type { Task } from '../core/task.ts';
+import { nameOfTask, type Task } from '../core/task.ts';
 import { holding, stopOrphans } from '../loop/leftovers.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
@@ -8,7 +8,7 @@ import { taskLease } from '../store/store.ts';
 import { isStale, ownedKeys } from '../view.ts';
 
 interface Recovered {
-  tasks: { task: string; issue: number | null; state: string; plan: string }[];
+  tasks: { task: string; name: string; issue: number | null; state: string; plan: string }[];
   /** Of trials and deploys, which were stopped. */
   processes: number[];
   workspaces: { path: string; done: 'removed' | 'kept'; why: string }[];
@@ -20,7 +20,8 @@ export async function recover(context: Context): Promise<Recovered> {
   const tasks: Recovered['tasks'] = [];
   for (const task of await abandonedByRunners(context, ports)) {
     const plan = await holding(ports, taskLease(task.id), (lease) => takeOver(ports, task.id, lease));
-    if (plan !== null) tasks.push({ task: task.id, issue: task.issue, state: task.state, plan });
+    if (plan !== null)
+      tasks.push({ task: task.id, name: nameOfTask(task), issue: task.issue, state: task.state, plan });
   }
   const processes = await stopOrphans(ports);
   for (const lease of await ports.store.leases())

@@ -2,7 +2,7 @@
  * What people write for a task: its id, the beginning of its id, or an issue's number for its latest attempt. Digits
  * alone always mean an issue: `task abandon 9` must not hit some task whose id happens to begin with a 9.
  */
-import type { StoredTask } from '../core/task.ts';
+import { nameOfTask, type StoredTask } from '../core/task.ts';
 import { UserError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 
@@ -37,6 +37,4 @@ function issueNumber(reference: string): number | null {
 }
 
 const listed = (tasks: readonly StoredTask[]): string =>
-  tasks
-    .map(({ task }) => `${task.id} (${task.issue === null ? task.kind : `#${task.issue}`}, ${task.state})`)
-    .join(', ');
+  tasks.map(({ task }) => `${task.id} (${nameOfTask(task)}, ${task.state})`).join(', ');

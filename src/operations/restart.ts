@@ -8,8 +8,7 @@ import type { Context } from '../context.ts';
 import { transition } from '../core/decision.ts';
 import { event, type NewEvent } from '../core/event.ts';
 import { isLeftToPeople, workspaceLost } from '../core/recover.ts';
-import { isEnded, type StoredTask, type Task } from '../core/task.ts';
-import { subjectOf } from '../core/words/words.ts';
+import { isEnded, nameOfTask, type StoredTask, type Task } from '../core/task.ts';
 import { UserError, VersionConflict } from '../errors.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
@@ -69,7 +68,7 @@ function refuse(task: Task, force: boolean): void {
     throw new UserError(`Task ${task.id} is ${task.state}: there is nothing left to do.`);
   if (isEnded(task) || force) return;
   throw new UserError(
-    `Task ${task.id} (${nameIn(task)}) is ${task.state}, not ended.`,
+    `Task ${task.id} (${nameOfTask(task)}) is ${task.state}, not ended.`,
     '`--force` cancels it first; `forge-loop resume` releases one that is held.',
   );
 }
@@ -89,11 +88,9 @@ function refuseOvertaken(seen: StoredTask, now: StoredTask): void {
   throw overtaken(seen.task, now.task.state);
 }
 
-const nameIn = (task: Task): string => (task.issue === null ? subjectOf(task) : `#${task.issue}`);
-
 const overtaken = (task: Task, state: string): UserError =>
   new UserError(
-    `Task ${task.id} (${nameIn(task)}) was restarted by somebody else meanwhile: it is ${state}.`,
+    `Task ${task.id} (${nameOfTask(task)}) was restarted by somebody else meanwhile: it is ${state}.`,
     'See `forge-loop status`.',
   );
 

@@ -8,6 +8,8 @@ import { type CostView, cost } from './cost.ts';
 export interface RunSummary {
   ended: RunEnd['why'];
   merged: Result[];
+  /** Plans that were delivered as a branch. */
+  completed: Result[];
   /** Ended or declined, with the class of each outcome: only `failure` is one. */
   notMerged: Result[];
   needsPerson: string[];
@@ -40,7 +42,8 @@ export async function runSummary(
   return {
     ended: why,
     merged: results.filter(({ outcome }) => outcome === 'merged'),
-    notMerged: results.filter(({ outcome }) => outcome !== 'merged'),
+    completed: results.filter(({ outcome }) => outcome === 'completed'),
+    notMerged: results.filter(({ outcome }) => outcome !== 'merged' && outcome !== 'completed'),
     needsPerson,
     spent: { turns, tokens, costUsd, complete },
     billing,

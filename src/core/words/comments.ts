@@ -8,13 +8,14 @@ import type { Evidence } from '../gate.ts';
 import { type Specification, specificationText } from '../issue/specification.ts';
 import { REASONS } from '../machine.ts';
 import type { Policy } from '../policy.ts';
-import { isByPerson, type RecordedVerdict, type Task } from '../task.ts';
+import { isByPerson, nameOfTask, type RecordedVerdict, type Task } from '../task.ts';
 import type { CriticReport, Verdict } from '../verdict.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine, unfenced } from './fence.ts';
 import { resultText } from './gate-text.ts';
 import {
   adviceText,
+  capital,
   couldNotRunText,
   count,
   judgementText,
@@ -175,12 +176,12 @@ export function trunkRedComment({ why }: { why: string }, evidence: Evidence): s
 }
 
 export function pullTitle(task: Task): string {
-  return `${subject(task)} (#${task.issue})`;
+  return task.issue === null ? subject(task) : `${subject(task)} (#${task.issue})`;
 }
 
 export function pullBody(task: Task): string {
   return [
-    `Fixes #${task.issue}`,
+    task.issue === null ? `Carries out the ${subjectOf(task)}.` : `Fixes #${task.issue}`,
     '',
     `Task \`${task.id}\`, attempt ${task.attempt}.`,
     '',
@@ -244,7 +245,8 @@ function criteriaTable({ contract, verdict, gate }: Task): string {
 
 export function mergeMessage(task: Task, policy: Policy): string {
   const trailer = policy.coAuthor ? `\n\nCo-authored-by: ${policy.coAuthor}` : '';
-  return `${subject(task)}\n\nIssue: #${task.issue}\nTask: ${task.id}${trailer}\n`;
+  const source = task.issue === null ? `${capital(task.kind)}: ${nameOfTask(task)}` : `Issue: #${task.issue}`;
+  return `${subject(task)}\n\n${source}\nTask: ${task.id}${trailer}\n`;
 }
 
 /** A stranger's title on a commit of trunk: it closes no other issue, calls nobody and switches no CI off. */
@@ -252,7 +254,7 @@ const subject = ({ contract }: Task): string =>
   inert(oneLine(contract.title)).replace(/\[(skip ci|ci skip|no ci|skip actions|actions skip)\]/gi, '($1)');
 
 export function checkpointMessage(task: Task): string {
-  return `Checkpoint of ${task.issue === null ? subjectOf(task) : `#${task.issue}`} after turn ${task.turns}`;
+  return `Checkpoint of ${nameOfTask(task)} after turn ${task.turns}`;
 }
 
 export function evidenceTable(evidence: Evidence | null): string {

@@ -39,7 +39,7 @@ export function statusText(task: Task): string {
   }
 }
 
-const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+export const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 
 export function untestedText(sha: string, tested: string): string {
   return `${sha.slice(0, 12)} landed with another tree than the one that was tested (${tested.slice(0, 12)})`;
@@ -235,16 +235,15 @@ export const lostWorkText = (saved: string): string =>
 /** What a runner that was asked to stop waits for: ``the gate of #1 (`npm test`, for 1 min 5 s)``. */
 export function atWorkText(
   work: {
-    task: string | null;
-    issue: number | null;
+    name: string | null;
     what: string;
     command: string | null;
     since: number | null;
   },
   now: number,
 ): string {
-  const { task, issue, what, command, since } = work;
-  const whose = task === null ? '' : ` of ${issue === null ? task : `#${issue}`}`;
+  const { name, what, command, since } = work;
+  const whose = name === null ? '' : ` of ${name}`;
   const details = [
     ...(command === null ? [] : [`\`${oneLine(command).slice(0, 80)}\``]),
     ...(since === null ? [] : [`for ${lasting(now - since)}`]),
