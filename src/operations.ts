@@ -29,6 +29,7 @@ import {
 } from './operations/issues.ts';
 import { lintIssue } from './operations/lint.ts';
 import { events, pause, resume, stop } from './operations/loop.ts';
+import { startEach } from './operations/loop-each.ts';
 import { listLoops, readMilestone, showLoop } from './operations/loop-status.ts';
 import { cancelLoop, restartLoop, startLoop, sweepLoops } from './operations/loops.ts';
 import { lintPlanFile, newPlan } from './operations/plans.ts';
@@ -47,6 +48,12 @@ const oneIssue = z.object({ issue });
 const reference = z.union([z.string().trim().min(1), z.number().int().positive().transform(String)]);
 const task = z.object({ task: reference });
 const maybeTask = z.object({ task: reference.optional() });
+const startOptions = {
+  mode: z.enum(['loop', 'session', 'here']).default('loop'),
+  pullRequest: z.boolean().default(false),
+  model: z.string().trim().min(1).optional(),
+  auditorModel: z.string().trim().min(1).optional(),
+};
 const loop = z.object({ loop: z.string().trim().min(1) });
 /** A place in a change. */
 const place = { file: z.string().trim().min(1).optional(), line: z.number().int().positive().optional() };
@@ -97,12 +104,14 @@ export const OPERATIONS = {
       file: z.string().optional(),
       goal: z.string().trim().min(1).optional(),
       name: z.string().trim().min(1).optional(),
-      mode: z.enum(['loop', 'session']).default('loop'),
-      pullRequest: z.boolean().default(false),
-      model: z.string().trim().min(1).optional(),
-      auditorModel: z.string().trim().min(1).optional(),
+      ...startOptions,
     }),
     startLoop,
+  ),
+  'loop.start_each': write(
+    'Start one loop for each feature of a list; those that others wait for come first.',
+    z.object({ file: z.string().min(1), ...startOptions }),
+    startEach,
   ),
   'loop.list': read(
     'Active and recent loops; with `all`, every one.',

@@ -254,7 +254,7 @@ function taskView(
     state: task.state,
     reason: task.reason,
     why: task.why,
-    hold: hold && !isEnded(task) ? holdView(hold, task.issue) : null,
+    hold: hold && !isEnded(task) ? holdView(hold, nameOfTask(task)) : null,
     turns: turnsHere(task),
     maxTurns,
     criticRounds: task.criticRounds,
@@ -293,9 +293,9 @@ function specView(spec: Spec): TaskView['spec'] {
   }
 }
 
-function holdView(hold: Hold, issue: number | null): TaskView['hold'] {
+function holdView(hold: Hold, name: string): TaskView['hold'] {
   const { reason, detail, until } = hold;
-  return { reason, detail, until: iso(until), text: holdText(hold, issue) };
+  return { reason, detail, until: iso(until), text: holdText(hold, name) };
 }
 
 type Onlooker = Pick<Context, 'now' | 'bootClock' | 'isOwnerDead'>;

@@ -134,8 +134,8 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'hold_set': {
       const { until } = happened.data;
       const again = until === null ? '' : ` (until ${untilOf(until, happened.at)})`;
-      const issue = happened.task === null ? null : (name(happened.task)?.issue ?? null);
-      return paint.yellow(`${holdText(happened.data, issue)}${again}`);
+      const whose = happened.task === null ? null : (name(happened.task)?.name ?? null);
+      return paint.yellow(`${holdText(happened.data, whose)}${again}`);
     }
     case 'account_limited': {
       const { account, why, until } = happened.data;

@@ -16,33 +16,48 @@ const LOOP = 'its name, a part of it that no other has, or the id of its task';
 
 export function addLoopCommands(program: Command, { describe, operation, says, session }: Parts): void {
   const loop = program.command('loop').description('Start plans and steer them.');
+  const common = ({ mode, model, auditorModel, pullRequest }: Options): Options => ({
+    mode,
+    model,
+    auditorModel,
+    pullRequest: pullRequest === true,
+  });
+  const startOne = operation('loop.start', ([file], options) => ({
+    ...(file !== undefined && { text: textFrom({ bodyFile: file }), file }),
+    goal: options.goal,
+    name: options.name,
+    ...common(options),
+  }));
+  const startAll = operation('loop.start_each', (_args, options) => ({
+    file: options.each,
+    ...common(options),
+  }));
   describe(loop, 'start', says('loop.start'), [
     'loop start plan.md',
     'loop start plan.md --name checkout --pull-request',
     'loop start --goal "Make the parser stream its input"',
+    'loop start --each features.yaml',
   ])
     .argument('[file]', 'a plan; - is standard input')
     .option('--goal <text>', 'what it is for, beside a plan or instead of one')
     .option('--name <name>', 'what it is called, and its branch; else as the plan says')
     .option('--pull-request', 'deliver a pull request, judged and merged as any other; else a branch')
-    .option('--mode <mode>', 'loop; or session: one coder session, no audit', 'loop')
+    .option('--each <file>', 'one loop for each feature of a YAML list')
+    .option(
+      '--mode <mode>',
+      'loop; session: one coder session, no audit; here: as session, then your clean checkout is switched to its branch',
+      'loop',
+    )
     .option('--model <model>', "in place of the coder's model")
     .option('--auditor-model <model>', "in place of the auditor's model")
-    .action(
-      operation('loop.start', ([file], { goal, name, mode, model, auditorModel, pullRequest }) => {
-        if (file === undefined && goal === undefined)
-          throw new UsageError('loop start: give a plan file, or --goal.');
-        return {
-          ...(file !== undefined && { text: textFrom({ bodyFile: file }), file }),
-          goal,
-          name,
-          mode,
-          model,
-          auditorModel,
-          pullRequest: pullRequest === true,
-        };
-      }),
-    );
+    .action(async (...given: unknown[]) => {
+      const command = given.at(-1) as Command;
+      const { each, goal } = command.opts<{ each?: string; goal?: string }>();
+      const [file] = command.args;
+      if ([file, goal].every((one) => one === undefined) === (each === undefined))
+        throw new UsageError('loop start: give a plan file, --goal or --each.');
+      return each === undefined ? startOne(...given) : startAll(...given);
+    });
   describe(loop, 'status', 'Loops and how far they have come; with a name, one of them in full.', [
     'loop status',
     'loop status checkout',

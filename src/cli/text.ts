@@ -126,6 +126,14 @@ export const TEXT: Texts = {
     ]
       .filter(Boolean)
       .join('\n'),
+  'loop.start_each': ({ loops, runnerAlive }) =>
+    [
+      ...loops.map(
+        ({ name, task, already, after }) =>
+          `${name} (task ${task})${already ? ', at work already' : ''}${after.length > 0 ? `, after ${after.join(', ')}` : ''}`,
+      ),
+      `${count(loops.length, 'loop')}; each ${startsText(runnerAlive)}`,
+    ].join('\n'),
   'loop.list': loopsText,
   'loop.show': loopText,
   'loop.milestone': ({ number, of, title, text, done, attempts }) =>

@@ -57,6 +57,8 @@ export type Effect =
   | { kind: 'merge_in'; sha: string }
   /** Brings what was done since `from` into one commit with this message. */
   | { kind: 'seal'; from: string; message: string }
+  /** Shows the work in the operator's checkout, if that is clean. */
+  | { kind: 'switch_checkout' }
   | { kind: 'delete_branch' }
   | { kind: 'reap_workspace' }
   | { kind: 'preserve_workspace' };

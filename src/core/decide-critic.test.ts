@@ -193,7 +193,7 @@ describe('an unusable report', () => {
       reason: 'critic_unusable',
       detail: '3 reports in a row were unusable, the last: the critic returned no structured report',
     });
-    expect(holdText(play.task.hold!, 7)).toContain('no structured report');
+    expect(holdText(play.task.hold!, '#7')).toContain('no structured report');
     garbage(play.ask('resume'));
     expect(play.task.why).toBe('the last report: the critic returned no structured report');
   });

@@ -70,6 +70,8 @@ export interface Facts {
   trunkTree: string | null;
   /** What the candidate would bring to trunk; empty until one is built. */
   change: TouchedChange;
+  /** What a loop waits for before it begins: others it was started with. */
+  awaits: string | null;
   /** Why a merge could not land now, such as a dirty checkout. */
   mergeBlocker: string | null;
   /** Why nothing may be run here: a sandbox is required and there is none. */

@@ -48,7 +48,8 @@ export type HoldReason =
   | 'checks_pending'
   | 'checks_red'
   | 'changes_requested'
-  | 'spec_proposed';
+  | 'spec_proposed'
+  | 'waits_for_loops';
 
 /** Why a task waits. Without `until` only a person or a changed fact ends it. */
 export interface Hold {

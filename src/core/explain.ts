@@ -11,7 +11,7 @@ import { aheadOf, freePlaces, partnersOf } from './line.ts';
 import type { Policy } from './policy.ts';
 import { type Role, roleRow } from './role.ts';
 import { grants, isHeld } from './schedule.ts';
-import { isEnded, occupiesSlot, type Task } from './task.ts';
+import { isEnded, nameOfTask, occupiesSlot, type Task } from './task.ts';
 import { isPutOff } from './waiting.ts';
 import { oneLine } from './words/fence.ts';
 import { adviceText, namesOf } from './words/words.ts';
@@ -38,7 +38,8 @@ interface Around {
 export function explain(task: Task, around: Around, policy: Policy, now: number): Explanation {
   const { pending, failure } = around;
   if (isEnded(task)) return { why: ending(task), until: null };
-  if (task.hold && isHeld(task, now)) return { why: holdText(task.hold, task.issue), until: task.hold.until };
+  if (task.hold && isHeld(task, now))
+    return { why: holdText(task.hold, nameOfTask(task)), until: task.hold.until };
   if (pending && isPutOff(pending, now))
     return {
       why: `${pending.action.kind} failed ${pending.attempts}×; tried again${failure === null ? '' : `: ${oneLine(failure)}`}`,
@@ -77,6 +78,7 @@ function factsKnown(
     issue: { state: 'open', title, body, textHash, labels: [policy.labels.running], readyHash: textHash },
     pull: task.pull === null ? null : { state: 'open', mergedSha: null, approvals: [] },
     feedback: said,
+    awaits: null,
     branch: task.published && { sha: task.published.sha, tree: task.head?.tree ?? '' },
     spend: { costUsd: 0, tokens: 0 },
     openFindings: [],

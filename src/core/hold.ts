@@ -134,6 +134,10 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
       'read the specification in its comments, then `forge-loop task approve <issue>`, or edit the issue and make it ready again',
     ends: ({ task, facts }) => hasNewContract(task, facts),
   },
+  waits_for_loops: {
+    advice: 'continues when it may begin; `forge-loop loop cancel <issue>` gives it up',
+    ends: ({ facts }) => facts.awaits === null,
+  },
   merge_refused: {
     resumes: true,
     advice: 'see the detail, then `forge-loop resume <issue>`',
@@ -201,7 +205,8 @@ function isProtectionMoot(task: Task, facts: Facts): boolean {
   return (task.inspected?.grave.length ?? 0) > 0 && graveOf(task, facts).length === 0;
 }
 
-export function holdText(held: Hold, issue: number | null): string {
-  const advice = HOLDS[held.reason].advice.replaceAll('<issue>', String(issue ?? ''));
+/** `name`: `#7`, a plan's name; null where it is not known. */
+export function holdText(held: Hold, name: string | null): string {
+  const advice = HOLDS[held.reason].advice.replaceAll('<issue>', (name ?? '').replace(/^#/, ''));
   return `held (${held.reason}): ${oneLine(held.detail)} — ${advice}`;
 }

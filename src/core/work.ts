@@ -39,6 +39,7 @@ import { couldNotRunText, redBeforeText } from './words/words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (task.spec?.status === 'proposed') return propose(task);
+  if (facts.awaits) return act([hold('waits_for_loops', facts.awaits)]);
   if (!facts.slot) return awaitGrant('slot', slotWords(task));
   return {
     // A workspace is made when it is clear that there will be work in it.

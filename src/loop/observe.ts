@@ -5,6 +5,7 @@ import { approvedAtHead, type Facts } from '../core/decision.ts';
 import type { Candidate, Contract } from '../core/event.ts';
 import { isTrunksRed } from '../core/gate.ts';
 import { aheadOf, freePlaces, type Partners, partnersOf } from '../core/line.ts';
+import { whyAwaits } from '../core/plan/each.ts';
 import { grants } from '../core/schedule.ts';
 import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
@@ -71,6 +72,7 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     change: task.landing?.gate
       ? await changeOf(ports, task.contract, task.landing.candidate)
       : { files: [], secrets: [], guarded: [] },
+    awaits: whyAwaits(task, live, await awaited(store, task)),
     mergeBlocker: aboutToMerge(task, mergeFree) ? await forge.mergeBlocker(task.head?.sha) : null,
     unconfined: whyUnconfined(ports),
     unfiltered: isBeforeWork(task) ? await unfilteredOn(ports) : null,
@@ -92,6 +94,12 @@ const mayLineUp = (task: Task): boolean =>
 async function partnersFor({ store }: Ports, misfit: NonNullable<Task['misfit']>): Promise<Partners> {
   const others = await Promise.all(misfit.with.map(({ task }) => store.task(task)));
   return partnersOf(others.map((stored) => stored?.task ?? null));
+}
+
+async function awaited(store: Ports['store'], { plan, state }: Task): Promise<Map<string, Task>> {
+  const after = state === 'queued' ? (plan?.group?.after ?? []) : [];
+  const found = await Promise.all(after.map((id) => store.task(id)));
+  return new Map(found.flatMap((one) => (one ? [[one.task.id, one.task] as const] : [])));
 }
 
 async function unfilteredOn({ forge, repository }: Ports): Promise<string | null> {

@@ -183,6 +183,11 @@ export async function perform(
       if (ended.length > 0) await ports.store.updateLoop({}, ended, ports.clock.now());
       return DONE;
     }
+    case 'switch_checkout': {
+      const problem = await ports.repository.switchTo(task.branch);
+      if (problem) ports.log('warn', `${task.branch} is not checked out: ${problem}`, { task: task.id });
+      return DONE;
+    }
     case 'delete_branch':
       await forge.deleteBranch(task.branch);
       return DONE;

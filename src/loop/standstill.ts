@@ -63,7 +63,7 @@ export async function waitingForPeople(
   const live = (await store.tasks({ live: true })).map((stored) => stored.task);
   const held = live
     .filter((task) => onlyAPersonEnds(task, restOf, clock.now()))
-    .map((task) => `${nameOfTask(task)} ${task.contract.title}: ${holdText(task.hold!, task.issue)}`);
+    .map((task) => `${nameOfTask(task)} ${task.contract.title}: ${holdText(task.hold!, nameOfTask(task))}`);
   return [...waits.filter(isForPeople).map(({ text }) => text), ...held];
 }
 

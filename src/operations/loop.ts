@@ -4,6 +4,7 @@ import { event, type LoopEvent } from '../core/event.ts';
 import { HOLDS, holdText } from '../core/hold.ts';
 import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
 import { refusal } from '../core/request.ts';
+import { nameOfTask } from '../core/task.ts';
 import { UsageError } from '../errors.ts';
 import { atWorkNow, iso, isRunnerAlive } from '../view.ts';
 import { findTask } from './reference.ts';
@@ -63,7 +64,7 @@ async function releaseAll(context: Context): Promise<Released> {
     const { id, issue, hold } = task;
     if (refusal(task, 'resume', await store.requests(id)) !== null) continue;
     if (hold && !HOLDS[hold.reason].resumes) {
-      found.left.push({ task: id, issue, text: holdText(hold, issue) });
+      found.left.push({ task: id, issue, text: holdText(hold, nameOfTask(task)) });
       continue;
     }
     await store.request({ task: id, kind: 'resume', by, at: context.now() });

@@ -4,10 +4,11 @@ import type { Context } from '../context.ts';
 import { transition } from '../core/decision.ts';
 import { event } from '../core/event.ts';
 import { type Plan, parsePlan } from '../core/plan/plan.ts';
-import type { PlanMode } from '../core/plan/progress.ts';
+import type { PlanBirth, PlanMode } from '../core/plan/progress.ts';
 import { contractOfPlan, freeName, placed, planTasks, startedEvents } from '../core/plan/start.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { UserError } from '../errors.ts';
+import { dirtyIn } from '../git/repository.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
 import { workspaceKey } from '../loop/workspace-key.ts';
@@ -42,6 +43,7 @@ interface Started {
 
 export async function startLoop(context: Context, wanted: Wanted): Promise<Started> {
   const read = readPlan(wanted);
+  if (wanted.mode === 'here') await refuseDirty(context);
   const ports = await context.ports();
   const { store } = ports;
   const started = await starting(context, store, async (lease) => {
@@ -50,7 +52,14 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
     const { hash } = contractOfPlan({ plan: read.plan, goal });
     const same = tasks.find((task) => !isEnded(task) && task.issue === null && task.contract.hash === hash);
     return {
-      task: same ?? (await begin(context, store, lease, tasks, wanted, read.plan)),
+      task:
+        same ??
+        (await begin(context, store, lease, tasks, {
+          plan: read.plan,
+          goal,
+          wanted: wanted.name ?? read.plan?.name ?? read.plan?.title ?? goal ?? '',
+          options: wanted,
+        })),
       already: Boolean(same),
     };
   });
@@ -69,7 +78,19 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
   };
 }
 
-function readPlan({ text, file = 'the plan', goal }: Wanted): { plan: Plan | null; warnings: string[] } {
+async function refuseDirty({ git, root }: Context): Promise<void> {
+  const dirty = await dirtyIn(git);
+  if (dirty === null) return;
+  throw new UserError(
+    `${root} is not clean: ${dirty}.`,
+    'Commit or stash it first, or leave out --mode here.',
+  );
+}
+
+export function readPlan({ text, file = 'the plan', goal }: Pick<Wanted, 'text' | 'file' | 'goal'>): {
+  plan: Plan | null;
+  warnings: string[];
+} {
   if (text === undefined) {
     if (goal !== undefined) return { plan: null, warnings: [] };
     throw new UserError('There is nothing to start.', 'Give a plan file, or --goal.');
@@ -82,30 +103,38 @@ function readPlan({ text, file = 'the plan', goal }: Wanted): { plan: Plan | nul
   return { plan: parsed.plan, warnings: parsed.warnings.map((one) => `${file}: ${placed(one)}`) };
 }
 
-async function begin(
+export interface Beginning {
+  plan: Plan | null;
+  goal: string | null;
+  wanted: string;
+  options: Pick<Wanted, 'mode' | 'pullRequest' | 'model' | 'auditorModel'>;
+  group?: PlanBirth['group'];
+}
+
+export async function begin(
   context: Context,
   store: Store,
   lease: Lease,
   tasks: readonly Task[],
-  wanted: Wanted,
-  plan: Plan | null,
+  { plan, goal, wanted, options, group }: Beginning,
 ): Promise<Task> {
   const branches = new Set(await loopBranches(context));
   const name = freeName(
-    wanted.name ?? plan?.name ?? plan?.title ?? wanted.goal ?? '',
+    wanted,
     (one) => tasks.some((task) => task.plan?.name === one) || branches.has(`loop/${one}`),
   );
   const { newId } = await context.ports();
   const taskId = newId().slice(0, 8);
-  const { model, auditorModel, mode } = wanted;
+  const { model, auditorModel, mode, pullRequest } = options;
   const events = startedEvents({
     plan,
-    goal: wanted.goal ?? null,
+    goal,
     name,
     mode,
-    delivers: wanted.pullRequest ? 'pull' : 'branch',
+    delivers: pullRequest ? 'pull' : 'branch',
     startedBy: await context.operator(),
     models: { ...(model && { coder: model }), ...(auditorModel && { auditor: auditorModel }) },
+    ...(group && { group }),
   });
   const claimed = await store.claim({ lease, taskId, issue: null, events, actions: [], at: context.now() });
   return claimed!.task;
@@ -117,7 +146,11 @@ async function loopBranches({ git }: Context): Promise<string[]> {
 }
 
 /** Of two who start plans at once, one goes first. */
-async function starting<T>(context: Context, store: Store, work: (lease: Lease) => Promise<T>): Promise<T> {
+export async function starting<T>(
+  context: Context,
+  store: Store,
+  work: (lease: Lease) => Promise<T>,
+): Promise<T> {
   const { owner, timing, isOwnerDead } = await context.ports();
   const { now } = context;
   const giveUpAt = now() + STARTING_MS;

@@ -111,6 +111,7 @@ export function createRepository(): SimRepository {
     },
     fileAt: async (commit, path) => get(commit).files[path] ?? null,
     unsupportedFilters: async () => [],
+    switchTo: async () => null,
   };
   return repository;
 }

@@ -51,6 +51,7 @@ export interface World {
   ahead: Facts['ahead'];
   partners: Facts['partners'];
   trunkTree: Facts['trunkTree'];
+  awaits: string | null;
   mergeBlocker: string | null;
   unconfined: string | null;
   unfiltered: string | null;
@@ -108,6 +109,7 @@ export class Play {
       lineLength: 3,
       ahead: [],
       partners: null,
+      awaits: null,
       mergeBlocker: null,
       unconfined: null,
       unfiltered: null,

@@ -201,6 +201,7 @@ function actionLines(action: Action): string[] {
     case 'prepare_workspace':
     case 'checkpoint':
     case 'delete_branch':
+    case 'switch_checkout':
     case 'reap_workspace':
     case 'preserve_workspace':
       return [action.kind];

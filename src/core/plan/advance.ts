@@ -24,7 +24,7 @@ export function advance(
   now: number,
 ): Decision {
   const { plan } = task;
-  if (plan.mode === 'session') return deliver(task, facts, policy, now);
+  if (plan.mode !== 'loop') return deliver(task, facts, policy, now);
   if (!isAudit(plan.phase)) return take(task, 'coded', facts, policy, now);
   if (plan.audit?.tree !== head.tree) return audit(task, facts, policy, now);
   if (!plan.audit.isClean) return take(task, 'audit_dirty', facts, policy, now);

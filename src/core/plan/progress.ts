@@ -3,7 +3,8 @@ import type { CoderSummary } from '../event.ts';
 import type { Role } from '../role.ts';
 import type { Phase } from './phase.ts';
 
-export type PlanMode = 'loop' | 'session';
+/** `here`: as `session`, and then the operator's checkout is switched to its branch. */
+export type PlanMode = 'loop' | 'session' | 'here';
 
 /** What an auditor says of a part that is done. */
 export interface AuditSummary {
@@ -41,6 +42,8 @@ export interface PlanBirth {
   startedBy: string;
   /** In place of the models of the settings. */
   models: Partial<Record<Role, string>>;
+  /** It is one of several that were started together: which of them come before it, and how many may be at work. */
+  group?: { id: string; most: number | null; after: string[] };
   /** What of the plan is about all milestones. */
   objective: string;
   shared: string;

@@ -8,7 +8,7 @@ import { oneLine } from '../words/fence.ts';
 import { holdsPlan, type Plan, type PlanProblem, parsePlan } from './plan.ts';
 import type { PlanBirth } from './progress.ts';
 
-export interface Start extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy' | 'models'> {
+export interface Start extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy' | 'models' | 'group'> {
   /** Null for a goal alone. */
   plan: Plan | null;
   /** What it is for, beside the plan or instead of one. */
@@ -17,7 +17,7 @@ export interface Start extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy'
 }
 
 export function startedEvents(start: Start): NewEvent[] {
-  const { plan, goal, name, mode, delivers, startedBy, models } = start;
+  const { plan, goal, name, mode, delivers, startedBy, models, group } = start;
   const contract = contractOfPlan(start);
   const created: EventData['task_created'] = {
     kind: plan === null ? 'goal' : 'plan',
@@ -33,6 +33,7 @@ export function startedEvents(start: Start): NewEvent[] {
       recovery: 'manual',
       startedBy,
       models,
+      ...(group && { group }),
       objective: [goal, plan?.objective].filter(Boolean).join('\n\n'),
       shared: plan?.shared ?? '',
       milestones: (plan?.milestones ?? []).map(({ title, text }) => ({ title, text })),

@@ -40,6 +40,7 @@ import {
 /** A map, so that the compiler misses a hold that is missing here. */
 const HOLDS: Record<HoldReason, true> = {
   retry_backoff: true,
+  waits_for_loops: true,
   interrupted: true,
   fetch_failed: true,
   provider_limit: true,
@@ -214,7 +215,7 @@ describe('an ended task', () => {
 
 describe('a hold', () => {
   test.each(Object.keys(HOLDS) as HoldReason[])('%s says what holds it and who or what ends it', (reason) => {
-    const text = holdText({ reason, detail: 'DE\nTAIL', until: null }, 7);
+    const text = holdText({ reason, detail: 'DE\nTAIL', until: null }, '#7');
     expect(text).toMatch(new RegExp(`^held \\(${reason}\\): DE TAIL — .{8,}`));
     expect(text).not.toContain('<issue>');
   });

@@ -6,7 +6,7 @@ import { type BaseRun, type Evidence, isAllowable, wasRedBefore } from '../gate.
 import { holdText } from '../hold.ts';
 import type { LoopHold } from '../loop-hold.ts';
 import { REASONS } from '../machine.ts';
-import { isEnded, type Task } from '../task.ts';
+import { isEnded, nameOfTask, type Task } from '../task.ts';
 import type { CriticReport, Judgement } from '../verdict.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine } from './fence.ts';
@@ -15,8 +15,9 @@ import { untilOf } from './wall-time.ts';
 
 /** In one line, where a task stands. A wait that ends by itself within minutes is not worth a word. */
 export function statusText(task: Task): string {
-  const { state, hold, issue } = task;
-  if (hold && hold.reason !== 'retry_backoff' && !isEnded(task)) return capital(holdText(hold, issue));
+  const { state, hold } = task;
+  if (hold && hold.reason !== 'retry_backoff' && !isEnded(task))
+    return capital(holdText(hold, nameOfTask(task)));
   switch (state) {
     case 'queued':
     case 'dispatched':
