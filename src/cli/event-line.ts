@@ -112,7 +112,8 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'audit_recorded': {
       const { audit, isClean, says } = happened.data;
-      return `audit ${audit}: ${isClean ? paint.green('clean') : paint.yellow(firstLine(says))}`;
+      const found = says.split('\n').slice(0, 2).join(' ');
+      return `audit ${audit}: ${isClean ? paint.green('clean') : paint.yellow(found)}`;
     }
     case 'milestone_completed': {
       const { milestone, title, commit } = happened.data;
