@@ -241,6 +241,7 @@ async function openForge(
       remembered,
       trusted: () => settings.workflow.trust.ready_by,
       method: () => settings.policy.merge.method,
+      pollMs: () => settings.policy.pollIntervalMs,
       env: process.env,
       warn: (message) => log('warn', message),
     });

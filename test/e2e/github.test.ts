@@ -64,16 +64,15 @@ test('ready → work tree → pull request → CI red → same session → chang
   for (const write of on.writes()) count.set(write, (count.get(write) ?? 0) + 1);
   expect(Object.fromEntries(count)).toMatchInlineSnapshot(`
     {
-      "DELETE /issues/N/labels/loop%3Aready": 1,
-      "DELETE /issues/N/labels/loop%3Arunning": 1,
       "PATCH /issues/comments/N": 6,
       "PATCH /pulls/N": 2,
       "POST /issues/N/comments": 1,
-      "POST /issues/N/labels": 2,
       "POST /pulls": 1,
       "POST /pulls/N/reviews": 2,
       "POST /statuses/SHA": 5,
       "PUT /pulls/N/merge": 1,
+      "addLabelsToLabelable + removeLabelsFromLabelable": 2,
+      "markPullRequestReadyForReview": 1,
     }
   `);
   const charged = on.github.requests.filter(

@@ -13,7 +13,7 @@ export interface Comments {
 
 const REMEMBERED = 500;
 
-export function openComments({ client, at, self }: Place): Comments {
+export function openComments({ client, at, self }: Place, spoke: (issue: number) => void): Comments {
   const listed = (issue: number) =>
     client.list(
       '/repos/{owner}/{repo}/issues/{issue_number}/comments',
@@ -22,7 +22,9 @@ export function openComments({ client, at, self }: Place): Comments {
     );
   const add = async (issue: number, body: string): Promise<number> => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
-    return (await client.write(route, { ...at, issue_number: issue, body }, commentShape)).id;
+    const { id } = await client.write(route, { ...at, issue_number: issue, body }, commentShape);
+    spoke(issue);
+    return id;
   };
   /** Those seen or written in this process: known to be ours, so that they need not be looked for again. */
   const known = memo<string, { id: number; body: string }>(REMEMBERED);

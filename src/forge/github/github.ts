@@ -58,6 +58,8 @@ export interface GitHubOptions {
   requestsPerHour: number;
   paced: boolean;
   freshMs: number;
+  /** How often the loop looks by itself: what shows no change is asked less often. Unless told, nothing is. */
+  pollMs?(): number;
   /** How long GitHub may take for an answer; half a minute unless told. */
   patienceMs?: number;
   /** Told of what can't be read or shown, and is done without. */
@@ -121,6 +123,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     trunkBranch,
     now,
     freshMs: options.freshMs,
+    pollMs: options.pollMs ?? (() => 0),
   };
   const exclusively = <T>(name: string, section: () => Promise<T>): Promise<T> => {
     ensureExcluded(git);
@@ -134,7 +137,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     openReadiness(place, labels, roles, options.trusted, options.priorityField),
     openBlockers(place),
   );
-  const comments = openComments(place);
+  const comments = openComments(place, issues.spoke);
   const pulls = openPulls(place, issues, comments, options.drafts);
   const statuses = openStatuses(place);
   const rules = openRules(place);
@@ -180,6 +183,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     push: async (branch, sha, expected) => {
       if (branch === (await trunkBranch())) throw new Error(`${branch} is trunk: only a merge moves it`);
       const pushed = await remote.push(branch, sha, expected).catch((problem: unknown) => ({ problem }));
+      pulls.forgetAll();
       if (typeof pushed === 'string') return pushed;
       // What keeps every task from pushing is waited out, not asked of a person task by task.
       const why = await whyOutOfReach(place).catch(() => null);
@@ -189,7 +193,12 @@ export function githubForge(options: GitHubOptions): GitHubForge {
       return pushed;
     },
     showVerified: (sha) =>
-      statuses.set(sha, 'forge-loop/gate', { state: 'success', description: 'The gate passed' }),
+      statuses.set(
+        sha,
+        'forge-loop/gate',
+        { state: 'success', description: 'The gate passed' },
+        remote.isBrought(sha),
+      ),
     branchHead: remote.head,
     deleteBranch: async (branch) => {
       const head = await remote.headNow(branch);
@@ -206,10 +215,9 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     leaveQueue: pulls.leaveQueue,
     ...remarks,
     mergesAlone: landing.mergesAlone,
-    // Whether it may land is decided next, on what is so then and not on what was so a few seconds ago.
+    // Whether it may land is decided next, on what is agreed to then.
     buildCandidate: (input) => {
       issues.doubt();
-      pulls.forgetAll();
       return landing.buildCandidate(input);
     },
     mergeBlocker: async () => null,

@@ -9,15 +9,16 @@ import type { Issue } from '../forge.ts';
 import type { Blockers } from './blockers.ts';
 import { Refused } from './client.ts';
 import { issueFrom, withPlainLines } from './issue.ts';
+import { openLabelSwap } from './label-swap.ts';
 import type { Place } from './place.ts';
 import { whyOutOfReach } from './reach.ts';
-import type { Readiness } from './readiness.ts';
+import type { Readiness, Ready } from './readiness.ts';
 import { type IssueRow, issueShape, labelsShape, nothing, numberShape, relativeShape } from './shapes.ts';
 
 export interface Issues {
   /** Every open issue; unchanged ones are the very same objects as before. */
   open(): Promise<Issue[]>;
-  /** The same, without asking twice within one look of the loop: for commands first, then for issues. */
+  /** The same, without asking twice within one look of the loop, for commands first, then for issues, or a moment after it. */
   lately(): Promise<Issue[]>;
   find(number: number): Promise<Issue | null>;
   relabel(number: number, change: { add: string[]; remove: string[] }): Promise<void>;
@@ -26,13 +27,17 @@ export interface Issues {
   all(): Promise<Issue[]>;
   /** What was read is out of date. */
   forget(): void;
-  /** As `forget`; and who agreed to which text is read again even where nothing seems to have changed. */
+  /** Who agreed to which text is read again even where nothing seems to have changed. */
   doubt(): void;
-  /** How often something was said, as far as the list of open issues and pull requests shows it. */
+  /** How often others said something, as far as the list of open issues and pull requests shows it. */
   talk(): Promise<Talk>;
+  /** We said something there: the list will count it. */
+  spoke(number: number): void;
   /** The open pull requests of an account, as the list had them last. */
   pullsBy(login: string): number[];
-  /** How many such changes were seen: nothing read before the last of them may be believed beside it. */
+  /** When an open pull request changed last, as the list has it; null when it is not in the list. */
+  pullChangedAt(number: number): number | null;
+  /** How many changes of the list were seen: nothing read before the last of them may be believed beside it unasked. */
   changesSeen(): number;
 }
 
@@ -42,14 +47,15 @@ export interface Talk {
   reviews: number;
 }
 
-/** One look of the loop is over by then. */
+/** One look of the loop is over by then, however often it looks. */
 const LOOK_MS = 1000;
 
 const OPEN = { state: 'open', sort: 'created', direction: 'asc' };
 
 export function openIssues(place: Place, labels: Labels, readiness: Readiness, blockers: Blockers): Issues {
   const { client, at, now, freshMs } = place;
-  const made = new Map<number, { row: string; issue: Issue }>();
+  const made = new Map<number, Made>();
+  const labelSwap = openLabelSwap(place);
   /** When those were asked for that are not in the list of open ones. */
   const unlisted = new Map<number, number>();
   let rows: readonly IssueRow[] | null = null;
@@ -60,6 +66,8 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
   let changesSeen = 0;
   let talk: Talk = { comments: 0, reviews: 0 };
   let timesForgotten = 0;
+  /** How many comments of ours the list has not counted yet. */
+  const spoken = new Map<number, number>();
 
   const open = async (): Promise<Issue[]> => {
     const before = timesForgotten;
@@ -68,7 +76,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     askedAt = before === timesForgotten ? now() : Number.NEGATIVE_INFINITY;
     if (listed !== rows) {
       changesSeen += 1;
-      talk = afterTalk(talk, rows ?? [], listed);
+      talk = afterTalk(talk, rows ?? [], listed, spoken);
     }
     if (listed === rows && !isTouched && !issues.some(isStale)) return issues;
     rows = listed;
@@ -92,20 +100,30 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
 
   const understood = async (fresh: readonly IssueRow[]): Promise<Issue[]> => {
     const changed = fresh.filter((row) => made.get(row.number)?.row !== JSON.stringify(row) || isStale(row));
-    const ours = changed.filter((row) => isOurs(row.labels));
-    const known = await readiness.of(ours);
+    const ours = changed.filter((row) => row.state === 'open' && isOurs(row.labels));
+    const asked = ours.filter(needsHistory);
+    const found = await readiness.of(asked);
     for (const row of changed) {
       const isAsked = ours.includes(row);
       const related = isAsked ? await relatedOf(row) : null;
       const blocking = isAsked ? await blockers.of(row) : blockers.inText(row);
-      const issue = issueFrom(row, known.get(row.number) ?? null, blocking, related);
-      made.set(row.number, { row: JSON.stringify(row), issue });
+      const before = isAsked ? made.get(row.number)?.ready : null;
+      const ready = (asked.includes(row) ? found.get(row.number) : before) ?? null;
+      const issue = issueFrom(row, ready, blocking, related);
+      made.set(row.number, { id: row.node_id, row: JSON.stringify(row), about: aboutOf(row), ready, issue });
     }
     return fresh.map((row) => made.get(row.number)!.issue);
   };
 
   const isStale = ({ number }: { number: number }): boolean =>
     readiness.isStale(number) || blockers.isStale(number);
+
+  /** Of one in hand nothing but its text and its labels is agreed to: what is said on it changes neither. */
+  const needsHistory = (row: IssueRow): boolean => {
+    const known = made.get(row.number);
+    const isInHand = !hasLabel(row.labels, labels.ready) && (known?.ready ?? null) !== null;
+    return !isInHand || known?.about !== aboutOf(row) || readiness.isStale(row.number);
+  };
 
   const isOurs = (names: readonly string[]): boolean =>
     [labels.ready, labels.running].some((label) => hasLabel(names, label));
@@ -169,18 +187,20 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
 
   return {
     open,
-    lately: async () => (now() - askedAt < Math.min(freshMs, LOOK_MS) ? issues : open()),
+    lately: async () => {
+      const isFresh = now() - askedAt < Math.min(freshMs, Math.max(LOOK_MS, place.pollMs() / 10));
+      return isFresh && !issues.some(isStale) ? issues : open();
+    },
     find,
     changesSeen: () => changesSeen,
+    pullChangedAt: (number) => rows?.find((row) => row.number === number)?.updated_at ?? null,
+    spoke: (number) => void spoken.set(number, (spoken.get(number) ?? 0) + 1),
     pullsBy: (login) =>
       (rows ?? [])
         .filter((row) => row.pull_request !== undefined && row.user?.login === login)
         .map(({ number }) => number),
     forget,
-    doubt: () => {
-      forget();
-      readiness.doubt();
-    },
+    doubt: readiness.doubt,
     async talk() {
       if (now() - askedAt >= freshMs) await open();
       return talk;
@@ -191,6 +211,12 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
       const one = { ...at, issue_number: number };
       let current = issue.labels;
       const missing = add.filter((label) => !hasLabel(current, label));
+      const extra = current.filter((label) => hasLabel(remove, label));
+      const id = made.get(number)?.id;
+      if (missing.length > 0 && extra.length > 0 && id !== undefined) {
+        const swapped = await labelSwap.make(id, { add: missing, remove: extra });
+        if (swapped) return remember(number, { labels: swapped });
+      }
       if (missing.length > 0)
         current = await client.write(
           'POST /repos/{owner}/{repo}/issues/{issue_number}/labels',
@@ -236,18 +262,37 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
   };
 }
 
+interface Made {
+  id: string;
+  row: string;
+  about: string;
+  ready: Ready | null;
+  issue: Issue;
+}
+
+const aboutOf = ({ title, body, labels }: IssueRow): string => JSON.stringify([title, body, labels]);
+
 /** A row counts its comments, and is of another time when anything was said on a pull request. What left the list may have. */
-function afterTalk(talk: Talk, before: readonly IssueRow[], after: readonly IssueRow[]): Talk {
+function afterTalk(
+  talk: Talk,
+  before: readonly IssueRow[],
+  after: readonly IssueRow[],
+  spoken: Map<number, number>,
+): Talk {
   const known = new Map(before.map((row) => [row.number, row]));
   const left = new Set(known.keys());
   let [comments, reviews] = [false, false];
   for (const row of after) {
     const was = known.get(row.number);
     left.delete(row.number);
-    comments ||= row.comments !== (was?.comments ?? 0);
+    const more = row.comments - (was?.comments ?? 0);
+    const own = spoken.get(row.number) ?? 0;
+    if (more > 0 && own > 0) spoken.set(row.number, Math.max(0, own - more));
+    comments ||= more < 0 || more > own;
     reviews ||= row.pull_request !== undefined && row.updated_at !== was?.updated_at;
   }
   for (const number of left) {
+    spoken.delete(number);
     comments = true;
     reviews ||= known.get(number)?.pull_request !== undefined;
   }

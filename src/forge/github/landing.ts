@@ -47,25 +47,25 @@ export function openLanding(parts: {
       if (before.draft) await pulls.markReady(before.node_id);
       const wanted = await rules.read();
       if (wanted.resolvedThreads) await pulls.resolveOwn(number);
-      const hasQueue = wanted.queue || (await pulls.facts(number))?.isMergeQueueEnabled;
+      const hasQueue = wanted.queue || (await pulls.facts(number, 'look'))?.isMergeQueueEnabled;
       // Whatever comes of it, what was known before is not known any more.
       pulls.forget(number);
       // Asked to merge, GitHub would let an account that may bypass the rules jump the queue.
       if (hasQueue) return enqueue(number, candidate);
+      let merged: string;
       try {
-        await client.write(
+        const answer = await client.write(
           'PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge',
           { ...at, pull_number: number, sha: candidate.headSha, ...(await wording(candidate)) },
           mergeShape,
         );
+        merged = answer.sha;
       } catch (problem) {
         if (!(problem instanceof Refused)) throw problem;
         if (/merge queue/i.test(problem.message)) return enqueue(number, candidate);
         return afterRefusal(number, candidate, problem);
       }
-      const after = await pulls.row(number);
-      if (!after?.merged_at) throw new ForgeUnavailable(`GitHub merged #${number} but does not show it yet.`);
-      return landed(number, after, candidate);
+      return landed(number, merged, candidate);
     });
 
   /** What a pull request shows by itself: it is merged, closed, moved or behind. Null when it may be merged. */
@@ -74,7 +74,7 @@ export function openLanding(parts: {
     pull: PullRow,
     candidate: Candidate,
   ): Promise<LandResult | null> => {
-    if (pull.merged_at !== null) return landed(number, pull, candidate);
+    if (pull.merged_at !== null) return landed(number, pull.merge_commit_sha, candidate);
     if (pull.state !== 'open') return { kind: 'refused', detail: `pull request #${number} is closed.` };
     const { branch, sha: trunk } = await tip(true);
     if (trunk !== candidate.trunk) return { kind: 'trunk_moved' };
@@ -120,13 +120,13 @@ export function openLanding(parts: {
   };
 
   /** What GitHub made of it. Another tree than the tested one is said: trunk moved in between, or somebody else merged. */
-  const landed = async (number: number, pull: PullRow, candidate: Candidate): Promise<LandResult> => {
+  const landed = async (number: number, sha: string | null, candidate: Candidate): Promise<LandResult> => {
     pulls.forget(number);
-    const sha = pull.merge_commit_sha;
     const { sha: trunk } = await tip(true);
     const tree = sha === null ? null : await treeIfThere(git, sha);
     if (sha === null || tree === null || !(await isAncestor(git, sha, trunk)))
       throw new ForgeUnavailable(`Pull request #${number} is merged, but its commit is not on trunk yet.`);
+    pulls.noteMerged(number, sha);
     return tree === candidate.tree ? { kind: 'landed', sha } : { kind: 'landed', sha, untested: { tree } };
   };
 

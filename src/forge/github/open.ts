@@ -21,11 +21,12 @@ export async function openGitHub(options: {
   provider: Record<string, string>;
   trusted(): Role;
   method(): MergeMethod;
+  pollMs?(): number;
   env: NodeJS.ProcessEnv;
   /** Told of what can't be read or shown, and is done without. */
   warn(message: string): void;
 }): Promise<GitHubForge> {
-  const { git, root, labels, trunk, remembered, trusted, method, env } = options;
+  const { git, root, labels, trunk, remembered, trusted, method, pollMs, env } = options;
   const given = readProvider(options.provider);
   // As git would fetch from it: `url.<base>.insteadOf` may stand for the host.
   const remote = await git(['ls-remote', '--get-url', 'origin']);
@@ -54,6 +55,7 @@ export async function openGitHub(options: {
     requestsPerHour: given.requests_per_hour,
     paced: given.paced === 'true',
     freshMs: FRESH_MS,
+    ...(pollMs ? { pollMs } : {}),
     warn: options.warn,
   });
 }

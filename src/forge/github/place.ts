@@ -19,6 +19,8 @@ export interface Place {
   now(): number;
   /** How old an answer may be and still count as "now"; a look at one task asks for many things at once. */
   freshMs: number;
+  /** How often the loop looks by itself. */
+  pollMs(): number;
 }
 
 /** Runs a section while no other process does, on this machine. */

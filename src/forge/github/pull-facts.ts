@@ -165,7 +165,7 @@ const headOf = (number: number, after = ''): string =>
     ... on StatusContext { context state description targetUrl isRequired(pullRequestNumber: ${number}) } } ${LATER} } } } } }`;
 
 const factsOf = (number: number): string =>
-  `{ number id state isDraft isInMergeQueue isMergeQueueEnabled reviewDecision headRefName mergeCommit { oid }
+  `{ number id title body updatedAt author { ${ACTOR} } state isDraft isInMergeQueue isMergeQueueEnabled reviewDecision headRefName mergeCommit { oid }
   queueEvents: timelineItems(last: 1, itemTypes: [ADDED_TO_MERGE_QUEUE_EVENT, REMOVED_FROM_MERGE_QUEUE_EVENT]) { nodes {
     __typename ... on RemovedFromMergeQueueEvent { createdAt reason } } }
   comments(last: 100) ${COMMENTS} reviews(last: 100) ${REVIEWS} reviewThreads(last: 50) ${THREADS}

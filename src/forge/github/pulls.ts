@@ -10,6 +10,7 @@ import { Refused } from './client.ts';
 import type { Comments } from './comments.ts';
 import type { Issues } from './issues.ts';
 import { hasMark, marked, remarked } from './marker.ts';
+import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import { readPullFacts } from './pull-facts.ts';
 import { lastWords } from './rules.ts';
@@ -27,27 +28,44 @@ export interface Pulls
   enqueue(number: number, headSha: string): Promise<void>;
   /** An operator's approval of a head: on GitHub nobody can approve a pull request of their own account. */
   approve(number: number, headSha: string): Promise<void>;
-  /** Everything that is said about it, read together with all others that are followed; null when there is none. */
-  facts(number: number): Promise<PullFacts | null>;
+  /**
+   * Everything that is said about it, read together with all others that are followed; null when there is none. `since` is
+   * how fresh it has to be: as of now, as of this look, or as new as whoever waits for CI wants it.
+   */
+  facts(number: number, since: 'now' | 'look' | 'waiting'): Promise<PullFacts | null>;
+  /** It was merged, as this commit; a query may not know it yet. */
+  noteMerged(number: number, sha: string): void;
   /** What was read is out of date: we changed it. */
   forget(number: number): void;
   forgetAll(): void;
 }
 
+interface Followed {
+  facts: PullFacts | null;
+  at: number;
+  /** Since when it is as it is. */
+  sameSince: number;
+  seen: number;
+  wantedAt: number;
+}
+
 export function openPulls(
   place: Place,
-  issues: Pick<Issues, 'changesSeen'>,
+  issues: Pick<Issues, 'changesSeen' | 'pullChangedAt'>,
   comments: Comments,
   drafts: boolean,
 ): Pulls {
   const { client, at, self, remote, now, freshMs } = place;
-  const followed = new Map<number, { facts: PullFacts | null; at: number; seen: number; wantedAt: number }>();
+  const followed = new Map<number, Followed>();
 
+  /** Branches for which a pull request was opened, or may have been. */
+  const tried = memo<string, true>(REMEMBERED);
   let changes = 0;
   /** After something happened to it: what was known, or is just being asked, was so before. */
   const forget = (number: number): void => {
     changes += 1;
-    followed.delete(number);
+    const known = followed.get(number);
+    if (known) known.at = Number.NEGATIVE_INFINITY;
   };
 
   /** All at once that are open and that somebody asked about lately; the others are forgotten. */
@@ -59,7 +77,8 @@ export function openPulls(
     const seen = issues.changesSeen();
     const found = await readPullFacts(place, [...new Set([wanted, ...open.map(([number]) => number)])]);
     const asOf = before === changes ? now() : Number.NEGATIVE_INFINITY;
-    for (const [number, known] of followed) if (!found.has(number) && isOld(known)) followed.delete(number);
+    for (const [number, known] of followed)
+      if (!found.has(number) && isOld(known, freshMs)) followed.delete(number);
     for (const [number, facts] of found) {
       if (facts instanceof ForgeUnavailable) {
         if (number === wanted) throw facts;
@@ -67,23 +86,50 @@ export function openPulls(
         followed.delete(number);
         continue;
       }
-      const wantedAt = number === wanted ? now() : (followed.get(number)?.wantedAt ?? now());
-      followed.set(number, { facts, at: asOf, seen, wantedAt });
+      const before = followed.get(number);
+      const wantedAt = number === wanted ? now() : (before?.wantedAt ?? now());
+      const isSame = before && JSON.stringify(before.facts) === JSON.stringify(facts);
+      followed.set(number, { facts, at: asOf, sameSince: isSame ? before.sameSince : now(), seen, wantedAt });
     }
   };
 
-  // A merge closes the issue it fixes: an issue seen as closed beside a pull request seen as open would be no fact.
-  const isOld = (known: { at: number; seen: number }): boolean =>
-    now() - known.at >= freshMs || known.seen !== issues.changesSeen();
+  /**
+   * The list of what is open shows when a pull request changed last: people's words, reviews, pushes and its end, not what
+   * CI says. A merge closes the issue it fixes: an issue seen as closed beside a pull request seen as open would be no fact.
+   */
+  const isOutrun = ({ facts }: Followed): boolean => {
+    if (facts?.state !== 'OPEN') return true;
+    const changedAt = issues.pullChangedAt(facts.number);
+    return changedAt === null || changedAt > facts.updatedAt;
+  };
 
-  const facts = async (number: number): Promise<PullFacts | null> => {
+  const isOld = (known: Followed, patienceMs: number): boolean => {
+    if (known.facts?.state === 'MERGED' && known.facts.mergeCommit) return false;
+    const ageMs = now() - known.at;
+    if (known.seen !== issues.changesSeen() && isOutrun(known)) return true;
+    return ageMs >= freshMs && (ageMs >= patienceMs || isOutrun(known));
+  };
+
+  /** The longer nothing changed, the longer the next question may wait: a tenth of that time, and some looks at most. */
+  const patienceOf = ({ at, sameSince }: Followed): number =>
+    Math.min(longestMs(), Math.max(place.pollMs(), (at - sameSince) / 10));
+  const longestMs = (): number => LOOKS * place.pollMs();
+
+  const asOf = async (number: number, patience: (known: Followed) => number): Promise<PullFacts | null> => {
     const known = followed.get(number);
     if (known) known.wantedAt = now();
-    if (!known || isOld(known)) await refresh(number);
+    if (!known || isOld(known, patience(known))) await refresh(number);
     return followed.get(number)?.facts ?? null;
   };
+  const facts: Pulls['facts'] = async (number, since) => {
+    if (since === 'now') forget(number);
+    return asOf(number, since === 'waiting' ? patienceOf : () => freshMs);
+  };
   const pull: Pulls['pull'] = async (number) => {
-    const found = await facts(number);
+    // Only a queue does something to it that the list may not show.
+    const found = await asOf(number, (known) =>
+      known.facts?.isMergeQueueEnabled ? patienceOf(known) : longestMs(),
+    );
     return found && describe(found);
   };
 
@@ -183,8 +229,7 @@ export function openPulls(
       await asked;
     } catch (problem) {
       if (!(problem instanceof Refused)) throw problem;
-      forget(number);
-      const isThere = (await facts(number))?.isInMergeQueue ?? false;
+      const isThere = (await facts(number, 'now'))?.isInMergeQueue ?? false;
       if (isThere !== wanted && !(wanted && /already/i.test(problem.message))) throw problem;
     }
     forget(number);
@@ -195,29 +240,41 @@ export function openPulls(
     pull,
     facts,
     forget,
+    noteMerged: (number, sha) => {
+      const known = followed.get(number);
+      if (!known?.facts) return;
+      known.facts = { ...known.facts, state: 'MERGED', mergeCommit: { oid: sha } };
+      known.at = now();
+      changes += 1;
+    },
     forgetAll: () => {
       changes += 1;
       for (const known of followed.values()) known.at = Number.NEGATIVE_INFINITY;
     },
     async ensurePull({ branch, title, body, marker }) {
-      const found = await find(branch, marker);
+      // What an earlier process, or a lost answer, may have opened is looked for; a branch just made has none.
+      const isFirst = remote.isMade(branch) && !tried.get(branch);
+      tried.set(branch, true);
+      const found = isFirst ? null : await find(branch, marker);
       if (!found) {
         const wanted = { branch, title: oneLine(title), body: marked(`pull:${marker}`, body), draft: drafts };
         return opened(await create(wanted));
       }
-      followed.delete(found.number);
-      const seen = await pull(found.number);
+      const seen = await facts(found.number, 'now');
       if (!seen) throw new ForgeUnavailable(`GitHub lists #${found.number} but does not show it yet.`);
-      return seen;
+      return describe(seen);
     },
     async updatePull(number, text) {
-      const current = await row(number);
+      const known = followed.get(number)?.facts;
+      const current = known ?? (await facts(number, 'now'));
       if (!current) return;
       const title = oneLine(text.title);
       const body = remarked(current.body, text.body);
       if (current.title === title && current.body.replaceAll('\r\n', '\n') === body) return;
       const route = 'PATCH /repos/{owner}/{repo}/pulls/{pull_number}';
       await client.write(route, { ...at, pull_number: number, title, body }, nothing);
+      const after = followed.get(number);
+      if (after?.facts) after.facts = { ...after.facts, title, body };
     },
     async closePull(number, comment) {
       const current = await row(number);
@@ -228,7 +285,7 @@ export function openPulls(
         { ...at, pull_number: number, state: 'closed' },
         nothing,
       );
-      followed.delete(number);
+      forget(number);
     },
     async markReady(nodeId) {
       const query =
@@ -237,7 +294,7 @@ export function openPulls(
     },
     async resolveOwn(number) {
       const me = await self();
-      const threads = (await facts(number))?.reviewThreads.nodes ?? [];
+      const threads = (await facts(number, 'look'))?.reviewThreads.nodes ?? [];
       for (const { id, isResolved, comments } of threads) {
         if (isResolved || comments.nodes.some(({ author }) => author?.login !== me)) continue;
         const query =
@@ -247,13 +304,13 @@ export function openPulls(
     },
     // What GitHub shows of the queue may be late: it is told first, and what it shows counts only when it refuses.
     async leaveQueue(number) {
-      const found = await facts(number);
+      const found = await facts(number, 'look');
       if (found?.state !== 'OPEN' || !found.isMergeQueueEnabled) return;
       const query = 'mutation($id: ID!) { dequeuePullRequest(input: { id: $id }) { clientMutationId } }';
       await asWanted(number, false, client.graphql(query, { id: found.id }, nothing));
     },
     async enqueue(number, head) {
-      const found = await facts(number);
+      const found = await facts(number, 'look');
       if (!found) throw new Refused(404, `There is no pull request #${number}.`);
       if (found.isInMergeQueue) return;
       const query =
@@ -262,13 +319,18 @@ export function openPulls(
     },
     async approve(number, headSha) {
       await comments.ensure(number, `approve:${headSha}`, `Approved at \`${headSha}\`.`);
-      followed.delete(number);
+      forget(number);
     },
   };
 }
 
+const REMEMBERED = 500;
+
 /** Whoever has one in hand asks about it every minute or so. */
 const FOLLOWED_MS = 600_000;
+
+/** However long nothing happened to one. */
+const LOOKS = 5;
 
 /** Out of the queue it goes when it is merged, too; GitHub shows that a moment later. */
 function queueLeft({ queueEvents }: PullFacts): { at: number; why: string } | null {

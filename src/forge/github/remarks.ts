@@ -93,7 +93,7 @@ export function openRemarks(parts: {
   const reviewsSince = async (since: number, numbers: readonly number[]): Promise<Remark[]> => {
     const found: Remark[] = [];
     for (const number of numbers) {
-      const facts = await pulls.facts(number);
+      const facts = await pulls.facts(number, 'waiting');
       if (facts) found.push(...(await remarksOn(facts)).filter(({ id, at }) => id[0] !== 'c' && at >= since));
     }
     return found;
@@ -124,7 +124,7 @@ export function openRemarks(parts: {
 
   return {
     async feedback(number) {
-      const facts = await pulls.facts(number);
+      const facts = await pulls.facts(number, 'waiting');
       if (!facts) return null;
       const { checks: found, unread } = await checks.of(facts);
       return {

@@ -11,6 +11,7 @@ import type { Git, GitResult } from '../../git/git.ts';
 import { resolve, treeOf } from '../../git/objects.ts';
 import type { PushResult } from '../forge.ts';
 import { TOKEN_HELPER, uploadObjects } from './large-files.ts';
+import { memo } from './memo.ts';
 
 export interface Remote {
   /** Where a branch is there, its commits fetched; null when it does not exist. */
@@ -18,6 +19,10 @@ export interface Remote {
   /** As `head`, but asked now, however short ago it was asked last. */
   headNow(branch: string): Promise<Checkpoint | null>;
   push(branch: string, sha: string, expected: string | null): Promise<PushResult>;
+  /** This process made the branch. */
+  isMade(branch: string): boolean;
+  /** This process brought the commit there. */
+  isBrought(sha: string): boolean;
   /** What was fetched is out of date. */
   forget(): void;
   /** Only while it is at `sha`. */
@@ -39,6 +44,8 @@ export function openRemote(options: {
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let timesForgotten = 0;
   let fetching: Promise<void> | null = null;
+  const made = memo<string, true>(REMEMBERED);
+  const brought = memo<string, true>(REMEMBERED);
 
   /** The longest match wins: an operator's `insteadOf` would have git ask by ssh, with a key of theirs. */
   const asItIs = ['-c', `url.${url}.insteadOf=${url}`];
@@ -90,6 +97,8 @@ export function openRemote(options: {
 
   return {
     headNow,
+    isMade: (branch) => made.get(branch) ?? false,
+    isBrought: (sha) => brought.get(sha) ?? false,
     forget: () => {
       timesForgotten += 1;
       fetchedAt = Number.NEGATIVE_INFINITY;
@@ -108,6 +117,9 @@ export function openRemote(options: {
       const pushed = await authorized(['push', '--porcelain', lease, url, `${sha}:${ref}`], [1, 128]);
       if (pushed.exitCode === 0) {
         await git(['update-ref', tracked(branch), sha]);
+        const flag = flagIn(pushed);
+        if (flag === '*') made.set(branch, true);
+        if (flag !== '=') brought.set(sha, true);
         return 'pushed';
       }
       const refused = refusalIn(pushed);
@@ -135,6 +147,8 @@ export function openRemote(options: {
   };
 }
 
+const REMEMBERED = 500;
+
 const tracked = (branch: string): string => `refs/forge-loop/heads/${branch}`;
 
 /** The first empties the list of helpers the operator has, so that none of theirs learns or keeps the token. */
@@ -150,6 +164,9 @@ function refusalIn(pushed: GitResult): string | null {
   const forbidden = /The requested URL returned error: 403/.exec(pushed.stderr);
   return forbidden && said(pushed, forbidden[0]);
 }
+
+/** As `--porcelain` has it: `*` for a new ref, `=` for one that was there already. */
+const flagIn = ({ stdout }: GitResult): string | null => /^([ *=+!-])\t/m.exec(stdout)?.[1] ?? null;
 
 /** As `--porcelain` has it: `!`, the ref, and what the remote gives as its reason. */
 const rejectionIn = ({ stdout }: GitResult): string | null =>

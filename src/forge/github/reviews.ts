@@ -13,7 +13,7 @@ import type { Comments } from './comments.ts';
 import { hasMark, LONGEST, marked, within } from './marker.ts';
 import type { Place } from './place.ts';
 import type { Pulls } from './pulls.ts';
-import { nothing, reviewShape } from './shapes.ts';
+import { nothing } from './shapes.ts';
 import type { Statuses } from './statuses.ts';
 
 export function openReviews(
@@ -24,22 +24,16 @@ export function openReviews(
 ): Pick<Forge, 'postReview'> {
   const { client, at, git, self } = place;
 
-  const isPosted = async (pull: number, marker: string): Promise<boolean> => {
-    const me = await self();
-    const listed = await client.list(
-      '/repos/{owner}/{repo}/pulls/{pull_number}/reviews',
-      { ...at, pull_number: pull },
-      reviewShape,
-    );
-    return listed.some((review) => review.user?.login === me && hasMark(review.body ?? '', marker));
-  };
-
   return {
     async postReview(number, review) {
-      const pull = await pulls.row(number);
+      const pull = await pulls.facts(number, 'now');
       if (!pull) return;
-      if (!(await isPosted(number, review.marker))) {
-        const event = pull.user?.login === (await self()) ? 'COMMENT' : eventFor(review.verdict);
+      const me = await self();
+      const isOwn = ({ author, body }: { author: { login: string } | null; body: string }): boolean =>
+        author?.login === me && hasMark(body, review.marker);
+      const isPosted = pull.reviews.nodes.some(isOwn);
+      if (!isPosted) {
+        const event = pull.author?.login === me ? 'COMMENT' : eventFor(review.verdict);
         const { inline, rest } = await sorted(review);
         const post = (text: string, inline: readonly Inline[]) => {
           const body = marked(review.marker, text);
@@ -54,12 +48,14 @@ export function openReviews(
           await inWords(number, review.marker, textOf(review, review.comments), post);
         }
       }
-      await statuses.set(review.headSha, 'forge-loop/critic', {
-        state: review.verdict === 'APPROVE' ? 'success' : 'failure',
+      const status = {
+        state: review.verdict === 'APPROVE' ? ('success' as const) : ('failure' as const),
         description: `${review.verdict} at ${review.headSha.slice(0, 10)}`,
-      });
-      if (review.verdict === 'APPROVE' && pull.draft && pull.state === 'open')
-        await pulls.markReady(pull.node_id);
+      };
+      // It follows the review: where that was not there yet, neither was this.
+      await statuses.set(review.headSha, 'forge-loop/critic', status, !isPosted);
+      if (review.verdict === 'APPROVE' && pull.isDraft && pull.state === 'OPEN')
+        await pulls.markReady(pull.id);
     },
   };
 

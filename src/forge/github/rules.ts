@@ -40,7 +40,7 @@ export interface Rules {
   read(): Promise<BranchRules>;
 }
 
-const FRESH_MS = 300_000;
+const FRESH_MS = 600_000;
 
 /** Statuses of the loop's, which are not CI's. */
 export const OWN = 'forge-loop/';

@@ -25,6 +25,7 @@ export const labelsShape = z.array(
 
 export const issueShape = z.object({
   number: z.int(),
+  node_id: z.string(),
   title: z.string(),
   user: login,
   body: z.string().nullish(),
@@ -42,7 +43,14 @@ export const issueShape = z.object({
 });
 export type IssueRow = z.output<typeof issueShape>;
 
-export const labelShape = z.object({ name: z.string() });
+export const labelShape = z.object({ name: z.string(), node_id: z.string() });
+
+/** More than a hundred labels is more than an issue may have. */
+export const swapShape = z.object({
+  removeLabelsFromLabelable: z.object({
+    labelable: z.object({ labels: z.object({ nodes: z.array(z.object({ name: z.string() })) }) }),
+  }),
+});
 
 export const numberShape = z.object({ number: z.int() });
 
@@ -154,8 +162,6 @@ export const pullShape = z.object({
 export type PullRow = z.output<typeof pullShape>;
 
 export const mergeShape = z.object({ sha: z.string() });
-
-export const reviewShape = z.object({ id: z.int(), user: login, body: z.string().nullish() });
 
 export const statusShape = z.object({
   context: z.string(),
@@ -337,6 +343,10 @@ export const pullFactsShape = (say: Say) =>
   z.object({
     number: z.int(),
     id: z.string(),
+    title: z.string(),
+    body: z.string(),
+    updatedAt: time,
+    author: actor,
     state: z.enum(['OPEN', 'CLOSED', 'MERGED']),
     isDraft: z.boolean(),
     isInMergeQueue: z.boolean(),

@@ -20,7 +20,7 @@ export interface OnGitHub {
   pulls(): IssueRow[];
   /** What CI says of each new head of a task's branch, one after the other; the last stands for all that follow. */
   ci(...conclusions: ('success' | 'failure')[]): void;
-  /** The loop's requests that changed something, `METHOD path`, with numbers and shas left out. */
+  /** The loop's requests that changed something: `METHOD path`, with numbers and shas left out, or names of mutations. */
   writes(): string[];
 }
 
@@ -85,9 +85,11 @@ export async function onGitHub(world: World, hosting: Hosting = {}): Promise<OnG
     writes: () =>
       github.requests
         .filter(({ user }) => user === 'loop-bot')
-        .filter(({ method, path }) => method !== 'GET' && !path.startsWith('git ') && path !== '/graphql')
+        .filter(({ method, path }) => method !== 'GET' && !path.startsWith('git '))
+        .filter(({ path, mutation }) => path !== '/graphql' || mutation !== undefined)
         .map(
-          ({ method, path }) =>
+          ({ method, path, mutation }) =>
+            mutation ??
             `${method} ${path
               .replace('/repos/acme/rocket', '')
               .replace(/[0-9a-f]{40}/g, 'SHA')

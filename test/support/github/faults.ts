@@ -3,7 +3,7 @@ import { says } from './error-texts.ts';
 
 export interface Fault {
   method?: string;
-  /** Matched against path and query, without the API prefix: `/repos/o/r/issues?state=open`; `/graphql mutation`. */
+  /** Matched against path and query, without the API prefix: `/repos/o/r/issues?state=open`; `/graphql mutation`, with its names. */
   path?: RegExp;
   /** Looked at last; whatever else matters to the test. */
   when?(method: string, path: string): boolean;

@@ -3,11 +3,13 @@
 import { latestChecks } from './check-routes.ts';
 import { says } from './error-texts.ts';
 import { GraphqlProblem, type Node, runGraphql } from './graphql-engine.ts';
+import { label, unlabel } from './issue-routes.ts';
 import { checkState, outOfQueue, reviewsOf } from './merging.ts';
 import { canPush } from './review-routes.ts';
-import { association, checkJson, iso, isoOrNull, nodeId, statusJson } from './shapes.ts';
+import { association, checkJson, iso, isoOrNull, labelId, nodeId, statusJson } from './shapes.ts';
 import { mayUse, notAccessible } from './token-rights.ts';
 import {
+  atLeast,
   branchTip,
   type Comment,
   fullName,
@@ -17,6 +19,7 @@ import {
   liveHead,
   note,
   type PullRow,
+  permissionOf,
   type Thread,
   type World,
 } from './world.ts';
@@ -135,6 +138,7 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): N
     number: issue.number,
     state: pull.merged ? 'MERGED' : issue.state.toUpperCase(),
     isDraft: pull.draft,
+    title: issue.title,
     body: issue.body,
     updatedAt: iso(issue.updatedAt),
     headRefName: pull.headRef,
@@ -254,6 +258,17 @@ function mutation(world: World, user: string): Node {
       throw new GraphqlProblem(says('mayNotExecute', { login: user, mutation }), 'FORBIDDEN');
     return { issue, pull: issue.pull };
   };
+  const labelled = (asked: { labelableId: string; labelIds: string[] }) => {
+    if (!mayUse(world, user, 'issues=write'))
+      throw new GraphqlProblem(notAccessible(world, user), 'FORBIDDEN');
+    if (!atLeast(permissionOf(world, user), 'triage'))
+      throw new GraphqlProblem(`${user} does not have the correct permissions`, 'FORBIDDEN');
+    const issue = [...world.issues.values()].find((one) => nodeId(one) === asked.labelableId);
+    const found = asked.labelIds.map((id) => [...world.labels.values()].find((one) => labelId(one) === id));
+    if (!issue || found.includes(undefined))
+      throw new GraphqlProblem('Could not resolve to a node with the global id', 'NOT_FOUND');
+    return { issue, names: found.map((one) => one!.name) };
+  };
   return {
     __typename: 'Mutation',
     markPullRequestReadyForReview: ({ input }: { input: { pullRequestId: string } }) => {
@@ -270,6 +285,16 @@ function mutation(world: World, user: string): Node {
         throw new GraphqlProblem(says('notQueued', { number: issue.number }), 'UNPROCESSABLE');
       outOfQueue(world, issue, pull, user, 'manual');
       return { clientMutationId: null };
+    },
+    addLabelsToLabelable: ({ input }: { input: { labelableId: string; labelIds: string[] } }) => {
+      const { issue, names } = labelled(input);
+      label(world, issue, user, names);
+      return { clientMutationId: null, labelable: issueNode(world, issue) };
+    },
+    removeLabelsFromLabelable: ({ input }: { input: { labelableId: string; labelIds: string[] } }) => {
+      const { issue, names } = labelled(input);
+      for (const name of names) unlabel(world, issue, user, name);
+      return { clientMutationId: null, labelable: issueNode(world, issue) };
     },
     resolveReviewThread: ({ input }: { input: { threadId: string } }) => {
       for (const issue of world.issues.values()) {

@@ -51,12 +51,7 @@ export const issueRoutes: Route[] = [
     const issue = issueIn(call);
     const found = issue.labels.find((name) => name.toLowerCase() === params.name!.toLowerCase());
     if (found === undefined) throw new Refusal(404, says('noLabel'));
-    issue.labels = issue.labels.filter((name) => name !== found);
-    note(world, issue, { event: 'unlabeled', actor: user, label: found });
-    world.emit({
-      event: 'issues',
-      payload: { action: 'unlabeled', number: issue.number, label: { name: found } },
-    });
+    unlabel(world, issue, user, found);
     return ok(labelsJson(world, issue.labels));
   }),
   route('GET', '/issues/:number/comments', 'read', 'issues=read', (call) =>
@@ -221,7 +216,7 @@ function edit(world: World, issue: IssueRow, user: string, body: Record<string, 
 }
 
 /** A name nobody used before becomes a label of the repository. One event for each label that is new on the issue. */
-function label(world: World, issue: IssueRow, user: string, names: readonly string[]): void {
+export function label(world: World, issue: IssueRow, user: string, names: readonly string[]): void {
   for (const given of names) {
     const { name } = ensureLabel(world, given);
     if (issue.labels.some((one) => one.toLowerCase() === name.toLowerCase())) continue;
@@ -229,6 +224,13 @@ function label(world: World, issue: IssueRow, user: string, names: readonly stri
     note(world, issue, { event: 'labeled', actor: user, label: name });
     world.emit({ event: 'issues', payload: { action: 'labeled', number: issue.number, label: { name } } });
   }
+}
+
+export function unlabel(world: World, issue: IssueRow, user: string, name: string): void {
+  if (!issue.labels.includes(name)) return;
+  issue.labels = issue.labels.filter((one) => one !== name);
+  note(world, issue, { event: 'unlabeled', actor: user, label: name });
+  world.emit({ event: 'issues', payload: { action: 'unlabeled', number: issue.number, label: { name } } });
 }
 
 function selected(world: World, query: URLSearchParams): IssueRow[] {

@@ -38,6 +38,8 @@ export interface Seen {
   /** 0: the connection was broken on purpose. */
   status: number;
   user: string | null;
+  /** What a GraphQL request changes, by the names of its mutations; absent where it only asks. */
+  mutation?: string;
 }
 
 export interface GitHub {
@@ -133,10 +135,12 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
     : `git ${url.pathname.replace(/^.*\.git/, '')}${url.search}`;
   const seen: Seen = { method, path, status: 0, user };
   github.requests.push(seen);
-  const isMutation = path === '/graphql' && /"query":"mutation/.test(body.toString('utf8'));
+  const asked = path === '/graphql' ? body.toString('utf8') : '';
+  const isMutation = /"query":"mutation/.test(asked);
+  if (isMutation) seen.mutation = [...asked.matchAll(/(\w+)\(input:/g)].map(([, name]) => name).join(' + ');
   const isPush = !isApi && method === 'POST' && path.startsWith('git /git-receive-pack');
   if (isPush || isMutation || (isApi && method !== 'GET' && path !== '/graphql')) github.world.copies?.keep();
-  const fault = github.faults.hit(method, isMutation ? '/graphql mutation' : path);
+  const fault = github.faults.hit(method, isMutation ? `/graphql mutation ${seen.mutation}` : path);
   if (fault?.kind === 'hang') return;
   if (fault?.kind === 'meanwhile') await fault.act();
   if (fault?.kind === 'answer') {

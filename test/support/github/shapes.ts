@@ -59,8 +59,11 @@ export function association(world: World, login: string): string {
   return given === 'none' ? 'NONE' : 'COLLABORATOR';
 }
 
+export const labelId = ({ id }: Pick<Label, 'id'>): string => `LA_${id}`;
+
 export const labelJson = (label: Label) => ({
   id: label.id,
+  node_id: labelId(label),
   name: label.name,
   color: label.color,
   description: label.description,

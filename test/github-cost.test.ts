@@ -1,0 +1,256 @@
+/**
+ * What a whole runner asks of GitHub, counted: the real loop, forge, git and work trees, with agents and a gate that take
+ * their time on a virtual clock. No figure here depends on how fast the machine is.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Agent } from '../src/agent/agent.ts';
+import type { Task } from '../src/core/task.ts';
+import { openGit } from '../src/git/git.ts';
+import { gitRepository } from '../src/git/repository.ts';
+import { TIMING } from '../src/loop/ports.ts';
+import type { Processes } from '../src/process/process.ts';
+import { cloneWorkspaces } from '../src/workspace/clone.ts';
+import { WILLING } from './simulation/agent.ts';
+import { criticReport } from './simulation/critic.ts';
+import { seeded } from './simulation/random.ts';
+import { startRunner } from './simulation/runner.ts';
+import { NO_FAULTS } from './simulation/story.ts';
+import { createTimeline } from './simulation/time.ts';
+import { createWorld, type World } from './simulation/world.ts';
+import { type GitHubScratch, githubScratch } from './support/github/scratch.ts';
+import type { Seen } from './support/github/server.ts';
+import type { Protection } from './support/github/world.ts';
+import { testPolicy } from './support/policy.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let s: GitHubScratch;
+let loop: Loop;
+beforeEach(async () => {
+  s = await githubScratch({ freshMs: 5000, drafts: true, pollMs: () => MINUTE_MS });
+});
+afterEach(async () => {
+  await loop.stop();
+  await s.dispose();
+  expect(loop.world.violations).toEqual([]);
+});
+
+describe('an hour', () => {
+  it('without work, among fifty open issues and a comment, costs a request a minute, none of them charged', async () => {
+    const first = await s.people.createIssue({ title: 'Not ready', body: 'B' });
+    for (let number = 2; number <= 45; number++)
+      await s.people.createIssue({ title: `${number}`, body: 'B' });
+    for (let number = 46; number <= 50; number++) {
+      const blocked = await s.people.createIssue({ title: `${number}`, body: 'B', blockedBy: [first] });
+      await s.people.makeReady(blocked);
+    }
+    await s.people.comment(first, 'Any news?');
+    loop = await startLoop();
+    await loop.pass(5 * MINUTE_MS);
+    const asked = await loop.during(HOUR_MS);
+    expect(await loop.tasks()).toEqual([]);
+    expect(asked.filter(({ path }) => path.includes('/issues?')).length).toBeGreaterThan(50);
+    expect(asked.length).toBeLessThanOrEqual(61);
+    expect(asked.filter(isCharged)).toEqual([]);
+  });
+
+  it.each([
+    ['a person', { approvals: 1 }, { reason: 'rules_unmet' }],
+    ['CI', { requiredChecks: ['ci'] }, null],
+  ])('with a pull request that waits for %s costs at most two requests a minute', async (_, rules, hold) => {
+    protect(rules);
+    loop = await startLoop();
+    await readyIssue();
+    await loop.pass(20 * MINUTE_MS);
+    const asked = await loop.during(HOUR_MS);
+    expect(await loop.tasks()).toMatchObject([
+      { state: 'awaiting_critic', verdict: { verdict: 'APPROVE' }, hold },
+    ]);
+    expect(asked.length).toBeLessThanOrEqual(120);
+    expect(asked.filter(isCharged).length).toBeLessThanOrEqual(60);
+    expect(writesIn(asked)).toEqual([]);
+  });
+});
+
+it('an issue that is coded, approved and merged within a quarter of an hour', async () => {
+  loop = await startLoop();
+  await loop.pass(5 * MINUTE_MS);
+  await readyIssue();
+  const asked = await loop.during(16 * MINUTE_MS);
+  expect(await loop.tasks()).toMatchObject([{ state: 'merged', turns: 1, criticRounds: 1 }]);
+  expect(asked.length).toBeLessThanOrEqual(60);
+  expect(asked.filter(isCharged).length).toBeLessThanOrEqual(40);
+  expect(writesIn(asked)).toMatchInlineSnapshot(`
+    [
+      "addLabelsToLabelable + removeLabelsFromLabelable",
+      "POST /repos/acme/rocket/issues/N/comments",
+      "POST /repos/acme/rocket/statuses/N",
+      "POST /repos/acme/rocket/pulls",
+      "PATCH /repos/acme/rocket/issues/comments/N",
+      "POST /repos/acme/rocket/pulls/N/reviews",
+      "POST /repos/acme/rocket/statuses/N",
+      "markPullRequestReadyForReview",
+      "PATCH /repos/acme/rocket/pulls/N",
+      "PUT /repos/acme/rocket/pulls/N/merge",
+      "addLabelsToLabelable + removeLabelsFromLabelable",
+      "PATCH /repos/acme/rocket/issues/comments/N",
+    ]
+  `);
+});
+
+const protect = (rules: Partial<Protection>): void =>
+  void s.github.world.protections.set('main', {
+    ...{ via: 'ruleset', requiredChecks: [], strict: false, approvals: 0, mergeQueue: false },
+    ...rules,
+  });
+
+async function readyIssue(): Promise<void> {
+  const issue = await s.people.createIssue({ title: 'Write the file', body: 'It must contain `done`.' });
+  await s.people.makeReady(issue);
+}
+
+/** GitHub's limit does not count what changed nothing. */
+const isCharged = ({ status }: Seen): boolean => status !== 304;
+
+const writesIn = (asked: readonly Seen[]): string[] =>
+  asked.flatMap(({ method, path, mutation }) => {
+    if (path === '/graphql') return mutation ?? [];
+    return method === 'GET' ? [] : `${method} ${path.replace(/[0-9a-f]{40}|\d+/g, 'N')}`;
+  });
+
+interface Loop {
+  world: World;
+  pass(ms: number): Promise<void>;
+  /** What the loop asks of the API meanwhile. */
+  during(ms: number): Promise<Seen[]>;
+  tasks(): Promise<Task[]>;
+  stop(): Promise<void>;
+}
+
+async function startLoop(): Promise<Loop> {
+  const time = createTimeline(s.clock.at);
+  Object.defineProperty(s.clock, 'at', { get: time.now, set: () => {} });
+  const world = createWorld(time, seeded(1));
+  const git = await openGit(s.root);
+  const real = watched();
+  const root = join(s.root, '..', 'work');
+  const workspaces = cloneWorkspaces({
+    ...{ git, root, repositoryKey: 'k', former: [] },
+    trunk: () => s.forge.trunk(),
+  });
+  const { runner, done } = startRunner(
+    world,
+    testPolicy({ pollIntervalMs: MINUTE_MS, merge: { checksWaitMs: 2 * HOUR_MS } }),
+    WILLING,
+    NO_FAULTS,
+    'one',
+    'forever',
+    agentOf(world),
+    (ports) => ({
+      ...ports,
+      forge: real.of(s.forge),
+      repository: real.of(gitRepository(git)),
+      workspaces: real.of(workspaces),
+      processes: gateOf(world),
+      timing: TIMING,
+    }),
+  );
+  const pass = async (ms: number): Promise<void> => {
+    const end = time.now() + ms;
+    while (time.now() < end) {
+      await time.play(() => real.isBusy() || time.now() >= end, end);
+      await real.settled();
+    }
+  };
+  return {
+    world,
+    pass,
+    async during(ms) {
+      const before = s.github.requests.length;
+      await pass(ms);
+      const asked = s.github.requests.slice(before);
+      return asked.filter(({ user, path }) => user === 'loop-bot' && !path.startsWith('git '));
+    },
+    tasks: async () => (await world.store.tasks()).map(({ task }) => task),
+    async stop() {
+      runner.stopNow('counted');
+      let isOver = false;
+      void done.then(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        await time.play(() => isOver || real.isBusy(), time.now() + HOUR_MS);
+        await real.settled();
+      }
+      await git.close();
+    },
+  };
+}
+
+/** What takes real time: virtual time waits for it. */
+function watched() {
+  const asked = new Set<Promise<unknown>>();
+  const of = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(_, key) {
+        const verb = Reflect.get(target, key);
+        if (typeof verb !== 'function') return verb;
+        return (...args: unknown[]) => {
+          const answer = verb.apply(target, args);
+          if (!(answer instanceof Promise)) return answer;
+          asked.add(answer);
+          void answer.catch(() => {}).finally(() => asked.delete(answer));
+          return answer.then((given) => (hasVerbs(given) ? of(given) : given));
+        };
+      },
+    });
+  return {
+    of,
+    isBusy: () => asked.size > 0,
+    settled: async () => {
+      while (asked.size > 0) await Promise.allSettled([...asked]);
+    },
+  };
+}
+
+/** Such as a tree that has to be disposed of. */
+const hasVerbs = (given: unknown): given is object =>
+  given?.constructor === Object && Object.values(given).some((one) => typeof one === 'function');
+
+function agentOf(world: World): Agent {
+  const minutes = { coder: 10, critic: 3, specifier: 1 };
+  return {
+    kind: 'scripted',
+    unavailable: async () => null,
+    probeSession: async () => 'resumable',
+    finished: async () => null,
+    async run(turn, { onHeld, onProgress, onUsage }) {
+      await onHeld({ pid: 1, startTime: '1', bootId: 'b' });
+      for (let minute = 0; minute < minutes[turn.role]; minute++) {
+        await world.time.sleep(MINUTE_MS);
+        onProgress();
+      }
+      if (turn.role === 'coder') writeFileSync(join(turn.cwd, 'done.txt'), 'done\n');
+      const used = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+      onUsage({ key: `${turn.role} ${turn.number}`, model: 'm', costUsd: 0.5, ...used });
+      const structured = turn.role === 'critic' ? criticReport(world, WILLING, turn) : null;
+      return { status: 'finished', text: '', structured, usageKnown: true };
+    },
+  };
+}
+
+function gateOf(world: World): Processes {
+  return {
+    async launch({ onHeld }) {
+      await onHeld({ pid: 2, startTime: '1', bootId: 'b' });
+      await world.time.sleep(MINUTE_MS / 2);
+      const ended = { signal: null, timedOut: false, cancelled: false, spawnError: null };
+      return { code: 0, ...ended, tail: '', durationMs: MINUTE_MS / 2 };
+    },
+    isAlive: async () => false,
+    stop: async () => [],
+  };
+}
