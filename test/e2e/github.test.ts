@@ -78,7 +78,7 @@ test('ready → work tree → pull request → CI red → same session → chang
   const charged = on.github.requests.filter(
     ({ path, status, user }) => user === 'loop-bot' && !path.startsWith('git ') && status !== 304,
   );
-  expect(charged.length).toBeLessThan(110);
+  expect(charged.length).toBeLessThan(80);
 });
 
 describe('people', () => {

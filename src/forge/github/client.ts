@@ -62,6 +62,8 @@ interface ClientOptions {
   paced: boolean;
   /** More than this within an hour, and it waits; answers that changed nothing do not count. */
   requestsPerHour: number;
+  /** More writes than this within an hour, and it waits with them; unless told, there is no such limit. */
+  writesPerHour?: number;
   /** How long an answer may take. */
   patienceMs?: number;
   warn?(message: string): void;
@@ -78,7 +80,8 @@ export function openClient(options: ClientOptions): Client {
   const known = memo<string, { etag: string; data: unknown; next: boolean }>(REMEMBERED);
   const lists = memo<string, { pages: readonly unknown[]; whole: readonly unknown[] }>(REMEMBERED);
   const warned = memo<string, true>(REMEMBERED);
-  const spent: number[] = [];
+  const spent = budget(now, options.requestsPerHour, budgetSpent);
+  const written = budget(now, options.writesPerHour ?? Number.POSITIVE_INFINITY, writesSpent);
   let pausedUntil = 0;
   let ahead = 0;
   let scopes: readonly string[] | null = null;
@@ -92,11 +95,9 @@ export function openClient(options: ClientOptions): Client {
   /** One request, with the limits kept and every failure named. */
   const send = async (route: string, params: Params, headers: Record<string, string> = {}) => {
     if (now() < pausedUntil) throw limited(pausedUntil);
-    while (spent.length > 0 && spent[0]! <= now() - HOUR_MS) spent.shift();
-    if (spent.length >= options.requestsPerHour)
-      throw budgetSpent(options.requestsPerHour, spent[0]! + HOUR_MS);
-    spent.push(now());
     const isRead = route.startsWith('GET ');
+    spent.take();
+    if (isMutation(params) || (!isRead && route !== GRAPHQL)) written.take();
     for (let attempt = 1; ; attempt++) {
       const authorization = `Bearer ${await options.token(attempt > 1)}`;
       try {
@@ -114,7 +115,7 @@ export function openClient(options: ClientOptions): Client {
         const failure = readFailure(problem);
         if (failure.status !== null) scopes = scopesIn(failure.headers);
         if (failure.status === 304) {
-          spent.pop();
+          spent.giveBack();
           return { status: 304, data: null, headers: failure.headers };
         }
         if (failure.status === 401 && attempt === 1) continue;
@@ -196,13 +197,13 @@ export function openClient(options: ClientOptions): Client {
     },
     async graphql(query, variables, shape, told) {
       const baseUrl = apiUrl.replace(/\/api\/v3$/, '/api');
-      const answer = await send('POST /graphql', { baseUrl, query, variables });
+      const answer = await send(GRAPHQL, { baseUrl, query, variables });
       const { data, errors = [] } = (answer.data ?? {}) as { data?: unknown; errors?: GraphqlError[] };
-      const isPartial = (data ?? null) !== null && !query.startsWith('mutation');
+      const isPartial = (data ?? null) !== null && !isMutation({ query });
       const serious = errors.filter(({ type }) => !isPartial || !LEAVES_OUT.has(type ?? ''));
       if (serious.length > 0) throw new Refused(200, serious.map((error) => error.message).join(' '));
       for (const error of errors) told?.(error);
-      return read(shape, data, 'POST /graphql');
+      return read(shape, data, GRAPHQL);
     },
     async text(route, params) {
       try {
@@ -224,6 +225,23 @@ export interface GraphqlError {
   message: string;
   /** Where the null is that stands for it. */
   path?: readonly (string | number)[];
+}
+
+const GRAPHQL = 'POST /graphql';
+
+const isMutation = ({ query }: Params): boolean => typeof query === 'string' && query.startsWith('mutation');
+
+/** So many within any hour. */
+function budget(now: () => number, limit: number, refusal: (limit: number, until: number) => Error) {
+  const taken: number[] = [];
+  return {
+    take(): void {
+      while (taken.length > 0 && taken[0]! <= now() - HOUR_MS) taken.shift();
+      if (taken.length >= limit) throw refusal(limit, taken[0]! + HOUR_MS);
+      taken.push(now());
+    },
+    giveBack: (): void => void taken.pop(),
+  };
 }
 
 /** Errors about one part of an answer, whose other parts are as good as ever. */
@@ -315,6 +333,12 @@ function budgetSpent(limit: number, until: number): ForgeUnavailable {
     until,
   );
 }
+
+const writesSpent = (limit: number, until: number): ForgeUnavailable =>
+  new ForgeUnavailable(
+    `GitHub takes ${limit} writes an hour from a program, and they are made; it goes on at ${new Date(until).toISOString()}.`,
+    until,
+  );
 
 const unreadable = (route: string, why: string): ForgeUnavailable =>
   new ForgeUnavailable(`GitHub answered ${named(route)} in a form that can't be read: ${why}.`);

@@ -149,6 +149,23 @@ describe('limits', () => {
     expect(spent.retryAt).toBe(s.clock.at + 3_600_000);
   });
 
+  it('so does one of writes, whichever way they are made; reading goes on meanwhile', async () => {
+    const forge = await s.open({ writesPerHour: 3 });
+    const number = await s.people.createIssue({ title: 'T', body: 'B' });
+    await forge.relabel(number, { add: ['loop:ready'], remove: [] });
+    await forge.relabel(number, { add: ['loop:running'], remove: ['loop:ready'] });
+    await forge.ensureComment(number, 'm', 'one');
+    const spent = await failure(forge.ensureComment(number, 'm', 'two'));
+    expect(spent.message).toContain('3 writes an hour');
+    expect(spent.retryAt).toBe(s.clock.at + 3_600_000);
+    expect(await forge.openIssues()).toMatchObject([{ number, labels: ['loop:running'] }]);
+    s.clock.at += 3_600_000;
+    await forge.ensureComment(number, 'm', 'two');
+    expect(s.github.world.issues.get(number)!.comments).toMatchObject([
+      { body: expect.stringContaining('two') },
+    ]);
+  });
+
   it('an outage is passed on as one, and a read is tried once more', async () => {
     s.github.faults.add({ how: { kind: 'answer', status: 502 }, times: 1 });
     expect(await s.forge.openIssues()).toEqual([]);
@@ -385,6 +402,7 @@ describe('asking little', () => {
       'POST /graphql',
       'GET /repos/acme/rocket/collaborators/ada/permission',
       'POST /graphql',
+      'GET /user',
       'GET /repos/acme/rocket/rules/branches/main',
       'GET /repos/acme/rocket/branches/main',
       'GET /repos/acme/rocket',

@@ -56,6 +56,7 @@ export interface GitHubOptions {
   /** The field of a project that says how urgent an issue is. */
   priorityField: string | null;
   requestsPerHour: number;
+  writesPerHour?: number;
   paced: boolean;
   freshMs: number;
   /** How often the loop looks by itself: what shows no change is asked less often. Unless told, nothing is. */

@@ -6,7 +6,7 @@ import { Refused } from './client.ts';
 import type { Place } from './place.ts';
 import { labelShape, swapShape } from './shapes.ts';
 
-export interface LabelSwap {
+interface LabelSwap {
   /** The labels it has then; null where it can't be done so: a label does not exist yet, or GitHub refuses. */
   make(issueId: string, change: { add: string[]; remove: string[] }): Promise<string[] | null>;
 }

@@ -54,6 +54,7 @@ export async function openGitHub(options: {
     priorityField: given.priority_field ?? null,
     requestsPerHour: given.requests_per_hour,
     paced: given.paced === 'true',
+    ...(given.paced === 'true' ? { writesPerHour: WRITES_PER_HOUR } : {}),
     freshMs: FRESH_MS,
     ...(pollMs ? { pollMs } : {}),
     warn: options.warn,
@@ -62,6 +63,9 @@ export async function openGitHub(options: {
 
 /** One look at a task asks for its issue, its pull request and its branch; the next look is a few seconds later. */
 const FRESH_MS = 5000;
+
+/** Of "content-generating requests" GitHub takes as many, by its REST documentation on rate limits. */
+const WRITES_PER_HOUR = 500;
 
 type Login = Pick<GitHubOptions, 'token' | 'login'>;
 

@@ -204,12 +204,13 @@ export function openPulls(
     );
   };
 
+  /** Null when there is one already. */
   const create = async (input: {
     branch: string;
     title: string;
     body: string;
     draft: boolean;
-  }): Promise<PullRow> => {
+  }): Promise<PullRow | null> => {
     const { branch, title, body, draft } = input;
     const asked = { ...at, head: branch, base: await place.trunkBranch(), title, body, draft };
     try {
@@ -218,7 +219,7 @@ export function openPulls(
       const isRefused = problem instanceof Refused && problem.status === 422;
       // A private repository of a free plan has no drafts.
       if (isRefused && draft && /draft/i.test(problem.message)) return create({ ...input, draft: false });
-      if (isRefused && /already exists/i.test(problem.message)) throw await inTheWay(branch);
+      if (isRefused && /already exists/i.test(problem.message)) return null;
       throw problem;
     }
   };
@@ -255,11 +256,14 @@ export function openPulls(
       // What an earlier process, or a lost answer, may have opened is looked for; a branch just made has none.
       const isFirst = remote.isMade(branch) && !tried.get(branch);
       tried.set(branch, true);
-      const found = isFirst ? null : await find(branch, marker);
+      let found = isFirst ? null : await find(branch, marker);
       if (!found) {
         const wanted = { branch, title: oneLine(title), body: marked(`pull:${marker}`, body), draft: drafts };
-        return opened(await create(wanted));
+        const made = await create(wanted);
+        if (made) return opened(made);
+        found = await find(branch, marker);
       }
+      if (!found) throw await inTheWay(branch);
       const seen = await facts(found.number, 'now');
       if (!seen) throw new ForgeUnavailable(`GitHub lists #${found.number} but does not show it yet.`);
       return describe(seen);

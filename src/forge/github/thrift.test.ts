@@ -1,0 +1,193 @@
+/** What need not be asked of GitHub is not asked, and what has to be known is asked all the same. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { reportCheck } from '../../../test/support/github/check-routes.ts';
+import { type GitHubScratch, githubScratch } from '../../../test/support/github/scratch.ts';
+import type { GitHubForge } from './github.ts';
+
+const MINUTE_MS = 60_000;
+
+let s: GitHubScratch;
+let forge: GitHubForge;
+beforeEach(async () => {
+  s = await githubScratch({ freshMs: 5000, pollMs: () => MINUTE_MS });
+  forge = s.forge;
+});
+afterEach(() => s.dispose());
+
+/** The API's requests during `act`, without the repository's name and queries. */
+async function during(act: () => Promise<unknown>): Promise<string[]> {
+  const before = s.github.requests.length;
+  await act();
+  return s.github.requests
+    .slice(before)
+    .filter(({ user, path }) => user === 'loop-bot' && !path.startsWith('git '))
+    .map(({ method, path, mutation }) => {
+      const where = path.replace('/repos/acme/rocket', '').replace(/\?.*/, '');
+      return mutation ?? `${method} ${where.replace(/[0-9a-f]{40}/, 'SHA')}`;
+    });
+}
+
+async function openPull(): Promise<{ number: number; sha: string }> {
+  const sha = await s.people.commit((await forge.trunk()).sha, { 'a.txt': 'a\n' });
+  await forge.push('loop/7-a', sha, null);
+  const { number } = await forge.ensurePull({
+    ...{ issue: 7, branch: 'loop/7-a', title: 'T', body: 'B', marker: 'm' },
+  });
+  return { number, sha };
+}
+
+describe('labels', () => {
+  const swap = (issue: number) =>
+    during(() => forge.relabel(issue, { add: ['loop:running'], remove: ['loop:ready'] }));
+
+  it('are swapped in one request, and what somebody added meanwhile stays', async () => {
+    const issue = await s.people.createIssue({ title: 'T', body: 'B' });
+    await s.people.makeReady(issue);
+    await forge.issue(issue);
+    await s.grace.post(`/issues/${issue}/labels`, { labels: ['theirs'] });
+    expect((await swap(issue)).at(-1)).toBe('addLabelsToLabelable + removeLabelsFromLabelable');
+    expect(s.github.world.issues.get(issue)!.labels.sort()).toEqual(['loop:running', 'theirs']);
+    expect((await forge.issue(issue))?.labels.sort()).toEqual(['loop:running', 'theirs']);
+  });
+
+  it.each(['does not exist yet', 'was made anew', 'can’t be set that way'])(
+    'are set one by one where one %s',
+    async (how) => {
+      const issue = await s.people.createIssue({ title: 'T', body: 'B' });
+      await s.people.makeReady(issue);
+      const { labels } = s.github.world;
+      if (how === 'does not exist yet') labels.delete('loop:running');
+      if (how === 'can’t be set that way')
+        s.github.faults.add({
+          path: /addLabels/,
+          how: { kind: 'errors', errors: [{ type: 'FORBIDDEN', message: 'no' }] },
+        });
+      if (how === 'was made anew') {
+        const other = await s.people.createIssue({ title: 'U', body: 'B' });
+        await s.people.makeReady(other);
+        await swap(other);
+        labels.set('loop:running', { ...labels.get('loop:running')!, id: 4711 });
+      }
+      expect(await swap(issue)).toContain(`POST /issues/${issue}/labels`);
+      expect(s.github.world.issues.get(issue)!.labels).toEqual(['loop:running']);
+    },
+  );
+});
+
+describe('the history of an issue in hand', () => {
+  it('is not read again for what is said on it, and is for another text, another label, and before a merge', async () => {
+    const issue = await s.people.createIssue({ title: 'T', body: 'agreed' });
+    await s.people.makeReady(issue);
+    await forge.issue(issue);
+    await forge.relabel(issue, { add: ['loop:running'], remove: ['loop:ready'] });
+    const histories = (act: () => Promise<unknown>) =>
+      during(async () => {
+        s.clock.at += MINUTE_MS;
+        await act();
+        s.clock.at += MINUTE_MS;
+        await forge.issue(issue);
+      }).then((asked) => asked.filter((one) => one === 'POST /graphql').length);
+    expect(await histories(async () => {})).toBe(1);
+    expect(await histories(() => s.people.comment(issue, 'How is it going?'))).toBe(0);
+    expect(await histories(() => s.people.editBody(issue, 'more'))).toBe(1);
+    expect((await forge.issue(issue))?.readyHash).toBe('edited since it was made ready');
+    expect(await histories(() => s.people.makeReady(issue))).toBe(1);
+    await s.ada.delete(`/issues/${issue}/labels/loop:ready`);
+    expect(await histories(async () => {})).toBe(1);
+    const { sha } = await openPull();
+    const trunk = await forge.trunk();
+    const method = 'squash' as const;
+    await forge.buildCandidate({ headSha: sha, baseSha: trunk.sha, method, message: 'm', task: 't' });
+    expect(await histories(async () => {})).toBe(1);
+  });
+});
+
+describe('comments', () => {
+  const heard = async (): Promise<{ asked: number; said: string[] }> => {
+    s.clock.at += MINUTE_MS;
+    let said: string[] = [];
+    const asked = await during(async () => {
+      said = (await forge.commands(0)).remarks.map(({ body }) => body);
+    });
+    return { asked: asked.filter((one) => one === 'GET /issues/comments').length, said };
+  };
+
+  it('of the loop’s own are not looked for; people’s are, also beside them', async () => {
+    const issue = await s.people.createIssue({ title: 'T', body: 'B' });
+    for (let n = 0; n < 3; n++) await heard();
+    await forge.ensureComment(issue, 'm', 'At work.');
+    expect(await heard()).toEqual({ asked: 0, said: [] });
+    await forge.ensureComment(issue, 'n', 'Still at work.');
+    await s.people.comment(issue, '/loop pause');
+    expect(await heard()).toEqual({ asked: 1, said: ['/loop pause'] });
+  });
+});
+
+describe('a pull request to which nothing happens', () => {
+  const looks = async (minutes: number, number: number): Promise<number> => {
+    const asked = await during(async () => {
+      for (let minute = 0; minute < minutes; minute++) {
+        s.clock.at += MINUTE_MS;
+        await forge.openIssues();
+        await forge.pull(number);
+        await forge.feedback(number);
+      }
+    });
+    return asked.filter((one) => one === 'POST /graphql').length;
+  };
+
+  it('is asked about less and less often while CI is awaited, and at once when a person did something', async () => {
+    const { number, sha } = await openPull();
+    expect(await looks(10, number)).toBeGreaterThanOrEqual(9);
+    expect(await looks(50, number)).toBeLessThanOrEqual(20);
+    await s.grace.post(`/pulls/${number}/reviews`, { event: 'APPROVE', commit_id: sha });
+    expect(await looks(1, number)).toBe(1);
+    expect((await forge.pull(number))?.approvals).toEqual([{ by: 'grace', headSha: sha }]);
+    reportCheck(s.github.world, { sha, name: 'ci', conclusion: 'success' });
+    await looks(2, number);
+    expect((await forge.feedback(number))?.checks).toMatchObject([{ name: 'ci', state: 'green' }]);
+  });
+
+  it('is asked about anew for a merge, and when GitHub reports that something happened', async () => {
+    const { number, sha } = await openPull();
+    await looks(60, number);
+    reportCheck(s.github.world, { sha, name: 'ci', conclusion: 'failure' });
+    forge.forget?.();
+    expect((await forge.feedback(number))?.checks).toMatchObject([{ name: 'ci', state: 'red' }]);
+  });
+});
+
+describe('what was just made', () => {
+  it('is not looked for first: a pull request of a new branch, a status of a new commit or review', async () => {
+    const sha = await s.people.commit((await forge.trunk()).sha, { 'a.txt': 'a\n' });
+    await forge.push('loop/7-a', sha, null);
+    expect(await during(() => forge.showVerified!(sha))).toEqual(['POST /statuses/SHA']);
+    const wanted = { issue: 7, branch: 'loop/7-a', title: 'T', body: 'B', marker: 'm' };
+    expect(await during(() => forge.ensurePull(wanted))).toEqual(['POST /pulls']);
+    const review = { marker: 'r', headSha: sha, verdict: 'APPROVE', body: 'Fine.', comments: [] };
+    const asked = await during(() => forge.postReview(1, review));
+    expect(asked.filter((one) => one !== 'GET /user')).toEqual([
+      ...['POST /graphql', 'POST /pulls/1/reviews', 'POST /statuses/SHA'],
+    ]);
+  });
+
+  it('is looked for when it may have been made before: in another process, or by an answer that was lost', async () => {
+    const { number, sha } = await openPull();
+    await forge.showVerified!(sha);
+    const review = { marker: 'r', headSha: sha, verdict: 'APPROVE', body: 'Fine.', comments: [] };
+    for (const path of [/\/reviews$/, /\/statuses\//]) {
+      s.github.faults.add({ method: 'POST', path, how: { kind: 'lose' } });
+      await expect(forge.postReview(number, review)).rejects.toThrow();
+    }
+    const other = await s.reopen();
+    for (const each of [forge, other]) {
+      await each.push('loop/7-a', sha, sha);
+      await each.showVerified!(sha);
+      await each.ensurePull({ issue: 7, branch: 'loop/7-a', title: 'T', body: 'B', marker: 'm' });
+      await each.postReview(number, review);
+    }
+    const { issues, statuses } = s.github.world;
+    expect([...issues.values()].map((one) => one.pull?.reviews.length)).toEqual([1]);
+    expect(statuses.map(({ context }) => context)).toEqual(['forge-loop/gate', 'forge-loop/critic']);
+  });
+});
