@@ -320,10 +320,10 @@ export function createRunner(ports: Ports, version: string): Runner {
     // A runner that starts takes the request back for itself, not for those it was made to.
     for (const one of fresh) if (one.type === 'loop_stop_requested') obey(one.data.now ? 'now' : 'drain');
     for (const one of fresh) if (one.task && one.type === 'request_made') worker(one.task).wake();
-    if (fresh.some((one) => one.type === 'webhook_received')) {
-      lastDelivery = clock.monotonic();
+    if (fresh.some((one) => one.type === 'webhook_received')) lastDelivery = clock.monotonic();
+    // Whoever asked for something, or is reported, may have changed something there just before.
+    if (fresh.some(({ type }) => type === 'webhook_received' || type === 'request_made'))
       ports.forge.forget?.();
-    }
     if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
     if (fresh.some((one) => GIVES_WAY.has(one.type))) offer();
   }

@@ -171,6 +171,16 @@ describe('what was just made', () => {
     ]);
   });
 
+  it('is looked for after a lost answer, also where a person closed it meanwhile', async () => {
+    const sha = await s.people.commit((await forge.trunk()).sha, { 'a.txt': 'a\n' });
+    await forge.push('loop/7-a', sha, null);
+    const wanted = { issue: 7, branch: 'loop/7-a', title: 'T', body: 'B', marker: 'm' };
+    s.github.faults.add({ method: 'POST', path: /\/pulls$/, how: { kind: 'lose' } });
+    await expect(forge.ensurePull(wanted)).rejects.toThrow();
+    await s.ada.patch('/pulls/1', { state: 'closed' });
+    expect(await forge.ensurePull(wanted)).toMatchObject({ number: 1, state: 'closed' });
+  });
+
   it('is looked for when it may have been made before: in another process, or by an answer that was lost', async () => {
     const { number, sha } = await openPull();
     await forge.showVerified!(sha);
