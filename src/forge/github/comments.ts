@@ -22,9 +22,7 @@ export function openComments({ client, at, self }: Place, spoke: (issue: number)
     );
   const add = async (issue: number, body: string): Promise<number> => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
-    const { id } = await client.write(route, { ...at, issue_number: issue, body }, commentShape);
-    spoke(issue);
-    return id;
+    return (await client.write(route, { ...at, issue_number: issue, body }, commentShape)).id;
   };
   /** Those seen or written in this process: known to be ours, so that they need not be looked for again. */
   const known = memo<string, { id: number; body: string }>(REMEMBERED);
@@ -58,6 +56,7 @@ export function openComments({ client, at, self }: Place, spoke: (issue: number)
       const isSaid = found?.body.replaceAll('\r\n', '\n').trim() === body.trim();
       if (found && !isSaid) await rewrite(found.id, body);
       known.set(key, { id: found?.id ?? (await add(issue, body)), body });
+      if (!found) spoke(issue);
     },
     all: async (issue) =>
       (await listed(issue)).map((comment) => ({

@@ -31,7 +31,7 @@ export interface Issues {
   doubt(): void;
   /** How often others said something, as far as the list of open issues and pull requests shows it. */
   talk(): Promise<Talk>;
-  /** We said something there: the list will count it. */
+  /** The loop said something there, which is no command: the list will count it. */
   spoke(number: number): void;
   /** The open pull requests of an account, as the list had them last. */
   pullsBy(login: string): number[];

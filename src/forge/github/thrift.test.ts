@@ -120,6 +120,9 @@ describe('comments', () => {
     await forge.ensureComment(issue, 'n', 'Still at work.');
     await s.people.comment(issue, '/loop pause');
     expect(await heard()).toEqual({ asked: 1, said: ['/loop pause'] });
+    for (let n = 0; n < 3; n++) await heard();
+    await forge.addComment(issue, 'the operator', '/loop resume');
+    expect((await heard()).said).toEqual(['/loop pause', '/loop resume']);
   });
 });
 
