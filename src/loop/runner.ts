@@ -163,7 +163,7 @@ export function createRunner(ports: Ports, version: string): Runner {
           if (mode === 'until_idle' && (await isDone())) end = 'idle';
           else await alarm.wait(intervalMs);
         }
-        intervalMs = quiet ? Math.min(intervalMs * 4, longestWaitMs()) : FIRST_POLL_MS;
+        intervalMs = quiet ? Math.min(intervalMs * 2, longestWaitMs()) : FIRST_POLL_MS;
       }
       // What was spent since the last pulse may have passed the mark, too.
       await catchAndLog(ports, 'budget warning', warnOfSpending);
