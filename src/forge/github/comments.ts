@@ -13,7 +13,7 @@ export interface Comments {
 
 const REMEMBERED = 500;
 
-export function openComments({ client, at, self }: Place, spoke: (issue: number) => void): Comments {
+export function openComments({ client, at, self }: Place): Comments {
   const listed = (issue: number) =>
     client.list(
       '/repos/{owner}/{repo}/issues/{issue_number}/comments',
@@ -56,7 +56,6 @@ export function openComments({ client, at, self }: Place, spoke: (issue: number)
       const isSaid = found?.body.replaceAll('\r\n', '\n').trim() === body.trim();
       if (found && !isSaid) await rewrite(found.id, body);
       known.set(key, { id: found?.id ?? (await add(issue, body)), body });
-      if (!found) spoke(issue);
     },
     all: async (issue) =>
       (await listed(issue)).map((comment) => ({

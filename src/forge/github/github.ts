@@ -138,7 +138,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     openReadiness(place, labels, roles, options.trusted, options.priorityField),
     openBlockers(place),
   );
-  const comments = openComments(place, issues.spoke);
+  const comments = openComments(place);
   const pulls = openPulls(place, issues, comments, options.drafts);
   const statuses = openStatuses(place);
   const rules = openRules(place);

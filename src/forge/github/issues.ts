@@ -29,10 +29,8 @@ export interface Issues {
   forget(): void;
   /** Who agreed to which text is read again even where nothing seems to have changed. */
   doubt(): void;
-  /** How often others said something, as far as the list of open issues and pull requests shows it. */
+  /** How often something was said, as far as the list of open issues and pull requests shows it. */
   talk(): Promise<Talk>;
-  /** The loop said something there, which is no command: the list will count it. */
-  spoke(number: number): void;
   /** The open pull requests of an account, as the list had them last. */
   pullsBy(login: string): number[];
   /** When an open pull request changed last, as the list has it; null when it is not in the list. */
@@ -66,8 +64,6 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
   let changesSeen = 0;
   let talk: Talk = { comments: 0, reviews: 0 };
   let timesForgotten = 0;
-  /** How many comments of ours the list has not counted yet. */
-  const spoken = new Map<number, number>();
 
   const open = async (): Promise<Issue[]> => {
     const before = timesForgotten;
@@ -76,7 +72,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     askedAt = before === timesForgotten ? now() : Number.NEGATIVE_INFINITY;
     if (listed !== rows) {
       changesSeen += 1;
-      talk = afterTalk(talk, rows ?? [], listed, spoken);
+      talk = afterTalk(talk, rows ?? [], listed);
     }
     if (listed === rows && !isTouched && !issues.some(isStale)) return issues;
     rows = listed;
@@ -194,7 +190,6 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     find,
     changesSeen: () => changesSeen,
     pullChangedAt: (number) => rows?.find((row) => row.number === number)?.updated_at ?? null,
-    spoke: (number) => void spoken.set(number, (spoken.get(number) ?? 0) + 1),
     pullsBy: (login) =>
       (rows ?? [])
         .filter((row) => row.pull_request !== undefined && row.user?.login === login)
@@ -273,26 +268,17 @@ interface Made {
 const aboutOf = ({ title, body, labels }: IssueRow): string => JSON.stringify([title, body, labels]);
 
 /** A row counts its comments, and is of another time when anything was said on a pull request. What left the list may have. */
-function afterTalk(
-  talk: Talk,
-  before: readonly IssueRow[],
-  after: readonly IssueRow[],
-  spoken: Map<number, number>,
-): Talk {
+function afterTalk(talk: Talk, before: readonly IssueRow[], after: readonly IssueRow[]): Talk {
   const known = new Map(before.map((row) => [row.number, row]));
   const left = new Set(known.keys());
   let [comments, reviews] = [false, false];
   for (const row of after) {
     const was = known.get(row.number);
     left.delete(row.number);
-    const more = row.comments - (was?.comments ?? 0);
-    const own = spoken.get(row.number) ?? 0;
-    if (more > 0 && own > 0) spoken.set(row.number, Math.max(0, own - more));
-    comments ||= more < 0 || more > own;
+    comments ||= row.comments !== (was?.comments ?? 0);
     reviews ||= row.pull_request !== undefined && row.updated_at !== was?.updated_at;
   }
   for (const number of left) {
-    spoken.delete(number);
     comments = true;
     reviews ||= known.get(number)?.pull_request !== undefined;
   }

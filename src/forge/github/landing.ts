@@ -62,6 +62,7 @@ export function openLanding(parts: {
         merged = answer.sha;
       } catch (problem) {
         if (!(problem instanceof Refused)) throw problem;
+        rules.forget();
         if (/merge queue/i.test(problem.message)) return enqueue(number, candidate);
         return afterRefusal(number, candidate, problem);
       }
@@ -114,6 +115,7 @@ export function openLanding(parts: {
       await pulls.enqueue(number, candidate.headSha);
     } catch (problem) {
       if (!(problem instanceof Refused)) throw problem;
+      rules.forget();
       return passing(problem.message);
     }
     return { kind: 'merge_queued', detail: `pull request #${number} waits in GitHub's merge queue` };

@@ -41,8 +41,10 @@ export interface Pulls
 }
 
 interface Followed {
-  facts: PullFacts | null;
+  facts: PullFacts;
   at: number;
+  /** Read long enough after the last change: copies that GitHub answers from have it by then. */
+  isSettled: boolean;
   /** Since when it is as it is. */
   sameSince: number;
   seen: number;
@@ -61,18 +63,22 @@ export function openPulls(
   /** Branches for which a pull request was opened, or may have been. */
   const tried = memo<string, true>(REMEMBERED);
   let changes = 0;
-  /** After something happened to it: what was known, or is just being asked, was so before. */
-  const forget = (number: number): void => {
+  let changedAt = Number.NEGATIVE_INFINITY;
+  /** After something happened to them: what was known, or is just being asked, was so before. */
+  const forget = (...numbers: number[]): void => {
     changes += 1;
-    const known = followed.get(number);
-    if (known) known.at = Number.NEGATIVE_INFINITY;
+    changedAt = now();
+    for (const number of numbers) {
+      const known = followed.get(number);
+      if (known) known.at = Number.NEGATIVE_INFINITY;
+    }
   };
 
   /** All at once that are open and that somebody asked about lately; the others are forgotten. */
-  const refresh = async (wanted: number): Promise<void> => {
+  const refresh = async (wanted: number): Promise<PullFacts | null> => {
     const before = changes;
     const open = [...followed].filter(
-      ([, known]) => known.facts?.state === 'OPEN' && now() - known.wantedAt < FOLLOWED_MS,
+      ([, known]) => known.facts.state === 'OPEN' && now() - known.wantedAt < FOLLOWED_MS,
     );
     const seen = issues.changesSeen();
     const found = await readPullFacts(place, [...new Set([wanted, ...open.map(([number]) => number)])]);
@@ -80,17 +86,28 @@ export function openPulls(
     for (const [number, known] of followed)
       if (!found.has(number) && isOld(known, freshMs)) followed.delete(number);
     for (const [number, facts] of found) {
-      if (facts instanceof ForgeUnavailable) {
-        if (number === wanted) throw facts;
-        client.warn(facts.message);
+      const before = followed.get(number);
+      if (facts === null || facts instanceof ForgeUnavailable) {
         followed.delete(number);
+        if (facts && number !== wanted) client.warn(facts.message);
         continue;
       }
-      const before = followed.get(number);
-      const wantedAt = number === wanted ? now() : (before?.wantedAt ?? now());
       const isSame = before && JSON.stringify(before.facts) === JSON.stringify(facts);
-      followed.set(number, { facts, at: asOf, sameSince: isSame ? before.sameSince : now(), seen, wantedAt });
+      followed.set(number, {
+        facts,
+        at: asOf,
+        isSettled: now() >= Math.max(changedAt, facts.updatedAt - client.ahead()) + SETTLED_MS,
+        sameSince: isSame ? before.sameSince : now(),
+        seen,
+        wantedAt: number === wanted ? now() : (before?.wantedAt ?? now()),
+      });
     }
+    const answer = found.get(wanted) ?? null;
+    if (answer instanceof ForgeUnavailable) throw answer;
+    // A query may be late with a new one, and whoever asks would leave out what is due.
+    if (answer === null && (await row(wanted)))
+      throw new ForgeUnavailable(`GitHub's queries do not show pull request #${wanted} yet.`);
+    return answer;
   };
 
   /**
@@ -98,16 +115,16 @@ export function openPulls(
    * CI says. A merge closes the issue it fixes: an issue seen as closed beside a pull request seen as open would be no fact.
    */
   const isOutrun = ({ facts }: Followed): boolean => {
-    if (facts?.state !== 'OPEN') return true;
+    if (facts.state !== 'OPEN') return true;
     const changedAt = issues.pullChangedAt(facts.number);
     return changedAt === null || changedAt > facts.updatedAt;
   };
 
   const isOld = (known: Followed, patienceMs: number): boolean => {
-    if (known.facts?.state === 'MERGED' && known.facts.mergeCommit) return false;
+    if (known.facts.state === 'MERGED' && known.facts.mergeCommit) return false;
     const ageMs = now() - known.at;
     if (known.seen !== issues.changesSeen() && isOutrun(known)) return true;
-    return ageMs >= freshMs && (ageMs >= patienceMs || isOutrun(known));
+    return ageMs >= freshMs && (ageMs >= patienceMs || !known.isSettled || isOutrun(known));
   };
 
   /** The longer nothing changed, the longer the next question may wait: a tenth of that time, and some looks at most. */
@@ -117,18 +134,16 @@ export function openPulls(
 
   const asOf = async (number: number, patience: (known: Followed) => number): Promise<PullFacts | null> => {
     const known = followed.get(number);
-    if (known) known.wantedAt = now();
-    if (!known || isOld(known, patience(known))) await refresh(number);
-    return followed.get(number)?.facts ?? null;
+    if (!known || isOld(known, patience(known))) return refresh(number);
+    known.wantedAt = now();
+    return known.facts;
   };
-  const facts: Pulls['facts'] = async (number, since) => {
-    if (since === 'now') forget(number);
-    return asOf(number, since === 'waiting' ? patienceOf : () => freshMs);
-  };
+  const facts: Pulls['facts'] = (number, since) =>
+    since === 'now' ? refresh(number) : asOf(number, since === 'waiting' ? patienceOf : () => freshMs);
   const pull: Pulls['pull'] = async (number) => {
     // Only a queue does something to it that the list may not show.
     const found = await asOf(number, (known) =>
-      known.facts?.isMergeQueueEnabled ? patienceOf(known) : longestMs(),
+      known.facts.isMergeQueueEnabled ? patienceOf(known) : longestMs(),
     );
     return found && describe(found);
   };
@@ -243,15 +258,12 @@ export function openPulls(
     forget,
     noteMerged: (number, sha) => {
       const known = followed.get(number);
-      if (!known?.facts) return;
+      if (!known) return;
       known.facts = { ...known.facts, state: 'MERGED', mergeCommit: { oid: sha } };
       known.at = now();
       changes += 1;
     },
-    forgetAll: () => {
-      changes += 1;
-      for (const known of followed.values()) known.at = Number.NEGATIVE_INFINITY;
-    },
+    forgetAll: () => forget(...followed.keys()),
     async ensurePull({ branch, title, body, marker }) {
       // What an earlier process, or a lost answer, may have opened is looked for; a branch just made has none.
       const isFirst = remote.isMade(branch) && !tried.get(branch);
@@ -278,7 +290,7 @@ export function openPulls(
       const route = 'PATCH /repos/{owner}/{repo}/pulls/{pull_number}';
       await client.write(route, { ...at, pull_number: number, title, body }, nothing);
       const after = followed.get(number);
-      if (after?.facts) after.facts = { ...after.facts, title, body };
+      if (after) after.facts = { ...after.facts, title, body };
     },
     async closePull(number, comment) {
       const current = await row(number);
@@ -335,6 +347,9 @@ const FOLLOWED_MS = 600_000;
 
 /** However long nothing happened to one. */
 const LOOKS = 5;
+
+/** By then GitHub shows a change wherever it is asked. */
+const SETTLED_MS = 10_000;
 
 /** Out of the queue it goes when it is merged, too; GitHub shows that a moment later. */
 function queueLeft({ queueEvents }: PullFacts): { at: number; why: string } | null {

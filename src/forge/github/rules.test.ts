@@ -81,6 +81,16 @@ test.each<[string, Partial<Protection>, Act[], RegExp | null]>([
   expect((await landOf(number, sha)).kind).toBe(wants ? 'refused' : 'landed');
 });
 
+it('rules that are new since they were read are read again once GitHub refused a merge', async () => {
+  const { sha, number } = await openPull();
+  await thread(number);
+  expect((await s.forge.feedback(number))?.wants).toEqual([]);
+  protect({ resolvedThreads: true });
+  expect((await s.forge.feedback(number))?.wants).toEqual([]);
+  expect((await landOf(number, sha)).kind).toBe('refused');
+  expect((await s.forge.feedback(number))?.wants).toEqual([expect.stringMatching(/one is open/)]);
+});
+
 describe('classic protection', () => {
   it('is read by who may; to others GitHub’s own judgement of the reviews tells', async () => {
     protect({ via: 'protection', approvals: 2 });

@@ -38,6 +38,8 @@ export interface BranchRules {
 
 export interface Rules {
   read(): Promise<BranchRules>;
+  /** What GitHub refused may be refused by a rule that is new. */
+  forget(): void;
 }
 
 const FRESH_MS = 600_000;
@@ -113,6 +115,9 @@ export function openRules({ client, at, now, trunkBranch }: Place): Rules {
     async read() {
       if (known === null || now() - known.at >= FRESH_MS) known = { rules: await ask(), at: now() };
       return known.rules;
+    },
+    forget: () => {
+      known = null;
     },
   };
 }

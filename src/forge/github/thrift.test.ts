@@ -36,6 +36,19 @@ async function openPull(): Promise<{ number: number; sha: string }> {
   return { number, sha };
 }
 
+/** How many queries it takes to look once a minute. */
+async function looks(minutes: number, number: number): Promise<number> {
+  const asked = await during(async () => {
+    for (let minute = 0; minute < minutes; minute++) {
+      s.clock.at += MINUTE_MS;
+      await forge.openIssues();
+      await forge.pull(number);
+      await forge.feedback(number);
+    }
+  });
+  return asked.filter((one) => one === 'POST /graphql').length;
+}
+
 describe('labels', () => {
   const swap = (issue: number) =>
     during(() => forge.relabel(issue, { add: ['loop:running'], remove: ['loop:ready'] }));
@@ -112,33 +125,17 @@ describe('comments', () => {
     return { asked: asked.filter((one) => one === 'GET /issues/comments').length, said };
   };
 
-  it('of the loop’s own are not looked for; people’s are, also beside them', async () => {
+  it('are looked for when something was said, twice since they may be late, and not again', async () => {
     const issue = await s.people.createIssue({ title: 'T', body: 'B' });
     for (let n = 0; n < 3; n++) await heard();
-    await forge.ensureComment(issue, 'm', 'At work.');
-    expect(await heard()).toEqual({ asked: 0, said: [] });
-    await forge.ensureComment(issue, 'n', 'Still at work.');
     await s.people.comment(issue, '/loop pause');
-    expect(await heard()).toEqual({ asked: 1, said: ['/loop pause'] });
-    for (let n = 0; n < 3; n++) await heard();
+    for (const asked of [1, 1, 0]) expect((await heard()).asked).toBe(asked);
     await forge.addComment(issue, 'the operator', '/loop resume');
     expect((await heard()).said).toEqual(['/loop pause', '/loop resume']);
   });
 });
 
 describe('a pull request to which nothing happens', () => {
-  const looks = async (minutes: number, number: number): Promise<number> => {
-    const asked = await during(async () => {
-      for (let minute = 0; minute < minutes; minute++) {
-        s.clock.at += MINUTE_MS;
-        await forge.openIssues();
-        await forge.pull(number);
-        await forge.feedback(number);
-      }
-    });
-    return asked.filter((one) => one === 'POST /graphql').length;
-  };
-
   it('is asked about less and less often while CI is awaited, and at once when a person did something', async () => {
     const { number, sha } = await openPull();
     expect(await looks(10, number)).toBeGreaterThanOrEqual(9);
@@ -156,6 +153,54 @@ describe('a pull request to which nothing happens', () => {
     await looks(60, number);
     reportCheck(s.github.world, { sha, name: 'ci', conclusion: 'failure' });
     forge.forget?.();
+    expect((await forge.feedback(number))?.checks).toMatchObject([{ name: 'ci', state: 'red' }]);
+  });
+});
+
+describe('a query that is late', () => {
+  /** Queries answer as of now, until what this returns is called. */
+  const delay = (): (() => void) => {
+    const { world } = s.github;
+    const { issues, statuses, checks } = world;
+    const then = { ...world, ...structuredClone({ issues, statuses, checks }) };
+    world.copies = { keep() {}, seen: (reader) => (reader === 'query' ? then : world) };
+    return () => {
+      world.copies = null;
+    };
+  };
+
+  it('does not make a new pull request one that is not there: its review is posted later', async () => {
+    const catchUp = delay();
+    const { number, sha } = await openPull();
+    const review = { marker: 'r', headSha: sha, verdict: 'APPROVE', body: 'Fine.', comments: [] };
+    const late = `GitHub's queries do not show pull request #${number} yet.`;
+    await expect(forge.postReview(number, review)).rejects.toThrow(late);
+    catchUp();
+    await forge.postReview(number, review);
+    expect(s.github.world.issues.get(number)!.pull!.reviews).toHaveLength(1);
+  });
+
+  it('does not say of a new pull request that nobody wants anything of it', async () => {
+    const catchUp = delay();
+    const { number, sha } = await openPull();
+    const late = `GitHub's queries do not show pull request #${number} yet.`;
+    await expect(forge.pull(number)).rejects.toThrow(late);
+    await expect(forge.feedback(number)).rejects.toThrow(late);
+    expect(await forge.feedback(99)).toBeNull();
+    reportCheck(s.github.world, { sha, name: 'ci', conclusion: 'success' });
+    catchUp();
+    expect(await forge.feedback(number)).toMatchObject({ checks: [{ name: 'ci', state: 'green' }] });
+  });
+
+  it('is asked again after what a delivery reported, however long nothing happened before', async () => {
+    const { number, sha } = await openPull();
+    await looks(60, number);
+    const catchUp = delay();
+    reportCheck(s.github.world, { sha, name: 'ci', conclusion: 'failure' });
+    forge.forget?.();
+    expect((await forge.feedback(number))?.checks).toEqual([]);
+    catchUp();
+    await looks(1, number);
     expect((await forge.feedback(number))?.checks).toMatchObject([{ name: 'ci', state: 'red' }]);
   });
 });
