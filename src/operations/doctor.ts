@@ -311,10 +311,10 @@ async function forge(context: Context, how: 'with rights' | 'without rights'): P
   const inTheWay = (await found.check()).filter(({ what, fix }) => !said.has(what) && !said.has(fix));
   const isTried = how === 'with rights' && !inTheWay.some(({ blocks }) => blocks);
   const problems = [...inTheWay, ...((isTried && (await found.checkRights?.())) || [])];
-  if (problems.length === 0)
-    return [ok('forge', `${found.kind}, ${(await found.openIssues()).length} open issues`)];
-  return problems.map(({ what, fix, blocks, isSilence }) => ({
+  const told = problems.map(({ what, fix, blocks, isSilence }) => ({
     ...(blocks ? fail : warn)('forge', what, fix),
     ...(isSilence ? { isSilence } : {}),
   }));
+  if (problems.some(({ blocks }) => blocks)) return told;
+  return [ok('forge', `${found.kind}, ${(await found.openIssues()).length} open issues`), ...told];
 }

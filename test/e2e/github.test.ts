@@ -242,6 +242,7 @@ test('init makes the labels, doctor and run name what is missing before anything
   on,
 }) => {
   on.github.world.labels.clear();
+  expect((await world.cli('doctor')).stdout).toMatch(/github, 0 open issues.*These labels do not exist yet/s);
   const made = await world.json<{ written: boolean; labels: string[]; problems: unknown[]; next: string[] }>(
     'init',
     '--create-labels',

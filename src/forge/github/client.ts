@@ -124,7 +124,7 @@ export function openClient(options: ClientOptions): Client {
           pausedUntil = until;
           throw limited(until);
         }
-        throw failed(failure, route);
+        throw failed(failure, named(route, params));
       }
     }
   };
@@ -145,18 +145,18 @@ export function openClient(options: ClientOptions): Client {
   };
 
   /** What can't be read is no answer. */
-  const read = <T>(shape: z.ZodType<T>, data: unknown, route: string): T => {
+  const read = <T>(shape: z.ZodType<T>, data: unknown, what: string): T => {
     const found = shape.safeParse(data);
     if (found.success) return found.data;
-    throw unreadable(route, whatIsWrong(found.error));
+    throw unreadable(what, whatIsWrong(found.error));
   };
 
-  const readRows = <T>(shape: z.ZodType<T>, rows: readonly unknown[], route: string): T[] =>
+  const readRows = <T>(shape: z.ZodType<T>, rows: readonly unknown[], what: string): T[] =>
     rows.flatMap((row) => {
       const found = shape.safeParse(row);
       if (found.success) return [found.data];
       warn(
-        `GitHub's answer to ${named(route)} has a row that can't be read; it is left out: ${whatIsWrong(found.error)}.`,
+        `GitHub's answer to ${what} has a row that can't be read; it is left out: ${whatIsWrong(found.error)}.`,
       );
       return [];
     });
@@ -164,18 +164,19 @@ export function openClient(options: ClientOptions): Client {
   return {
     async get(route, params, shape) {
       try {
-        return read(shape, (await ask(`GET ${route}`, params)).data, `GET ${route}`);
+        return read(shape, (await ask(`GET ${route}`, params)).data, named(`GET ${route}`, params));
       } catch (problem) {
         if (problem instanceof Refused && problem.status === 404) return null;
         throw problem;
       }
     },
     async list(route, params, shape, under) {
+      const what = named(`GET ${route}`, params);
       const pages: (readonly unknown[])[] = [];
       for (let page = 1, more = true; more; page++) {
         const { data, next } = await ask(`GET ${route}`, { ...params, per_page: PAGE, page });
         const rows = under === undefined ? data : (data as Params | null)?.[under];
-        if (!Array.isArray(rows)) throw unreadable(`GET ${route}`, 'it is no list');
+        if (!Array.isArray(rows)) throw unreadable(what, 'it is no list');
         pages.push(rows);
         // An ETag is that of the rows: a full page that did not change may be followed by a new one.
         more = next || rows.length >= PAGE;
@@ -188,12 +189,12 @@ export function openClient(options: ClientOptions): Client {
         pages.every((page, n) => page === before.pages[n])
       )
         return before.whole as ReturnType<typeof shape.array>['_output'];
-      const whole = pages.flatMap((rows) => readRows(shape, rows, `GET ${route}`));
+      const whole = pages.flatMap((rows) => readRows(shape, rows, what));
       lists.set(key, { pages, whole });
       return whole;
     },
     async write(route, params, shape) {
-      return read(shape, (await send(route, params)).data, route);
+      return read(shape, (await send(route, params)).data, named(route, params));
     },
     async graphql(query, variables, shape, told) {
       const baseUrl = apiUrl.replace(/\/api\/v3$/, '/api');
@@ -340,13 +341,14 @@ const writesSpent = (limit: number, until: number): ForgeUnavailable =>
     until,
   );
 
-const unreadable = (route: string, why: string): ForgeUnavailable =>
-  new ForgeUnavailable(`GitHub answered ${named(route)} in a form that can't be read: ${why}.`);
+const unreadable = (what: string, why: string): ForgeUnavailable =>
+  new ForgeUnavailable(`GitHub answered ${what} in a form that can't be read: ${why}.`);
 
-const named = (route: string): string => route.replace('{owner}/{repo}/', '');
+/** As it was asked: `POST /repos/acme/rocket/issues/7/labels`. */
+const named = (route: string, params: Params): string =>
+  route.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
 
-function failed({ status, message, headers, cause }: Failure, route: string): Error {
-  const what = named(route);
+function failed({ status, message, headers, cause }: Failure, what: string): Error {
   if (status === null || status >= 500)
     return new ForgeUnavailable(`GitHub did not answer ${what}: ${message}`, null, { cause });
   if (status === 401) {

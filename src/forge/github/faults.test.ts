@@ -173,6 +173,13 @@ describe('limits', () => {
     expect(await failure(s.forge.openIssues())).toBeInstanceOf(ForgeUnavailable);
   });
 
+  it('a refusal names what was asked for', async () => {
+    const issue = await s.people.createIssue({ title: 'T', body: 'B' });
+    s.github.faults.add({ method: 'POST', path: /comments$/, how: { kind: 'answer', status: 403 } });
+    const { message } = await failure(s.forge.ensureComment(issue, 'm', 'At work.'));
+    expect(message).toContain(`GitHub refused POST /repos/acme/rocket/issues/${issue}/comments (403): `);
+  });
+
   it('a token that was renewed meanwhile is fetched again; one that expired is named', async () => {
     let token = 'expired';
     const forge = await s.open({ token: async () => token });
