@@ -51,6 +51,17 @@ describe('in line', () => {
     expect(pending(play)).toMatchObject({ kind: 'gate', scope: 'candidate', base: 'of-b' });
   });
 
+  test('lines up before it builds: of two that come in the same instant, one builds on the other', () => {
+    const play = awaiting();
+    play.world.mergeFree = false;
+    play.critic(APPROVE);
+    Object.assign(play.world, { mergeFree: true, trunk: 'trunk' });
+    expect(play.decide()).toMatchObject({ events: [{ data: { to: 'merging' } }], actions: [] });
+    const { events } = play.decide() as Extract<ReturnType<Play['decide']>, { kind: 'act' }>;
+    play.commit(events, []);
+    expect(pending(play.change({ ahead: [first] }))).toMatchObject({ onto: { sha: 'of-a' } });
+  });
+
   test('waits for the candidate of the one ahead', () => {
     const play = behind(first, { ...second, candidate: null });
     expect(play.task.state).toBe('merging');

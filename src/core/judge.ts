@@ -87,7 +87,7 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
   return (
     awaitRules(task, facts, policy) ??
     awaitChecks(task, facts, policy, now) ??
-    enterMerge(task, head, verdict, facts, policy, now)
+    enterMerge(task, verdict, facts, policy, now)
   );
 }
 
@@ -219,7 +219,6 @@ function warmSession({ roles, inspected }: Task, policy: Policy, now: number): s
 
 function enterMerge(
   task: Task,
-  head: Checkpoint,
   verdict: RecordedVerdict,
   facts: Facts,
   policy: Policy,
@@ -232,12 +231,9 @@ function enterMerge(
   if (task.inMergeQueue) return awaitQueue(task, task.inMergeQueue, facts, now);
   if (!facts.mergeFree) return awaitGrant('merge', 'approved; others merge first');
   if (facts.mergeBlocker) return act([hold('dirty_checkout', facts.mergeBlocker)]);
-  const isReady = facts.ahead.at(-1)?.candidate !== null;
+  // Its candidate follows from the line as it is once it stands in it: another may line up in the same instant.
   return {
-    ...act(
-      [transition(task, 'merging', approvedText(verdict, leftAsIs(facts.ledger)))],
-      isReady ? [buildCandidate(head, facts.ahead)] : [],
-    ),
+    ...act([transition(task, 'merging', approvedText(verdict, leftAsIs(facts.ledger)))]),
     limits: { merging: facts.lineLength },
   };
 }

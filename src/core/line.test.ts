@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { landing, merging } from '../../test/support/play.ts';
-import { aheadOf, isInLine, movesLine, partnersOf } from './line.ts';
+import { aheadOf, freePlaces, isInLine, movesLine, partnersOf } from './line.ts';
 import type { Task } from './task.ts';
 
 const misfit = { with: [{ task: 'a', issue: 1 }], text: 'FAIL' };
@@ -86,7 +86,8 @@ describe('the line moves', () => {
     expect(movesLine(elsewhere, { ...elsewhere, state: 'revising' })).toBe(false);
   });
 
-  test('one beside it is not in it', () => {
+  test('one beside it is not in it, and takes no place', () => {
     expect([isInLine(built), isInLine({ ...built, misfit })]).toEqual([true, false]);
+    expect(freePlaces([built, { ...built, misfit }], 3)).toBe(2);
   });
 });

@@ -21,9 +21,9 @@ export type Partners = 'in_line' | 'landed' | 'gone';
 /** One that does not go together with others stands beside the line until it is known what becomes of them. */
 export const isInLine = (task: Task): boolean => task.state === 'merging' && !task.misfit;
 
-/** How many more may line up. One that stands beside the line keeps its place. */
+/** How many more may line up. */
 export const freePlaces = (live: readonly Task[], length: number): number =>
-  length - live.filter(({ state }) => state === 'merging').length;
+  length - live.filter(isInLine).length;
 
 export function aheadOf(task: Task, live: readonly Task[]): InLine[] {
   return live

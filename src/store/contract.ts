@@ -254,13 +254,18 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         await commit(store, free!, [completed('coder', 1), started('critic', 2)], { limits: { critics: 1 } });
       });
 
-      test('count tasks that are merging', async () => {
+      test('count tasks in line, and none that stands beside it', async () => {
         const [a, b] = [await reach(store, 'a', 1), await reach(store, 'b', 2)];
         const merging = await commit(store, a, [to(a.task, 'merging')], { limits: { merging: 1 } });
         const second = commit(store, b, [to(b.task, 'merging')], { limits: { merging: 1 } });
         await expect(second).rejects.toThrow(LimitReached);
-        await commit(store, merging, [to(merging.task, 'merged')]);
-        await commit(store, b, [to(b.task, 'merging')], { limits: { merging: 1 } });
+        const misfit = event('line_left', { with: [], text: null });
+        const beside = await commit(store, merging, [misfit]);
+        const inLine = await commit(store, b, [to(b.task, 'merging')], { limits: { merging: 1 } });
+        const rejoins = commit(store, beside, [event('line_rejoined', {})], { limits: { merging: 1 } });
+        await expect(rejoins).rejects.toThrow(LimitReached);
+        await commit(store, inLine, [to(inLine.task, 'merged')]);
+        await commit(store, beside, [event('line_rejoined', {})], { limits: { merging: 1 } });
       });
     });
 

@@ -7,6 +7,7 @@ import { isAmount } from '../core/cost.ts';
 import type { LoopEvent, NewEvent } from '../core/event.ts';
 import { apply } from '../core/fold.ts';
 import { hasExpired, hasLapsed, leaseTimes, type Moment } from '../core/lease.ts';
+import { isInLine } from '../core/line.ts';
 import { isEnded, isJudging, occupiesSlot, type Task } from '../core/task.ts';
 import { LeaseLost, LimitReached, UserError } from '../errors.ts';
 import type { Commit, Lease, UsageDelta } from './store.ts';
@@ -79,7 +80,7 @@ export type Limited = keyof NonNullable<Commit['limits']>;
 export const LIMITED: Record<Limited, { says: string; takes: (task: Task) => boolean }> = {
   slots: { says: 'slots are taken', takes: occupiesSlot },
   critics: { says: 'critics are at work', takes: isJudging },
-  merging: { says: 'tasks are merging', takes: (task) => task.state === 'merging' },
+  merging: { says: 'tasks are in line', takes: isInLine },
 };
 
 /** A limit is about granting: what a task already has is not taken away when the limit was lowered meanwhile. */

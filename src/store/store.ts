@@ -122,7 +122,7 @@ export interface Commit {
   dropActions?: 'all';
   findings?: Finding[];
   consumeRequests?: number[];
-  /** Refuse when granting would exceed these: tasks that hold a slot; critics at work; tasks that are merging. */
+  /** Refuse when granting would exceed these: tasks that hold a slot; critics at work; tasks in line. */
   limits?: { slots?: number; critics?: number; merging?: number };
   /** Refuse when this account is used up at `at`. */
   account?: string;

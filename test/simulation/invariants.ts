@@ -2,6 +2,7 @@
 import { accountOf, failedAtOnce, limitOf } from '../../src/core/account.ts';
 import type { EventData, LoopEvent } from '../../src/core/event.ts';
 import { fold } from '../../src/core/fold.ts';
+import { isInLine } from '../../src/core/line.ts';
 import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop-row.ts';
 import { REASONS } from '../../src/core/machine.ts';
 import { isNotItsDoing } from '../../src/core/outcome.ts';
@@ -31,8 +32,12 @@ export function watchStore(world: World, policy: Policy): void {
     const tasks = (await store.tasks({ live: true })).map((stored) => stored.task);
     const used = tasks.filter(occupiesSlot).length;
     if (used > policy.maxConcurrent) world.violate(`${used} slots used of ${policy.maxConcurrent}`);
-    const merging = tasks.filter((task) => task.state === 'merging').length;
-    if (merging > policy.merge.queue.ahead) world.violate(`${merging} tasks are merging at once`);
+    const inLine = tasks.filter(isInLine).length;
+    const hasLinedUp = change.events.some(
+      (one) => one.type === 'worker_state_transition' && one.data.to === 'merging',
+    );
+    // Whoever stood beside it comes back even when it is full.
+    if (hasLinedUp && inLine > policy.merge.queue.ahead) world.violate(`${inLine} tasks are in line`);
     return result;
   };
 }

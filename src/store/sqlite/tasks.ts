@@ -1,4 +1,5 @@
 /** Claiming a task and committing to it: check everything, then write everything, in one transaction. */
+import { sql } from 'kysely';
 import type { Finding } from '../../core/change/findings.ts';
 import type { StoredTask } from '../../core/task.ts';
 import { VersionConflict } from '../../errors.ts';
@@ -72,7 +73,7 @@ function countOthers(connection: Connection, taskId: string, what: Limited): num
   const counted = {
     slots: others.where('slot', '=', 1),
     critics: others.where('judging', '=', 1),
-    merging: others.where('state', '=', 'merging'),
+    merging: others.where('state', '=', 'merging').where(sql`json_extract(data, '$.misfit')`, 'is', null),
   };
   return connection.one(counted[what])?.n ?? 0;
 }
