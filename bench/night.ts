@@ -74,7 +74,7 @@ async function play(ahead: number): Promise<Night> {
     spec: { expand: 'off' },
     sandbox: 'none',
     gate: { commands: ['./ci/test.sh'], maxConcurrent: GATES },
-    merge: { queue: { ahead } },
+    merge: { queue: { ahead, batch: false } },
   });
   for (const role of Object.values(policy.agents)) Object.assign(role, patience);
   for (let number = 1; number <= ISSUES; number++) addIssue(world, number, 'sure');

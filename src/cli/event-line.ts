@@ -10,6 +10,7 @@ import { REASONS } from '../core/machine.ts';
 import { roleRow } from '../core/role.ts';
 import { resultText } from '../core/words/gate-text.ts';
 import { timeOf, untilOf } from '../core/words/wall-time.ts';
+import { namesOf, togetherText } from '../core/words/words.ts';
 import { decisionLine } from './conditions.ts';
 import type { Paint } from './terminal.ts';
 
@@ -65,6 +66,10 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return paint.yellow(happened.data.why);
     case 'checkpoint_refused':
       return paint.yellow(`work tree refused: ${happened.data.problem}`);
+    case 'batch_gated': {
+      const { with: others } = happened.data;
+      return others.length > 0 ? `testing it together with ${namesOf(others)}` : null;
+    }
     case 'gate_completed':
       return gateEnded(happened.data, paint);
     case 'gate_cut_off':
@@ -253,13 +258,13 @@ function turnEnded(
 
 const GATES = { work: 'gate', candidate: 'gate on the merged tree', trunk: 'gate on trunk' };
 
-function gateEnded({ scope, evidence, reused }: Data<'gate_completed'>, paint: Paint): string {
+function gateEnded({ scope, evidence, reused, within }: Data<'gate_completed'>, paint: Paint): string {
   const where = GATES[scope];
   const notable =
     evidence.results.find((result) => result.outcome !== 'pass') ?? evidence.results.find(isFlaky);
   const detail = notable ? `: \`${notable.command}\` ${resultText(notable)}` : '';
   if (evidence.outcome === 'pass')
-    return `${where} ${paint.green('passed')}${reused ? ' before, on the same tree' : ''}${detail}`;
+    return `${where} ${paint.green('passed')}${reused ? ' before, on the same tree' : ''}${within ? `, ${togetherText(within.with, within.sha)}` : ''}${detail}`;
   return `${where} ${paint.yellow(evidence.outcome === 'fail' ? 'failed' : 'could not run')}${detail}`;
 }
 

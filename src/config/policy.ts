@@ -45,7 +45,7 @@ export function toPolicy(workflow: Workflow): Policy {
       method: merge.method,
       requiredChecks: merge.required_checks,
       checksWaitMs: merge.checks_wait_ms,
-      queue: { ahead: merge.queue.ahead },
+      queue: merge.queue,
     },
     budget: {
       usd: budget.usd,

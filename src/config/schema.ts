@@ -651,12 +651,18 @@ export const workflowSchema = z
               .describe(
                 'So many approved tasks are tested at the same time, each on top of those before it, as if they had landed. They land in order, each commit as it was tested. 1: one at a time.',
               ),
+            batch: z
+              .boolean()
+              .default(false)
+              .describe(
+                'For slow gates. One gate for all that are in line, on the last of them, which contains the others: green, they all land, in order; red, the first red one is found by halves and goes back to its coder. See "One gate for several tasks".',
+              ),
           })
           .prefault({})
           .meta({
             description:
               'How approved tasks line up for trunk. A merge queue of the forge itself goes before it.',
-            examples: [{ ahead: 1 }],
+            examples: [{ ahead: 8, batch: true }],
           }),
         co_author: optional(
           z

@@ -83,6 +83,8 @@ export type Run =
       commit: string;
       /** What a red command is compared with; absent in rows of older versions, which compare with nothing. */
       base?: string;
+      /** Those that are tested together with it, by their own commands, too. */
+      with?: Ahead[];
     }
   /** `sha` is null when it is not known what a person's merge became; then it is trunk as it is. */
   | { kind: 'hook'; name: 'after_merge'; sha: string | null };

@@ -1,6 +1,7 @@
 /** What a decision is made of: the facts it rests on, the answers it can give, and the small words they share. */
 import type { AccountLimit } from './account.ts';
 import type { Action, Run } from './action.ts';
+import type { InBatch } from './batch.ts';
 import type { LoopLimit } from './budget.ts';
 import { type Said, saidAt } from './change/checks.ts';
 import type { Finding } from './change/findings.ts';
@@ -64,6 +65,8 @@ export interface Facts {
   /** Who is ahead of it in line, first to land first; and, of a task that stands beside it, what became of the others. */
   ahead: readonly InLine[];
   partners: Partners | null;
+  /** Everybody in line, where they are tested together and it is one of them; null where each is tested by itself. */
+  batch: readonly InBatch[] | null;
   /** Where trunk is now; null unless the task is about to land, or a red of trunk's own keeps it. */
   trunk: string | null;
   /** Its tree; null where it is not asked for. */

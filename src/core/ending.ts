@@ -8,7 +8,7 @@ import { untestedMerge } from './loop-hold.ts';
 import { REASONS, type Reason } from './machine.ts';
 import type { Policy } from './policy.ts';
 import { hasLabel } from './schedule.ts';
-import type { Task } from './task.ts';
+import { type Task, testedTree } from './task.ts';
 import { endedComment } from './words/comments.ts';
 import { untestedText } from './words/words.ts';
 
@@ -71,7 +71,7 @@ const isOurs = (task: Task, { mergedSha, mergedTree }: NonNullable<Facts['pull']
 export function treeHandedOver({ inMergeQueue, state, landing }: Task): string | null {
   if (inMergeQueue) return inMergeQueue.tree;
   if (state !== 'merging' || landing?.gate?.outcome !== 'pass') return null;
-  return landing.gate.tree === landing.candidate.tree ? landing.candidate.tree : null;
+  return landing.gate.tree === testedTree(landing) ? landing.candidate.tree : null;
 }
 
 /** What landed, where that is not what was tested here. */

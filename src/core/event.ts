@@ -151,6 +151,13 @@ export interface Candidate {
   headSha: string;
 }
 
+/** The commit that was tested for a candidate that it contains, and whose work it contains beside. */
+export interface Within {
+  sha: string;
+  tree: string;
+  with: Ahead[];
+}
+
 interface TaskEvents {
   task_created: {
     kind: TaskKind;
@@ -230,8 +237,18 @@ interface TaskEvents {
   context_compacted: { role: Role; turn: number; why: string };
   checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };
   checkpoint_refused: { problem: string };
-  /** `reused`: nothing was run, the evidence of an earlier candidate with the same tree stands. */
-  gate_completed: { scope: 'work' | 'candidate' | 'trunk'; evidence: Evidence; reused?: true };
+  /** The gate of a batch was asked for, on this candidate: the others in line wait for what it finds. */
+  batch_gated: { sha: string; with: Ahead[] };
+  /**
+   * `reused`: nothing was run, the evidence of an earlier candidate with the same tree stands. `within`: nothing was run on
+   * the candidate itself, but on a commit that contains it.
+   */
+  gate_completed: {
+    scope: 'work' | 'candidate' | 'trunk';
+    evidence: Evidence;
+    reused?: true;
+    within?: Within;
+  };
   /** A red command on the commit the work is measured against; looked up again for every task on that commit. */
   gate_base_completed: BaseRun;
   branch_pushed: { sha: string };

@@ -1,20 +1,21 @@
 /** What a task rests on, in one line: the same words for `why` and for an answer to `/loop explain`. */
 import type { AccountLimit } from './account.ts';
 import type { Action, PendingAction } from './action.ts';
+import { batchOf } from './batch.ts';
 import type { PullFeedback } from './change/remark.ts';
 import { decide } from './decide.ts';
 import { approvedAtHead, type Decision, type Facts } from './decision.ts';
 import type { LoopEvent } from './event.ts';
 import { holdText } from './hold.ts';
 import { agreedHash } from './issue/text-hash.ts';
-import { aheadOf, freePlaces, partnersOf } from './line.ts';
+import { aheadOf, freePlaces, isInLine, partnersOf } from './line.ts';
 import type { Policy } from './policy.ts';
 import { type Role, roleRow } from './role.ts';
 import { grants, isHeld } from './schedule.ts';
 import { isEnded, nameOfTask, occupiesSlot, type Task } from './task.ts';
 import { isPutOff } from './waiting.ts';
 import { oneLine } from './words/fence.ts';
-import { adviceText, namesOf } from './words/words.ts';
+import { adviceText, namesOf, togetherText } from './words/words.ts';
 
 interface Explanation {
   why: string;
@@ -89,6 +90,7 @@ function factsKnown(
     mergeFree: freePlaces(live, lineLength) > 0,
     lineLength,
     ahead: aheadOf(task, live),
+    batch: policy.merge.queue.batch && lineLength > 1 && isInLine(task) ? batchOf(live) : null,
     partners: task.misfit ? partnersOf(task.misfit.with.map(({ task: id }) => byId(all, id))) : null,
     trunk: task.landing?.candidate.trunk ?? null,
     trunkTree: null,
@@ -151,7 +153,7 @@ export function eventText(happened: LoopEvent): string {
     case 'turn_completed':
       return `turn ${happened.data.turn} of the ${happened.data.role} ended: ${happened.data.status}`;
     case 'gate_completed':
-      return `gate on the ${happened.data.scope}: ${happened.data.evidence.outcome}`;
+      return `gate on the ${happened.data.scope}: ${happened.data.evidence.outcome}${togetherIn(happened)}`;
     case 'verdict_recorded':
       return `${happened.data.verdict} by ${happened.data.by} at ${happened.data.headSha.slice(0, 10)}`;
     case 'hold_set':
@@ -163,18 +165,21 @@ export function eventText(happened: LoopEvent): string {
   }
 }
 
+const togetherIn = ({ data: { within } }: Extract<LoopEvent, { type: 'gate_completed' }>): string =>
+  within ? `, tested ${togetherText(within.with, within.sha)}` : '';
+
 /** Approved, with nothing to do: if it does not go on, its checks are what it waits for. */
 export const hangsOnChecks = (task: Task): boolean =>
   task.state === 'awaiting_critic' && task.hold === null && approvedAtHead(task) && task.pull !== null;
+
+const GATES = { work: 'the gate', candidate: 'the gate on the merged tree', trunk: 'the gate on trunk' };
 
 export function doing(action: Action): string {
   switch (action.kind) {
     case 'turn':
       return turnText(action);
     case 'gate':
-      return { work: 'the gate', candidate: 'the gate on the merged tree', trunk: 'the gate on trunk' }[
-        action.scope
-      ];
+      return `${GATES[action.scope]}${action.with ? `, together with ${namesOf(action.with)}` : ''}`;
     case 'hook':
       return `the hook ${action.name}`;
     default:

@@ -5,7 +5,7 @@
 
 import { failedAtOnce, triedAccount } from './account.ts';
 import { OUT_OF_BUDGET } from './decision.ts';
-import type { HoldReason, LoopEvent } from './event.ts';
+import type { EventData, HoldReason, LoopEvent } from './event.ts';
 import { withSpecified } from './issue/specification.ts';
 import { isEdge, isTerminal } from './machine.ts';
 import { endsSession, isNotItsDoing, REPEATING, TAMPERED, waitsForAccount } from './outcome.ts';
@@ -179,11 +179,9 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         return happened.data.evidence.outcome === 'pass' ? { ...task, unverified: null } : task;
       return happened.data.scope === 'work'
         ? { ...task, gate: happened.data.evidence }
-        : {
-            ...task,
-            landing: task.landing && { ...task.landing, gate: happened.data.evidence },
-            candidateEvidence: happened.data.evidence,
-          };
+        : candidateJudged(task, happened.data);
+    case 'batch_gated':
+      return { ...task, landing: task.landing && { ...task.landing, testing: true } };
     case 'merge_queued':
       return { ...task, inMergeQueue: { tree: happened.data.tree, at } };
     case 'queue_shows': {
@@ -391,6 +389,17 @@ function entered(
     },
     roles: isFresh ? { ...roles, coder: { ...roles.coder, session: null } } : roles,
     ...(isNext && { summary: null, streaks: { ...task.streaks, idle: 0 } }),
+  };
+}
+
+function candidateJudged(task: Task, { evidence, within }: EventData['gate_completed']): Task {
+  const { candidate, ahead } = task.landing ?? {};
+  return {
+    ...task,
+    landing: candidate
+      ? { candidate, ...(ahead && { ahead }), gate: evidence, ...(within && { within }) }
+      : null,
+    candidateEvidence: within ? task.candidateEvidence : evidence,
   };
 }
 

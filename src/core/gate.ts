@@ -39,6 +39,8 @@ export interface CommandResult extends CommandRun {
   command: string;
   /** The criterion of the contract that it verifies; absent for the operator's own commands. */
   criterion?: string;
+  /** The task whose criterion it is, where several were tested together. */
+  of?: string;
   /** Set when it was red and run again: the first of the two runs. */
   first?: CommandRun;
   base?: BaseRun;
@@ -53,6 +55,8 @@ export interface Evidence {
   at: number;
   /** Of the commands and what counts as a pass; absent in rows of older versions, which hold for nothing any more. */
   digest?: string;
+  /** The same of others that were tested together with it, where their commands are not the same. */
+  alsoFor?: string[];
   /** Of the operator's own commands, where what was judged may become trunk; see trial.ts. */
   trial?: string;
 }
@@ -60,19 +64,33 @@ export interface Evidence {
 export interface GateCommand {
   command: string;
   criterion: string | null;
+  of?: string;
 }
 
 type GatePolicy = Policy['gate'];
 
 /** The operator's commands, then those by which the contract's criteria are verified. */
-export function gateCommands(gate: GatePolicy, contract: Contract): GateCommand[] {
-  const commands = gate.commands === 'none' ? [] : gate.commands;
-  const verified = gate.criteriaCommands ? (contract.criteria ?? []) : [];
-  return [
-    ...commands.map((command) => ({ command, criterion: null })),
-    ...verified.flatMap(({ id, verify }) => (verify === null ? [] : [{ command: verify, criterion: id }])),
-  ];
-}
+export const gateCommands = (gate: GatePolicy, contract: Contract): GateCommand[] => [
+  ...ownCommands(gate),
+  ...criteriaCommands(gate, contract),
+];
+
+/** The same for several tasks that are tested together: each criterion says whose it is. */
+export const commandsTogether = (
+  gate: GatePolicy,
+  tasks: readonly { id: string; contract: Contract }[],
+): GateCommand[] => [
+  ...ownCommands(gate),
+  ...tasks.flatMap(({ id, contract }) => criteriaCommands(gate, contract).map((one) => ({ ...one, of: id }))),
+];
+
+const ownCommands = ({ commands }: GatePolicy): GateCommand[] =>
+  commands === 'none' ? [] : commands.map((command) => ({ command, criterion: null }));
+
+const criteriaCommands = (gate: GatePolicy, { criteria }: Contract): GateCommand[] =>
+  (gate.criteriaCommands ? (criteria ?? []) : []).flatMap(({ id, verify }) =>
+    verify === null ? [] : [{ command: verify, criterion: id }],
+  );
 
 /** What evidence has to have been made with to count under this policy and contract. */
 export function gateDigest(gate: GatePolicy, contract: Contract): string {
@@ -85,6 +103,15 @@ export const setupDigest = ({ setup, env, reports }: GatePolicy): string =>
 /** Does this evidence say anything about this tree under these rules? */
 export const holdsFor = (evidence: Evidence | null, tree: string, digest: string): evidence is Evidence =>
   evidence !== null && evidence.tree === tree && evidence.digest === digest;
+
+/** Whether it says anything about this tree under the rules of several tasks; the last is the one it was run for. */
+export const proves = (
+  evidence: Evidence | null,
+  tree: string,
+  digests: readonly string[],
+): evidence is Evidence =>
+  holdsFor(evidence, tree, digests.at(-1)!) &&
+  digests.every((digest) => digest === evidence.digest || evidence.alsoFor?.includes(digest));
 
 export interface Exit {
   code: number | null;

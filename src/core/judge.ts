@@ -1,6 +1,7 @@
 /** From a published head to trunk: verdict, revision, candidate, merge. */
 import type { Action } from './action.ts';
 import { approve } from './approval.ts';
+import { batchStep, type InBatch } from './batch.ts';
 import { hear } from './change/feedback.ts';
 import { type Finding, isStuck, leftAsIs } from './change/findings.ts';
 import {
@@ -29,9 +30,9 @@ import {
 } from './decision.ts';
 import { abandon, finish, outOfQueue } from './ending.ts';
 import { type Candidate, type Checkpoint, event, type NewEvent } from './event.ts';
-import { type Evidence, gateDigest, holdsFor } from './gate.ts';
+import { type Evidence, gateDigest, holdsFor, proves } from './gate.ts';
 import { agreedHash } from './issue/text-hash.ts';
-import type { Ahead, InLine } from './line.ts';
+import { type Ahead, asAhead, type InLine } from './line.ts';
 import { mergeGate, touchedBy } from './merge.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
@@ -313,29 +314,13 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
     return awaitGrant('merge', `waiting for the candidate of ${nameOf(last)}, which is ahead`);
   const base = last?.candidate?.sha ?? facts.trunk;
   if (!landing) return act([], [buildCandidate(head, below)]);
-  const { candidate, gate } = landing;
   // Beside the line it is tested on what trunk was, which it still passes or fails alone.
-  if (candidate.trunk !== base && !task.misfit)
+  if (landing.candidate.trunk !== base && !task.misfit)
     return act([event('candidate_dropped', { why: staleText(landing, facts) })]);
-  const digest = gateDigest(policy.gate, task.contract);
-  if (!holdsFor(gate, candidate.tree, digest)) return testCandidate(task, candidate, digest);
-  if (gate.outcome === 'could_not_run') {
-    const broken = gateBroken(task, gate);
-    return { ...broken, events: [...putAside(task, 'the gate could not run'), ...broken.events] };
-  }
-  if (gate.outcome === 'fail') {
-    const text = gateFailureText(gate);
-    if (below.length > 0) return act([event('line_left', { with: below.map(asAhead), text })]);
-    const feedback = {
-      kind: 'gate' as const,
-      text: task.misfit ? redAloneText(text) : redOnTop(landing, text),
-    };
-    return act([
-      event('feedback_added', { feedback }),
-      event('update_needed', { mergeInto: candidate.trunk }),
-    ]);
-  }
-  if (task.misfit) return awaitPartners(task.misfit, facts);
+  const untested = facts.batch
+    ? testTogether(task, landing, facts.batch, facts, policy)
+    : testByItself(task, landing, facts, policy);
+  if (untested) return untested;
 
   const said = saidOf(task, facts, policy);
   const waiting = said?.checks.filter(({ state }) => state !== 'green') ?? [];
@@ -374,6 +359,79 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   return back('the merge gate refused', recorded, hold('merge_refused', `not met: ${unmet.join('; ')}`));
 }
 
+/** On top of those ahead, or alone when it stands beside the line. Null when it is green and in line. */
+function testByItself(task: Task, landing: Landing, facts: Facts, policy: Policy): Decision | null {
+  const { candidate, gate, within } = landing;
+  const { misfit } = task;
+  const digests = [gateDigest(policy.gate, task.contract)];
+  if (within || !proves(gate, candidate.tree, digests))
+    return testCandidate(task, candidate, { digests, base: candidate.trunk });
+  if (gate.outcome === 'could_not_run') return couldNotTest(task, gate);
+  if (gate.outcome === 'fail') {
+    const text = gateFailureText(gate);
+    if (misfit) return sendBack(landing, redAloneText(text));
+    if (facts.ahead.length === 0) return sendBack(landing, redOnTop(landing, text));
+    return act([event('line_left', { with: facts.ahead.map(asAhead), text })]);
+  }
+  return misfit ? awaitPartners(misfit, facts) : null;
+}
+
+/** As one of a batch. Null when it is green, by its own gate or by that of one that contains it. */
+function testTogether(
+  task: Task,
+  landing: Landing,
+  batch: readonly InBatch[],
+  { ahead }: Facts,
+  policy: Policy,
+): Decision | null {
+  const { candidate, gate, within } = landing;
+  const digest = gateDigest(policy.gate, task.contract);
+  if (!within && holdsFor(gate, candidate.tree, digest) && gate.outcome === 'could_not_run')
+    return couldNotTest(task, gate);
+  const step = batchStep(batch, task.id, policy.gate);
+  switch (step.kind) {
+    case 'wait':
+      return awaitGrant('merge', step.why);
+    case 'test':
+      return testCandidate(task, candidate, step);
+    case 'red': {
+      // They are green without it, and land before anything else does.
+      if (ahead.length > 0)
+        return awaitGrant('merge', `fails together with ${namesOf(ahead)}; waiting until that has landed`);
+      const text = gateFailureText(gate!);
+      return sendBack(landing, landing.ahead ? redOnTop(landing, text) : redAloneText(text));
+    }
+    case 'proven': {
+      const { task: by, issue, candidate: tested, gate: evidence, ahead: others } = step.by;
+      if (by === task.id || within?.sha === tested.sha) return null;
+      const all = [...others.filter((one) => one.task !== task.id), { task: by, issue }];
+      return act([
+        event('gate_completed', {
+          scope: 'candidate',
+          evidence: { ...evidence, digest },
+          within: { sha: tested.sha, tree: tested.tree, with: all },
+        }),
+      ]);
+    }
+    default:
+      return step satisfies never;
+  }
+}
+
+type Landing = NonNullable<Task['landing']>;
+
+function couldNotTest(task: Task, gate: Evidence): Decision {
+  const broken = gateBroken(task, gate);
+  return { ...broken, events: [...putAside(task, 'the gate could not run'), ...broken.events] };
+}
+
+/** The coder mends it, with what it was tested on in its work. */
+const sendBack = ({ candidate }: Landing, text: string): Decision =>
+  act([
+    event('feedback_added', { feedback: { kind: 'gate', text } }),
+    event('update_needed', { mergeInto: candidate.trunk }),
+  ]);
+
 const buildCandidate = ({ sha: headSha }: Checkpoint, below: readonly InLine[]): Action => {
   const onto = below.at(-1)?.candidate?.sha;
   return {
@@ -384,10 +442,8 @@ const buildCandidate = ({ sha: headSha }: Checkpoint, below: readonly InLine[]):
 };
 
 /** Those it was tested on top of have landed since; its branch alone has passed, or it would not be here. */
-const redOnTop = ({ ahead = [] }: NonNullable<Task['landing']>, text: string): string =>
+const redOnTop = ({ ahead = [] }: Landing, text: string): string =>
   ahead.length === 0 ? text : redTogetherText(namesOf(ahead), text);
-
-const asAhead = ({ task, issue }: Ahead): Ahead => ({ task, issue });
 
 /** What it was found to fail with decides: landed, they are what the coder has to work with; gone, it was their fault too. */
 function awaitPartners(misfit: NonNullable<Task['misfit']>, facts: Facts): Decision {
@@ -412,7 +468,7 @@ function awaitPartners(misfit: NonNullable<Task['misfit']>, facts: Facts): Decis
   }
 }
 
-function staleText({ ahead = [] }: NonNullable<Task['landing']>, facts: Facts): string {
+function staleText({ ahead = [] }: Landing, facts: Facts): string {
   const gone = ahead.filter(({ task }) => !facts.ahead.some((one) => one.task === task));
   if (gone.length === 0) return 'trunk or the line moved';
   return `${namesOf(gone)} ${gone.length === 1 ? 'is' : 'are'} not ahead any more`;
@@ -441,15 +497,24 @@ export function whyVoid(
   return staleText(landing, facts);
 }
 
-/** Runs the gate on it, unless a candidate with the same tree has passed these very commands against the same trunk. */
-function testCandidate(task: Task, candidate: Candidate, digest: string): Decision {
+/** Runs the gate on it, unless one with the same tree has passed these very commands against the same trunk. */
+function testCandidate(
+  task: Task,
+  { tree, sha: commit }: Candidate,
+  { digests, base, with: others }: { digests: readonly string[]; base: string; with?: Ahead[] },
+): Decision {
   const known = task.candidateEvidence;
-  if (holdsFor(known, candidate.tree, digest) && known.outcome === 'pass' && restsOn(known, candidate.trunk))
+  if (proves(known, tree, digests) && (hasPassedOn(known, base) || (others && isRedYet(task, known))))
     return act([event('gate_completed', { scope: 'candidate', evidence: known, reused: true })]);
-  const { tree, sha: commit, trunk: base } = candidate;
-  return act([], [{ kind: 'gate', scope: 'candidate', tree, commit, base }]);
+  return act(others ? [event('batch_gated', { sha: commit, with: others })] : [], [
+    { kind: 'gate', scope: 'candidate', tree, commit, base, ...(others?.length && { with: others }) },
+  ]);
 }
 
 /** A red that was let pass because trunk was red says nothing about another trunk. */
-const restsOn = (evidence: Evidence, trunk: string): boolean =>
-  evidence.results.every((result) => result.base === undefined || result.base.sha === trunk);
+const hasPassedOn = ({ outcome, results }: Evidence, trunk: string): boolean =>
+  outcome === 'pass' && results.every(({ base }) => base === undefined || base.sha === trunk);
+
+/** Found in a batch since it lined up: the commits below were made anew, and it is still being found out whose red it is. */
+const isRedYet = ({ linedUpAt = 0 }: Task, { outcome, at }: Evidence): boolean =>
+  outcome === 'fail' && at >= linedUpAt;

@@ -26,11 +26,16 @@ export const freePlaces = (live: readonly Task[], length: number): number =>
   length - live.filter(isInLine).length;
 
 export function aheadOf(task: Task, live: readonly Task[]): InLine[] {
-  return live
-    .filter((other) => isInLine(other) && other.id !== task.id && (!isInLine(task) || isBefore(other, task)))
-    .sort((a, b) => (isBefore(a, b) ? -1 : 1))
+  return inOrder(live)
+    .filter((other) => other.id !== task.id && (!isInLine(task) || isBefore(other, task)))
     .map(({ id, issue, landing }) => ({ task: id, issue, candidate: landing?.candidate ?? null }));
 }
+
+/** Those in line, first to land first. */
+export const inOrder = (live: readonly Task[]): Task[] =>
+  live.filter(isInLine).sort((a, b) => (isBefore(a, b) ? -1 : 1));
+
+export const asAhead = ({ task, issue }: Ahead): Ahead => ({ task, issue });
 
 const isBefore = (one: Task, other: Task): boolean => {
   const [first, second] = [one.linedUpAt ?? 0, other.linedUpAt ?? 0];
@@ -46,4 +51,6 @@ export function partnersOf(others: readonly (Task | null)[]): Partners {
 /** Somebody may test on top of another commit now, or land. */
 export const movesLine = (before: Task, after: Task): boolean =>
   (before.state === 'merging' || after.state === 'merging') &&
-  (before.landing?.candidate.sha !== after.landing?.candidate.sha || isInLine(before) !== isInLine(after));
+  (before.landing?.candidate.sha !== after.landing?.candidate.sha ||
+    before.landing?.testing !== after.landing?.testing ||
+    isInLine(before) !== isInLine(after));

@@ -10,10 +10,11 @@ import { approvedAtHead, type TouchedChange, verdictAtHead } from './decision.ts
 import { type Evidence, gateDigest, holdsFor } from './gate.ts';
 import { agreedHash } from './issue/text-hash.ts';
 import type { Policy } from './policy.ts';
-import { isByPerson, type Task } from './task.ts';
+import { isByPerson, type Task, testedTree } from './task.ts';
 import { blocking } from './verdict.ts';
 import { oneLine } from './words/fence.ts';
 import { resultText } from './words/gate-text.ts';
+import { togetherText } from './words/words.ts';
 
 export interface MergeFacts {
   issueOpen: boolean;
@@ -41,6 +42,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
   const { verdict, landing, pull } = task;
   const candidate = landing?.candidate ?? null;
   const gate = landing?.gate ?? null;
+  const within = landing?.within;
   const head = task.head?.sha ?? null;
   const blockers = blockersAt(task, facts, policy);
   const seen = blocking(facts.openFindings, policy.critic.blockOn).filter((one) => !blockers.includes(one));
@@ -85,11 +87,13 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
       candidate ? `${short(candidate.sha)} on ${short(candidate.trunk)}` : 'none built',
     ),
     condition(
-      'the gate passed on the candidate',
-      candidate !== null &&
-        holdsFor(gate, candidate.tree, gateDigest(policy.gate, task.contract)) &&
+      within ? 'the gate passed on a commit that contains the candidate' : 'the gate passed on the candidate',
+      landing !== null &&
+        holdsFor(gate, testedTree(landing), gateDigest(policy.gate, task.contract)) &&
         hasPassed(gate, policy),
-      gate ? `${gate.outcome} on ${short(gate.tree)}` : 'not run',
+      gate
+        ? `${gate.outcome} on ${short(gate.tree)}${within ? `, ${togetherText(within.with, within.sha)}` : ''}`
+        : 'not run',
       (gate?.results ?? []).map((result) => `\`${result.command}\` ${resultText(result)}`).join('; '),
     ),
     condition(

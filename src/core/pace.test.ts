@@ -5,8 +5,8 @@ import { backlogOf, backlogText, isFull, NO_PACE, paceOf } from './pace.ts';
 
 const MINUTE = 60_000;
 const pace = { gateMs: 5 * MINUTE, criticMs: 2 * MINUTE, turnMs: 20 * MINUTE };
-const policy = (ahead: number, maxWaiting: number | null = null) =>
-  testPolicy({ maxWaiting, merge: { queue: { ahead } } });
+const policy = (ahead: number, maxWaiting: number | null = null, batch = false) =>
+  testPolicy({ maxWaiting, merge: { queue: { ahead, batch } } });
 
 const at = (one: NewEvent, seq: number): LoopEvent => ({ ...one, seq, at: seq, task: 't' }) as LoopEvent;
 const gate = (durationMs: number, more: object = {}): NewEvent =>
@@ -18,7 +18,14 @@ const turn = (role: string, durationMs: number, status = 'finished'): NewEvent =
   ({ type: 'turn_completed', data: { role, durationMs, status } }) as unknown as NewEvent;
 
 test('is measured by gates that ran on candidates and turns that finished, the newest ten', () => {
-  const gates = [gate(9000), gate(1, { scope: 'work' }), gate(2, { reused: true }), gate(3000), gate(5000)];
+  const gates = [
+    gate(9000),
+    gate(1, { scope: 'work' }),
+    gate(2, { reused: true }),
+    gate(2, { within: {} }),
+    gate(3000),
+    gate(5000),
+  ];
   const old = Array.from({ length: 10 }, () => turn('coder', 1));
   const turns = [
     ...old,
@@ -34,8 +41,10 @@ test('so many may wait as can land while a new task is worked on, and the line b
   // 22 minutes of work, a landing each 100 s with three in line, each 300 s with one.
   expect(backlogOf(0, pace, policy(3)).most).toBe(3 + 13);
   expect(backlogOf(0, pace, policy(1)).most).toBe(1 + 4);
-  const two = testPolicy({ gate: { maxConcurrent: 2 }, merge: { queue: { ahead: 3 } } });
+  const two = testPolicy({ gate: { maxConcurrent: 2 }, merge: { queue: { ahead: 3, batch: false } } });
   expect(backlogOf(0, pace, two).most).toBe(3 + 8);
+  // A batch of ten lands by one gate.
+  expect(backlogOf(0, pace, policy(10, null, true)).most).toBe(10 + 44);
 });
 
 test('there is no limit before the first task has come all the way, unless one is set', () => {

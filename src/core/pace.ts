@@ -17,7 +17,7 @@ export const NO_PACE: Pace = { gateMs: null, criticMs: null, turnMs: null };
 /** `gates` and `turns` are events of those kinds, the newest last. */
 export function paceOf(gates: readonly LoopEvent[], turns: readonly LoopEvent[]): Pace {
   const gateMs = gates.flatMap((one) =>
-    one.type === 'gate_completed' && one.data.scope === 'candidate' && !one.data.reused
+    one.type === 'gate_completed' && one.data.scope === 'candidate' && !one.data.reused && !one.data.within
       ? [one.data.evidence.results.reduce((sum, { durationMs }) => sum + durationMs, 0)]
       : [],
   );
@@ -47,8 +47,9 @@ export interface Backlog {
 
 export function backlogOf(waiting: number, pace: Pace, policy: Policy): Backlog {
   const { gateMs } = pace;
+  const { ahead, batch } = policy.merge.queue;
   const eachMs =
-    gateMs === null ? null : gateMs / Math.min(policy.merge.queue.ahead, policy.gate.maxConcurrent);
+    gateMs === null ? null : gateMs / (batch ? ahead : Math.min(ahead, policy.gate.maxConcurrent));
   const most = policy.maxWaiting ?? mostByPace(pace, eachMs, policy);
   const nextInMs = most === null || waiting < most || eachMs === null ? null : (waiting - most + 1) * eachMs;
   return { waiting, most, gateMs, nextInMs };

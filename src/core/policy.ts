@@ -107,8 +107,8 @@ export interface Policy {
     requiredChecks: string[];
     /** How long a head may wait for them before a person is asked. */
     checksWaitMs: number;
-    /** So many approved tasks are tested at a time, each on top of those before it. */
-    queue: { ahead: number };
+    /** So many approved tasks are tested at a time, each on top of those before it; or, as a `batch`, the last for all. */
+    queue: { ahead: number; batch: boolean };
   };
   /** What one task may cost; and all tasks together, each day and ever. Null is no limit. */
   budget: Allowance & { wallMs: number | null; day: Allowance; loop: Allowance };

@@ -15,6 +15,7 @@ import type {
   PromptKind,
   TaskKind,
   TurnStatus,
+  Within,
 } from './event.ts';
 import type { Evidence } from './gate.ts';
 import type { Spec } from './issue/specification.ts';
@@ -107,8 +108,17 @@ export interface Task {
   ignored: string[];
   /** Remarks that were told and not answered yet, with the head they were told at. */
   owed: (RemarkRef & { headSha: string })[];
-  /** The commit that would land, whose unlanded work it contains, and what the gate found on it. */
-  landing: { candidate: Candidate; ahead?: Ahead[]; gate: Evidence | null } | null;
+  /**
+   * The commit that would land, whose unlanded work it contains, and what the gate found on it; or, in a batch, on the
+   * commit that contains it (`within`). `testing`: in a batch, its gate was asked for.
+   */
+  landing: {
+    candidate: Candidate;
+    ahead?: Ahead[];
+    gate: Evidence | null;
+    within?: Within;
+    testing?: true;
+  } | null;
   /** Since when it is in line for trunk. Absent in rows of before. */
   linedUpAt?: number;
   /** Whom it does not go together with, and how that shows; null where they conflict. Absent in rows of before. */
@@ -164,6 +174,10 @@ export interface RoleMemory {
   /** How many mishaps it had when a person let it go on although its patience was used up: one more ends the task. */
   releasedAt: number | null;
 }
+
+/** The tree that was tested, or has to be, before it lands. */
+export const testedTree = ({ candidate, within }: NonNullable<Task['landing']>): string =>
+  within?.tree ?? candidate.tree;
 
 /** The critic's word is bound by every condition of the merge gate; a person's stands for some of them. */
 export const isByPerson = (verdict: RecordedVerdict | null): boolean =>

@@ -11,6 +11,7 @@ import {
   type BaseRun,
   type CommandResult,
   type CommandRun,
+  commandsTogether,
   type Evidence,
   type GateCommand,
   gateCommands,
@@ -42,6 +43,7 @@ export async function runGate(
   const circumstances = { ports, task: task.id, lease, signal, gate };
   const base = createBase(circumstances, action.base ?? null);
   const name = `gate-${action.scope}-${action.tree.slice(0, 10)}`;
+  const others = await testedTogether(ports, action);
   const place = await openPlace();
   try {
     const results = await judged();
@@ -52,6 +54,7 @@ export async function runGate(
       results,
       at: ports.clock.now(),
       digest: gateDigest(gate, task.contract),
+      ...(others.length > 0 && { alsoFor: others.map(({ contract }) => gateDigest(gate, contract)) }),
       ...(action.scope !== 'work' && { trial: trialDigest(gate) }),
     };
     if (evidence.outcome === 'could_not_run')
@@ -74,7 +77,9 @@ export async function runGate(
   async function judged(): Promise<CommandResult[]> {
     if (place.broken) return [place.broken];
     const results: CommandResult[] = [];
-    for (const [index, command] of gateCommands(gate, task.contract).entries()) {
+    const commands =
+      others.length > 0 ? commandsTogether(gate, [task, ...others]) : gateCommands(gate, task.contract);
+    for (const [index, command] of commands.entries()) {
       if (signal.aborted) break;
       const same = results.find((result) => result.command === command.command);
       results.push(same ? shared(same, command) : await judge(command, `${name}-${index + 1}`));
@@ -82,8 +87,9 @@ export async function runGate(
     return results;
   }
 
-  async function judge({ command, criterion }: GateCommand, log: string): Promise<CommandResult> {
-    const about = { command, ...(criterion === null ? {} : { criterion }) };
+  async function judge(asked: GateCommand, log: string): Promise<CommandResult> {
+    const { command, criterion } = asked;
+    const about = { command, ...asCriterionOf(asked) };
     const run = async (name: string) => {
       const ended = await runIn(circumstances, place, command, name);
       return criterion === null ? ended : { ...ended, run: asCriterion(ended.run, command) };
@@ -114,8 +120,17 @@ function compared(
 const SHOWN = 3;
 
 /** Several criteria may name one command: it is run once, and proves each of them. */
-function shared({ base: _, ...result }: CommandResult, { criterion }: GateCommand): CommandResult {
-  return criterion === null ? result : { ...result, criterion };
+function shared({ base: _, ...result }: CommandResult, command: GateCommand): CommandResult {
+  return { ...result, ...asCriterionOf(command) };
+}
+
+const asCriterionOf = ({ criterion, of }: GateCommand): Pick<CommandResult, 'criterion' | 'of'> =>
+  criterion === null ? {} : { criterion, ...(of !== undefined && { of }) };
+
+/** As they are now: whoever changed since finds that it was not tested by what it wants. */
+async function testedTogether({ store }: Ports, { with: others = [] }: GateAction): Promise<Task[]> {
+  const found = await Promise.all(others.map(({ task }) => store.task(task)));
+  return found.flatMap((stored) => stored?.task ?? []);
 }
 
 /** What was red before the run that counts is kept as evidence, not as reading matter. */

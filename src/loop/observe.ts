@@ -1,10 +1,11 @@
 /** Reads the facts a decision about one task rests on. Reads only; what can't be read is thrown, never guessed. */
 
+import { batchOf } from '../core/batch.ts';
 import { secretsOf } from '../core/change/danger.ts';
 import { approvedAtHead, type Facts } from '../core/decision.ts';
 import type { Candidate, Contract } from '../core/event.ts';
 import { isTrunksRed } from '../core/gate.ts';
-import { aheadOf, freePlaces, type Partners, partnersOf } from '../core/line.ts';
+import { aheadOf, freePlaces, isInLine, type Partners, partnersOf } from '../core/line.ts';
 import { whyAwaits } from '../core/plan/each.ts';
 import { grants } from '../core/schedule.ts';
 import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
@@ -66,6 +67,7 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     mergeFree,
     lineLength,
     ahead: aheadOf(task, live),
+    batch: policy.merge.queue.batch && lineLength > 1 && isInLine(task) ? batchOf(live) : null,
     partners: task.misfit ? await partnersFor(ports, task.misfit) : null,
     trunk,
     trunkTree: trunk === null || task.state !== 'merging' ? null : await ports.repository.treeOf(trunk),

@@ -63,6 +63,7 @@ const GIVES_WAY: ReadonlySet<string> = new Set([
   'worker_state_transition',
   'candidate_built',
   'candidate_dropped',
+  'gate_completed',
   'line_left',
   'line_rejoined',
 ]);

@@ -1,5 +1,6 @@
 /** What must be true of the line of tasks that are about to land, seen from outside at the moment one of them does. */
 import { isInLine } from '../../src/core/line.ts';
+import type { SimCommit } from './repository.ts';
 import type { SimPull, World } from './world.ts';
 
 /** It is the first of the line. Clocks may differ: a task is ahead of another by its own clock and by the events. */
@@ -27,3 +28,7 @@ export function judgeContents(world: World, { sha, headSha }: { sha: string; hea
     if (candidates.has(part) && !landings.some(({ candidate }) => candidate === part))
       violate(`landed ${headSha}, which builds on the candidate ${part} that has not landed`);
 }
+
+/** The candidates that contain this one. */
+export const containing = ({ repository, candidates }: World, sha: string): SimCommit[] =>
+  [...candidates].filter((other) => repository.isAncestor(sha, other)).map(repository.get);

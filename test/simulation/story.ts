@@ -156,7 +156,7 @@ export const withSomeLine = (policy: Policy, random: Random): Policy => ({
   ...policy,
   maxWaiting: random.pick([null, null, 1]),
   gate: { ...policy.gate, maxConcurrent: 1 + random.int(3) },
-  merge: { ...policy.merge, queue: { ahead: 1 + random.int(4) } },
+  merge: { ...policy.merge, queue: { ahead: 1 + random.int(4), batch: random.chance(0.4) } },
 });
 
 export function somePolicy(random: Random): Policy {
@@ -220,7 +220,7 @@ export function somePolicy(random: Random): Policy {
       method: 'squash',
       requiredChecks: random.pick([[], ['build']]),
       checksWaitMs: HOUR,
-      queue: { ahead: 3 },
+      queue: { ahead: 3, batch: false },
     },
     budget: {
       usd: null,
@@ -263,7 +263,7 @@ function crowdedPolicy(random: Random): Policy {
     maxTurns: 20,
     maxWaiting: null,
     critic: { ...policy.critic, enabled: true, parallel: 3 },
-    merge: { ...policy.merge, enabled: true, queue: { ahead: 2 + random.int(3) } },
+    merge: { ...policy.merge, enabled: true, queue: { ahead: 2 + random.int(3), batch: random.chance(0.5) } },
     gate: { ...policy.gate, maxConcurrent: 4 },
     budget: { ...policy.budget, tokens: null },
   };

@@ -7,6 +7,7 @@
  */
 import { afterAccounts } from '../../src/core/account.ts';
 import { type Action, isRun, type PendingAction, type Run } from '../../src/core/action.ts';
+import { batchOf, type InBatch } from '../../src/core/batch.ts';
 import type { Finding, NewFinding } from '../../src/core/change/findings.ts';
 import type { Check, PullFeedback, Remark } from '../../src/core/change/remark.ts';
 import { RULES } from '../../src/core/claim.ts';
@@ -25,6 +26,7 @@ import {
 } from '../../src/core/gate.ts';
 import { answerCommand, commandIn, markerOf } from '../../src/core/issue/command.ts';
 import { contractOf } from '../../src/core/issue/criteria.ts';
+import { type InLine, isInLine } from '../../src/core/line.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { Progress } from '../../src/core/progress.ts';
@@ -48,7 +50,9 @@ export interface World {
   criticsBusy: boolean;
   mergeFree: boolean;
   lineLength: number;
-  ahead: Facts['ahead'];
+  ahead: readonly OtherInLine[];
+  /** Who is behind it, where they are tested together; null where each is tested by itself. */
+  behind: readonly OtherInLine[] | null;
   partners: Facts['partners'];
   trunkTree: Facts['trunkTree'];
   awaits: string | null;
@@ -69,6 +73,9 @@ export interface World {
   stuck: string | null;
   jitter: number;
 }
+
+/** In a batch, with what was found on its candidate. */
+export type OtherInLine = InLine & Partial<InBatch>;
 
 export class Play {
   task!: Task;
@@ -108,6 +115,7 @@ export class Play {
       mergeFree: true,
       lineLength: 3,
       ahead: [],
+      behind: null,
       partners: null,
       awaits: null,
       mergeBlocker: null,
@@ -137,7 +145,15 @@ export class Play {
   }
 
   facts(): Facts {
-    const { slotsFull, criticsBusy, rules: _, chars: __, ...world } = this.world;
+    const { slotsFull, criticsBusy, behind, rules: _, chars: __, ...world } = this.world;
+    const asInBatch = (one: OtherInLine): InBatch => ({
+      contract: this.task.contract,
+      ahead: [],
+      gate: null,
+      isTesting: false,
+      ...one,
+    });
+    const isBatched = behind !== null && isInLine(this.task);
     const granted = isEnded(this.task)
       ? null
       : grants([this.task], 0, this.policy, this.now, world.accountLimits);
@@ -146,6 +162,9 @@ export class Play {
     const isAsked = isJudged && this.task.pull !== null && !(run && this.started);
     return {
       ...world,
+      batch: isBatched
+        ? [...world.ahead.map(asInBatch), ...batchOf([this.task]), ...behind.map(asInBatch)]
+        : null,
       openFindings: this.findings.filter((finding) => finding.status === 'open'),
       ledger: this.findings,
       slot: !slotsFull && (granted?.slots.includes(this.task.id) ?? false),

@@ -64,7 +64,7 @@ const POLICY: Policy = {
     method: 'squash',
     requiredChecks: [],
     checksWaitMs: 3_600_000,
-    queue: { ahead: 3 },
+    queue: { ahead: 3, batch: false },
   },
   budget: NO_BUDGET,
   keep: { abandonedMs: 14 * 86_400_000, logsMs: 90 * 86_400_000 },

@@ -3,7 +3,7 @@ import type { Action } from '../../src/core/action.ts';
 import type { LoopEvent } from '../../src/core/event.ts';
 import { loopHoldOf } from '../../src/core/loop-hold.ts';
 import { resultText } from '../../src/core/words/gate-text.ts';
-import { loopHoldText, namesOf } from '../../src/core/words/words.ts';
+import { loopHoldText, namesOf, togetherText } from '../../src/core/words/words.ts';
 import type { Step } from '../support/play.ts';
 
 export function printed(step: Step): string[] {
@@ -56,9 +56,10 @@ function eventLines(happened: LoopEvent): string[] {
     case 'checkpoint_refused':
       return [`could not be saved: ${happened.data.problem}`];
     case 'gate_completed': {
-      const { scope, evidence, reused } = happened.data;
+      const { scope, evidence, reused, within } = happened.data;
       const notable = evidence.results.filter((result) => result.first !== undefined).map(resultText);
-      const more = [...(reused ? ['reused'] : []), ...notable].map((one) => `, ${one}`).join('');
+      const together = within ? [togetherText(within.with, within.sha)] : [];
+      const more = [...(reused ? ['reused'] : []), ...together, ...notable].map((one) => `, ${one}`).join('');
       return [`gate on the ${scope}: ${evidence.outcome} (${evidence.tree})${more}`];
     }
     case 'branch_pushed':

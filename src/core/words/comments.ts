@@ -23,6 +23,7 @@ import {
   redBeforeText,
   statusText,
   subjectOf,
+  togetherText,
 } from './words.ts';
 
 /** The one comment of an issue that is edited in place: where its newest attempt stands. */
@@ -131,7 +132,7 @@ function mergedComment(task: Task, spend: Facts['spend'], left: readonly Finding
     `**${statusText(task)}** after ${count(task.turns, 'turn')} and ${count(task.criticRounds, 'critic round')}${by}.`,
     '',
     ...(task.contract.criteria.length > 0 ? [criteriaTable({ ...task, gate }), ''] : []),
-    landing?.gate ? 'Verified on the commit that landed:' : 'Verified on its branch:',
+    landing?.gate ? `Verified ${whereTested(landing)}:` : 'Verified on its branch:',
     '',
     evidenceTable(gate),
     '',
@@ -141,6 +142,11 @@ function mergedComment(task: Task, spend: Facts['spend'], left: readonly Finding
     ...(left.length > 0 ? ['', 'Found, and left as it is:', '', ...left.map(leftText)] : []),
   ].join('\n');
 }
+
+const whereTested = ({ within }: NonNullable<Task['landing']>): string =>
+  within
+    ? `${togetherText(within.with, within.sha)}, which contains the commit that landed`
+    : 'on the commit that landed';
 
 /** Who approved, and whose word stood against what was found. */
 export function approvedText({ by }: Pick<RecordedVerdict, 'by'>, left: readonly Finding[]): string {
@@ -227,7 +233,7 @@ export const withCost = (body: string, spend: Facts['spend']): string =>
   `${body}\n\nCost so far: ${costText(spend)}.`;
 
 /** Each criterion of the contract: what was found about it, on what evidence, and what its own command said. */
-function criteriaTable({ contract, verdict, gate }: Task): string {
+function criteriaTable({ id: task, contract, verdict, gate }: Task): string {
   const said = verdict
     ? [`Judged by ${inert(verdict.by)} at \`${verdict.headSha.slice(0, 10)}\`, round ${verdict.round}:`]
     : ['Not judged yet.'];
@@ -235,7 +241,8 @@ function criteriaTable({ contract, verdict, gate }: Task): string {
     const judged = verdict?.criteria.find((one) => one.id === id);
     const met = judged?.met ?? (verdict && isByPerson(verdict) ? `approved by ${verdict.by}` : '–');
     const ran = gate?.results.find(
-      ({ criterion, command }) => criterion === id || (criterion === undefined && command === verify),
+      ({ criterion, of = task, command }) =>
+        (criterion === id && of === task) || (criterion === undefined && command === verify),
     );
     const proof = verify === null ? '' : `\`${verify}\`: ${ran ? resultText(ran) : 'not run'}`;
     return [id, text, met, judged?.evidence ?? '', proof];

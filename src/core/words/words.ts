@@ -72,6 +72,10 @@ export const nameOf = ({ issue, task }: { issue: number | null; task: string }):
 export const namesOf = (tasks: readonly { issue: number | null; task: string }[]): string =>
   new Intl.ListFormat('en').format(tasks.map(nameOf));
 
+/** `together with #7 and #9 at 1a2b3c4d5e`. */
+export const togetherText = (others: Parameters<typeof namesOf>[0], sha: string): string =>
+  `together with ${namesOf(others)} at ${sha.slice(0, 10)}`;
+
 export const redAloneText = (text: string): string =>
   `Merged into trunk alone, without anything else that waits to land, it fails:\n\n${text}`;
 
