@@ -64,25 +64,27 @@ export function batchStep(batch: readonly InBatch[], id: string, gate: Policy['g
     const where = loose > at ? 'behind' : 'ahead';
     return wait(`waiting for the candidate of ${nameOf(batch[loose]!)}, which is ${where}`);
   }
+  const red = found.indexOf('fail');
   const testing = batch.findLastIndex(({ isTesting }) => isTesting);
   const tested = batch.slice(0, testing + 1);
-  if (testing > at)
-    return wait(`being tested ${togetherText(except(tested, id), batch[testing]!.candidate!.sha)}`);
-  if (testing >= 0) return wait(`in the next batch, after ${namesOf(tested)}`);
-
-  const red = found.indexOf('fail');
-  const green = found.slice(0, red < 0 ? found.length : red).lastIndexOf('pass');
-  if (red === at && green === red - 1) return { kind: 'red' };
-  if (red >= 0 && green === red - 1)
-    return wait(`waiting until ${nameOf(batch[red]!)}, which is red, has left`);
-  const next = red < 0 ? batch.length - 1 : Math.floor((green + red) / 2);
-  if (next === at) return test;
-  const top = batch[red < 0 ? next : red]!;
-  if (red < 0) return wait(`tested next, ${togetherText(except(batch, id), top.candidate!.sha)}`);
-  return wait(`red together at ${top.candidate!.sha.slice(0, 10)}; finding out which one is`);
+  if (testing > at) return wait(`being tested ${together(tested, id)}`);
+  if (testing >= 0 && red < 0) return wait(`in the next batch, after ${namesOf(tested)}`);
+  if (testing < 0 && red < 0)
+    return at === batch.length - 1 ? test : wait(`tested next, ${together(batch, id)}`);
+  const green = found.slice(0, red).lastIndexOf('pass');
+  const isFound = green + 1 === red;
+  if (isFound && at === red) return { kind: 'red' };
+  if (isFound) return wait(`waiting until ${nameOf(batch[red]!)}, which is red, has left`);
+  if (testing < 0 && at === Math.floor((green + red) / 2)) return test;
+  return wait(`red together at ${batch[red]!.candidate!.sha.slice(0, 10)}; finding out which one is`);
 }
 
-const except = (batch: readonly InBatch[], id: string): InBatch[] => batch.filter(({ task }) => task !== id);
+/** `together with #7 and #9 at 1a2b3c4d5e`, which is the last of them. */
+const together = (batch: readonly InBatch[], id: string): string =>
+  togetherText(
+    batch.filter(({ task }) => task !== id),
+    batch.at(-1)!.candidate!.sha,
+  );
 
 const wait = (why: string): BatchStep => ({ kind: 'wait', why });
 

@@ -7,8 +7,8 @@
  * is waiting for. Then the core looks, decides and acts until it waits again.
  */
 import { commandIn } from '../../src/core/issue/command.ts';
-import type { InLine, Partners } from '../../src/core/line.ts';
-import { changes, EXPAND, Play, problem, redBefore, remark } from '../support/play.ts';
+import { type Ahead, asAhead, type Partners } from '../../src/core/line.ts';
+import { changes, EXPAND, evidence, type OtherInLine, Play, problem, redBefore, remark } from '../support/play.ts';
 import type { PolicyChange } from '../support/policy.ts';
 import { printed } from './printed.ts';
 
@@ -83,10 +83,20 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
   },
   /** `ahead 5=k5 6=none`: who is in line before it, with their candidates; then `lands 5`, `leaves 5`. */
   ahead(play, rest) {
-    const ahead = Object.entries(pairs(rest)).map(([issue, sha]) => other(Number(issue), sha));
-    Object.assign(play.world, { ahead, partners: 'in_line' });
+    Object.assign(play.world, { ahead: line(rest, 'm1'), partners: 'in_line' });
     if (play.task) play.look();
   },
+  /** `batch`, or with who is behind it, `batch 9=k9`: all in line are tested together. Then `tests 9`, `found 9 pass`. */
+  batch(play, rest) {
+    play.world.behind = line(rest, play.task?.landing?.candidate.sha ?? 'none', [...play.world.ahead, OWN]);
+    if (play.task) play.look();
+  },
+  tests: (play, [issue]) => changeOther(play, issue, () => ({ isTesting: true })),
+  found: (play, [issue, outcome]) =>
+    changeOther(play, issue, ({ candidate }) => ({
+      isTesting: false,
+      gate: evidence(candidate!.tree, outcome as 'pass', play.policy, play.task.contract),
+    })),
   lands(play, [issue]) {
     const { candidate } = play.world.ahead.find((one) => one.issue === Number(issue))!;
     play.change({ ...without(play, issue, 'landed'), trunk: candidate!.sha });
@@ -213,16 +223,33 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
   },
 };
 
-const other = (issue: number, sha: string): InLine => ({
-  task: `t${issue}`,
-  issue,
-  candidate: sha === 'none' ? null : { sha, tree: `tree-${sha}`, trunk: 'm1', headSha: `head of #${issue}` },
-});
+const OWN = { task: 't1', issue: 7 };
 
-function without(play: Play, issue: string | undefined, became: Partners): Pick<Play['world'], 'ahead' | 'partners'> {
-  const ahead = play.world.ahead.filter((one) => one.issue !== Number(issue));
+/** Each on top of the one before. */
+function line(rest: string[], base: string, before: readonly Ahead[] = []): OtherInLine[] {
+  const ahead = [...before];
+  let trunk = base;
+  return Object.entries(pairs(rest)).map(([issue, sha]) => {
+    const one = { task: `t${issue}`, issue: Number(issue) };
+    const candidate = sha === 'none' ? null : { sha, tree: `tree-${sha}`, trunk, headSha: `head of #${issue}` };
+    trunk = sha;
+    ahead.push(one);
+    return { ...one, candidate, ahead: ahead.slice(0, -1).map(asAhead) };
+  });
+}
+
+function changeOther(play: Play, issue: string | undefined, to: (one: OtherInLine) => Partial<OtherInLine>): void {
+  const changed = (one: OtherInLine) => (one.issue === Number(issue) ? { ...one, ...to(one) } : one);
+  const { ahead, behind } = play.world;
+  play.change({ ahead: ahead.map(changed), behind: behind?.map(changed) ?? null });
+}
+
+function without(play: Play, issue: string | undefined, became: Partners): Pick<Play['world'], 'ahead' | 'behind' | 'partners'> {
+  const isLeft = (one: OtherInLine): boolean => one.issue !== Number(issue);
+  const ahead = play.world.ahead.filter(isLeft);
   const isAnyLeft = ahead.some(({ task }) => play.task.misfit?.with.some((partner) => partner.task === task));
-  return { ahead, partners: isAnyLeft ? 'in_line' : became };
+  const behind = play.world.behind?.filter(isLeft) ?? null;
+  return { ahead, behind, partners: isAnyLeft ? 'in_line' : became };
 }
 
 const isJudgement = (word: string): boolean => /^c\d+=/.test(word);

@@ -55,6 +55,10 @@ function eventLines(happened: LoopEvent): string[] {
     }
     case 'checkpoint_refused':
       return [`could not be saved: ${happened.data.problem}`];
+    case 'batch_gated': {
+      const { sha, with: others } = happened.data;
+      return others.length > 0 ? [`to be tested ${togetherText(others, sha)}`] : [];
+    }
     case 'gate_completed': {
       const { scope, evidence, reused, within } = happened.data;
       const notable = evidence.results.filter((result) => result.first !== undefined).map(resultText);
