@@ -22,6 +22,25 @@ ${RULES}
 ## Keys
 
 ${Object.entries(sections()).map(sectionText).join('\n')}
+## One gate for several tasks
+
+Approved tasks line up, each candidate on top of the one ahead. By default each is tested, \`gate.max_concurrent\` at a time, and
+every commit of trunk has passed the gate itself. \`merge.queue: { ahead: 8, batch: true }\` tests only the last in line, for all
+of them: eight tasks land by one gate instead of eight.
+
+- **Use it** when a gate takes an hour, or can't run beside another, and most of what is approved is green. \`ahead\` is the most
+  that one gate tests. Whoever lines up while it runs is in the next batch, so that nobody waits for one to fill.
+- **Do not use it** where gates are fast or red is common: a red batch is tested again by halves, one gate after the other, until
+  the first red task is known. That one goes back to its coder, who is told whether it fails alone or together with which others;
+  those ahead of it land, those behind it are tested again without it.
+- **What it weakens**: a commit inside a batch was tested only together with those behind it. Each commit that lands is contained in
+  one that passed, by the commands of all its tasks; but trunk is at untested commits while the batch lands, and stays there if
+  the rest can't land: somebody pushes in that second, or the runner dies. What is last in line then is tested before anything else lands.
+  A bisection may stop at such a commit. The approval is still of exactly each task's own head.
+
+\`why\` and the events say with whom and where it was tested: \`together with #7 and #9 at 1a2b3c4d5e\`. A forge that merges by a
+queue of its own, or wants heads up to date, gets one task at a time, and nothing is batched.
+
 ## What a child gets of your environment and home
 
 Agents, gate commands, hooks and the deploy command inherit nothing. They get \`PATH\`, \`LANG\`, \`LC_ALL\`, \`TZ\` and \`TMPDIR\`,

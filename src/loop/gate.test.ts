@@ -7,14 +7,16 @@ import { memoryStore } from '../../test/support/memory-store.ts';
 import { running } from '../../test/support/play.ts';
 import { merged, type PolicyChange, testPolicy } from '../../test/support/policy.ts';
 import { event } from '../core/event.ts';
+import { gateDigest } from '../core/gate.ts';
 import { contractOf } from '../core/issue/criteria.ts';
+import type { Ahead } from '../core/line.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Task } from '../core/task.ts';
 import { resultText } from '../core/words/gate-text.ts';
 import { childEnvironment } from '../process/environment.ts';
 import { hostProcesses } from '../process/host.ts';
 import { noSandbox } from '../sandbox/none.ts';
-import type { Lease } from '../store/store.ts';
+import { INTAKE_LEASE, type Lease } from '../store/store.ts';
 import { cloneWorkspaces } from '../workspace/clone.ts';
 import { makeScene, removeTemplate, type Scene } from '../workspace/contract.ts';
 import { watchTestReports } from '../workspace/test-reports.ts';
@@ -59,6 +61,7 @@ async function gate(
   change: PolicyChange['gate'] = {},
   body = 'b',
   scope: 'work' | 'candidate' = 'work',
+  others: Ahead[] = [],
 ) {
   policy = merged(policy, { gate: { commands, ...change } });
   const task: Task = {
@@ -68,7 +71,7 @@ async function gate(
   };
   const base = scene.run(['rev-parse', 'main']).trim();
   const commit = scene.run(['rev-parse', 'HEAD']).trim();
-  const action = { kind: 'gate' as const, scope, tree: 'tree', commit, base };
+  const action = { kind: 'gate' as const, scope, tree: 'tree', commit, base, with: others };
   const found = await runGate(ports, task, action, lease, new AbortController().signal);
   const { evidence, bases } = found!;
   const [first] = evidence.results;
@@ -409,6 +412,29 @@ describe('criteria that name a command', () => {
   test('are not compared with the base commit, where they are red by nature', async () => {
     const { outcome, bases } = await gate([], { commands: 'none', preexisting: 'allow_unchanged' }, body);
     expect([outcome, bases]).toEqual(['fail', []]);
+  });
+
+  test('of all that are tested together are verified, each by its own name', async () => {
+    const { store } = ports;
+    const intake = (await store.acquireLease(INTAKE_LEASE, 'me', 0, 1e15, () => false))!;
+    const contract = contractOf({
+      title: 'o',
+      body: '- [ ] It greets.\n  verify: ./greet.sh\n',
+      textHash: 'o',
+    });
+    const birth = { kind: 'issue', issue: 8, attempt: 1, slug: 'o', branch: 'o', contract } as const;
+    const events = [event('task_created', birth)];
+    await store.claim({ lease: intake, taskId: 't8', issue: 8, events, actions: [], at: 0 });
+
+    const { evidence, outcome } = await gate(['true'], {}, body, 'work', [{ task: 't8', issue: 8 }]);
+    expect(evidence.results.map(({ command, criterion, of }) => [command, criterion, of])).toEqual([
+      ['true', undefined, undefined],
+      ['./answer.sh', 'c1', 't1'],
+      ['true', 'c2', 't1'],
+      ['./greet.sh', 'c1', 't8'],
+    ]);
+    expect(outcome).toBe('fail');
+    expect(evidence.alsoFor).toEqual([gateDigest(policy.gate, contract)]);
   });
 
   test('are left alone where the operator refuses', async () => {

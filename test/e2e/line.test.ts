@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import type { LoopEvent } from '../../src/core/event.ts';
 import { onCandidate } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
+import { until } from '../support/e2e/until.ts';
 import { test, type World } from '../support/e2e/world.ts';
 
 /** The commits of trunk since the beginning, oldest first, and what the gate found on the tree of each. */
@@ -98,4 +99,56 @@ test('red only together: the second is told with whom, mends it, and both land',
   const turns = [];
   for (const issue of issues) turns.push((await expectMergedOnce(world, issue)).turns);
   expect(turns.sort()).toEqual([1, 2]);
+});
+
+describe('tested by one gate', () => {
+  /** The first is tested alone; the others line up while its gate runs, and are the next batch. */
+  async function inBatches(world: World, issues: number) {
+    const halt = world.halt('candidate');
+    world.settings({
+      gate: { commands: [onCandidate(halt)] },
+      merge: { queue: { ahead: 4, batch: true } },
+      critic: { parallel: 4 },
+      agent: { max_concurrent: 4 },
+    });
+    const all = [];
+    for (let count = 0; count < issues; count += 1) all.push(await world.issue({}));
+    const runner = world.run('--until-idle');
+    await halt.arrived();
+    const lined = async () => (await world.events()).filter(({ type }) => type === 'candidate_built').length;
+    await until('all to line up', async () => (await lined()) >= issues || null);
+    expect(halt.arrivals()).toBe(1);
+    return { halt, issues: all, runner };
+  }
+
+  const gatesOn = (events: readonly LoopEvent[]) =>
+    events.flatMap((one) =>
+      one.type === 'gate_completed' && one.data.scope === 'candidate' && !one.data.within
+        ? [one.data.evidence]
+        : [],
+    );
+
+  test('all land, in order, by a gate on the first and one on the last for the others', async ({ world }) => {
+    const { halt, issues, runner } = await inBatches(world, 4);
+    const before = world.git('rev-parse', 'main').trim();
+    halt.lift();
+    await world.finished(runner);
+    for (const issue of issues) await expectMergedOnce(world, issue);
+    expect(gatesOn(await world.events()).length).toBeLessThan(3);
+    const commits = await landed(world);
+    expect(commits.at(-1)?.tested).toEqual(['pass']);
+    expect(world.git('log', '--format=%H', '--reverse', `${before}..main`).trim().split('\n')).toEqual(
+      commits.map(({ sha }) => sha),
+    );
+  });
+
+  test('after kill -9 in the middle of it nothing lands untested or twice', async ({ world }) => {
+    const { halt, issues, runner } = await inBatches(world, 3);
+    await runner.kill();
+    halt.lift();
+    await world.settle();
+    for (const issue of issues) await expectMergedOnce(world, issue);
+    const last = (await landed(world)).at(-1);
+    expect(last?.tested).toContain('pass');
+  });
 });

@@ -6,6 +6,7 @@
  *                                     it; what tells these kinds of events is among them
  * One JSON line per broken story, then one with the tally. Exits 1 when a story was broken.
  */
+import type { LoopEvent } from '../../src/core/event.ts';
 import { playStorm } from './storm.ts';
 import { playStory, type StoryOptions, type StoryResult } from './story.ts';
 
@@ -71,10 +72,13 @@ async function worthSweeping(): Promise<Calm[]> {
 }
 
 async function kindsOf(world: StoryResult['world']): Promise<Set<string>> {
-  const kinds = (await world.store.events()).map((one) =>
-    one.type === 'worker_state_transition' ? `${one.data.from} → ${one.data.to}` : one.type,
-  );
-  return new Set(kinds);
+  return new Set((await world.store.events()).map(kindOf));
+}
+
+function kindOf(one: LoopEvent): string {
+  if (one.type === 'worker_state_transition') return `${one.data.from} → ${one.data.to}`;
+  if (one.type === 'gate_completed' && one.data.within) return 'proven within another';
+  return one.type;
 }
 
 if (mode === 'seeds') {

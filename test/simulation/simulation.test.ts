@@ -48,6 +48,7 @@ const MUST_BE_SWEPT = [
   'merging → merged',
   'line_left',
   'line_rejoined',
+  'proven within another',
   'merge_queued',
   'trunk_unverified',
   'hook_completed',

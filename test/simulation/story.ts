@@ -47,7 +47,8 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   const isCrowded = random.chance(0.3);
   const policy = isCrowded ? crowdedPolicy(random) : withSomeLine(somePolicy(random), random);
   const temper = isCrowded ? crowdedTemper(random) : someTemper(random);
-  if (isCrowded) mixGates(world);
+  // A batch comes of those that line up while a gate is running.
+  if (isCrowded) mixGates(world, policy.merge.queue.batch ? 1 : 0.5);
   world.reportsTests = random.chance(0.7);
   world.allowsRedBefore = policy.gate.preexisting === 'allow_unchanged';
   world.lands = random.pick(['itself', 'itself', 'itself', 'anew', 'queue']);
@@ -273,7 +274,7 @@ const crowdedTemper = (random: Random): Temper => ({
   ...WILLING,
   good: random.pick([0.9, 1]),
   shares: random.pick([0, 0.3]),
-  clashes: random.pick([0.3, 0.9]),
+  clashes: random.pick([0, 0.3, 0.9]),
 });
 
 function someTemper(random: Random): Temper {

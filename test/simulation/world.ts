@@ -194,10 +194,10 @@ const isAgent = (process: SimProcess | Omit<SimProcess, 'pid'>): boolean =>
   process.purpose.startsWith('agent');
 
 /** Some tasks have gates that others overtake. */
-export function mixGates(world: World): void {
+export function mixGates(world: World, slowShare = 0.5): void {
   const slow = new Map<string, boolean>();
   world.gateMs = (task) => {
-    if (!slow.has(task)) slow.set(task, world.random.chance(0.5));
+    if (!slow.has(task)) slow.set(task, world.random.chance(slowShare));
     return slow.get(task) ? 60_000 : 1000;
   };
 }
