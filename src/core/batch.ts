@@ -22,7 +22,7 @@ export interface InBatch extends InLine {
   isTesting: boolean;
 }
 
-export type BatchStep =
+type BatchStep =
   /** It is tested now: compared with `base`, which has nothing of the batch, and by the commands of these, too. */
   | { kind: 'test'; base: string; with: Ahead[]; digests: string[] }
   /** By its own gate, or by that of another that contains it. */
