@@ -136,7 +136,7 @@ describe('tested by one gate', () => {
     for (const issue of issues) await expectMergedOnce(world, issue);
     expect(gatesOn(await world.events()).length).toBeLessThan(3);
     const commits = await landed(world);
-    expect(commits.at(-1)?.tested).toEqual(['pass']);
+    expect(commits.at(-1)?.tested).toContain('pass');
     expect(world.git('log', '--format=%H', '--reverse', `${before}..main`).trim().split('\n')).toEqual(
       commits.map(({ sha }) => sha),
     );
