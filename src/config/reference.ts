@@ -34,9 +34,9 @@ of them: eight tasks land by one gate instead of eight.
   the first red task is known. That one goes back to its coder, who is told whether it fails alone or together with which others;
   those ahead of it land, those behind it are tested again without it.
 - **What it weakens**: a commit inside a batch was tested only together with those behind it. Each commit that lands is contained in
-  one that passed, by the commands of all its tasks; but trunk is at untested commits while the batch lands, and stays there if
-  the rest can't land: somebody pushes in that second, or the runner dies. What is last in line then is tested before anything else lands.
-  A bisection may stop at such a commit. The approval is still of exactly each task's own head.
+  one that passed, by the commands of all its tasks; but trunk is at untested commits while the batch lands, and stays there when
+  the rest can't follow: a person pushes to one of them in that second, or to trunk. What is left in line is then tested anew before it lands.
+  A deploy may see such a commit, and so does a bisection of yours. The approval is still of exactly each task's own head.
 
 \`why\` and the events say with whom and where it was tested: \`together with #7 and #9 at 1a2b3c4d5e\`. A forge that merges by a
 queue of its own, or wants heads up to date, gets one task at a time, and nothing is batched.
