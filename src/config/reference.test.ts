@@ -45,7 +45,7 @@ test('the example names every key, and says the defaults', () => {
   expect(warnings).toEqual([]);
   expect(policy).toEqual(load('Hello').policy);
   for (const { key } of configKeys().filter((row) => !row.key.startsWith('roles.'))) {
-    const inOneLine = /(max_concurrent_by_state|queue)\.\w+$/.exec(key)?.[1];
+    const inOneLine = /(max_concurrent_by_state|queue|post_action)\.\w+$/.exec(key)?.[1];
     const name = inOneLine ?? key.split('.').at(-1);
     expect(example).toMatch(new RegExp(`^ *(# )?${name}:`, 'm'));
   }

@@ -28,6 +28,8 @@ import { answerCommand, commandIn, markerOf } from '../../src/core/issue/command
 import { contractOf } from '../../src/core/issue/criteria.ts';
 import { type InLine, isInLine } from '../../src/core/line.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
+import { type Plan, parsePlan } from '../../src/core/plan/plan.ts';
+import { type Start, startedEvents } from '../../src/core/plan/start.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { Progress } from '../../src/core/progress.ts';
 import { record } from '../../src/core/record.ts';
@@ -141,6 +143,20 @@ export class Play {
     const item = { ...this.world.issue!, kind: 'issue' as const, number: issue, slug: 'revoke' };
     const { events, actions } = RULES.issue.claim(item, [], this.policy);
     this.commit(events, actions);
+    return this.look();
+  }
+
+  /** Creates the row, as `loop start` does, and looks. */
+  start(plan: Plan | null, how: Partial<Start> = {}): this {
+    this.world.issue = null;
+    const asked = {
+      goal: null,
+      name: 'checkout',
+      mode: 'loop',
+      delivers: 'branch',
+      startedBy: 'ann',
+    } as const;
+    this.commit(startedEvents({ ...asked, models: {}, plan, ...how }), []);
     return this.look();
   }
 
@@ -281,6 +297,13 @@ export class Play {
     return this.answer(turnOutcome('finished', { structured: { criteria, earlier, ...report } }));
   }
 
+  /** What a report leaves out is as good as can be. */
+  audit(report: object = {}): this {
+    const action = this.expectPending('turn');
+    if (action.role !== 'auditor') throw new Error(`the ${action.role} is at work, not the auditor`);
+    return this.answer(turnOutcome('finished', { structured: { clean: true, ...report } }));
+  }
+
   specifier(report: unknown): this {
     const action = this.expectPending('turn');
     if (action.role !== 'specifier') throw new Error(`the ${action.role} is at work, not the specifier`);
@@ -404,7 +427,7 @@ export class Play {
 
   /** A person restarts an abandoned task; its label goes back on. */
   restart(): this {
-    const issue = { ...this.world.issue!, labels: [this.policy.labels.running] };
+    const issue = this.world.issue && { ...this.world.issue, labels: [this.policy.labels.running] };
     this.commit([transition(this.task, 'queued', 'restarted by ann')], []);
     return this.change({ issue });
   }
@@ -508,6 +531,10 @@ export class Play {
       case 'ensure_pull':
         world.pull = { state: 'open', mergedSha: null, approvals: [] };
         return { kind: 'pull', pull: 1 };
+      case 'seal': {
+        const head = { sha: `sealed-${this.task.head!.sha}`, tree: this.task.head!.tree };
+        return { kind: 'sealed', head, commit: this.task.empty ? null : head.sha };
+      }
       case 'inspect':
         return { kind: 'inspected', findings: structuredClone(world.rules), chars: world.chars };
       case 'close_issue':
@@ -639,6 +666,30 @@ export const EXPAND = {
   filePointers: ['src/tokens.ts: the list'],
 };
 
+/** A plan of these milestones. */
+export function planOf(...titles: string[]): Plan {
+  const milestones = titles.map((title) => `<!-- forge-section -->\n## ${title}\n\nDo ${title}.\n`);
+  const parsed = parsePlan(
+    [
+      '<!-- forge-plan:start -->\n# Checkout\n\nPeople can pay.\n',
+      ...milestones,
+      '## Conventions\n\nNo floats.\n<!-- forge-plan:end -->\n',
+    ].join('\n'),
+  );
+  if (!parsed.ok) throw new Error(parsed.problem.problem);
+  return parsed.plan;
+}
+
+export function bug(description = 'the total is a float', more: object = {}) {
+  return { severity: 'bug', file: 'a.ts', line: 3, description, ...more };
+}
+
+/** An audit that found this. */
+export const dirty = (...findings: object[]) => ({
+  clean: false,
+  findings: findings.length > 0 ? findings : [bug()],
+});
+
 export const APPROVE = { verdict: 'APPROVE' };
 export const BLOCK = { verdict: 'BLOCK', findings: [problem('sev1', 'the approach leaks tokens')] };
 
@@ -660,6 +711,10 @@ export const queued = (change: PolicyChange = {}): Play => {
 
 /** The first turn is at work. */
 export const running = (change: PolicyChange = {}): Play => new Play(change).claim();
+
+/** Its first coding turn is at work. */
+export const started = (plan: Plan | null, change: PolicyChange = {}, how: Partial<Start> = {}): Play =>
+  new Play(change).start(plan, how);
 
 /** Verified and published as c1; the critic is at work unless it is disabled. */
 export const awaiting = (change: PolicyChange = {}): Play => running(change).worked('c1');

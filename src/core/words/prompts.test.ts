@@ -6,13 +6,16 @@ import {
   evidence,
   judgedBy,
   type Play,
+  planOf,
   revising,
   running,
+  started,
 } from '../../../test/support/play.ts';
 import { testPolicy } from '../../../test/support/policy.ts';
 import { renderPrompt } from '../../config/prompt.ts';
 import type { PromptKind } from '../event.ts';
 import { specificationText, specReport } from '../issue/specification.ts';
+import type { Task } from '../task.ts';
 import { feedbackText, findingText } from './feedback-text.ts';
 import { fence } from './fence.ts';
 import { evidenceText, gateFailureText } from './gate-text.ts';
@@ -21,6 +24,10 @@ import { DEFAULT_PROMPTS } from './prompts.ts';
 
 const KINDS = Object.keys(DEFAULT_PROMPTS) as PromptKind[];
 const WITH_BODY: PromptKind[] = ['task', 'handover', 'critic', 'spec'];
+
+/** An issue's task, with a plan for the prompts of one. */
+const taskFor = (kind: PromptKind, { task }: Play): Task =>
+  'plan' in SAMPLE_CONTEXTS[kind] ? { plan: started(planOf('Schema')).task.plan!, ...task } : task;
 
 function rendered(kind: PromptKind, play: Play, priorFailure: string | null = null): string {
   const inputs = {
@@ -31,7 +38,14 @@ function rendered(kind: PromptKind, play: Play, priorFailure: string | null = nu
     remarks: [],
     transcript: 'TRANSCRIPT',
   };
-  const context = promptContext(kind, play.task, play.task.turns + 1, play.policy, inputs, priorFailure);
+  const context = promptContext(
+    kind,
+    taskFor(kind, play),
+    play.task.turns + 1,
+    play.policy,
+    inputs,
+    priorFailure,
+  );
   return renderPrompt(kind, DEFAULT_PROMPTS[kind], context);
 }
 
@@ -49,7 +63,7 @@ describe('the issue body', () => {
     (kind) => {
       const context = promptContext(
         kind,
-        revising().task,
+        taskFor(kind, revising()),
         2,
         testPolicy(),
         { history: '', diff: '', findings: [], conventions: [], remarks: [], transcript: '' },
@@ -145,7 +159,7 @@ describe('each prompt', () => {
 
   test.each(KINDS)('%s is offered exactly the names its sample has', (kind) => {
     const inputs = { history: '', diff: '', findings: [], conventions: [], remarks: [], transcript: '' };
-    const context = promptContext(kind, revising().task, 2, testPolicy(), inputs, null);
+    const context = promptContext(kind, taskFor(kind, revising()), 2, testPolicy(), inputs, null);
     const names = (value: object) =>
       Object.entries(value).flatMap(([key, below]) =>
         below && typeof below === 'object' && !Array.isArray(below)
