@@ -1,9 +1,9 @@
 /** The coder's next turn: whether it has one left, in which session, and by which prompt. */
 import type { Decision, Facts } from './decision.ts';
 import { abandon, finish } from './ending.ts';
-import type { NewEvent, PromptKind } from './event.ts';
+import { event, type NewEvent, type PromptKind } from './event.ts';
 import { isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
-import { isInPhases } from './plan/phase.ts';
+import { isAudit, isInPhases } from './plan/phase.ts';
 import type { Policy } from './policy.ts';
 import type { Task } from './task.ts';
 import { startTurn } from './turn.ts';
@@ -65,7 +65,7 @@ export function code(
   facts: Facts,
   policy: Policy,
   told: string | null,
-  { before = [], prompt, isFresh = startsFresh(task, policy), model = null }: Asking = {},
+  { before = backToCoding(task), prompt, isFresh = startsFresh(task, policy), model = null }: Asking = {},
 ): Decision {
   const session = isFresh ? null : task.roles.coder.session;
   const started = startTurn(
@@ -84,6 +84,14 @@ export function code(
   return { ...started, events: [...before, ...started.events] };
 }
 
+/** What keeps an audit from going on (a red gate, work that can't be saved) is the coder's, and is audited anew. */
+function backToCoding(task: Task): NewEvent[] {
+  if (!isInPhases(task) || !isAudit(task.plan.phase)) return [];
+  const { phase, milestone } = task.plan;
+  const back = phase === 'auditing' ? 'coding' : 'final_audit_fix';
+  return [event('phase_entered', { phase: back, milestone, isFresh: false })];
+}
+
 /** `fresh` never resumes; `rotate` begins a session for each pass over the work, which feedback begins. */
 function startsFresh(task: Task, policy: Policy): boolean {
   // A plan says itself when a pass begins.
@@ -92,7 +100,7 @@ function startsFresh(task: Task, policy: Policy): boolean {
 }
 
 function promptFor(task: Task, fresh: boolean): PromptKind {
-  if (fresh && isInPhases(task)) return task.plan.phase === 'final_audit_fix' ? 'final_fix' : 'plan';
+  if (fresh && isInPhases(task)) return task.plan.phase.startsWith('final_') ? 'final_fix' : 'plan';
   if (fresh) return task.sessionIds.length === 0 || task.turns === 0 ? firstPrompt(task) : 'handover';
   const { last } = task.roles.coder;
   const wasCut = last?.status === 'interrupted' || last?.status === 'cancelled';

@@ -3,9 +3,10 @@
 import type { Action } from './action.ts';
 import { exhausted, spent } from './budget.ts';
 import { act, approvedAtHead, type Decision, type Facts, transition } from './decision.ts';
-import { event } from './event.ts';
+import { event, type NewEvent } from './event.ts';
 import { untestedMerge } from './loop-hold.ts';
 import { REASONS, type Reason } from './machine.ts';
+import type { PlanProgress } from './plan/progress.ts';
 import type { Policy } from './policy.ts';
 import { hasLabel } from './schedule.ts';
 import { type Task, testedTree } from './task.ts';
@@ -51,9 +52,6 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
   const inFlightMs = inFlight?.action.kind === 'turn' ? now - inFlight.startedAt : 0;
   const over = exhausted(spent(task, facts.spend, inFlightMs), policy.budget);
   const paidFor = task.state === 'merging' || (task.state === 'awaiting_critic' && approvedAtHead(task));
-  // The plan is done: what follows it never changes what came of it.
-  if (over && task.plan?.phase === 'post_action')
-    return { to: 'completed', why: `post action stopped: ${over}` };
   if (over && !paidFor) return abandon('budget_exhausted', over);
   return null;
 }
@@ -88,7 +86,15 @@ export const abandon = (reason: Reason, why: string = REASONS[reason].says): End
   why,
 });
 
-export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, now: number): Decision {
+/** The plan is done: nothing that goes wrong after it changes what came of it. A pull request is still to be made. */
+function afterPlan({ state, plan }: Task, end: Ending): Ending {
+  const isDone = state === 'running' && plan?.phase === 'post_action' && plan.delivers === 'branch';
+  if (!isDone || end.to !== 'abandoned' || REASONS[end.reason].outcome !== 'failure') return end;
+  return { to: 'completed', why: `the plan is done; its post action was stopped: ${end.why}` };
+}
+
+export function finish(task: Task, wanted: Ending, facts: Facts, policy: Policy, now: number): Decision {
+  const end = afterPlan(task, wanted);
   const isNews = end.to === 'merged' && task.mergedSha === null;
   const by = facts.pull && isOurs(task, facts.pull) ? 'loop' : 'person';
   const observed = isNews ? [event('merge_observed', { sha: end.sha, by })] : [];
@@ -106,6 +112,7 @@ export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, no
     ...observed,
     ...(untested ? [event('trunk_unverified', untested)] : []),
     ...(task.inMergeQueue && end.to === 'abandoned' ? [event('queue_left', {})] : []),
+    ...(task.plan && end.to === 'completed' ? [delivered(task.plan)] : []),
     transition(task, end.to, end.why, reason),
   ];
   return {
@@ -113,6 +120,10 @@ export function finish(task: Task, end: Ending, facts: Facts, policy: Policy, no
     consume: facts.requests.map((request) => request.id),
   };
 }
+
+/** The end of a plan's phases. */
+export const delivered = ({ milestone }: PlanProgress): NewEvent =>
+  event('phase_entered', { phase: 'delivered', milestone, isFresh: false });
 
 function endingActions(task: Task, why: string, facts: Facts, policy: Policy): Action[] {
   const { labels } = policy;

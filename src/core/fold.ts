@@ -326,9 +326,9 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'phase_entered':
       return { ...task, ...entered(task, happened.data) };
     case 'audit_recorded': {
-      const { audit, head, isClean, says, summary, amendments } = happened.data;
+      const { audit, phase, head, isClean, says, summary, amendments } = happened.data;
       const { plan } = task;
-      if (!plan) return task;
+      if (plan?.phase !== phase || audit <= plan.audits) return task;
       const milestones = plan.milestones.map((one, index) => ({
         ...one,
         text: amendments.find(({ milestone }) => milestone === index)?.text ?? one.text,
@@ -348,7 +348,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'milestone_completed': {
       const { milestone, summary, commit, head } = happened.data;
       const { plan } = task;
-      if (!plan) return task;
+      if (!plan || plan.milestones[milestone]?.done) return task;
       const milestones = changedMilestone(plan, milestone, () => ({ done: { ...summary, commit } }));
       return { ...task, head, headSha: head.sha, plan: { ...plan, milestones } };
     }
@@ -369,11 +369,16 @@ function entered(
   { phase, milestone, isFresh }: Extract<LoopEvent, { type: 'phase_entered' }>['data'],
 ): Partial<Task> {
   const { plan } = task;
-  if (!plan) return {};
+  if (!plan || (plan.phase === phase && plan.milestone === milestone)) return {};
   const isDirty = plan.audit?.isClean === false;
   const isNext = milestone !== plan.milestone;
   const isWhole = phase === 'final_auditing' && plan.phase === 'auditing';
-  const roles = isAudit(phase) ? forgotten(task, 'auditor') : task.roles;
+  const roles = isAudit(phase)
+    ? forgotten(task, 'auditor')
+    : // What came of a post action is over, and so is its conversation.
+      plan.phase === 'post_action'
+      ? forgotten(task, 'coder')
+      : task.roles;
   return {
     plan: {
       ...plan,

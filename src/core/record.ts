@@ -52,6 +52,8 @@ export function record(
   policy: Policy,
   now: number,
 ): Recorded {
+  // Late, twice, or of another phase: it changes nothing.
+  if (action.kind === 'turn' && !isAtHand(task, action)) return { events: [], actions: [], findings: [] };
   if (outcome.kind === 'turn' && action.kind === 'turn')
     return recordTurn({ task, action, outcome, ledger, policy, now });
   if (outcome.kind === 'prompt_broken' && action.kind === 'turn')
@@ -67,6 +69,9 @@ export function record(
   const isRefused = outcome.kind === 'publish_refused';
   return { events, actions: [], findings: [], ...(isRefused && { endsActions: true }) };
 }
+
+const isAtHand = ({ turn }: Task, { role, sessionId }: TurnAction): boolean =>
+  turn?.role === role && turn.sessionId === sessionId;
 
 function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
   switch (outcome.kind) {
@@ -408,8 +413,8 @@ function recordAudit({ task, outcome, ledger, now }: Ended): Recorded {
 function sealed(task: Task, { head, commit }: Extract<Outcome, { kind: 'sealed' }>): NewEvent[] {
   const { plan } = task;
   const current = plan && currentMilestone(plan);
-  if (!plan || !current) return [];
-  const summary = plan.audit?.summary ?? { done: '', deviations: [], followUps: [] };
+  if (!current || current.done || plan.phase !== 'auditing' || !plan.audit?.isClean) return [];
+  const summary = plan.audit.summary ?? { done: '', deviations: [], followUps: [] };
   return [
     event('milestone_completed', {
       milestone: plan.milestone,

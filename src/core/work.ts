@@ -26,7 +26,7 @@ import { abandon, finish } from './ending.ts';
 import { type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, holdsFor, isAskedFor, isTrunksRed } from './gate.ts';
 import { endsSession, isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
-import { advance, afterPostAction, backToCoding } from './plan/advance.ts';
+import { advance, afterPostAction } from './plan/advance.ts';
 import { isAudit, isCoding, isInPhases } from './plan/phase.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
@@ -93,13 +93,14 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   if (isInPhases(task) && task.plan.phase === 'post_action') return afterPostAction(task, facts, policy, now);
   if (task.refused !== null) return afterRefusal(task, task.refused, facts, policy, now);
   if (head === null) return act([], [{ kind: 'checkpoint' }]);
-  const isAudited = isInPhases(task) && isAudit(task.plan.phase);
-  if (task.turns === 0 && last === null && !isAudited && !isPublished(task, head.sha))
+  const isDelivered = task.plan?.phase === 'delivered';
+  const isCoded = isDelivered || (isInPhases(task) && isAudit(task.plan.phase));
+  if (task.turns === 0 && last === null && !isCoded && !isPublished(task, head.sha))
     return code(task, facts, policy, redGate(task));
   if (last && last.status !== 'finished') return afterBrokenTurn(task, last, facts, policy, now);
   if (task.mergeInto !== null) return act([], [{ kind: 'merge_in', sha: task.mergeInto }]);
   if (task.feedback.length > 0) return nextTurn(task, facts, policy, now, 'There is feedback to work in.');
-  const isDone = isInPhases(task) || task.plan?.phase === 'delivered';
+  const isDone = isInPhases(task) || isDelivered;
   if (task.empty && task.tookIn && !isDone) return afterTakingIn(task, facts, policy, now);
   if (task.empty && !isDone)
     return nextTurn(task, facts, policy, now, 'Nothing was changed: the work tree is the same as trunk.');
@@ -139,7 +140,7 @@ function afterRed(task: Task, gate: Evidence, facts: Facts, policy: Policy, now:
   if (newer !== null) return act([event('update_needed', { mergeInto: newer })]);
   const isLeft = isTrunksRed(gate) && task.streaks.idle > 0;
   if (isLeft && !isAskedFor(gate, task.contract)) return trunkRed(task);
-  return nextTurn(task, facts, policy, now, gateFailureText(gate), { before: backToCoding(task) });
+  return nextTurn(task, facts, policy, now, gateFailureText(gate));
 }
 
 function trunkRed(task: Task): Decision {

@@ -4,7 +4,7 @@
  */
 import { code, nextTurn } from '../coder.ts';
 import { act, type Decision, type Facts } from '../decision.ts';
-import { abandon, finish } from '../ending.ts';
+import { abandon, delivered, finish } from '../ending.ts';
 import { type Checkpoint, event, type NewEvent } from '../event.ts';
 import type { Policy } from '../policy.ts';
 import { NO_MEMORY, type Task } from '../task.ts';
@@ -26,10 +26,12 @@ export function advance(
   const { plan } = task;
   if (plan.mode !== 'loop') return deliver(task, facts, policy, now);
   if (!isAudit(plan.phase)) return take(task, 'coded', facts, policy, now);
+  const milestone = plan.phase === 'auditing' ? currentMilestone(plan) : null;
+  // What is sealed stays so, also where a restart has forgotten its audit.
+  if (milestone?.done) return take(task, 'audit_clean', facts, policy, now);
   if (plan.audit?.tree !== head.tree) return audit(task, facts, policy, now);
   if (!plan.audit.isClean) return take(task, 'audit_dirty', facts, policy, now);
-  const milestone = currentMilestone(plan);
-  if (plan.phase === 'auditing' && milestone !== null && milestone.done === null)
+  if (milestone !== null)
     return act([], [{ kind: 'seal', from: lastSealed(plan, task.baseSha), message: sealMessage(plan) }]);
   return take(task, 'audit_clean', facts, policy, now);
 }
@@ -40,13 +42,6 @@ export function afterPostAction(task: Planned, facts: Facts, policy: Policy, now
   if (task.head === null && task.refused === null) return act([], [{ kind: 'checkpoint' }]);
   if (task.turns === 0 && last === null) return enter(task, 'post_action', facts, policy, []);
   return deliver(task, facts, policy, now);
-}
-
-/** A red gate in the middle of an audit (the tree is not the one that was green): the coder goes on. */
-export function backToCoding({ plan }: Task): NewEvent[] {
-  if (!plan || !isAudit(plan.phase)) return [];
-  const phase = plan.phase === 'auditing' ? 'coding' : 'final_audit_fix';
-  return [event('phase_entered', { phase, milestone: plan.milestone, isFresh: false })];
 }
 
 function take(task: Planned, step: Step, facts: Facts, policy: Policy, now: number): Decision {
@@ -149,13 +144,9 @@ function audit(task: Planned, facts: Facts, policy: Policy, now: number): Decisi
 
 function deliver(task: Planned, facts: Facts, policy: Policy, now: number): Decision {
   const { plan } = task;
-  if (plan.delivers === 'pull' && !task.empty)
-    return act([event('phase_entered', { phase: 'delivered', milestone: plan.milestone, isFresh: false })]);
+  if (plan.delivers === 'pull' && !task.empty) return act([delivered(plan)]);
   const why = task.empty
     ? 'the plan is done; nothing had to be changed'
     : `the plan is done, on ${task.branch}`;
-  const finished = finish(task, { to: 'completed', why }, facts, policy, now);
-  if (finished.kind !== 'act') return finished;
-  const delivered = event('phase_entered', { phase: 'delivered', milestone: plan.milestone, isFresh: false });
-  return { ...finished, events: [delivered, ...finished.events] };
+  return finish(task, { to: 'completed', why }, facts, policy, now);
 }

@@ -34,9 +34,7 @@ export function startedEvents(start: Start): NewEvent[] {
       startedBy,
       models,
       ...(group && { group }),
-      objective: [goal, plan?.objective].filter(Boolean).join('\n\n'),
-      shared: plan?.shared ?? '',
-      milestones: (plan?.milestones ?? []).map(({ title, text }) => ({ title, text })),
+      ...(mode === 'loop' ? inMilestones(plan, goal) : inOnePiece(contract.body)),
     },
   };
   return [
@@ -53,6 +51,16 @@ export function startedEvents(start: Start): NewEvent[] {
     event('request_made', { kind: 'start', by: startedBy }),
   ];
 }
+
+type Parts = Pick<PlanBirth, 'objective' | 'shared' | 'milestones'>;
+
+const inMilestones = (plan: Plan | null, goal: string | null): Parts => ({
+  objective: [goal, plan?.objective].filter(Boolean).join('\n\n'),
+  shared: plan?.shared ?? '',
+  milestones: (plan?.milestones ?? []).map(({ title, text }) => ({ title, text })),
+});
+
+const inOnePiece = (objective: string): Parts => ({ objective, shared: '', milestones: [] });
 
 export function contractOfPlan({
   plan,
