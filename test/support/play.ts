@@ -28,7 +28,7 @@ import { answerCommand, commandIn, markerOf } from '../../src/core/issue/command
 import { contractOf } from '../../src/core/issue/criteria.ts';
 import { type InLine, isInLine } from '../../src/core/line.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
-import { type Plan, parsePlan } from '../../src/core/plan/plan.ts';
+import type { Plan } from '../../src/core/plan/plan.ts';
 import { type Start, startedEvents } from '../../src/core/plan/start.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { Progress } from '../../src/core/progress.ts';
@@ -666,30 +666,6 @@ export const EXPAND = {
   filePointers: ['src/tokens.ts: the list'],
 };
 
-/** A plan of these milestones. */
-export function planOf(...titles: string[]): Plan {
-  const milestones = titles.map((title) => `<!-- forge-section -->\n## ${title}\n\nDo ${title}.\n`);
-  const parsed = parsePlan(
-    [
-      '<!-- forge-plan:start -->\n# Checkout\n\nPeople can pay.\n',
-      ...milestones,
-      '## Conventions\n\nNo floats.\n<!-- forge-plan:end -->\n',
-    ].join('\n'),
-  );
-  if (!parsed.ok) throw new Error(parsed.problem.problem);
-  return parsed.plan;
-}
-
-export function bug(description = 'the total is a float', more: object = {}) {
-  return { severity: 'bug', file: 'a.ts', line: 3, description, ...more };
-}
-
-/** An audit that found this. */
-export const dirty = (...findings: object[]) => ({
-  clean: false,
-  findings: findings.length > 0 ? findings : [bug()],
-});
-
 export const APPROVE = { verdict: 'APPROVE' };
 export const BLOCK = { verdict: 'BLOCK', findings: [problem('sev1', 'the approach leaks tokens')] };
 
@@ -711,10 +687,6 @@ export const queued = (change: PolicyChange = {}): Play => {
 
 /** The first turn is at work. */
 export const running = (change: PolicyChange = {}): Play => new Play(change).claim();
-
-/** Its first coding turn is at work. */
-export const started = (plan: Plan | null, change: PolicyChange = {}, how: Partial<Start> = {}): Play =>
-  new Play(change).start(plan, how);
 
 /** Verified and published as c1; the critic is at work unless it is disabled. */
 export const awaiting = (change: PolicyChange = {}): Play => running(change).worked('c1');

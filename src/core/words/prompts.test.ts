@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { planOf, started } from '../../../test/support/plan-play.ts';
 import {
   awaiting,
   changes,
@@ -6,10 +7,8 @@ import {
   evidence,
   judgedBy,
   type Play,
-  planOf,
   revising,
   running,
-  started,
 } from '../../../test/support/play.ts';
 import { testPolicy } from '../../../test/support/policy.ts';
 import { renderPrompt } from '../../config/prompt.ts';
