@@ -303,6 +303,14 @@ const prompts = z.object({
     'Give the JSON result now: {{ prior_failure_reason }}',
   ),
   post_action: prompt('What runs after the last audit of a plan, in a new session.', '{{ action.prompt }}'),
+  plan_draft: prompt(
+    'What the planner is asked when a plan is drafted from an issue.',
+    'Write the plan for this issue, between the markers: {{ issue.body }}',
+  ),
+  plan_draft_again: prompt(
+    "The planner's plan could not be used, and it is asked once more in the same session.",
+    'Fix this and give the whole plan: {{ prior_failure_reason }}',
+  ),
 } satisfies Record<Exclude<PromptKind, 'task'>, z.ZodType>);
 
 export const workflowSchema = z

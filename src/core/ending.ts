@@ -147,10 +147,9 @@ function endingActions(task: Task, why: string, facts: Facts, policy: Policy): A
   if (task.state === 'merged' && policy.hooks.afterMerge !== null)
     actions.push({ kind: 'hook', name: 'after_merge', sha: task.mergedSha || null });
   if (task.state === 'merged') actions.push({ kind: 'reap_workspace' }, { kind: 'delete_branch' });
-  else if (task.state === 'completed') {
-    actions.push({ kind: 'reap_workspace' });
-    if (task.plan?.mode === 'here') actions.push({ kind: 'switch_checkout' });
-  } else if (task.workspace) actions.push({ kind: 'preserve_workspace' });
+  else if (task.workspace)
+    actions.push({ kind: task.state === 'completed' ? 'reap_workspace' : 'preserve_workspace' });
+  if (task.state === 'completed' && task.plan?.mode === 'here') actions.push({ kind: 'switch_checkout' });
   return actions;
 }
 

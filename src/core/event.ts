@@ -14,6 +14,7 @@ import type { Reason, State } from './machine.ts';
 import type { Condition } from './merge.ts';
 import type { Phase } from './plan/phase.ts';
 import type { Amendment, AuditSummary, PlanBirth } from './plan/progress.ts';
+import type { StoredPlan } from './plan/stored.ts';
 import type { RefusalCode } from './progress.ts';
 import type { Role } from './role.ts';
 import type { Trial } from './trial.ts';
@@ -94,7 +95,9 @@ export type PromptKind =
   | 'audit'
   | 'final_audit'
   | 'audit_again'
-  | 'post_action';
+  | 'post_action'
+  | 'plan_draft'
+  | 'plan_draft_again';
 
 const GOING_ON: readonly PromptKind[] = [
   'continuation',
@@ -104,6 +107,7 @@ const GOING_ON: readonly PromptKind[] = [
   'milestone',
   'audited',
   'audit_again',
+  'plan_draft_again',
 ];
 
 /** The other prompts go on with a conversation. */
@@ -340,6 +344,8 @@ interface TaskEvents {
   };
   /** What the post action said last, as it said it; null when it did not come to an end of its own. */
   post_action_ended: { summary: string | null; problem: string | null };
+  /** A plan to keep, once for each text; of a task that drafts one, its result. */
+  plan_stored: Omit<StoredPlan, 'createdAt' | 'changedAt'>;
   /** Its template could not be rendered, so the turn never began; `digest` is of the template as it was. */
   prompt_broken: { prompt: PromptKind; problem: string; digest: string };
   /** The whole decision: each condition, its value, and what that rests on. */
@@ -408,6 +414,10 @@ interface LoopEvents {
   gate_retry_requested: { by: string };
   /** The same in older databases. */
   gate_trials_forgotten: { by: string };
+  /** A person lets a stored plan be started. */
+  plan_approved: { plan: string; by: string };
+  /** Another text has taken its place. */
+  plan_archived: { plan: string; by: string };
   /** What ended tasks left was looked through; the next sweep judges their age by this time. */
   swept: { removed: number };
   loop_stop_requested: { by: string; now: boolean };

@@ -352,6 +352,11 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       const milestones = changedMilestone(plan, milestone, () => ({ done: { ...summary, commit } }));
       return { ...task, head, headSha: head.sha, plan: { ...plan, milestones } };
     }
+    case 'plan_stored': {
+      const { id, name, status } = happened.data;
+      if (task.plan?.mode !== 'draft' || status !== 'draft') return task;
+      return { ...task, plan: { ...task.plan, drafted: { id, name } } };
+    }
     case 'post_action_ended':
       return task.plan ? { ...task, plan: { ...task.plan, completionSummary: happened.data.summary } } : task;
     case 'recovery_failed':
@@ -483,7 +488,7 @@ function afterTurn(
       return { last, interrupted: 0 };
     case 'stalled':
       // Whose work is its answer goes on at once, and is told; whether anything came of it, its tree says.
-      if (code === REPEATING && roleRow(role).answer === null) return { last, interrupted: 0 };
+      if (code === REPEATING && roleRow(role).place === 'workspace') return { last, interrupted: 0 };
       return { last, stalled: stalled + 1, interrupted: 0, failure: { code, message } };
     case 'failed':
     case 'timed_out': {

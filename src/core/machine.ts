@@ -33,6 +33,7 @@ export const EDGES: readonly Edge[] = [
   { from: 'none', to: 'queued', when: 'an eligible issue was claimed' },
   { from: 'queued', to: 'dispatched', when: 'a slot is granted' },
   { from: 'dispatched', to: 'running', when: 'the workspace is ready and the first turn is about to start' },
+  { from: 'dispatched', to: 'completed', when: 'a plan was drafted' },
   { from: 'dispatched', to: 'queued', when: 'recovery or a hold before anything was done' },
   { from: 'running', to: 'awaiting_critic', when: 'gate passed, branch pushed, pull request ensured' },
   { from: 'running', to: 'completed', when: 'a plan or goal that delivers a branch is clean' },

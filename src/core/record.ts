@@ -20,6 +20,7 @@ import {
   WORKSPACE_LOST,
 } from './outcome.ts';
 import { audited, parseAudit } from './plan/audit.ts';
+import { captured, recordDraft } from './plan/draft.ts';
 import { isAudit, type Phase } from './plan/phase.ts';
 import { currentMilestone } from './plan/progress.ts';
 import type { Policy } from './policy.ts';
@@ -268,7 +269,8 @@ function recordTurn(ended: Ended): Recorded {
   const lost = isOver(action, { ...outcome, code })
     ? [event('session_lost', { sessionId, why: message })]
     : [];
-  return { ...answered, events: [completed, ...answered.events, ...lost, ...limited] };
+  const plan = status === 'finished' ? captured(ended.task, action, outcome) : [];
+  return { ...answered, events: [completed, ...answered.events, ...plan, ...lost, ...limited] };
 }
 
 function codeOf({ prompt }: TurnAction, { code }: TurnOutcome): string | null {
@@ -290,6 +292,7 @@ const ANSWERS: Record<Role, (ended: Ended) => Recorded> = {
     findings: [],
   }),
   auditor: recordAudit,
+  planner: ({ task, outcome }) => ({ events: recordDraft(task, outcome), actions: [], findings: [] }),
   specifier: ({ task, action, outcome, policy }) => ({
     ...recordSpec(task, action.sessionId, outcome, policy),
     findings: [],

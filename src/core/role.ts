@@ -33,7 +33,7 @@ export interface RoleRow {
   session: 'continues' | 'while_warm' | 'fresh';
   /** The prompt that opens its conversation; a coder's follows from where its task stands. */
   prompt: PromptKind | null;
-  /** The JSON Schema of its answer; null where its work is the answer. */
+  /** The JSON Schema of its answer; null where its work, or its text, is the answer. */
   answer: (() => Record<string, unknown>) | null;
   patience: Patience;
   /** What ends a row of mishaps: a turn that finished, or only an answer that could be used. */
@@ -116,6 +116,22 @@ const TABLE = {
     limit: 'slots',
     // A limit may be of one model, and nobody else has looked at what it is asked about.
     fallsBackOn: [...MODELS_OWN, 'usage_limit'],
+    isAsked: () => true,
+  },
+  planner: {
+    place: 'copy',
+    tools: 'read',
+    session: 'continues',
+    prompt: 'plan_draft',
+    // A plan is a text: made a field of JSON, it would only be harder to write.
+    answer: null,
+    patience: [
+      { of: ['failed', 'stalled'], most: 3 },
+      { of: ['unusable'], most: 3 },
+    ],
+    forgives: 'finished',
+    limit: 'slots',
+    fallsBackOn: MODELS_OWN,
     isAsked: () => true,
   },
 } as const satisfies Record<string, RoleRow>;

@@ -134,7 +134,7 @@ export const lastProblem = ({ last, problem, failure }: RoleMemory): string =>
  * out in the middle of its work goes on with it.
  */
 function isBroken(role: Role, { status, code }: NonNullable<RoleMemory['last']>): boolean {
-  if (status === 'timed_out' || code === REPEATING) return roleRow(role).answer !== null;
+  if (status === 'timed_out' || code === REPEATING) return roleRow(role).place !== 'workspace';
   return (status === 'failed' && code !== TAMPERED) || status === 'stalled';
 }
 

@@ -27,6 +27,7 @@ import { type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, holdsFor, isAskedFor, isTrunksRed } from './gate.ts';
 import { endsSession, isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
 import { advance, afterPostAction } from './plan/advance.ts';
+import { draft, isDraft } from './plan/draft.ts';
 import { isAudit, isCoding, isInPhases } from './plan/phase.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
@@ -45,13 +46,14 @@ export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
     // A workspace is made when it is clear that there will be work in it.
     ...act(
       [transition(task, 'dispatched', 'a slot was granted')],
-      doubts(task, policy) ? [] : [{ kind: 'prepare_workspace' }],
+      doubts(task, policy) || isDraft(task) ? [] : [{ kind: 'prepare_workspace' }],
     ),
     limits: { slots: slotLimit(task, policy) },
   };
 }
 
 export function prepare(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  if (isDraft(task)) return draft(task, facts, policy, now);
   const unsettled = specify(task, facts, policy, now);
   if (unsettled) return unsettled;
   if (task.workspace && task.baseSha && task.streaks.workspace === 0) {

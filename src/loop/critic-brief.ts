@@ -37,6 +37,11 @@ export const openFindings = async ({ store }: Ports, { id }: Task): Promise<Crit
   findings: await store.findings(id),
 });
 
+export const conventionsAlone = async (ports: Ports): Promise<CriticInputs> => ({
+  ...NOTHING_TO_JUDGE,
+  conventions: await conventionsOf(ports),
+});
+
 async function inputsSince(ports: Ports, task: Task, from: string): Promise<CriticInputs> {
   const { patch, blobs } = await ports.repository.diff(from, task.headSha!);
   const findings = await ports.store.findings(task.id);

@@ -7,7 +7,13 @@ import type { Outcome } from '../core/outcome.ts';
 import type { Task } from '../core/task.ts';
 import { type PromptInputs, promptContext } from '../core/words/prompt-context.ts';
 import { UserError } from '../errors.ts';
-import { auditInputs, criticInputs, NOTHING_TO_JUDGE, openFindings } from './critic-brief.ts';
+import {
+  auditInputs,
+  conventionsAlone,
+  criticInputs,
+  NOTHING_TO_JUDGE,
+  openFindings,
+} from './critic-brief.ts';
 import type { Ports } from './ports.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
@@ -50,6 +56,7 @@ const GIVEN: Partial<
   plan: openFindings,
   audited: openFindings,
   final_fix: openFindings,
+  plan_draft: conventionsAlone,
 };
 
 /** What a new attempt is told about the earlier ones. */

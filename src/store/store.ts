@@ -13,6 +13,7 @@ import type { DeployState } from '../core/deploy.ts';
 import type { LoopEvent, NewEvent, PromptKind, TurnStatus } from '../core/event.ts';
 import type { LeaseTimes } from '../core/lease.ts';
 import type { FoldedRow } from '../core/loop-row.ts';
+import type { StoredPlan } from '../core/plan/stored.ts';
 import type { RequestKind } from '../core/request.ts';
 import type { Role } from '../core/role.ts';
 import type { StoredTask } from '../core/task.ts';
@@ -212,6 +213,9 @@ export interface Store {
   /** Also appends `request_made` with the task, which wakes the runner that owns it. */
   request(request: NewRequest): Promise<void>;
   requests(taskId: string): Promise<Request[]>;
+
+  /** As events left them, oldest first; with `archived`, also those that another text has replaced. */
+  plans(filter?: { archived?: boolean }): Promise<StoredPlan[]>;
 
   loop(): Promise<LoopRow>;
   /** Refused with `LeaseLost` when a lease is shown that is not ours any more. */

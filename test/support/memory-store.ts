@@ -11,6 +11,7 @@ import type { Finding } from '../../src/core/change/findings.ts';
 import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
 import { type BootClock, boundOf, leaseTimes, momentOf } from '../../src/core/lease.ts';
 import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop-row.ts';
+import { afterPlanEvent, planOfEvent, type StoredPlan } from '../../src/core/plan/stored.ts';
 import { isEnded, type StoredTask } from '../../src/core/task.ts';
 import { VersionConflict } from '../../src/errors.ts';
 import {
@@ -54,6 +55,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
   const findings = new Map<string, Map<string, Finding>>();
   const requests = new Map<number, Request>();
   const processes = new Map<string, ProcessRecord>();
+  const plans = new Map<string, StoredPlan>();
   let loop: LoopRow = {
     pausedBy: null,
     stop: 'no',
@@ -77,6 +79,9 @@ export function memoryStore(boot: BootClock | null = null): Store {
     loop = { ...loop, ...foldLoop(loop, added, added[0]?.at ?? 0) };
     for (const event of added) {
       events.push(event);
+      const plan = planOfEvent(event);
+      const kept = plan === null ? null : afterPlanEvent(plans.get(plan) ?? null, event);
+      if (kept) plans.set(kept.id, kept);
       if (event.task === null) continue;
       if (event.type === 'turn_started') {
         const { turn, role, sessionId, prompt } = event.data;
@@ -320,6 +325,10 @@ export function memoryStore(boot: BootClock | null = null): Store {
     },
     async requests(taskId) {
       return copy([...requests.values()].filter(({ task }) => task === taskId));
+    },
+
+    async plans({ archived = false } = {}) {
+      return copy([...plans.values()].filter(({ status }) => archived || status !== 'archived'));
     },
 
     async loop() {

@@ -3,8 +3,8 @@ import type { CoderSummary } from '../event.ts';
 import type { Role } from '../role.ts';
 import type { Phase } from './phase.ts';
 
-/** `here`: as `session`, and then the operator's checkout is switched to its branch. */
-export type PlanMode = 'loop' | 'session' | 'here';
+/** `here`: as `session`, and then the operator's checkout is switched to its branch. `draft`: its only work is to write a plan. */
+export type PlanMode = 'loop' | 'session' | 'here' | 'draft';
 
 /** What an auditor says of a part that is done. */
 export interface AuditSummary {
@@ -44,6 +44,10 @@ export interface PlanBirth {
   models: Partial<Record<Role, string>>;
   /** It is one of several that were started together: which of them come before it, and how many may be at work. */
   group?: { id: string; most: number | null; after: string[] };
+  /** Of its text, by which it is known among the stored plans; absent for a goal alone. */
+  planId?: string;
+  /** The issue that a plan is drafted from. */
+  draftOf?: number;
   /** What of the plan is about all milestones. */
   objective: string;
   shared: string;
@@ -66,6 +70,8 @@ export interface PlanProgress extends Omit<PlanBirth, 'milestones'> {
   /** The last audit, in words; it outlives its phase. */
   lastAudit: string | null;
   amendments: (Amendment & { audit: number })[];
+  /** The plan that it was to draft. */
+  drafted?: { id: string; name: string };
   /** The last message of the post action, as it was. */
   completionSummary: string | null;
 }

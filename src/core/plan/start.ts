@@ -7,6 +7,7 @@ import type { Task } from '../task.ts';
 import { oneLine } from '../words/fence.ts';
 import { holdsPlan, type Plan, type PlanProblem, parsePlan } from './plan.ts';
 import type { PlanBirth } from './progress.ts';
+import { planId } from './stored.ts';
 
 export interface Start extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy' | 'models' | 'group'> {
   /** Null for a goal alone. */
@@ -34,6 +35,7 @@ export function startedEvents(start: Start): NewEvent[] {
       startedBy,
       models,
       ...(group && { group }),
+      ...(plan && { planId: planId(plan) }),
       ...(mode === 'loop' ? inMilestones(plan, goal) : inOnePiece(contract.body)),
     },
   };
@@ -78,8 +80,12 @@ export function freeName(wanted: string, taken: (name: string) => boolean): stri
   for (let n = 2; ; n += 1) if (!taken(`${name}-${n}`)) return `${name}-${n}`;
 }
 
+/** The loops among them: one that drafts a plan works through none. */
 export const planTasks = (tasks: readonly Task[]): (Task & { plan: NonNullable<Task['plan']> })[] =>
-  tasks.filter((task): task is Task & { plan: NonNullable<Task['plan']> } => task.plan !== undefined);
+  tasks.filter(
+    (task): task is Task & { plan: NonNullable<Task['plan']> } =>
+      task.plan !== undefined && task.plan.mode !== 'draft',
+  );
 
 /** Of an issue's body: a plan that can be read is ready, one that can't is told why. Null where there is none. */
 export function planReadiness(body: string): Pick<Readiness, 'decision' | 'problem' | 'questions'> | null {

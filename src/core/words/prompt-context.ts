@@ -156,6 +156,13 @@ export function promptContext(
       const action = { skill: skill ?? '', prompt: prompt ?? '' };
       return { ...shared, issue: named, base_sha: task.baseSha ?? '', action };
     }
+    case 'plan_draft': {
+      const number = task.plan?.draftOf ?? null;
+      const conventions = conventionsText(inputs.conventions);
+      return { ...shared, issue: { ...whole, number }, conventions, prior_failure_reason };
+    }
+    case 'plan_draft_again':
+      return { ...shared, issue: named, prior_failure_reason };
     case 'spec':
       return {
         ...shared,
@@ -196,7 +203,10 @@ const judged = (task: Task, { findings, remarks, diff }: PromptInputs) => ({
 
 /** The issue, and beside it what it was expanded into: any template that shows the one shows the other. */
 function contractText({ contract, spec, plan, kind }: Task): string {
-  const issue = [fence(plan && kind !== 'issue' ? 'plan' : 'issue', contract.body), relatedText(contract)]
+  const issue = [
+    fence(plan && kind !== 'issue' && plan.mode !== 'draft' ? 'plan' : 'issue', contract.body),
+    relatedText(contract),
+  ]
     .filter(Boolean)
     .join('\n\n');
   if (spec?.status !== 'adopted') return issue;
@@ -313,5 +323,7 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
     final_audit: { ...base, ...going, ...judging, conventions: '', prior_failure_reason: '' },
     audit_again: { ...base, ...going, prior_failure_reason: '' },
     post_action: { ...base, issue: named, base_sha: 'x', action: { skill: '', prompt: 'x' } },
+    plan_draft: { ...base, issue: whole, conventions: '', prior_failure_reason: '' },
+    plan_draft_again: { ...base, issue: named, prior_failure_reason: 'x' },
   };
 }

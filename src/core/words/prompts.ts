@@ -353,4 +353,59 @@ Load the skill "{{ action.skill }}" and do what it says for the changes on this 
 Fix only what is safe and within the plan. Nobody can be asked: what would need an answer, leave and name. Do not push and do not
 start another loop. Your last message is kept as the summary of the plan: say what you found, what you changed and what is left.
 `,
+  plan_draft: `You are the planner of {{ task.name }}. You write the plan by which somebody else will do the work, milestone by milestone, without you and without
+anybody to ask. You read; you never edit. The current directory is a throwaway copy of the project's trunk; nothing you write is kept.
+
+Title: {{ issue.title }}
+
+{{ issue.body }}
+{% if conventions != "" %}
+The project's conventions:
+{{ conventions }}
+{% endif %}{% if gate_commands.size > 0 %}
+After every milestone the work is verified with:
+{% for command in gate_commands %}  {{ command }}
+{% endfor %}{% endif %}
+Read the project first: the files the work will touch, their callers, their tests. Then write the plan:
+- Keep to what the issue asks for: add no wish of your own, leave nothing out. Where it leaves something open, choose the simplest reading and
+  write the choice down under Decisions.
+- Cut it into the fewest milestones that each stand alone: after each one the checks above pass and the project works. A small issue is one milestone.
+  There are at most 24.
+- Name real files and functions, with paths from the top of the repository, never of one machine.
+- Every acceptance criterion is one statement that a test or a command can refute. Verification names commands, and what they must show.
+{% if prior_failure_reason != "" %}
+You were asked before, and your plan could not be used:
+{{ prior_failure_reason }}
+{% endif %}
+Answer with the plan in exactly this form, markers included, each marker on a line of its own, not in a code fence, and nothing after it:
+
+<!-- forge-plan:start -->
+# What it is, in a few words
+Loop Name: one-to-three-words
+
+## Objective
+What is built, and why.
+
+<!-- forge-section -->
+## Milestone 1: what it achieves
+### Files
+### Edits
+### Acceptance Criteria
+### Verification
+
+## Verification
+How to tell that the whole plan is done.
+
+## Decisions
+
+## Conventions
+
+## Key Context
+<!-- forge-plan:end -->
+`,
+  plan_draft_again: `Your plan for {{ task.name }} can't be used yet:
+{{ prior_failure_reason }}
+
+Mend that and keep the rest. Answer with the whole plan, from its start marker to its end marker, not in a code fence, and nothing after it.
+`,
 };

@@ -64,7 +64,11 @@ export const otherAdvice = ({ gate }: Task): string[] =>
 /** A task as people know it. */
 /** As one speaks of it in a sentence. */
 export const subjectOf = ({ issue, plan, kind, id }: Task): string =>
-  issue === null ? `${kind} ${plan?.name ?? id}` : `issue #${issue}`;
+  issue !== null
+    ? `issue #${issue}`
+    : plan?.draftOf !== undefined
+      ? `the plan for issue #${plan.draftOf}`
+      : `${kind} ${plan?.name ?? id}`;
 
 export const nameOf = ({ issue, task }: { issue: number | null; task: string }): string =>
   issue === null ? task : `#${issue}`;

@@ -6,6 +6,7 @@ import { type FoldedRow, foldLoop } from '../../core/loop-row.ts';
 import { stamp } from '../rules.ts';
 import type { TurnRow } from '../store.ts';
 import { type Connection, query } from './connection.ts';
+import { keepPlan } from './plans.ts';
 import { prepared } from './prepared.ts';
 import type { EventsTable, LoopTable } from './schema.ts';
 
@@ -27,13 +28,14 @@ export function newestSeq(connection: Connection): number {
   return connection.one(NEWEST({}))?.seq ?? 0;
 }
 
-/** Also keeps `turns` and what the loop's row has of them, which are readings of the same events. */
+/** Also keeps `turns`, `plans` and what the loop's row has of them, which are readings of the same events. */
 export function append(connection: Connection, events: readonly LoopEvent[]): void {
   keepFolded(connection, events);
   for (const event of events) {
     const { seq, at, task, type, data } = event;
     connection.run(INSERT({ seq, at, task, type, data: JSON.stringify(data) }));
     connection.wrote(seq);
+    keepPlan(connection, event);
     if (task === null) continue;
     if (event.type === 'turn_started') {
       const { turn, role, sessionId, prompt } = event.data;

@@ -260,4 +260,19 @@ export const migrations: readonly string[] = [
   `,
   // Lists of tasks are read far more often than tasks.
   'CREATE INDEX tasks_in_order ON tasks (ended, created_at, id, version)',
+  // Plans are kept before somebody starts them.
+  `
+  CREATE TABLE plans (
+    id         TEXT PRIMARY KEY,
+    name       TEXT NOT NULL,
+    title      TEXT NOT NULL,
+    text       TEXT NOT NULL,
+    hash       TEXT NOT NULL UNIQUE,
+    source     TEXT NOT NULL,
+    status     TEXT NOT NULL,
+    by         TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL
+  );
+  `,
 ];

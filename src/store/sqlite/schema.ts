@@ -3,6 +3,7 @@ import type { Generated } from 'kysely';
 import type { Finding, Severity } from '../../core/change/findings.ts';
 import type { PromptKind, TurnStatus } from '../../core/event.ts';
 import type { Reason, State } from '../../core/machine.ts';
+import type { PlanStatus } from '../../core/plan/stored.ts';
 import type { RequestKind } from '../../core/request.ts';
 import type { Role } from '../../core/role.ts';
 import type { LoopRow } from '../store.ts';
@@ -17,6 +18,7 @@ export interface Schema {
   findings: FindingsTable;
   requests: RequestsTable;
   processes: ProcessesTable;
+  plans: PlansTable;
   loop: LoopTable;
 }
 
@@ -121,6 +123,20 @@ interface ProcessesTable {
   task: string;
   purpose: string;
   lease: string;
+}
+
+/** `source` is JSON. */
+interface PlansTable {
+  id: string;
+  name: string;
+  title: string;
+  text: string;
+  hash: string;
+  source: string;
+  status: PlanStatus;
+  by: string;
+  created_at: number;
+  changed_at: number;
 }
 
 export interface LoopTable {

@@ -7,6 +7,7 @@ import type { Connection } from './connection.ts';
 import { append, readEvents, readTurns, stampNext } from './journal.ts';
 import { acquireLease, checkLease, leases, releaseLease, renewLeases } from './leases.ts';
 import * as ledger from './ledger.ts';
+import { readPlans } from './plans.ts';
 import { listTasks, loadTask } from './task-row.ts';
 import { claimTask, commitTask } from './tasks.ts';
 
@@ -58,6 +59,8 @@ export function sqliteStore(connection: Connection): Store {
 
     request: async (request) => connection.immediate(() => ledger.addRequest(connection, request)),
     requests: async (taskId) => ledger.readRequests(connection, taskId),
+
+    plans: async (filter = {}) => readPlans(connection, filter),
 
     loop: async () => ledger.readLoop(connection),
     updateLoop: async (change, events, at, lease) => ledger.updateLoop(connection, change, events, at, lease),
