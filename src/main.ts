@@ -22,7 +22,12 @@ import type { RepositoryKey } from './workspace/repository-key.ts';
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { runCli } = await import('./cli/program.ts');
-  return runCli(argv, { version: version(), open: openContext, newRepository });
+  return runCli(argv, { version: version(), open: openContext, newRepository, edit });
+}
+
+async function edit(path: string): Promise<void> {
+  const { openEditor } = await import('./process/editor.ts');
+  openEditor(path);
 }
 
 export function version(): string {

@@ -32,11 +32,13 @@ import { events, pause, resume, stop } from './operations/loop.ts';
 import { startEach } from './operations/loop-each.ts';
 import { listLoops, readMilestone, showLoop } from './operations/loop-status.ts';
 import { cancelLoop, restartLoop, startLoop, sweepLoops } from './operations/loops.ts';
+import { approvePlan, draftPlan, editPlan } from './operations/plan-drafts.ts';
 import { lintPlanFile, newPlan } from './operations/plans.ts';
 import { listPulls, reportCheck, sayOnPull, showPull } from './operations/pulls.ts';
 import { recover } from './operations/recover.ts';
 import { restartTask } from './operations/restart.ts';
 import { retryAll } from './operations/retry-all.ts';
+import { listPlans, showPlan } from './operations/stored-plans.ts';
 import { ask, listTasks, retryTask, showTask } from './operations/tasks.ts';
 import { snapshot } from './view.ts';
 import { why } from './why.ts';
@@ -54,6 +56,7 @@ const startOptions = {
   model: z.string().trim().min(1).optional(),
   auditorModel: z.string().trim().min(1).optional(),
 };
+const plan = z.object({ plan: z.string().trim().min(1) });
 const loop = z.object({ loop: z.string().trim().min(1) });
 /** A place in a change. */
 const place = { file: z.string().trim().min(1).optional(), line: z.number().int().positive().optional() };
@@ -102,6 +105,7 @@ export const OPERATIONS = {
     z.object({
       text: z.string().optional(),
       file: z.string().optional(),
+      plan: z.string().trim().min(1).optional(),
       goal: z.string().trim().min(1).optional(),
       name: z.string().trim().min(1).optional(),
       ...startOptions,
@@ -184,6 +188,27 @@ export const OPERATIONS = {
     'What is missing in a plan, line by line.',
     z.object({ file: z.string().min(1), text: z.string() }),
     lintPlanFile,
+  ),
+  'plan.draft': write(
+    'Let a planner write a plan from an issue; it reads trunk, and a person approves what it writes.',
+    oneIssue,
+    draftPlan,
+  ),
+  'plan.list': read(
+    'Plans that are kept: drafted, captured from an answer, edited, approved; with `archived`, replaced ones too.',
+    z.object({ archived: z.boolean().default(false) }),
+    listPlans,
+  ),
+  'plan.show': read('One plan: where it is from, what is missing in it, its text.', plan, showPlan),
+  'plan.edit': write(
+    'Give a plan another text, which waits for approval; the old one is archived.',
+    plan.extend({ text: z.string(), file: z.string().min(1) }),
+    editPlan,
+  ),
+  'plan.approve': write(
+    'Let a plan be started as it is now; with `start`, start it.',
+    plan.extend({ start: z.boolean().default(false) }),
+    approvePlan,
   ),
 
   'pull.list': read(

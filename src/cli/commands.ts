@@ -16,6 +16,8 @@ export interface Surface {
   open(cwd: string, given: { config?: string | null }): Promise<Context>;
   /** An empty repository in a folder that is there, with an identity of its own. */
   newRepository(folder: string, identity: { name: string; email: string }): Promise<Git>;
+  /** Opens a file in the operator's editor; returns when they are done. */
+  edit(path: string): Promise<void>;
 }
 
 export interface Session {
@@ -243,7 +245,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--body-file <path>', 'the same from a file; - is standard input')
     .action(operation('issue.comment', ([number], options) => ({ issue: number, text: textFrom(options) })));
 
-  addPlanCommands(program, { describe, operation, says });
+  addPlanCommands(program, { describe, operation, says, session, edit: surface.edit });
   addPullCommands(program, { describe, operation, says });
   addLoopCommands(program, { describe, operation, says, session });
 

@@ -27,7 +27,9 @@ export function eventLine(happened: LoopEvent, name: Naming, paint: Paint): stri
 function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null {
   switch (happened.type) {
     case 'task_created': {
-      const { contract, attempt, branch } = happened.data;
+      const { contract, attempt, branch, plan } = happened.data;
+      if (plan?.draftOf !== undefined)
+        return `${paint.cyan('to be drafted')}: a plan for #${plan.draftOf}, ${contract.title}`;
       return `${paint.cyan('claimed')}: ${contract.title} (attempt ${attempt}, ${branch})`;
     }
     case 'turn_started': {
@@ -60,6 +62,14 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'spec_approved':
       return `specification agreed to by ${happened.data.by}`;
+    case 'plan_stored': {
+      const { id, name: called, status } = happened.data;
+      return status === 'approved' ? null : `plan ${called} (${id}) ${STORED[status]}`;
+    }
+    case 'plan_approved':
+      return `plan ${happened.data.plan} approved by ${happened.data.by}`;
+    case 'plan_archived':
+      return `plan ${happened.data.plan} archived by ${happened.data.by}`;
     case 'workspace_failed':
       return paint.red(`workspace failed: ${happened.data.problem}`);
     case 'workspace_lost':
@@ -255,6 +265,8 @@ function turnEnded(
     `${which} ${status.replaceAll('_', ' ')} (${took})${message ? `: ${firstLine(message)}` : ''}`,
   );
 }
+
+const STORED = { captured: 'captured', draft: 'stored as a draft', archived: 'archived' };
 
 const GATES = { work: 'gate', candidate: 'gate on the merged tree', trunk: 'gate on trunk' };
 

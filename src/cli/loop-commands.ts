@@ -1,6 +1,5 @@
 /** The commands for plans. */
 import type { Command } from 'commander';
-import { UsageError } from '../errors.ts';
 import { textFrom, wholeNumber } from './arguments.ts';
 import type { CommandParts, Session } from './commands.ts';
 
@@ -24,6 +23,7 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
   });
   const startOne = operation('loop.start', ([file], options) => ({
     ...(file !== undefined && { text: textFrom({ bodyFile: file }), file }),
+    plan: options.plan,
     goal: options.goal,
     name: options.name,
     ...common(options),
@@ -37,8 +37,14 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
     'loop start plan.md --name checkout --pull-request',
     'loop start --goal "Make the parser stream its input"',
     'loop start --each features.yaml',
+    'loop start --plan auth-refactor',
+    'loop start',
   ])
-    .argument('[file]', 'a plan; - is standard input')
+    .argument(
+      '[file]',
+      'a plan; - is standard input. Without it, --plan and --goal: the last plan captured or approved and not started',
+    )
+    .option('--plan <plan>', 'a stored plan that is approved: its name or id')
     .option('--goal <text>', 'what it is for, beside a plan or instead of one')
     .option('--name <name>', 'what it is called, and its branch; else as the plan says')
     .option('--pull-request', 'deliver a pull request, judged and merged as any other; else a branch')
@@ -52,10 +58,10 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
     .option('--auditor-model <model>', "in place of the auditor's model")
     .action(async (...given: unknown[]) => {
       const command = given.at(-1) as Command;
-      const { each, goal } = command.opts<{ each?: string; goal?: string }>();
+      const { each, goal, plan } = command.opts<{ each?: string; goal?: string; plan?: string }>();
       const [file] = command.args;
-      if ([file, goal].every((one) => one === undefined) === (each === undefined))
-        throw new UsageError('loop start: give a plan file, --goal or --each.');
+      if (each !== undefined && [file, goal, plan].some((one) => one !== undefined))
+        throw new UsageError('loop start: give --each, or a plan file, --plan or --goal.');
       return each === undefined ? startOne(...given) : startAll(...given);
     });
   describe(loop, 'status', 'Loops and how far they have come; with a name, one of them in full.', [

@@ -1,11 +1,23 @@
-/** `plan`: plan files, before anything works on them. */
+/** `plan`: plans, before anything works on them. */
 import type { Command } from 'commander';
-import { textFrom } from './arguments.ts';
-import type { CommandParts } from './commands.ts';
+import { issueNumber, textFrom } from './arguments.ts';
+import type { CommandParts, Session } from './commands.ts';
 import { EXIT } from './exit.ts';
 
-export function addPlanCommands(program: Command, { describe, operation, says }: CommandParts): void {
-  const plan = program.command('plan').description('Write plans and check them.');
+type Options = Record<string, unknown>;
+
+interface Parts extends CommandParts {
+  session(
+    work: (session: Session, args: string[], options: Options) => Promise<number>,
+  ): (...given: unknown[]) => Promise<void>;
+  /** Opens a file in the operator's editor. */
+  edit(path: string): Promise<void>;
+}
+
+const PLAN = 'its name, or its id or the beginning of it';
+
+export function addPlanCommands(program: Command, { describe, operation, says, session, edit }: Parts): void {
+  const plan = program.command('plan').description('Write plans, check and approve them.');
 
   describe(plan, 'new', says('plan.new'), [
     'plan new',
@@ -28,4 +40,39 @@ export function addPlanCommands(program: Command, { describe, operation, says }:
         },
       ),
     );
+
+  describe(plan, 'draft', says('plan.draft'), ['plan draft 7'])
+    .argument('<issue>', 'number', issueNumber)
+    .action(operation('plan.draft', ([issue]) => ({ issue })));
+  describe(plan, 'list', says('plan.list'), ['plan list', 'plan list --archived'])
+    .option('--archived', 'also those that another text has replaced')
+    .action(operation('plan.list', (_, { archived }) => ({ archived: archived === true })));
+  describe(plan, 'show', says('plan.show'), ['plan show auth-refactor', 'plan show 3f2a91c0 --json'])
+    .argument('<plan>', PLAN)
+    .action(operation('plan.show', ([name]) => ({ plan: name })));
+  describe(plan, 'edit', says('plan.edit'), [
+    'plan edit auth-refactor',
+    'plan edit auth-refactor --file better.md',
+  ])
+    .argument('<plan>', PLAN)
+    .option('--file <path>', 'the new text, instead of $EDITOR; - is standard input')
+    .action(
+      session(async ({ context, terminal }, [name = ''], { file }) => {
+        const { editPlan } = await import('./plan-edit.ts');
+        const edited = await editPlan(context, name, { file: file as string | undefined, edit });
+        terminal.print(
+          terminal.json
+            ? JSON.stringify(edited, null, 2)
+            : (await import('./text.ts')).TEXT['plan.edit'](edited, terminal),
+        );
+        return EXIT.done;
+      }),
+    );
+  describe(plan, 'approve', says('plan.approve'), [
+    'plan approve auth-refactor',
+    'plan approve auth-refactor --start',
+  ])
+    .argument('<plan>', PLAN)
+    .option('--start', 'start it, too, as `loop start --plan` does')
+    .action(operation('plan.approve', ([name], { start }) => ({ plan: name, start: start === true })));
 }

@@ -12,7 +12,7 @@ import type { TaskView } from '../view.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
 import { costText } from './cost-text.ts';
 import { loopsText, loopText } from './loop-text.ts';
-import { lintedPlanText, newPlanText } from './plan-text.ts';
+import { editedPlanText, lintedPlanText, newPlanText, plansText, planText, sourceText } from './plan-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
 import { statusText, tasksText } from './status.ts';
 import { type Terminal, table } from './terminal.ts';
@@ -115,17 +115,7 @@ export const TEXT: Texts = {
       rebuiltAt === null ? '' : `\n${lostWorkText(rebuiltAt)}`
     }`,
 
-  'loop.start': ({ name, task, milestones, branch, delivers, already, warnings, runnerAlive }) =>
-    [
-      ...warnings.map((one) => `warning: ${one}`),
-      already
-        ? `The same plan is at work already: ${name} (task ${task}).`
-        : `Loop ${name} is queued: ${milestones === 0 ? 'no milestones' : count(milestones, 'milestone')}, delivers ${delivers === 'pull' ? 'a pull request' : `branch ${branch}`} (task ${task}).`,
-      already ? '' : `It ${startsText(runnerAlive)}`,
-      `See \`forge-loop loop status ${name}\`.`,
-    ]
-      .filter(Boolean)
-      .join('\n'),
+  'loop.start': startedText,
   'loop.start_each': ({ loops, runnerAlive }) =>
     [
       ...loops.map(
@@ -178,6 +168,18 @@ export const TEXT: Texts = {
 
   'plan.new': newPlanText,
   'plan.lint': lintedPlanText,
+  'plan.draft': ({ task, issue, already, runnerAlive }) =>
+    already
+      ? `The plan for #${issue} is being drafted already (task ${task}).`
+      : `A plan for #${issue} is to be drafted (task ${task}); it ${startsText(runnerAlive)}\nSee \`forge-loop plan list\` when it is done.`,
+  'plan.list': plansText,
+  'plan.show': planText,
+  'plan.edit': editedPlanText,
+  'plan.approve': ({ plan, already, started }) =>
+    [
+      `Plan ${plan.name} (${plan.id}) ${already ? 'was approved before' : 'is approved'}.`,
+      started ? startedText(started) : `Start it with \`forge-loop loop start --plan ${plan.id}\`.`,
+    ].join('\n'),
 
   'pull.list': pullsText,
   'pull.show': pullText,
@@ -347,6 +349,21 @@ function decidedText({ finding, status, done, runnerAlive }: FindingDecided): st
 
 const placeOf = ({ file, line }: { file: string | null; line: number | null }): string =>
   `${file ?? ''}${line ? `:${line}` : ''}`;
+
+function startedText(started: Result<'loop.start'>): string {
+  const { name, task, plan, milestones, branch, delivers, already, warnings, runnerAlive } = started;
+  return [
+    ...warnings.map((one) => `warning: ${one}`),
+    ...(plan ? [`Plan ${plan.name} (${plan.id}), ${sourceText(plan)}.`] : []),
+    already
+      ? `The same plan is at work already: ${name} (task ${task}).`
+      : `Loop ${name} is queued: ${milestones === 0 ? 'no milestones' : count(milestones, 'milestone')}, delivers ${delivers === 'pull' ? 'a pull request' : `branch ${branch}`} (task ${task}).`,
+    already ? '' : `It ${startsText(runnerAlive)}`,
+    `See \`forge-loop loop status ${name}\`.`,
+  ]
+    .filter(Boolean)
+    .join('\n');
+}
 
 function askedText({ asked, task, issue, runnerAlive }: Asked): string {
   const what = `${asked[0]!.toUpperCase()}${asked.slice(1)} asked of task ${task}${issue === null ? '' : ` (#${issue})`}`;

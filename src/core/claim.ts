@@ -9,6 +9,7 @@ import { contractOf } from './issue/criteria.ts';
 import type { Readiness } from './issue/readiness.ts';
 import { holdsPlan, parsePlan } from './plan/plan.ts';
 import type { PlanBirth } from './plan/progress.ts';
+import { planId } from './plan/stored.ts';
 import type { Policy } from './policy.ts';
 import type { Task } from './task.ts';
 import { declinedComment, withdrawnComment } from './words/comments.ts';
@@ -120,6 +121,7 @@ function contractAndPlan(issue: Subject, name: string): Pick<EventData['task_cre
     recovery: 'auto',
     startedBy: `issue #${issue.number}`,
     models: {},
+    planId: planId(parsed.plan),
     objective,
     shared,
     milestones: milestones.map(({ title, text }) => ({ title, text })),

@@ -6,8 +6,9 @@ import { event } from '../core/event.ts';
 import { type Plan, parsePlan } from '../core/plan/plan.ts';
 import type { PlanBirth, PlanMode } from '../core/plan/progress.ts';
 import { contractOfPlan, freeName, placed, planTasks, startedEvents } from '../core/plan/start.ts';
+import { type StoredPlan, storing } from '../core/plan/stored.ts';
 import { isEnded, type Task } from '../core/task.ts';
-import { UserError } from '../errors.ts';
+import { UsageError, UserError } from '../errors.ts';
 import { dirtyIn } from '../git/repository.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
@@ -15,11 +16,14 @@ import { workspaceKey } from '../loop/workspace-key.ts';
 import { type Lease, PLANS_LEASE, type Store } from '../store/store.ts';
 import { isRunnerAlive } from '../view.ts';
 import { cancelAndWait, isOwnedByOther, ownLease, restartTask } from './restart.ts';
+import { planToStart } from './stored-plans.ts';
 
 interface Wanted {
   /** The text of the plan's file, and its name for messages. */
   text?: string | undefined;
   file?: string | undefined;
+  /** A stored plan, by its name or id. Without it, a text or a goal: the last one that was not started. */
+  plan?: string | undefined;
   goal?: string | undefined;
   name?: string | undefined;
   mode: PlanMode;
@@ -28,10 +32,12 @@ interface Wanted {
   auditorModel?: string | undefined;
 }
 
-interface Started {
+export interface Started {
   task: string;
   name: string;
   branch: string;
+  /** The stored plan that it was started from. */
+  plan: Pick<StoredPlan, 'id' | 'name' | 'status' | 'source'> | null;
   milestones: number;
   mode: PlanMode;
   delivers: 'branch' | 'pull';
@@ -42,7 +48,8 @@ interface Started {
 }
 
 export async function startLoop(context: Context, wanted: Wanted): Promise<Started> {
-  const read = readPlan(wanted);
+  const stored = await storedPlan(context, wanted);
+  const read = readPlan(stored ? { ...wanted, text: stored.text, file: `plan ${stored.id}` } : wanted);
   if (wanted.mode === 'here') await refuseDirty(context);
   const ports = await context.ports();
   const { store } = ports;
@@ -59,6 +66,7 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
           goal,
           wanted: wanted.name ?? read.plan?.name ?? read.plan?.title ?? goal ?? '',
           options: wanted,
+          ...(wanted.text !== undefined && { file: wanted.file ?? 'a text' }),
         })),
       already: Boolean(same),
     };
@@ -69,6 +77,7 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
     task: id,
     name: plan.name,
     branch,
+    plan: stored && { id: stored.id, name: stored.name, status: stored.status, source: stored.source },
     milestones: plan.milestones.length,
     mode: plan.mode,
     delivers: plan.delivers,
@@ -76,6 +85,14 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
     warnings: read.warnings,
     runnerAlive: await isRunnerAlive(store, context),
   };
+}
+
+/** Null where a file or a goal says what to start. */
+async function storedPlan(context: Context, { text, plan, goal }: Wanted): Promise<StoredPlan | null> {
+  if (text !== undefined && plan !== undefined)
+    throw new UsageError('loop start: give a plan file or --plan, not both.');
+  const isSaid = text !== undefined || (goal !== undefined && plan === undefined);
+  return isSaid ? null : planToStart(context, plan);
 }
 
 async function refuseDirty({ git, root }: Context): Promise<void> {
@@ -109,6 +126,8 @@ export interface Beginning {
   wanted: string;
   options: Pick<Wanted, 'mode' | 'pullRequest' | 'model' | 'auditorModel'>;
   group?: PlanBirth['group'];
+  /** Where the plan was read: whoever starts a file has approved it, and it is kept. */
+  file?: string;
 }
 
 export async function begin(
@@ -116,7 +135,7 @@ export async function begin(
   store: Store,
   lease: Lease,
   tasks: readonly Task[],
-  { plan, goal, wanted, options, group }: Beginning,
+  { plan, goal, wanted, options, group, file }: Beginning,
 ): Promise<Task> {
   const branches = new Set(await loopBranches(context));
   const name = freeName(
@@ -126,16 +145,21 @@ export async function begin(
   const { newId } = await context.ports();
   const taskId = newId().slice(0, 8);
   const { model, auditorModel, mode, pullRequest } = options;
+  const startedBy = await context.operator();
   const events = startedEvents({
     plan,
     goal,
     name,
     mode,
     delivers: pullRequest ? 'pull' : 'branch',
-    startedBy: await context.operator(),
+    startedBy,
     models: { ...(model && { coder: model }), ...(auditorModel && { auditor: auditorModel }) },
     ...(group && { group }),
   });
+  if (plan && file !== undefined) {
+    const about = { source: { kind: 'file', file }, status: 'approved', by: startedBy } as const;
+    events.push(event('plan_stored', storing(plan, about)));
+  }
   const claimed = await store.claim({ lease, taskId, issue: null, events, actions: [], at: context.now() });
   return claimed!.task;
 }
@@ -145,7 +169,7 @@ async function loopBranches({ git }: Context): Promise<string[]> {
   return stdout.split('\n').filter(Boolean);
 }
 
-/** Of two who start plans at once, one goes first. */
+/** Of two who start or change plans at once, one goes first. */
 export async function starting<T>(
   context: Context,
   store: Store,
@@ -162,7 +186,7 @@ export async function starting<T>(
       } finally {
         await store.releaseLease(lease);
       }
-    if (now() > giveUpAt) throw new UserError('Somebody else is starting a plan.', 'Try again in a minute.');
+    if (now() > giveUpAt) throw new UserError('Somebody else is starting or changing a plan.', 'Try again in a minute.');
     await wait(50);
   }
 }

@@ -29,6 +29,7 @@ import { fold } from '../core/fold.ts';
 import type { BootClock } from '../core/lease.ts';
 import { type LoopHold, untestedMerge } from '../core/loop-hold.ts';
 import { foldLoop, NOTHING_FOLDED } from '../core/loop-row.ts';
+import type { StoredPlan } from '../core/plan/stored.ts';
 import { LeaseLost, LimitReached, UserError, VersionConflict } from '../errors.ts';
 import { INTAKE_LEASE, type Store, taskLease } from './store.ts';
 
@@ -567,6 +568,31 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
           { ...coder, status: 'finished', startedAt: 50, endedAt: 60 },
           { ...coder, role: 'critic', sessionId: 's-critic', status: null, startedAt: 60, endedAt: null },
         ]);
+      });
+
+      test('plans are kept from their events, each text once, whatever verb wrote them', async () => {
+        const plan = (id: string, status: StoredPlan['status']) =>
+          event('plan_stored', {
+            id,
+            name: 'tokens',
+            title: 'Tokens',
+            text: `text of ${id}`,
+            hash: `hash of ${id}`,
+            source: { kind: 'captured', task: 'a', role: 'coder', turn: 1 },
+            status,
+            by: 'coder',
+          });
+        const a = await claimed(store, 'a', 1);
+        const b = await commit(store, a, [plan('one', 'captured')], { at: 30 });
+        await commit(store, b, [plan('one', 'captured')], { at: 40 });
+        const by = 'eva';
+        await store.record({ events: [plan('two', 'draft'), event('plan_archived', { plan: 'one', by })], at: 50 });
+        await store.record({ events: [event('plan_approved', { plan: 'two', by })], at: 60 });
+        const two = { ...plan('two', 'approved').data, by, createdAt: 50, changedAt: 60 };
+        expect(await store.plans()).toEqual([two]);
+        const one = { ...plan('one', 'archived').data, by, createdAt: 30, changedAt: 50 };
+        expect(await store.plans({ archived: true })).toEqual([one, two]);
+        expect(await (await made.reopen()).plans()).toEqual([two]);
       });
 
       test('usage counts each key once', async () => {

@@ -188,6 +188,7 @@ test('what is kept beside the tasks is still there', async () => {
     { task: 'pause-asked', kind: 'pause' },
     { task: 'approval-asked', kind: 'approve', head: 'c1' },
   ]);
+  expect(await store.plans({ archived: true })).toEqual([]);
   expect(await store.pendingActions(null)).toMatchObject([{ action: { kind: 'comment', issue: 900 } }]);
   expect(await store.loop()).toMatchObject({
     pausedBy: 'forge-loop (m2 landed with another tree)',

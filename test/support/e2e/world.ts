@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test as plainTest } from 'vitest';
 import type { EventData, EventType, LoopEvent } from '../../../src/core/event.ts';
+import type { Role } from '../../../src/core/role.ts';
 import type { Task } from '../../../src/core/task.ts';
 import { openSqliteStore } from '../../../src/store/sqlite.ts';
 import type { Store, TurnRow } from '../../../src/store/store.ts';
@@ -31,7 +32,7 @@ import { until } from './until.ts';
 export type Json = Record<string, unknown>;
 export type Step = Json;
 export interface Rule {
-  when: { issue?: number; role?: 'coder' | 'critic' | 'specifier'; turn?: number; round?: number };
+  when: { issue?: number; role?: Role; turn?: number; round?: number };
   steps: Step[];
 }
 

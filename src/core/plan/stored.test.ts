@@ -1,0 +1,50 @@
+/** What becomes of a stored plan, by what happens to it. */
+import { expect, test } from 'vitest';
+import { event, type LoopEvent, type NewEvent } from '../event.ts';
+import { type ParsedPlan, parsePlan } from './plan.ts';
+import { planSkeleton } from './skeleton.ts';
+import { afterPlanEvent, planId, type StoredPlan, storing } from './stored.ts';
+
+const read = (text: string) => (parsePlan(text) as Extract<ParsedPlan, { ok: true }>).plan;
+const PLAN = read(planSkeleton('tokens'));
+const stored = (status: StoredPlan['status'], by = 'eva'): NewEvent =>
+  event('plan_stored', storing(PLAN, { source: { kind: 'file', file: 'x.md' }, status, by }));
+const approved = event('plan_approved', { plan: planId(PLAN), by: 'ann' });
+const archived = event('plan_archived', { plan: planId(PLAN), by: 'ann' });
+
+function after(...events: NewEvent[]): StoredPlan | null {
+  const stamped = events.map((one, at): LoopEvent => ({ ...one, seq: at + 1, at: at + 1, task: null }));
+  return stamped.reduce<StoredPlan | null>(afterPlanEvent, null);
+}
+
+test('it is a file again, and the same plan', () => {
+  const { text, name, title } = storing(PLAN, { source: { kind: 'file', file: '' }, status: 'draft', by: '' });
+  expect(planId(read(text))).toBe(planId(PLAN));
+  expect([name, title]).toEqual(['tokens', 'tokens']);
+});
+
+test('is known by its text, not by what stands around it', () => {
+  expect(planId(read(`Well.\n${planSkeleton('tokens')}\nSo.`))).toBe(planId(PLAN));
+  expect(planId(read(planSkeleton('keys')))).not.toBe(planId(PLAN));
+});
+
+test.each([
+  [[stored('captured')], 'captured', 1],
+  [[stored('captured'), stored('captured')], 'captured', 1],
+  [[stored('draft'), stored('captured')], 'draft', 1],
+  [[stored('draft'), approved], 'approved', 2],
+  [[stored('draft'), stored('approved')], 'approved', 2],
+  [[stored('draft'), approved, stored('draft')], 'approved', 2],
+  [[stored('draft'), approved, stored('captured')], 'approved', 2],
+  [[stored('draft'), archived], 'archived', 2],
+  [[stored('draft'), archived, stored('captured')], 'archived', 2],
+  [[stored('draft'), archived, stored('draft')], 'draft', 3],
+  [[stored('draft'), archived, stored('approved')], 'approved', 3],
+] as const)('after %j it is %s, since %i', (events, status, changedAt) => {
+  expect(after(...events)).toMatchObject({ status, createdAt: 1, changedAt });
+});
+
+test('what is said of a plan that nobody stored changes nothing', () => {
+  expect(after(approved)).toBeNull();
+  expect(after(archived)).toBeNull();
+});
