@@ -220,7 +220,7 @@ const hasVerbs = (given: unknown): given is object =>
   given?.constructor === Object && Object.values(given).some((one) => typeof one === 'function');
 
 function agentOf(world: World): Agent {
-  const minutes = { coder: 10, critic: 3, specifier: 1 };
+  const minutes = { coder: 10, critic: 3, specifier: 1, auditor: 3, planner: 3 };
   return {
     kind: 'scripted',
     unavailable: async () => null,

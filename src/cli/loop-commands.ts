@@ -1,5 +1,6 @@
 /** The commands for plans. */
 import type { Command } from 'commander';
+import { UsageError } from '../errors.ts';
 import { textFrom, wholeNumber } from './arguments.ts';
 import type { CommandParts, Session } from './commands.ts';
 
