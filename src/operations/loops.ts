@@ -186,7 +186,8 @@ export async function starting<T>(
       } finally {
         await store.releaseLease(lease);
       }
-    if (now() > giveUpAt) throw new UserError('Somebody else is starting or changing a plan.', 'Try again in a minute.');
+    if (now() > giveUpAt)
+      throw new UserError('Somebody else is starting or changing a plan.', 'Try again in a minute.');
     await wait(50);
   }
 }

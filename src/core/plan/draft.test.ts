@@ -88,7 +88,9 @@ describe('the planner', () => {
 
   test('ends with the task: cancelled, or out of budget', () => {
     expect(drafting().ask('cancel').task).toMatchObject({ state: 'abandoned', reason: 'cancelled' });
-    const spent = drafting({ budget: { ...NO_BUDGET, usd: 1 } }).change({ spend: { costUsd: 2, tokens: 10 } });
+    const spent = drafting({ budget: { ...NO_BUDGET, usd: 1 } }).change({
+      spend: { costUsd: 2, tokens: 10 },
+    });
     expect(spent.task).toMatchObject({ state: 'abandoned', reason: 'budget_exhausted' });
   });
 

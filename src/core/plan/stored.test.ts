@@ -18,7 +18,11 @@ function after(...events: NewEvent[]): StoredPlan | null {
 }
 
 test('it is a file again, and the same plan', () => {
-  const { text, name, title } = storing(PLAN, { source: { kind: 'file', file: '' }, status: 'draft', by: '' });
+  const { text, name, title } = storing(PLAN, {
+    source: { kind: 'file', file: '' },
+    status: 'draft',
+    by: '',
+  });
   expect(planId(read(text))).toBe(planId(PLAN));
   expect([name, title]).toEqual(['tokens', 'tokens']);
 });

@@ -22,7 +22,7 @@ import { promptContext, SAMPLE_CONTEXTS } from './prompt-context.ts';
 import { DEFAULT_PROMPTS } from './prompts.ts';
 
 const KINDS = Object.keys(DEFAULT_PROMPTS) as PromptKind[];
-const WITH_BODY: PromptKind[] = ['task', 'handover', 'critic', 'spec'];
+const WITH_BODY: PromptKind[] = ['task', 'handover', 'critic', 'spec', 'plan_draft'];
 
 /** An issue's task, with a plan for the prompts of one. */
 const taskFor = (kind: PromptKind, { task }: Play): Task =>
@@ -50,7 +50,7 @@ function rendered(kind: PromptKind, play: Play, priorFailure: string | null = nu
 
 describe('the issue body', () => {
   test.each(KINDS)(
-    'is in the first, the hand-over, the critic’s and the specifier’s prompt, and nowhere else: %s (dispatch 19)',
+    'is in the first, the hand-over, the critic’s, the specifier’s and the planner’s prompt, and nowhere else: %s (dispatch 19)',
     (kind) => {
       const play = revising();
       expect(rendered(kind, play, 'PRIOR').includes(play.task.contract.body)).toBe(WITH_BODY.includes(kind));
@@ -112,8 +112,8 @@ describe('the criteria of the contract', () => {
   test.each(KINDS)(
     'are numbered in the first, the hand-over and the critic’s prompts, and nowhere else: %s',
     (kind) => {
-      // The specifier reads them where the author wrote them.
-      const isTold = (WITH_BODY.includes(kind) && kind !== 'spec') || kind === 'next_round';
+      // The specifier and the planner read them where the author wrote them.
+      const isTold = (WITH_BODY.includes(kind) && !['spec', 'plan_draft'].includes(kind)) || kind === 'next_round';
       expect(rendered(kind, play, 'PRIOR').includes(LISTED)).toBe(isTold);
     },
   );
@@ -285,7 +285,7 @@ describe('each prompt', () => {
     expect(rendered('critic', awaiting().critic(changes()))).toContain('fewest steps');
   });
 
-  test.each(['critic', 'spec'] as const)(
+  test.each(['critic', 'spec', 'plan_draft'] as const)(
     '%s: asked again, it is told why its answer could not be used',
     (kind) => {
       const play = revising();

@@ -374,8 +374,7 @@ Read the project first: the files the work will touch, their callers, their test
 - Name real files and functions, with paths from the top of the repository, never of one machine.
 - Every acceptance criterion is one statement that a test or a command can refute. Verification names commands, and what they must show.
 {% if prior_failure_reason != "" %}
-You were asked before, and your plan could not be used:
-{{ prior_failure_reason }}
+You were asked before, and your answer could not be used: {{ prior_failure_reason }}. Fix that.
 {% endif %}
 Answer with the plan in exactly this form, markers included, each marker on a line of its own, not in a code fence, and nothing after it:
 
