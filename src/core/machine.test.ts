@@ -6,7 +6,7 @@ import {
   changes,
   landing,
   merging,
-  type Play,
+  Play,
   queued,
   revising,
   running,
@@ -14,6 +14,8 @@ import {
 import { event, type LoopEvent } from './event.ts';
 import { apply } from './fold.ts';
 import { EDGES, isEdge, isTerminal, REASONS, type Reason, STATES, type State } from './machine.ts';
+import { draftEvents } from './plan/draft.ts';
+import { planSkeleton } from './plan/skeleton.ts';
 import type { Task } from './task.ts';
 
 /** Each live state, as a play that has come so far. */
@@ -66,6 +68,14 @@ describe('every edge is taken', () => {
     const play = running().worked('c1');
     expect(edgesOf(play).at(-1)).toBe('running → awaiting_critic');
     expect(play.task).toMatchObject({ published: { sha: 'c1' }, pull: 1 });
+  });
+
+  test('dispatched → completed: a plan was drafted', () => {
+    const play = new Play();
+    play.world.issue = null;
+    play.commit(draftEvents({ issue: 7, contract: running().task.contract, by: 'ann' }), []);
+    play.look().turn('finished', { text: planSkeleton('tokens') });
+    expect(edgesOf(play).at(-1)).toBe('dispatched → completed');
   });
 
   test('running → completed exists for plans that deliver a branch; an issue never takes it', () => {

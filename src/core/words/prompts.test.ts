@@ -113,7 +113,8 @@ describe('the criteria of the contract', () => {
     'are numbered in the first, the hand-over and the critic’s prompts, and nowhere else: %s',
     (kind) => {
       // The specifier and the planner read them where the author wrote them.
-      const isTold = (WITH_BODY.includes(kind) && !['spec', 'plan_draft'].includes(kind)) || kind === 'next_round';
+      const isTold =
+        (WITH_BODY.includes(kind) && !['spec', 'plan_draft'].includes(kind)) || kind === 'next_round';
       expect(rendered(kind, play, 'PRIOR').includes(LISTED)).toBe(isTold);
     },
   );
