@@ -17,8 +17,7 @@ export type PlanSource =
   | { kind: 'file'; file: string };
 
 /** Drafts wait for a person's approval; archived ones are there to be read. */
-export const PLAN_STATUSES = ['captured', 'draft', 'approved', 'archived'] as const;
-export type PlanStatus = (typeof PLAN_STATUSES)[number];
+export type PlanStatus = 'captured' | 'draft' | 'approved' | 'archived';
 
 export interface StoredPlan {
   /** The beginning of its hash. */
