@@ -4,6 +4,7 @@ import { Play } from '../../../test/support/play.ts';
 import { NO_BUDGET, type PolicyChange } from '../../../test/support/policy.ts';
 import { transition } from '../decision.ts';
 import { REPEATING } from '../outcome.ts';
+import { adviceText } from '../words/words.ts';
 import { draftEvents } from './draft.ts';
 import { planSkeleton } from './skeleton.ts';
 
@@ -63,6 +64,7 @@ describe('the planner', () => {
     expect(turns(play)).toHaveLength(3);
     expect(play.task).toMatchObject({ state: 'abandoned', reason: 'spec_rejected' });
     expect(play.task.why).toContain('the start marker is missing');
+    expect(adviceText(play.task)).toContain('forge-loop plan draft 7');
   });
 
   test('that fails is asked again, three times, with a wait between', () => {

@@ -49,6 +49,8 @@ export function untestedText(sha: string, tested: string): string {
 /** What a person does about an abandoned task. Where trunk itself was red, that comes first. */
 export function adviceText(task: Task): string | null {
   if (!task.reason) return null;
+  if (task.plan?.draftOf !== undefined && task.reason === 'spec_rejected')
+    return `Say more in issue #${task.plan.draftOf}, then \`forge-loop plan draft ${task.plan.draftOf}\`; or write the plan yourself with \`forge-loop plan new\`.`;
   const { advice } = REASONS[task.reason];
   const before = redBeforeText(task);
   if (before === null || REASONS[task.reason].outcome !== 'failure') return advice;
