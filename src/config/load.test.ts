@@ -178,7 +178,7 @@ describe('a wrong value', () => {
     [
       'budget.usd',
       3,
-      "can't be kept, since the price of the specifier's codex, the coder's codex, the critic's codex, the auditor's codex is not known",
+      "can't be kept, since the price of the specifier's codex, the coder's codex, the critic's codex, the auditor's codex, the planner's codex is not known",
       ['agent: { kind: codex }', 'budget: { usd: 5, tokens: none }'],
     ],
     [

@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { openedRepository } from '../../test/support/opened-repository.ts';
 import type { About } from '../agent/agent.ts';
+import { ROLES } from '../core/role.ts';
 import { perform } from '../operations.ts';
 import { agentChecks } from './doctor-agents.ts';
 
@@ -23,9 +24,7 @@ test.each([
   // What could not be started for want of its program or package is said once, by the role.
   if (says === null) expect(checks).toContainEqual(expect.objectContaining({ name: 'coder', level: 'fail' }));
   expect(turns.map(({ name, level }) => ({ name, level }))).toEqual(
-    says === null
-      ? []
-      : ['specifier turn', 'coder turn', 'critic turn'].map((name) => ({ name, level: 'fail' })),
+    says === null ? [] : ROLES.map((role) => ({ name: `${role} turn`, level: 'fail' })),
   );
   for (const { what } of turns) expect(what).toContain(says);
 });

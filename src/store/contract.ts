@@ -31,7 +31,7 @@ import { type LoopHold, untestedMerge } from '../core/loop-hold.ts';
 import { foldLoop, NOTHING_FOLDED } from '../core/loop-row.ts';
 import type { StoredPlan } from '../core/plan/stored.ts';
 import { LeaseLost, LimitReached, UserError, VersionConflict } from '../errors.ts';
-import { INTAKE_LEASE, type Store, taskLease } from './store.ts';
+import { INTAKE_LEASE, PLANS_LEASE, type Store, taskLease } from './store.ts';
 
 interface StoreUnderTest {
   store: Store;
@@ -84,9 +84,9 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
       });
 
       test('lets tasks without an issue be many', async () => {
-        const intake = await lease(store, INTAKE_LEASE);
-        expect(await claim(store, intake, 'a', null)).not.toBeNull();
-        expect(await claim(store, intake, 'b', null)).not.toBeNull();
+        const plans = await lease(store, PLANS_LEASE);
+        expect(await claim(store, plans, 'a', null)).not.toBeNull();
+        expect(await claim(store, plans, 'b', null)).not.toBeNull();
       });
 
       test('needs the intake lease, valid at that time', async () => {
@@ -586,7 +586,10 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         const b = await commit(store, a, [plan('one', 'captured')], { at: 30 });
         await commit(store, b, [plan('one', 'captured')], { at: 40 });
         const by = 'eva';
-        await store.record({ events: [plan('two', 'draft'), event('plan_archived', { plan: 'one', by })], at: 50 });
+        await store.record({
+          events: [plan('two', 'draft'), event('plan_archived', { plan: 'one', by })],
+          at: 50,
+        });
         await store.record({ events: [event('plan_approved', { plan: 'two', by })], at: 60 });
         const two = { ...plan('two', 'approved').data, by, createdAt: 50, changedAt: 60 };
         expect(await store.plans()).toEqual([two]);
