@@ -52,6 +52,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
   const leases = new Map<string, LeaseRow>();
   const turns: TurnRow[] = [];
   const usage = new Map<string, UsageDelta>();
+  const unmetered: LoopEvent[] = [];
   const findings = new Map<string, Map<string, Finding>>();
   const requests = new Map<number, Request>();
   const processes = new Map<string, ProcessRecord>();
@@ -98,6 +99,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
       }
       if (event.type === 'turn_completed') {
         const { turn, role, sessionId, status } = event.data;
+        if (event.data.usage === 'unknown') unmetered.push(event);
         for (const row of turns) {
           const same = row.task === event.task && row.turn === turn && row.role === role;
           if (!same || row.sessionId !== sessionId || row.endedAt !== null) continue;
@@ -301,18 +303,15 @@ export function memoryStore(boot: BootClock | null = null): Store {
     },
     async spend(taskId) {
       const spent = [...usage.values()].filter(({ task }) => task === taskId);
-      const unknown = events.some(
-        (event) => event.task === taskId && event.type === 'turn_completed' && event.data.usage === 'unknown',
+      return sumSpend(
+        spent,
+        unmetered.some(({ task }) => task === taskId),
       );
-      return sumSpend(spent, unknown);
     },
     async spendSince(at) {
-      const unknown = events.some(
-        (event) => event.at >= at && event.type === 'turn_completed' && event.data.usage === 'unknown',
-      );
       return sumSpend(
         [...usage.values()].filter((delta) => delta.at >= at),
-        unknown,
+        unmetered.some((event) => event.at >= at),
       );
     },
     async findings(taskId) {
