@@ -107,7 +107,7 @@ export function readEvents(
   let select = query.selectFrom('events').selectAll();
   if (after !== undefined) select = select.where('seq', '>', after);
   if (task !== undefined) select = select.where('task', '=', task);
-  if (type !== undefined) select = select.where('type', '=', type);
+  if (type !== undefined) select = select.where(task === undefined ? 'type' : AMONG_ITS_OWN, '=', type);
   const most = last ?? limit;
   if (most !== undefined) select = select.limit(most);
   const rows = connection.all(select.orderBy('seq', last === undefined ? 'asc' : 'desc'));
@@ -132,7 +132,11 @@ export function unknownUsage(of: { task: string } | { since: number }) {
   const unknown = query
     .selectFrom('events')
     .select('seq')
-    .where('type', '=', 'turn_completed')
     .where(sql`json_extract(data, '$.usage')`, '=', 'unknown');
-  return 'task' in of ? unknown.where('task', '=', of.task) : unknown.where('at', '>=', of.since);
+  return 'task' in of
+    ? unknown.where('task', '=', of.task).where(AMONG_ITS_OWN, '=', 'turn_completed')
+    : unknown.where('at', '>=', of.since).where('type', '=', 'turn_completed');
 }
+
+/** The type of a task's events, which are few. By the index of types all that ever happened would be looked through. */
+const AMONG_ITS_OWN = sql<string>`+type`;
