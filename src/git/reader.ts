@@ -114,7 +114,10 @@ function openCatFile(invocation: Invocation): CatFile {
         clearTimeout(idle);
         keepAwake(child, true);
         asked.push({ command, answer, fail });
+        // Questions that are asked together are written at once.
+        child.stdin.cork();
         child.stdin.write(`${command} ${name}\n`);
+        process.nextTick(() => child.stdin.uncork());
       }),
     isOpen: () => child.stdin.writable,
     async close() {

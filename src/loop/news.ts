@@ -6,8 +6,8 @@ import type { Task } from '../core/task.ts';
 import type { Ports } from './ports.ts';
 
 interface News {
-  /** Before a round of questions. */
-  begin(): Promise<void>;
+  /** Before a round of questions. Trunk at the candidate of one that is `live` is our own doing. */
+  begin(live: readonly Task[]): Promise<void>;
   /** Since this was last asked about it. */
   isThere(task: Task): Promise<boolean>;
   /** Trunk moved by a merge of ours, which is no news to anybody. */
@@ -21,10 +21,11 @@ export function createNews({ forge, clock, settings }: Ports): News {
   let moves = 0;
 
   return {
-    async begin() {
+    async begin(live) {
       if (!forge.seen) return;
       const { sha } = await forge.trunk();
-      if (sha !== trunk) moves += 1;
+      const isOurs = live.some(({ landing }) => landing?.candidate.sha === sha);
+      if (sha !== trunk && !isOurs) moves += 1;
       trunk = sha;
     },
     async isThere({ id, issue, pull, branch }) {

@@ -208,11 +208,11 @@ export function createRunner(ports: Ports, version: string): Runner {
   /** Who waits for a grant only is not looked at again for nothing. */
   async function wakeWithNews(): Promise<void> {
     const live = (await store.tasks({ live: true })).map(({ task }) => task).sort(driver.order);
-    await catchAndLog(ports, 'news', news.begin);
-    for (const task of live) {
-      const one = worker(task.id);
-      if (one.rest()?.for !== 'grant' || (await news.isThere(task).catch(() => true))) one.wake();
-    }
+    await catchAndLog(ports, 'news', () => news.begin(live));
+    const isDue = await Promise.all(
+      live.map((task) => worker(task.id).rest()?.for !== 'grant' || news.isThere(task).catch(() => true)),
+    );
+    for (const [at, { id }] of live.entries()) if (isDue[at]) worker(id).wake();
     offer();
   }
 
