@@ -40,17 +40,7 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
   const branch = task.pull === null ? null : await forge.branchHead(task.branch);
   const feedback = isAsked(task, around) ? await forge.feedback(task.pull!) : null;
   const findings = await store.findings(task.id);
-  const live = (await store.tasks({ live: true }))
-    .map((stored) => stored.task)
-    .filter((other) => !isEnded(other));
-  const now = ports.clock.now();
-  const granted = grants(live, around.eligible, policy, now, around.loop.accountLimits, around.order);
-  const isLanding = task.state === 'merging' || approvedAtHead(task);
-  const lineLength = isLanding && (await forge.mergesAlone?.()) ? 1 : policy.merge.queue.ahead;
-  const first = live.filter(
-    (other) => around.waitsForPlace(other.id) && mayLineUp(other) && around.order(other, task) < 0,
-  );
-  const mergeFree = isLanding && first.length < freePlaces(live, lineLength);
+  const among = await amongOthers(ports, task, around);
   const asksTrunk = task.state === 'merging' || isKeptByTrunk(task, around);
   const trunk = asksTrunk ? (await forge.trunk()).sha : null;
   return {
@@ -62,20 +52,14 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     openFindings: findings.filter((finding) => finding.status === 'open'),
     ledger: findings,
     requests: await store.requests(task.id),
-    slot: granted.slots.includes(task.id),
-    criticSlot: granted.critics.includes(task.id),
-    mergeFree,
-    lineLength,
-    ahead: aheadOf(task, live),
-    batch: policy.merge.queue.batch && lineLength > 1 && isInLine(task) ? batchOf(live) : null,
+    ...among,
     partners: task.misfit ? await partnersFor(ports, task.misfit) : null,
     trunk,
     trunkTree: trunk === null || task.state !== 'merging' ? null : await ports.repository.treeOf(trunk),
     change: task.landing?.gate
       ? await changeOf(ports, task.contract, task.landing.candidate)
       : { files: [], secrets: [], guarded: [] },
-    awaits: whyAwaits(task, live, await awaited(store, task)),
-    mergeBlocker: aboutToMerge(task, mergeFree) ? await forge.mergeBlocker(task.head?.sha) : null,
+    mergeBlocker: aboutToMerge(task, among.mergeFree) ? await forge.mergeBlocker(task.head?.sha) : null,
     unconfined: whyUnconfined(ports),
     unfiltered: isBeforeWork(task) ? await unfilteredOn(ports) : null,
     promptChanged: isMended(ports, task),
@@ -87,6 +71,32 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     inFlight: around.inFlight,
     newSessionId: ports.newId(),
     jitter: ports.random(),
+  };
+}
+
+/** What the others that are under way leave to this one. Hundreds may wait, so that they are let go of at once. */
+async function amongOthers(
+  { store, forge, clock, settings }: Ports,
+  task: Task,
+  { eligible, loop, order, waitsForPlace }: Around,
+): Promise<Pick<Facts, 'slot' | 'criticSlot' | 'mergeFree' | 'lineLength' | 'ahead' | 'batch' | 'awaits'>> {
+  const policy = settings.policy();
+  const isLanding = task.state === 'merging' || approvedAtHead(task);
+  const lineLength = isLanding && (await forge.mergesAlone?.()) ? 1 : policy.merge.queue.ahead;
+  const live = (await store.tasks({ live: true }))
+    .map((stored) => stored.task)
+    .filter((other) => !isEnded(other));
+  const granted = grants(live, eligible, policy, clock.now(), loop.accountLimits, order);
+  const goesFirst = (other: Task): boolean =>
+    waitsForPlace(other.id) && mayLineUp(other) && order(other, task) < 0;
+  return {
+    slot: granted.slots.includes(task.id),
+    criticSlot: granted.critics.includes(task.id),
+    mergeFree: isLanding && live.filter(goesFirst).length < freePlaces(live, lineLength),
+    lineLength,
+    ahead: aheadOf(task, live),
+    batch: policy.merge.queue.batch && lineLength > 1 && isInLine(task) ? batchOf(live) : null,
+    awaits: whyAwaits(task, live, await awaited(store, task)),
   };
 }
 

@@ -39,6 +39,7 @@ import { StoreUnavailable, UserError } from '../errors.ts';
 import { storeContract } from './contract.ts';
 import { backUp, restore } from './sqlite/backup.ts';
 import { type Connection, openConnection, query } from './sqlite/connection.ts';
+import { unknownUsage } from './sqlite/journal.ts';
 import { isEmpty, migrate, migrations, requireOurs } from './sqlite/migrations.ts';
 import { sqliteStore } from './sqlite/verbs.ts';
 import { openSqliteStore } from './sqlite.ts';
@@ -136,6 +137,29 @@ describe('the rows of tasks', () => {
     const rest = 'head_sha, slot, judging, ended, version, created_at, data FROM tasks';
     expect(() => connection.exec(`${second} ${rest}`)).toThrow('UNIQUE');
   });
+
+  test('are listed as they are now, whoever has written', async () => {
+    const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
+    const live = async () =>
+      (await store.tasks({ live: true })).map(({ task }) => `${task.id} ${task.state}`);
+    const a = await claimed(store, 'a', 1);
+    expect(await live()).toEqual(['a queued']);
+    await claimed(other, 'b', 2);
+    expect(await live()).toEqual(['a queued', 'b queued']);
+    await commit(store, a, [to(a.task, 'dispatched')]);
+    expect(await live()).toEqual(['a dispatched', 'b queued']);
+    expect(await store.tasks({ live: true }), 'nothing was written meanwhile').toBe(
+      await store.tasks({ live: true }),
+    );
+  });
+});
+
+test('what a task has spent is not looked for among everybody’s turns', async () => {
+  await (await openSqliteStore(path)).close();
+  const connection = openConnection(path, { readOnly: false });
+  const explain = sql<{ detail: string }>`EXPLAIN QUERY PLAN SELECT EXISTS ${unknownUsage({ task: 'a' })}`;
+  const plan = connection.all<{ detail: string }>({ compile: () => explain.compile(query) });
+  expect(plan.map(({ detail }) => detail).join()).toContain('events_by_task');
 });
 
 describe('migrations', () => {

@@ -151,7 +151,7 @@ export interface Store {
   claim(claim: Claim): Promise<StoredTask | null>;
   task(id: string): Promise<StoredTask | null>;
   /** Oldest first. */
-  tasks(filter?: TaskFilter): Promise<StoredTask[]>;
+  tasks(filter?: TaskFilter): Promise<readonly StoredTask[]>;
   commit(commit: Commit): Promise<StoredTask>;
 
   /** In the order they were decided; `null` for the loop's own. */

@@ -44,6 +44,8 @@ export interface Connection {
   unhurried<T>(work: () => T): T;
   /** Everything that `work` reads is of one moment, whatever others commit meanwhile. */
   snapshot<T>(work: () => T): T;
+  /** Another one when anything may have been written meanwhile, by whomever. */
+  moment(): string;
   /** Says that the transaction under way writes events up to this one. */
   wrote(event: number): void;
   /** Calls `work` after every transaction that is on the disk and wrote events, with the last of these. */
@@ -95,6 +97,9 @@ export function openConnection(path: string, options: { readOnly: boolean; boot?
     });
   }
 
+  let changes = 0;
+  const byOthers = db.prepare('PRAGMA data_version');
+
   let committed = (_event: number): void => {};
   let written: number | null = null;
 
@@ -106,6 +111,7 @@ export function openConnection(path: string, options: { readOnly: boolean; boot?
       exec('COMMIT');
       return result;
     } catch (error) {
+      changes += 1;
       // A full disk may have rolled back already.
       if (db.inTransaction) db.exec('ROLLBACK');
       throw error;
@@ -123,6 +129,7 @@ export function openConnection(path: string, options: { readOnly: boolean; boot?
     run: (change) =>
       attempt(path, () => {
         const { statement, parameters } = execute(change);
+        changes += 1;
         return statement.run(parameters).changes;
       }),
     immediate(work) {
@@ -146,6 +153,7 @@ export function openConnection(path: string, options: { readOnly: boolean; boot?
         exec('COMMIT');
       }
     },
+    moment: () => attempt(path, () => `${changes} ${JSON.stringify(byOthers.all())}`),
     wrote(event) {
       written = event;
     },

@@ -29,7 +29,20 @@ export function loadTask(connection: Connection, id: string): StoredTask | null 
   return known(connection, row.id, row.version) ?? remember(connection, row);
 }
 
-export function listTasks(connection: Connection, filter: TaskFilter): StoredTask[] {
+export function listTasks(connection: Connection, filter: TaskFilter): readonly StoredTask[] {
+  const [moment, key] = [connection.moment(), JSON.stringify(filter)];
+  let known = lists.get(connection);
+  if (known?.moment !== moment) known = { moment, byFilter: new Map() };
+  lists.set(connection, known);
+  const tasks = known.byFilter.get(key) ?? readList(connection, filter);
+  known.byFilter.set(key, tasks);
+  return tasks;
+}
+
+/** Every look at a task asks for all that are live. */
+const lists = new WeakMap<Connection, { moment: string; byFilter: Map<string, readonly StoredTask[]> }>();
+
+function readList(connection: Connection, filter: TaskFilter): StoredTask[] {
   let select = query.selectFrom('tasks').select(['id', 'version']);
   if (filter.issue !== undefined) select = select.where('issue', '=', filter.issue);
   if (filter.live) {
