@@ -95,6 +95,20 @@ describe('history', () => {
     expect(await remembered(git, 'failing', [one], ask)).toBe('answer 2');
   });
 
+  it('forgets what it learned first when it knows much, and nothing else', async () => {
+    const one = commit('one');
+    let asked = 0;
+    const ask = async () => {
+      asked += 1;
+      return 'answer';
+    };
+    for (let fact = 0; fact <= 5000; fact++) await remembered(git, `fact ${fact}`, [one], ask);
+    for (let fact = 1; fact <= 5000; fact++) await remembered(git, `fact ${fact}`, [one], ask);
+    expect(asked).toBe(5001);
+    await remembered(git, 'fact 0', [one], ask);
+    expect(asked).toBe(5002);
+  });
+
   /** All pairs in one shell, which starts hundreds of gits with less ado than node does. */
   const toldByGit = (all: readonly string[]) => {
     const pairs = all.flatMap((one) => all.map((other) => ({ one, other })));

@@ -60,11 +60,11 @@ export function learn(git: Git, sha: string, made: { tree: string; parents: read
   const [only, ...others] = made.parents;
   if (wasMadeBefore || only === undefined || others.length > 0) return;
   for (const [key, base] of [...known]) {
-    const [kind, ...pair] = key.split(' ');
-    const other = pair.find((id) => id !== only);
-    if (kind !== 'base' || !pair.includes(only) || other === sha || base instanceof Promise) continue;
-    known.set(baseKey(other!, sha), base);
+    if (!key.startsWith('base ') || !key.includes(only)) continue;
+    const other = key.split(' ').find((id) => id !== 'base' && id !== only);
+    if (other !== sha && !(base instanceof Promise)) known.set(baseKey(other!, sha), base);
   }
+  forgetOldest(known);
 }
 
 /**
@@ -85,6 +85,7 @@ export async function remembered<T>(
     const answer = await asked;
     if (answer === null) known.delete(key);
     else known.set(key, answer);
+    forgetOldest(known);
     return answer;
   } catch (error) {
     known.delete(key);
@@ -94,13 +95,19 @@ export async function remembered<T>(
 
 const baseKey = (one: string, other: string): string => `base ${[one, other].sort().join(' ')}`;
 
-const MOST = 2000;
+/** A commit that is made adds one for each branch that waits to land. */
+const MOST = 5000;
 const memory = new WeakMap<Git, Map<string, unknown>>();
 
 function factsOf(git: Git): Map<string, unknown> {
-  const facts = memory.get(git);
-  if (facts && facts.size < MOST) return facts;
-  const none = new Map<string, unknown>();
-  memory.set(git, none);
-  return none;
+  const facts = memory.get(git) ?? new Map<string, unknown>();
+  memory.set(git, facts);
+  return facts;
+}
+
+function forgetOldest(facts: Map<string, unknown>): void {
+  for (const key of facts.keys()) {
+    if (facts.size <= MOST) return;
+    facts.delete(key);
+  }
 }
