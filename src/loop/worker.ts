@@ -106,7 +106,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
     if (isLeftToPeople(stored.task)) return INTERRUPTED;
     const { leaseTtlMs } = ports.timing;
-    const before = (await store.leases()).find(({ key }) => key === taskLease(id));
+    const [before] = await store.leases(taskLease(id));
     lease = await store.acquireLease(taskLease(id), ports.owner, clock.now(), leaseTtlMs, ports.isOwnerDead);
     if (!lease) return ELSEWHERE;
     if (ports.settings.policy().recovery.mode !== 'auto' && (await hasStartedRun())) {

@@ -75,7 +75,7 @@ function refuse(task: Task, force: boolean): void {
 
 /** Its runner is gone in the middle of something: nobody is at work on it, and nobody has to be asked to stop. */
 async function isInterrupted(context: Context, store: Store, task: Task): Promise<boolean> {
-  const lease = (await store.leases()).find((one) => one.key === taskLease(task.id));
+  const [lease] = await store.leases(taskLease(task.id));
   if (lease) return isStale(lease, context);
   if (isLeftToPeople(task)) return true;
   return (await store.pendingActions(task.id)).some(({ startedAt }) => startedAt !== null);
@@ -137,7 +137,7 @@ const missing = ({ workspace, branch, plan, id }: Task): UserError =>
   );
 
 export async function isOwnedByOther(context: Context, store: Store, task: Task): Promise<boolean> {
-  const lease = (await store.leases()).find((one) => one.key === taskLease(task.id));
+  const [lease] = await store.leases(taskLease(task.id));
   return lease !== undefined && !isStale(lease, context);
 }
 

@@ -451,6 +451,8 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
           { key: 'a', owner: 'me', fencing: 1, expiresAt: 201 },
           { key: 'b', owner: 'you', fencing: 2, expiresAt: 200 },
         ]);
+        expect(await store.leases('b')).toMatchObject([{ key: 'b', owner: 'you' }]);
+        expect(await store.leases('c')).toEqual([]);
       });
 
       test('are free after release, with a number that was never used', async () => {

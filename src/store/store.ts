@@ -190,7 +190,8 @@ export interface Store {
   /** Extends all leases of this owner that have not been taken over; returns those it still has. */
   renewLeases(owner: string, now: number, ttlMs: number): Promise<Lease[]>;
   releaseLease(lease: Lease): Promise<void>;
-  leases(): Promise<Lease[]>;
+  /** Those that somebody has; with `key` only that one. */
+  leases(key?: string): Promise<Lease[]>;
 
   /** Written before a child is let go. Refused with `LeaseLost` when the lease is not ours any more. */
   recordProcess(lease: Lease, child: Child): Promise<void>;

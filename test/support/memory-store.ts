@@ -269,8 +269,8 @@ export function memoryStore(boot: BootClock | null = null): Store {
       if (row?.owner === owner && row.fencing === fencing)
         leases.set(key, { key, fencing, owner: null, expiresAt: 0 });
     },
-    async leases() {
-      return held(leases);
+    async leases(wanted) {
+      return held(leases).filter(({ key }) => wanted === undefined || key === wanted);
     },
 
     async recordProcess(lease, child) {

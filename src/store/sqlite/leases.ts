@@ -63,10 +63,9 @@ export function releaseLease(connection: Connection, lease: Lease): void {
   );
 }
 
-export function leases(connection: Connection): Lease[] {
-  const rows = connection.all(
-    query.selectFrom('leases').selectAll().where('owner', 'is not', null).orderBy('key'),
-  );
+export function leases(connection: Connection, key?: string): Lease[] {
+  const all = query.selectFrom('leases').selectAll().where('owner', 'is not', null).orderBy('key');
+  const rows = connection.all(key === undefined ? all : all.where('key', '=', key));
   return rows.map((row) => ({ ...asLease(row), owner: row.owner ?? '' }));
 }
 

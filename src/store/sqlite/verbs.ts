@@ -44,7 +44,7 @@ export function sqliteStore(connection: Connection): Store {
       acquireLease(connection, { key, owner, now, ttlMs }, dead),
     renewLeases: async (owner, now, ttlMs) => renewLeases(connection, owner, now, ttlMs),
     releaseLease: async (lease) => releaseLease(connection, lease),
-    leases: async () => leases(connection),
+    leases: async (key) => leases(connection, key),
 
     recordProcess: async (lease, process) => ledger.recordProcess(connection, lease, process),
     forgetProcess: async (process) => ledger.forgetProcess(connection, process),
