@@ -38,7 +38,7 @@ export function processAt(pid: number): LiveProcess | null {
 /** Whether a process was started with this entry in its environment; false when it belongs to somebody else. */
 export function wasGiven(pid: number, entry: string): boolean {
   const environ = onLinux ? read(`/proc/${pid}/environ`) : null;
-  return environ?.split('\0').includes(entry) ?? false;
+  return environ !== null && `\0${environ}\0`.includes(`\0${entry}\0`);
 }
 
 /** Whether anybody else works in a folder, or was started with its name in the environment. Only Linux can tell. */
