@@ -41,9 +41,11 @@ export const ms = (value: number): string => `${value < 10 ? value.toFixed(2) : 
 const TICK_MS = 10;
 
 /** Processor time of this process and of all its children that have ended, and theirs; NaN where /proc does not say. */
-export function cpuMs(): number {
+export const cpuMs = (): number => cpuOf('self');
+
+export function cpuOf(process: number | 'self'): number {
   try {
-    const stat = readFileSync('/proc/self/stat', 'utf8');
+    const stat = readFileSync(`/proc/${process}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * TICK_MS, 0);
   } catch {

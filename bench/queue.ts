@@ -8,13 +8,12 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Task } from '../src/core/task.ts';
 import { openSqliteStore } from '../src/store/sqlite.ts';
-import { type Measured, ms } from './measure.ts';
+import { cpuOf, type Measured, ms } from './measure.ts';
 import { CHEAP_AGENT, type Scratch, scratch } from './scratch.ts';
 
 const LANDED = 20;
 const FEW = 23;
 const MANY = Number(process.env.WAITING ?? 300) + LANDED;
-const TICKS_PER_SECOND = 100;
 
 interface Cost {
   wall: number;
@@ -50,14 +49,13 @@ async function costOf(tasks: number): Promise<Cost> {
   runner.stdout!.resume();
   try {
     const store = await opened(place);
-    const count = async (isOne: (task: Task) => boolean): Promise<number> =>
-      (await store.tasks()).filter(({ task }) => isOne(task)).length;
-    await until(async () => (await count(isApproved)) === tasks);
+    await until(async () => (await store.tasks()).filter(({ task }) => isApproved(task)).length === tasks);
+    const merges = async (): Promise<number> => (await store.events({ type: 'merge_observed' })).length;
     const before = costNow(runner, log);
     writeFileSync(hold, '');
-    await until(async () => (await count(({ state }) => state === 'merged')) >= LANDED);
+    await until(async () => (await merges()) >= LANDED);
     const after = costNow(runner, log);
-    const landed = await count(({ state }) => state === 'merged');
+    const landed = await merges();
     await store.close();
     return {
       wall: (after.wall - before.wall) / landed,
@@ -110,15 +108,11 @@ function countGits(place: Scratch): string {
   return log;
 }
 
-function costNow(runner: ChildProcess, log: string): Cost {
-  const fields = readFileSync(`/proc/${runner.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-  return {
-    wall: performance.now(),
-    cpu: (ticks * 1000) / TICKS_PER_SECOND,
-    gits: readFileSync(log, 'utf8').length,
-  };
-}
+const costNow = (runner: ChildProcess, log: string): Cost => ({
+  wall: performance.now(),
+  cpu: cpuOf(runner.pid!),
+  gits: readFileSync(log, 'utf8').length,
+});
 
 async function opened(place: Scratch) {
   const path = join(place.repo, '.forge', 'forge.db');

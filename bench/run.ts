@@ -12,6 +12,7 @@ const BENCHES: Record<string, () => Promise<Measured | Measured[]>> = {
   trees: async () => (await import('./trees.ts')).trees(),
   memory: async () => (await import('./memory.ts')).memory(),
   queue: async () => (await import('./queue.ts')).queue(),
+  long: async () => (await import('./long.ts')).long(),
 };
 
 const wanted = process.argv.slice(2);
