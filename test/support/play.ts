@@ -251,7 +251,7 @@ export class Play {
 
   checkpoint(sha: string, more: { tree?: string; empty?: boolean; baseSha?: string } = {}): this {
     this.expectPending('checkpoint');
-    const head = { sha, tree: more.tree ?? `tree-${sha}` };
+    const head = { sha, tree: more.tree ?? `tree-${sha.replace('sealed-', '')}` };
     return this.answer({
       kind: 'checkpoint',
       head,
@@ -405,6 +405,11 @@ export class Play {
 
   /** The runner dies and another takes over. */
   crash(seen: Partial<Probes> = {}, unheard: TurnOutcome | null = null): this {
+    return this.recover(seen, unheard).look();
+  }
+
+  /** What the runner that died had begun is brought to its end; nobody goes on. */
+  recover(seen: Partial<Probes> = {}, unheard: TurnOutcome | null = null): this {
     const probes: Probes = {
       workspace: { exists: true, intact: true, problem: null },
       session: 'resumable',
@@ -417,17 +422,21 @@ export class Play {
     this.started = null;
     if (recovery.plan === 'take_up' && unheard) {
       this.commit(recovery.events, []);
-      return this.answer(unheard);
+      this.record(unheard);
+      return this;
     }
     if (recovery.finishAction !== null)
       this.pending = this.pending.filter(({ id }) => id !== recovery.finishAction);
     if (recovery.plan !== 'nothing') this.commit(recovery.events, []);
-    return this.look();
+    return this;
   }
 
-  /** A person restarts an abandoned task; its label goes back on. */
+  /** A person restarts a task that has ended, or that nobody goes on with; its label goes back on. */
   restart(): this {
     const issue = this.world.issue && { ...this.world.issue, labels: [this.policy.labels.running] };
+    if (!isEnded(this.task))
+      this.commit([transition(this.task, 'abandoned', 'restarted by ann', 'cancelled')], []);
+    this.pending = [];
     this.commit([transition(this.task, 'queued', 'restarted by ann')], []);
     return this.change({ issue });
   }
@@ -566,6 +575,7 @@ export type Step =
   | { event: LoopEvent }
   | { action: Action }
   | { rest: Extract<Decision, { kind: 'rest' }> }
+  | { prompt: string }
   | { stop: Extract<Decision, { kind: 'stop' }> };
 
 export function turnOutcome(

@@ -8,8 +8,14 @@
  */
 import { commandIn } from '../../src/core/issue/command.ts';
 import { type Ahead, asAhead, type Partners } from '../../src/core/line.ts';
+import type { Start } from '../../src/core/plan/start.ts';
+import type { Policy } from '../../src/core/policy.ts';
+import { promptContext } from '../../src/core/words/prompt-context.ts';
+import { DEFAULT_PROMPTS } from '../../src/core/words/prompts.ts';
+import { renderPrompt } from '../../src/config/prompt.ts';
+import { bug, planOf } from '../support/plan-play.ts';
 import { changes, EXPAND, evidence, type OtherInLine, Play, problem, redBefore, remark } from '../support/play.ts';
-import type { PolicyChange } from '../support/policy.ts';
+import { type PolicyChange, testPolicy } from '../support/policy.ts';
 import { printed } from './printed.ts';
 
 export function narrate(story: string): string {
@@ -66,6 +72,8 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
       ...(set.gate && { gate: { commands: gateCommands(set.gate) } }),
       ...(set.preexisting && { gate: { preexisting: set.preexisting as 'block' } }),
       ...(set.budget_usd && { budget: { usd: Number(set.budget_usd) } }),
+      ...(loop(set) && { loop: loop(set)! }),
+      ...(set.auditor_fallback && { agents: withFallback(set.auditor_fallback) }),
       ...(set.on_lost_session === 'fresh_session' && { recovery: { onLostSession: 'fresh_session' } }),
     };
     if (play.task) play.configure(change);
@@ -77,6 +85,12 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     Object.assign(play.world.issue!, { ...(title && { title }), ...(text && { body: text }) });
   },
   claim: (play) => void play.claim(),
+  /** `plan Schema API delivers=pull`: starts one of these milestones. `goal "Faster."` starts one without. */
+  plan(play, rest) {
+    const titles = rest.filter((word) => !word.includes('='));
+    play.start(planOf(...titles), pairs(rest.filter((word) => word.includes('='))) as Partial<Start>);
+  },
+  goal: (play, [goal]) => void play.start(null, { goal: goal! }),
   slots(play, [state]) {
     play.world.slotsFull = state === 'full';
     if (play.task) play.look();
@@ -150,6 +164,29 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     else if (verdict === 'REQUEST_CHANGES') play.critic({ ...changes(message, severity), criteria });
     else play.critic({ verdict, criteria, findings: severity ? [problem(severity, message ?? '')] : [] });
   },
+  /** `audit clean resolves=1 done="tables"`, `audit dirty "a bug" "another"`, `audit clean amends=2 text="…"`, `audit missing`. */
+  audit(play, [how, ...rest]) {
+    if (how === 'missing') return void play.turn('finished', { text: 'Looks fine to me.' });
+    const { resolves, amends, text, done } = pairs(rest.filter((word) => /^\w+=/.test(word)));
+    const found = rest.filter((word) => !/^\w+=/.test(word));
+    play.audit({
+      clean: how === 'clean',
+      findings: found.map((one, index) => bug(one, { line: index + 3 })),
+      resolved: resolves?.split(',').map((id) => ({ id })) ?? [],
+      amendments: amends ? [{ milestone: Number(amends), text, rationale: 'it showed on the way' }] : [],
+      summary: { done: done ?? '' },
+    });
+  },
+  /** Shows what the agent at work was told. */
+  prompt(play) {
+    const { task, policy, findings } = play;
+    const run = play.run();
+    if (run?.kind !== 'turn') throw new Error('no turn is at work');
+    const conventions = [{ path: 'AGENTS.md', text: 'Tests first.' }];
+    const inputs = { history: '', diff: '+ a line', findings, conventions, remarks: [], transcript: '' };
+    const context = promptContext(run.prompt, task, run.turn, policy, inputs, run.priorFailure);
+    play.story.push({ prompt: renderPrompt(run.prompt, DEFAULT_PROMPTS[run.prompt], context) });
+  },
   specifier(play, [decision, ...said]) {
     if (decision === 'unusable') play.turn('finished', { text: 'Sounds good.' });
     else if (decision === 'expand') play.specifier({ ...EXPAND, ...(said[0] && { problem: said[0] }) });
@@ -213,15 +250,44 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     void play.ask(kind!, 'ann', { ...(finding && { finding }), ...(why && { why }) }),
   restart: (play) => void play.restart(),
 
-  // --- disaster ------------------------------------------------------------------------------------------------------
-  crash(play, rest) {
-    const { session = 'resumable', workspace = 'intact' } = pairs(rest);
-    play.crash({
-      session: session as 'resumable',
-      workspace: { exists: workspace !== 'lost', intact: workspace === 'intact', problem: null },
-    });
+  /** `stalls 4`: the turn at work says nothing for so long, so often. */
+  stalls(play, [times]) {
+    for (let count = 0; count < Number(times); count += 1) {
+      play.wait(play.policy.agents.coder.stallTimeoutMs);
+      if (play.pending[0]?.action.kind === 'checkpoint') play.checkpoint(play.task.headSha ?? 'c0');
+      if (play.task.hold?.until) play.wait(play.task.hold.until - play.now);
+    }
   },
+  /** `says`, of the coder whose turn is at work, as its last message. */
+  answers: (play, [text]) => void play.turn('finished', { text: text! }),
+
+  // --- disaster ------------------------------------------------------------------------------------------------------
+  crash: (play, rest) => void play.crash(probes(rest)),
+  /** As `crash`, of a task that is left to people. */
+  killed: (play, rest) => void play.recover(probes(rest)),
 };
+
+function probes(rest: string[]): Parameters<Play['recover']>[0] {
+  const { session = 'resumable', workspace = 'intact' } = pairs(rest);
+  return {
+    session: session as 'resumable',
+    workspace: { exists: workspace !== 'lost', intact: workspace === 'intact', problem: null },
+  };
+}
+
+function loop({ max_iterations, sessions, post_action }: Record<string, string>): Partial<Policy['loop']> | null {
+  if (!max_iterations && !sessions && !post_action) return null;
+  return {
+    ...(max_iterations && { maxIterations: Number(max_iterations) }),
+    ...(sessions && { session: sessions as 'rotate' }),
+    ...(post_action && { postAction: { skill: null, prompt: post_action, model: null } }),
+  };
+}
+
+function withFallback(model: string): Partial<Policy['agents']> {
+  const { agents } = testPolicy();
+  return { ...agents, auditor: { ...agents.auditor, fallbackModels: [model] } };
+}
 
 const OWN = { task: 't1', issue: 7 };
 

@@ -10,6 +10,11 @@ export function printed(step: Step): string[] {
   if ('event' in step) return eventLines(step.event);
   if ('action' in step) return actionLines(step.action).map((line) => `> ${line}`);
   if ('stop' in step) return [`! stop the run: ${step.stop.status} (${step.stop.why})`];
+  if ('prompt' in step)
+    return step.prompt
+      .trimEnd()
+      .split('\n')
+      .map((line) => `| ${line}`.trimEnd());
   const { why, until } = step.rest;
   return [`… ${why}${until === null ? '' : ` (until ${clock(until)})`}`];
 }
@@ -17,7 +22,8 @@ export function printed(step: Step): string[] {
 function eventLines(happened: LoopEvent): string[] {
   switch (happened.type) {
     case 'task_created': {
-      const { issue, attempt, branch } = happened.data;
+      const { issue, attempt, branch, plan } = happened.data;
+      if (plan) return [`plan ${plan.name}, ${plan.milestones.length} milestones, on ${branch}`];
       return [`task for #${issue}, attempt ${attempt}, on ${branch}`];
     }
     case 'worker_state_transition': {
@@ -144,6 +150,25 @@ function eventLines(happened: LoopEvent): string[] {
       return [`recovered: ${happened.data.plan} (${happened.data.why})`];
     case 'session_lost':
       return [`session ${happened.data.sessionId} is given up (${happened.data.why})`];
+    case 'request_made':
+      return [`${happened.data.kind} asked by ${happened.data.by}`];
+    case 'phase_entered': {
+      const { phase, milestone } = happened.data;
+      return [`phase ${phase}${phase === 'coding' || phase === 'auditing' ? `, milestone ${milestone + 1}` : ''}`];
+    }
+    case 'audit_recorded': {
+      const { audit, says, amendments } = happened.data;
+      const anew = amendments.map(({ milestone, text }) => `, milestone ${milestone + 1} is now: ${brief(text)}`);
+      return [`audit ${audit}: ${brief(says)}${anew.join('')}`];
+    }
+    case 'milestone_completed': {
+      const { milestone, commit } = happened.data;
+      return [`milestone ${milestone + 1} done${commit ? ` as ${commit}` : ', nothing changed'}`];
+    }
+    case 'post_action_ended':
+      return [`post action said: ${brief(happened.data.summary ?? '')}`];
+    case 'workspace_lost':
+      return [`worktree lost, made anew from ${happened.data.saved}`];
     case 'recovery_failed':
       return [`unrecoverable: ${happened.data.why}`];
     case 'worktree_preserved':
@@ -172,9 +197,9 @@ function actionLines(action: Action): string[] {
     case 'reply':
       return [`reply to ${action.to.id}: ${brief(action.body)}`];
     case 'turn': {
-      const { role, turn, sessionId, prompt, priorFailure } = action;
+      const { role, turn, sessionId, prompt, priorFailure, fallback } = action;
       const told = priorFailure && prompt !== 'revise' ? `, told: ${brief(priorFailure)}` : '';
-      return [`${role} turn ${turn} on session ${sessionId} (${prompt}${told})`];
+      return [`${role} turn ${turn} on session ${sessionId} (${prompt}${told})${fallback ? `, fallback model ${fallback}` : ''}`];
     }
     case 'gate':
       return [`gate on ${action.commit}`];

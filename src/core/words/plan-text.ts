@@ -1,5 +1,6 @@
 /** What agents are told of a plan: where it stands, what was done before, what an audit found. */
 import { type Finding, isStuck } from '../change/findings.ts';
+import type { CoderSummary } from '../event.ts';
 import { openBugs } from '../plan/audit.ts';
 import { type Amendment, type AuditSummary, currentMilestone, type PlanProgress } from '../plan/progress.ts';
 import type { Policy } from '../policy.ts';
@@ -36,10 +37,17 @@ export function placeText(plan: PlanProgress): string {
   }
 }
 
+/** The one at hand; all of them where the whole is audited. */
 export function milestoneText(plan: PlanProgress): string {
-  const current = currentMilestone(plan);
-  if (current === null) return '';
-  return `Milestone ${numbered(plan, plan.milestone)}\n\n${fence('milestone', current.text)}`;
+  const { milestones, milestone, phase } = plan;
+  const isWhole = phase === 'final_auditing' || phase === 'final_audit_fix';
+  return milestones
+    .flatMap(({ text }, index) =>
+      isWhole || index === milestone
+        ? [`Milestone ${numbered(plan, index)}\n\n${fence('milestone', text)}`]
+        : [],
+    )
+    .join('\n\n');
 }
 
 export function iterationText(plan: PlanProgress, { loop }: Policy): string {
@@ -59,6 +67,9 @@ export function doneText(plan: PlanProgress): string {
   return lines.length === 0 ? '' : fence('done', lines.join('\n'));
 }
 
+const isSaid = ({ done, deviations, followUps }: AuditSummary): boolean =>
+  done !== '' || deviations.length + followUps.length > 0;
+
 function summaryText({ done, deviations, followUps }: AuditSummary): string {
   return [
     oneLine(done) || 'done',
@@ -75,8 +86,9 @@ export function pendingText(plan: PlanProgress): string {
   return lines.length === 0 ? '' : fence('pending', lines.join('\n\n'));
 }
 
-export function decisionsText(plan: PlanProgress): string {
-  const said = (currentMilestone(plan) ?? plan.milestones.at(-1))?.decisions;
+/** Without milestones there is only the last word of its coder. */
+export function decisionsText(plan: PlanProgress, last: CoderSummary | null): string {
+  const said = plan.milestones.length === 0 ? last : currentMilestone(plan)?.decisions;
   if (!said) return '';
   const lines = [
     said.summary,
@@ -126,7 +138,7 @@ export function auditText({
   return [
     verdict,
     ...open.map((one) => findingText(one, one.id)),
-    ...(summary.done === '' && isClean ? [] : [summaryText(summary)]),
+    ...(isSaid(summary) ? [summaryText(summary)] : []),
     ...amendments.map(
       ({ milestone, rationale }) => `Milestone ${milestone + 1} amended: ${oneLine(rationale)}`,
     ),

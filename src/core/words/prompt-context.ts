@@ -174,7 +174,11 @@ export function promptContext(
   }
 }
 
-function planned({ plan }: Task, policy: Policy, { findings }: PromptInputs): Pick<PromptContext, 'plan'> {
+function planned(
+  { plan, summary }: Task,
+  policy: Policy,
+  { findings }: PromptInputs,
+): Pick<PromptContext, 'plan'> {
   if (!plan) return {};
   return {
     plan: {
@@ -183,7 +187,7 @@ function planned({ plan }: Task, policy: Policy, { findings }: PromptInputs): Pi
       milestone: milestoneText(plan),
       done: doneText(plan),
       findings: auditFindings(plan, findings),
-      decisions: decisionsText(plan),
+      decisions: decisionsText(plan, summary),
       pending: pendingText(plan),
       last_audit: plan.lastAudit === null ? '' : fence('audit', plan.lastAudit),
     },

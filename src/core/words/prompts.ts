@@ -275,12 +275,15 @@ What was still open:
 This is turn {{ task.turn }}. End your turn when the work is complete.
 `,
   milestone: `The auditor found the milestone before clean. Go on with the next one of {{ task.name }}, in the same work tree:
-
+{% if plan.done != "" %}
+What is done already, as its auditor saw it:
+{{ plan.done }}
+{% endif %}
 {{ plan.milestone }}
 
 All that was said about how to work still holds. Do all of it and nothing of those that follow, run the checks, and end your turn.
 `,
-  audited: `The auditor looked at your work for {{ task.name }} ({{ plan.iteration }}) and it is not done yet:
+  audited: `The auditor looked at your work for {{ task.name }}, {{ plan.iteration }}, and it is not done yet:
 {{ prior_failure_reason }}
 {% if plan.findings != "" %}
 You MUST fix every bug, and every violation of the project's conventions:
@@ -334,7 +337,9 @@ anything of the plan missing, is the plan's own verification met?
 The plan:
 {{ plan.overview }}
 
-Its milestones, as they were found:
+{{ plan.milestone }}
+
+What was done for them, as it was found:
 {{ plan.done }}
 ${AUDITED}
 The whole change, against {{ base_sha }}:
@@ -343,7 +348,7 @@ ${AUDIT_ANSWER}`,
   audit_again: `Your audit of {{ task.name }} has no result that can be used yet{% if prior_failure_reason != "" %}: {{ prior_failure_reason }}{% endif %}.
 Answer now with the JSON object you were asked for, in a fenced block, and nothing after it.
 `,
-  post_action: `The plan {{ task.name }} is done and its final audit was clean. You are in its work tree, on branch {{ task.branch }}, in a new session. One thing is left to
+  post_action: `All of {{ task.name }} is done and its final audit was clean. You are in its work tree, on branch {{ task.branch }}, in a new session. One thing is left to
 do:
 {% if action.skill != "" %}
 Load the skill "{{ action.skill }}" and do what it says for the changes on this branch (against {{ base_sha }}).
