@@ -20,6 +20,7 @@ import { waitingToLand } from './core/schedule.ts';
 import { isEnded, nameOfTask, occupiesSlot, type Task } from './core/task.ts';
 import { atWorkText } from './core/words/words.ts';
 import { activityOf } from './loop/activity.ts';
+import { interruptedAmong } from './loop/interrupted.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { readPace } from './loop/read-pace.ts';
 import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
@@ -146,11 +147,15 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   const limit = await readLoopLimit({ store, clock: context, settings: { policy: () => policy } });
   const waits = loopWaits(loop, policy, limit, context.now());
   const owners = runners(await store.leases(), context);
+  const interrupted = await interruptedAmong({ ...context, store, clock: context }, stored);
   const isRunning = owners.some((runner) => runner.alive);
   return {
     billing: settings.workflow.agent.billing,
     tasks: await taskViews(context, store, stored),
-    slots: { used: stored.filter(occupiesSlot).length, max: policy.maxConcurrent },
+    slots: {
+      used: stored.filter((task) => occupiesSlot(task) && !interrupted.has(task)).length,
+      max: policy.maxConcurrent,
+    },
     paused: loop.pausedBy,
     waits: waits.map(waitView),
     loopLimit: limitView(waits),
@@ -217,7 +222,7 @@ export async function taskViews(context: Context, store: Store, tasks: readonly 
     ...taskView(task, await store.spend(task.id), maxTurns, await doingOf(task)),
     atWork: working.find((one) => one.task === task.id)?.text ?? null,
     interrupted:
-      (task.turn !== null || isLeftToPeople(task)) && !isEnded(task) && !owned.has(taskLease(task.id)),
+      !isEnded(task) && (task.turn !== null || isLeftToPeople(task)) && !owned.has(taskLease(task.id)),
   });
   return Promise.all(tasks.map(view));
 }

@@ -84,6 +84,7 @@ function factsKnown(
     spend: { costUsd: 0, tokens: 0 },
     openFindings: [],
     ledger: [],
+    idleSlots: 0,
     requests: [],
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),

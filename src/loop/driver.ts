@@ -50,7 +50,7 @@ export interface RunInFlight {
 export interface Rest {
   why: string;
   until: number | null;
-  for: 'grant' | 'time' | 'budget' | 'gate' | 'fact' | 'elsewhere' | 'ended';
+  for: 'grant' | 'time' | 'budget' | 'gate' | 'fact' | 'person' | 'elsewhere' | 'ended';
   /** Of what, where that is known. */
   grant?: 'slot' | 'critic' | 'merge';
 }

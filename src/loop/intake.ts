@@ -6,6 +6,7 @@ import { RULES, type WorkItem, type Written } from '../core/claim.ts';
 import { latestAttempts, type Schedule, schedule } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Lease, Store } from '../store/store.ts';
+import { interruptedAmong } from './interrupted.ts';
 import type { Ports } from './ports.ts';
 import { readPace } from './read-pace.ts';
 import type { Source } from './source.ts';
@@ -22,10 +23,19 @@ export async function takeUp(ports: Ports, source: Source, lease: Lease, mayClai
   const policy = ports.settings.policy();
   const items = await source.items();
   const tasks = (await store.tasks()).map(({ task }) => task);
+  const interrupted = await interruptedAmong(ports, tasks);
   const forced = await forcedIssues(store, items, tasks);
   const { accountLimits } = await store.loop();
   const pace = await readPace(store);
-  const planned = schedule({ items, tasks, policy, now: clock.now(), accountLimits, forced, pace });
+  const planned = schedule({
+    items,
+    tasks: tasks.filter((task) => !interrupted.has(task)),
+    policy,
+    now: clock.now(),
+    accountLimits,
+    forced,
+    pace,
+  });
   const poll = { schedule: planned, claimed: 0, turnedAway: 0 };
   if (!mayClaim) return poll;
 

@@ -8,13 +8,14 @@ import { isTrunksRed } from '../core/gate.ts';
 import { aheadOf, freePlaces, isInLine, type Partners, partnersOf } from '../core/line.ts';
 import { whyAwaits } from '../core/plan/each.ts';
 import { grants } from '../core/schedule.ts';
-import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
+import { isBeforeWork, isEnded, needsSlot, occupiesSlot, type Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
 import { filteredText } from '../core/words/words.ts';
 import type { LoopRow } from '../store/store.ts';
 import { whyUnconfined } from './command.ts';
 import type { Driver } from './driver.ts';
 import { guardedIn } from './inspect.ts';
+import { interruptedAmong } from './interrupted.ts';
 import { readLoopLimit } from './loop-limit.ts';
 import type { Ports } from './ports.ts';
 import { templateDigest } from './prompt.ts';
@@ -76,27 +77,31 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
 
 /** What the others that are under way leave to this one. Hundreds may wait, so that they are let go of at once. */
 async function amongOthers(
-  { store, forge, clock, settings }: Ports,
+  ports: Ports,
   task: Task,
   { eligible, loop, order, waitsForPlace }: Around,
-): Promise<Pick<Facts, 'slot' | 'criticSlot' | 'mergeFree' | 'lineLength' | 'ahead' | 'batch' | 'awaits'>> {
+): Promise<Pick<Facts, 'slot' | 'criticSlot' | 'mergeFree' | 'lineLength' | 'ahead' | 'batch' | 'awaits' | 'idleSlots'>> {
+  const { store, forge, clock, settings } = ports;
   const policy = settings.policy();
   const isLanding = task.state === 'merging' || approvedAtHead(task);
   const lineLength = isLanding && (await forge.mergesAlone?.()) ? 1 : policy.merge.queue.ahead;
-  const live = (await store.tasks({ live: true }))
+  const notEnded = (await store.tasks({ live: true }))
     .map((stored) => stored.task)
     .filter((other) => !isEnded(other));
+  const interrupted = await interruptedAmong(ports, notEnded);
+  const live = interrupted.size === 0 ? notEnded : notEnded.filter((other) => !interrupted.has(other));
   const granted = grants(live, eligible, policy, clock.now(), loop.accountLimits, order);
   const goesFirst = (other: Task): boolean =>
     waitsForPlace(other.id) && mayLineUp(other) && order(other, task) < 0;
   return {
     slot: granted.slots.includes(task.id),
+    idleSlots: [...interrupted].filter(occupiesSlot).length,
     criticSlot: granted.critics.includes(task.id),
     mergeFree: isLanding && live.filter(goesFirst).length < freePlaces(live, lineLength),
     lineLength,
     ahead: aheadOf(task, live),
     batch: policy.merge.queue.batch && lineLength > 1 && isInLine(task) ? batchOf(live) : null,
-    awaits: whyAwaits(task, live, await awaited(store, task)),
+    awaits: whyAwaits(task, notEnded, await awaited(store, task)),
   };
 }
 

@@ -6,6 +6,7 @@ import { freePlaces } from '../core/line.ts';
 import { grants, type Order } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { catchAndLog } from './catch-and-log.ts';
+import { interruptedAmong } from './interrupted.ts';
 import type { Ports } from './ports.ts';
 import type { Worker } from './worker.ts';
 
@@ -51,7 +52,11 @@ export function createOffers(
   async function makeOnce(): Promise<void> {
     const waiting = [...around.workers()].filter((one) => one.rest()?.for === 'grant');
     if (waiting.length === 0) return;
-    const live = (await store.tasks({ live: true })).map(({ task }) => task).filter((task) => !isEnded(task));
+    const notEnded = (await store.tasks({ live: true }))
+      .map(({ task }) => task)
+      .filter((task) => !isEnded(task));
+    const interrupted = await interruptedAmong(ports, notEnded);
+    const live = notEnded.filter((task) => !interrupted.has(task));
     const { accountLimits } = await store.loop();
     const policy = settings.policy();
     const granted = grants(live, around.eligible(), policy, clock.now(), accountLimits, around.order());

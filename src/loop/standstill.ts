@@ -38,6 +38,7 @@ export async function isIdle(
     forPeople.some((one) => one.account !== null && one.account.account === account);
   if (isDue && !isStopped && !isOut(accountOf(settings.policy().agents.coder))) return false;
   const live = (await store.tasks({ live: true })).map((stored) => stored.task);
+  const isInterrupted = ({ id }: Task): boolean => restOf(id)?.for === 'person';
   const rests = (task: Task): boolean =>
     task.state !== 'merging' && ['budget', 'gate', 'grant'].includes(restOf(task.id)?.for ?? '');
   // A critic that waits has no hold: it keeps no slot from others.
@@ -48,10 +49,14 @@ export async function isIdle(
         restOf(id)?.for === 'time' &&
         isOut(accountOf(settings.policy().agents.critic));
   const isLeft = (task: Task): boolean =>
-    onlyAPersonEnds(task, restOf, clock.now()) || (isStopped && rests(task)) || waitsForOutage(task);
+    isInterrupted(task) ||
+    onlyAPersonEnds(task, restOf, clock.now()) ||
+    (isStopped && rests(task)) ||
+    waitsForOutage(task);
   if (!live.every(isLeft)) return false;
   // What a person is to be told about a held task may still be on its way.
-  for (const { id } of live) if ((await store.pendingActions(id)).length > 0) return false;
+  for (const task of live)
+    if (!isInterrupted(task) && (await store.pendingActions(task.id)).length > 0) return false;
   return true;
 }
 
@@ -61,10 +66,14 @@ export async function waitingForPeople(
   { waits, restOf }: Standing,
 ): Promise<string[]> {
   const live = (await store.tasks({ live: true })).map((stored) => stored.task);
-  const held = live
-    .filter((task) => onlyAPersonEnds(task, restOf, clock.now()))
-    .map((task) => `${nameOfTask(task)} ${task.contract.title}: ${holdText(task.hold!, nameOfTask(task))}`);
-  return [...waits.filter(isForPeople).map(({ text }) => text), ...held];
+  const left = live.flatMap((task) => {
+    const rest = restOf(task.id);
+    const name = nameOfTask(task);
+    const waits = (why: string): string => `${name} ${task.contract.title}: ${why}`;
+    if (rest?.for === 'person') return [waits(rest.why)];
+    return onlyAPersonEnds(task, restOf, clock.now()) ? [waits(holdText(task.hold!, name))] : [];
+  });
+  return [...waits.filter(isForPeople).map(({ text }) => text), ...left];
 }
 
 const isForPeople = ({ endsBy }: LoopWait): boolean => endsBy !== 'time';

@@ -11,6 +11,7 @@ import { backoffMs } from '../core/schedule.ts';
 import { ForgeUnavailable, LeaseLost, StoreUnavailable, VersionConflict } from '../errors.ts';
 import { type Lease, taskLease } from '../store/store.ts';
 import type { Driver, Rest, Work } from './driver.ts';
+import { interruptedAmong } from './interrupted.ts';
 import { takeOver } from './recovery.ts';
 import { seenIssue } from './seen-issue.ts';
 import { tick } from './tick.ts';
@@ -34,7 +35,7 @@ const STOPPING: Rest = { why: 'stopping', until: null, for: 'fact' };
 const INTERRUPTED: Rest = {
   why: 'interrupted: `forge-loop loop restart` continues it',
   until: null,
-  for: 'fact',
+  for: 'person',
 };
 const ELSEWHERE: Rest = { why: 'another runner has it', until: null, for: 'elsewhere' };
 
@@ -104,14 +105,15 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   async function takeLease(): Promise<Rest | null> {
     const stored = await store.task(id);
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
-    if (isLeftToPeople(stored.task)) return INTERRUPTED;
+    if (isLeftToPeople(stored.task))
+      return (await interruptedAmong(ports, [stored.task])).size > 0 ? INTERRUPTED : ELSEWHERE;
     const { leaseTtlMs } = ports.timing;
     const [before] = await store.leases(taskLease(id));
     lease = await store.acquireLease(taskLease(id), ports.owner, clock.now(), leaseTtlMs, ports.isOwnerDead);
     if (!lease) return ELSEWHERE;
     if (ports.settings.policy().recovery.mode !== 'auto' && (await hasStartedRun())) {
       await letGo();
-      return { why: 'waits for `forge-loop recover` or `restart`', until: null, for: 'fact' };
+      return { why: 'waits for `forge-loop recover` or `restart`', until: null, for: 'person' };
     }
     await takeOver(ports, id, lease, before ? before.expiresAt - leaseTtlMs : null);
     return null;
