@@ -137,13 +137,15 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'demo', 'Play the whole story on a small project in a scratch folder.', [
     'demo',
     'demo --keep',
+    'demo --plan',
   ])
     .option('--keep', 'keep the folder, to look at what happened')
+    .option('--plan', 'a plan of three milestones, instead of five issues')
     .action(async (_given: Options, command: Command) => {
-      const { keep, json, color } = command.optsWithGlobals<Options>();
+      const { keep, plan, json, color } = command.optsWithGlobals<Options>();
       const terminal = openTerminal({ json: json === true, color: color === false ? false : undefined });
       const { playDemo } = await import('./demo.ts');
-      exit(await playDemo(surface, terminal, { keep: keep === true }));
+      exit(await playDemo(surface, terminal, { keep: keep === true, plan: plan === true }));
     });
 
   describe(program, 'status', says('status'), ['status', 'status --watch', 'status --json'])

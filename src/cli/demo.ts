@@ -6,26 +6,34 @@ import type { Context } from '../context.ts';
 import { UserError } from '../errors.ts';
 import { requireReady } from '../operations/doctor.ts';
 import type { Surface } from './commands.ts';
-import { readBoard } from './demo/board.ts';
-import { courseOf, differences } from './demo/course.ts';
-import { ISSUES } from './demo/issues.ts';
+import { ISSUE_STORY } from './demo/issue-story.ts';
 import { openLive } from './demo/live.ts';
+import { PLAN_STORY } from './demo/plan-story.ts';
 import { makeProject } from './demo/project.ts';
-import { type DemoReport, type IssueReport, reportText } from './demo/report.ts';
 import { makeScratch, type Scratch } from './demo/scratch.ts';
+import type { Played, Story } from './demo/story.ts';
 import { showProgress } from './run.ts';
 import type { Terminal } from './terminal.ts';
 
-export async function playDemo(
+interface Wanted {
+  keep: boolean;
+  plan: boolean;
+}
+
+export const playDemo = (surface: Surface, terminal: Terminal, { keep, plan }: Wanted): Promise<number> =>
+  plan ? playStory(PLAN_STORY, surface, terminal, keep) : playStory(ISSUE_STORY, surface, terminal, keep);
+
+async function playStory<Report extends Played & { ok: boolean }>(
+  story: Story<Report>,
   surface: Surface,
   terminal: Terminal,
-  { keep }: { keep: boolean },
+  keep: boolean,
 ): Promise<number> {
   const stop = onSignals();
   const scratch = await makeScratch();
   try {
-    const report = await play(surface, terminal, scratch, keep, stop);
-    terminal.print(terminal.json ? JSON.stringify(report, null, 2) : reportText(report, scratch, terminal));
+    const report = await play(story, surface, terminal, scratch, keep, stop);
+    terminal.print(terminal.json ? JSON.stringify(report, null, 2) : story.text(report, scratch, terminal));
     return report.ok ? 0 : 1;
   } catch (error) {
     if (stop.asked() === null) throw error;
@@ -37,31 +45,31 @@ export async function playDemo(
   }
 }
 
-async function play(
+async function play<Report extends Played & { ok: boolean }>(
+  story: Story<Report>,
   surface: Surface,
   terminal: Terminal,
   scratch: Scratch,
   keep: boolean,
   stop: Stop,
-): Promise<DemoReport> {
+): Promise<Report> {
   const startedAt = Date.now();
-  await makeProject(scratch.project, surface.newRepository);
-  const context = await surface.open(scratch.project, {});
+  const { project } = scratch;
+  await makeProject(project, surface.newRepository, {
+    script: story.scriptFor(project),
+    settings: story.settings,
+  });
+  const context = await surface.open(project, {});
   try {
     await requireReady(context);
-    const forge = await context.forge();
-    const by = await context.operator();
-    for (const { title, body } of ISSUES) await forge.newIssue({ title, body, ready: true, by });
-    const { late } = await runToTheEnd(context, terminal, stop);
-    const issues = await Promise.all(ISSUES.map((_, at) => reportOn(context, at)));
-    return {
-      ok: !late && issues.every((issue) => issue.differed.length === 0),
+    await story.begin(context);
+    const { late } = await runToTheEnd(story, context, terminal, stop);
+    return await story.report(context, {
       durationMs: Date.now() - startedAt,
       folder: keep ? scratch.folder : null,
-      project: keep ? scratch.project : null,
+      project: keep ? project : null,
       late,
-      issues,
-    };
+    });
   } finally {
     await context.close();
   }
@@ -70,9 +78,14 @@ async function play(
 /** Far more than it takes: what is still not done by then will not be. */
 const DEADLINE_MS = 120_000;
 
-async function runToTheEnd(context: Context, terminal: Terminal, stop: Stop): Promise<{ late: boolean }> {
+async function runToTheEnd(
+  story: Shown,
+  context: Context,
+  terminal: Terminal,
+  stop: Stop,
+): Promise<{ late: boolean }> {
   const runner = await context.runner();
-  const progress = await show(context, terminal);
+  const progress = await show(story, context, terminal);
   let late = false;
   const deadline = setTimeout(() => {
     late = true;
@@ -89,13 +102,18 @@ async function runToTheEnd(context: Context, terminal: Terminal, stop: Stop): Pr
   return { late };
 }
 
+type Shown = Pick<Story<never>, 'title' | 'column' | 'board'>;
+
 /** A board that is drawn over itself where somebody watches; the lines of `run` elsewhere; nothing beside JSON. */
-async function show(context: Context, terminal: Terminal): Promise<{ finish(): Promise<void> }> {
+async function show(
+  story: Shown,
+  context: Context,
+  terminal: Terminal,
+): Promise<{ finish(): Promise<void> }> {
   if (terminal.json) return { finish: async () => {} };
   const store = await context.writing();
-  const title = `forge-loop demo: ${ISSUES.length} issues of a small project`;
   if (!terminal.isTty || process.env.TERM === 'dumb') {
-    terminal.print(title);
+    terminal.print(story.title);
     const events = await showProgress(store, terminal);
     return {
       async finish() {
@@ -104,33 +122,13 @@ async function show(context: Context, terminal: Terminal): Promise<{ finish(): P
       },
     };
   }
-  const live = openLive(title, terminal, (before) => readBoard(store, ISSUES, before, context.now()));
+  const live = openLive(story, terminal, (before) => story.board(store, before, context.now()));
   const events = await showProgress(store, { ...terminal, print: live.say });
   return {
     async finish() {
       await events.finish();
       await live.close();
     },
-  };
-}
-
-async function reportOn(context: Context, at: number): Promise<IssueReport> {
-  const issue = at + 1;
-  const { title, story, told } = ISSUES[at]!;
-  const { task, course } = await courseOf(context, issue);
-  return {
-    issue,
-    title,
-    story,
-    outcome: course.outcome,
-    turns: task?.turns ?? 0,
-    rounds: task?.criticRounds ?? 0,
-    sessionId: task?.sessionId ?? null,
-    sessions: course.sessions,
-    costUsd: task?.costUsd ?? null,
-    mergedSha: task?.mergedSha ?? null,
-    course,
-    differed: differences(told, course),
   };
 }
 

@@ -9,7 +9,8 @@ import type { Store } from '../../store/store.ts';
 import type { DemoIssue } from './issues.ts';
 
 export interface BoardRow {
-  issue: number;
+  /** As people name it: #1, or 1. for a milestone. */
+  number: string;
   title: string;
   state: string;
   turns: number | null;
@@ -27,7 +28,7 @@ export async function readBoard(
   const declined = await store.events({ type: 'issue_declined' });
   const rowOf = async ({ title }: DemoIssue, at: number): Promise<BoardRow> => {
     const issue = at + 1;
-    const row = { issue, title, state: 'ready', turns: null, doing: '', elapsedMs: null };
+    const row = { number: `#${issue}`, title, state: 'ready', turns: null, doing: '', elapsedMs: null };
     const task = tasks.find((one) => one.issue === issue);
     if (task) {
       const [pending] = await store.pendingActions(task.id);

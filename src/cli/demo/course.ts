@@ -50,15 +50,14 @@ export async function courseOf(context: Context, issue: number): Promise<Taken> 
 }
 
 /** One line for each point in which they differ. */
-export function differences(told: Course, took: Course): string[] {
-  const points = Object.keys(told) as (keyof Course)[];
+export function differences<T extends object>(told: T, took: T): string[] {
+  const points = Object.keys(told) as (keyof T & string)[];
   return points
     .filter((point) => shown(told[point]) !== shown(took[point]))
     .map((point) => `${point}: told was ${shown(told[point])}, it came to ${shown(took[point])}`);
 }
 
-const shown = (value: Course[keyof Course]): string =>
-  Array.isArray(value) ? value.join(', ') || 'none' : String(value);
+const shown = (value: unknown): string => (Array.isArray(value) ? value.join(', ') || 'none' : String(value));
 
 async function isAsked(context: Context, issue: number): Promise<boolean> {
   const declined = dataOf(
@@ -73,6 +72,6 @@ async function isAsked(context: Context, issue: number): Promise<boolean> {
   );
 }
 
-function dataOf<T extends LoopEvent['type']>(events: readonly LoopEvent[], type: T): EventData[T][] {
+export function dataOf<T extends LoopEvent['type']>(events: readonly LoopEvent[], type: T): EventData[T][] {
   return events.filter((one) => one.type === type).map((one) => one.data as EventData[T]);
 }

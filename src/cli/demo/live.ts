@@ -18,7 +18,7 @@ const DRAW_EVERY_MS = 100;
 const MOST_LINES_SAID = 10;
 
 export function openLive(
-  title: string,
+  { title, column }: { title: string; column: string },
   terminal: Terminal,
   read: (before: readonly BoardRow[]) => Promise<BoardRow[]>,
 ): Live {
@@ -31,7 +31,7 @@ export function openLive(
   const draw = (): void => {
     // A line that fills the last column leaves the cursor in different places on different terminals.
     const columns = (stdout.columns || 80) - 1;
-    const board = boardLines(rows, columns, terminal.paint);
+    const board = boardLines(column, rows, columns, terminal.paint);
     const heading = `${terminal.paint.bold(title)}  ${terminal.paint.dim(seconds(Date.now() - startedAt))}`;
     // What is taller than the screen can't be drawn over.
     const most = (stdout.rows || 24) - 1;
@@ -87,16 +87,16 @@ const CLEAR_BELOW = '\x1b[J';
 const CLEAR_SCREEN = '\x1b[2J\x1b[H';
 const up = (lines: number): string => (lines > 0 ? `\x1b[${lines}A` : '');
 
-function boardLines(rows: readonly BoardRow[], columns: number, paint: Paint): string[] {
+function boardLines(column: string, rows: readonly BoardRow[], columns: number, paint: Paint): string[] {
   const name = columns < 72 ? SHORT_NAME : NAME;
   const doing = Math.max(8, columns - name - STATE - TURN - TIME - 8);
   const line = (cells: readonly string[]): string =>
     cells.map((cell, at) => padded(cell, [name, STATE, TURN, doing, TIME][at]!)).join('  ');
   return [
-    paint.dim(line(['ISSUE', 'STATE', 'TURN', 'DOING', 'TIME'.padStart(TIME)])),
+    paint.dim(line([column, 'STATE', 'TURN', 'DOING', 'TIME'.padStart(TIME)])),
     ...rows.map((row) =>
       line([
-        `${paint.bold(`#${row.issue}`)} ${row.title}`,
+        `${paint.bold(row.number)} ${row.title}`.trimStart(),
         stateText(row.state, paint),
         row.turns === null ? '' : String(row.turns),
         row.doing,
@@ -113,10 +113,10 @@ const TURN = 4;
 const TIME = 6;
 
 function stateText(state: string, paint: Paint): string {
-  if (state === 'merged') return paint.green(state);
+  if (state === 'merged' || state === 'done') return paint.green(state);
   if (state === 'declined') return paint.yellow(state);
   if (state === 'abandoned') return paint.red(state);
-  return state === 'ready' ? paint.dim(state) : paint.cyan(state);
+  return state === 'ready' || state === 'to come' ? paint.dim(state) : paint.cyan(state);
 }
 
 const padded = (text: string, cells: number): string => {

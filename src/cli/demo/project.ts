@@ -2,12 +2,16 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Surface } from '../commands.ts';
-import { scriptFor } from './script.ts';
 
-export async function makeProject(folder: string, newRepository: Surface['newRepository']): Promise<void> {
+/** `script`: what its agent plays. `settings`: more of its WORKFLOW.md. */
+export async function makeProject(
+  folder: string,
+  newRepository: Surface['newRepository'],
+  { script, settings }: { script: string; settings: string },
+): Promise<void> {
   await mkdir(folder);
   const git = await newRepository(folder, { name: 'Demo Operator', email: 'operator@example.com' });
-  const files = { ...FILES, 'agent-script.yaml': scriptFor(folder) };
+  const files = { ...FILES, 'WORKFLOW.md': workflow(settings), 'agent-script.yaml': script };
   for (const [name, text] of Object.entries(files)) {
     const path = join(folder, name);
     await mkdir(dirname(path), { recursive: true });
@@ -17,8 +21,7 @@ export async function makeProject(folder: string, newRepository: Surface['newRep
   await git(['commit', '--quiet', '--message', 'A small project']);
 }
 
-const FILES = {
-  'WORKFLOW.md': `---
+const workflow = (settings: string): string => `---
 agent:
   kind: scripted
   script: agent-script.yaml
@@ -34,9 +37,10 @@ gate:
 
 polling:
   interval_ms: 1000
----
-`,
+${settings}---
+`;
 
+const FILES = {
   'package.json': `{
   "name": "tally",
   "private": true,

@@ -3,17 +3,11 @@ import { count } from '../../core/words/words.ts';
 import { type Paint, type Terminal, table } from '../terminal.ts';
 import type { Course } from './course.ts';
 import type { Scratch } from './scratch.ts';
-import { quoted } from './shell.ts';
+import { type Played, whereToLook } from './story.ts';
 
-export interface DemoReport {
+export interface DemoReport extends Played {
   /** Every story ended as told. */
   ok: boolean;
-  durationMs: number;
-  /** Where it can be looked at; null when nothing was kept. */
-  folder: string | null;
-  project: string | null;
-  /** It was not done in time and was cut short. */
-  late: boolean;
   issues: IssueReport[];
 }
 
@@ -52,7 +46,7 @@ export function reportText(report: DemoReport, scratch: Scratch, { paint, column
         ]
       : [paint.red(`Not every story ended as told (${report.late ? `cut short after ${took}` : took}).`)]),
     '',
-    ...whereToLook(report, scratch, paint),
+    ...whereToLook(report, scratch, paint, ['task show 3', 'issue show 5', 'events']),
   ].join('\n');
 }
 
@@ -68,26 +62,5 @@ function cells(issue: IssueReport, paint: Paint): string[] {
     String(issue.rounds),
     `${issue.sessionId?.slice(0, 8) ?? '?'}${issue.sessions > 1 ? ` (${count(issue.sessions, 'session')})` : same}`,
     issue.costUsd === null ? '?' : `$${issue.costUsd.toFixed(3)}`,
-  ];
-}
-
-function whereToLook(report: DemoReport, scratch: Scratch, paint: Paint): string[] {
-  const own = process.env.npm_command === 'exec' ? 'npx forge-loop' : 'forge-loop';
-  if (report.folder === null) {
-    return [
-      `The project is gone again; ${paint.cyan(`${own} demo --keep`)} keeps it to look at.`,
-      `On a repository of yours: ${paint.cyan(`${own} init`)}`,
-    ];
-  }
-  const project = quoted(scratch.project);
-  return [
-    `Kept in ${scratch.folder}. Where to look:`,
-    ...[
-      `git -C ${project} log --stat`,
-      `export XDG_STATE_HOME=${quoted(scratch.state)}`,
-      `${own} -C ${project} task show 3`,
-      `${own} -C ${project} issue show 5`,
-      `${own} -C ${project} events`,
-    ].map((command) => `  ${paint.cyan(command)}`),
   ];
 }
