@@ -69,9 +69,9 @@ export async function waitingForPeople(
   const left = live.flatMap((task) => {
     const rest = restOf(task.id);
     const name = nameOfTask(task);
-    const waits = (why: string): string => `${name} ${task.contract.title}: ${why}`;
-    if (rest?.for === 'person') return [waits(rest.why)];
-    return onlyAPersonEnds(task, restOf, clock.now()) ? [waits(holdText(task.hold!, name))] : [];
+    const line = (why: string): string => `${name} ${task.contract.title}: ${why}`;
+    if (rest?.for === 'person') return [line(rest.why)];
+    return onlyAPersonEnds(task, restOf, clock.now()) ? [line(holdText(task.hold!, name))] : [];
   });
   return [...waits.filter(isForPeople).map(({ text }) => text), ...left];
 }
