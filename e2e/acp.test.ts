@@ -126,6 +126,21 @@ describe('what it may do', () => {
     expect(JSON.stringify(talked.at(-1)?.request.body)).toContain('ANSWER-1');
   });
 
+  test.each([
+    ['claude-agent-acp', 'mcp__forge__findings_read'],
+    ['codex-acp', 'mcp__forge__findings_read'],
+    ['opencode', 'forge_findings_read'],
+    ['gemini', 'discovered_tool_findings_read'],
+  ] as const)('%s: who only reads has its own tools too', async (of, tool) => {
+    const call = { tool, input: { pattern: 'null' } };
+    await scripted(of, replies({ call }, { answer: { verdict: 'APPROVE', findings: [] } }));
+    const { calls, tools } = stage.toolbox('auditor');
+    const { result, told } = await run('Judge it.', CRITIC, watched({ tools }));
+    expect(told.filter(({ kind }) => kind === 'refused')).toEqual([]);
+    expect(result).toMatchObject({ status: 'finished', structured: { verdict: 'APPROVE' } });
+    expect(calls).toMatchObject([{ name: 'findings_read', input: { pattern: 'null' } }]);
+  });
+
   test.each(['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const)(
     '%s: of what the branch brings along nothing is said or run; what trunk says is told, once',
     async (of) => {

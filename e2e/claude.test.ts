@@ -115,6 +115,15 @@ describe('what it may do', () => {
     expect(last).toContain('ANSWER-2');
   });
 
+  test('who only reads has its own tools too', async () => {
+    const call = { tool: 'mcp__forge__findings_read', input: { pattern: 'null' } };
+    await scripted(replies({ call }, { answer: { verdict: 'APPROVE', findings: [] } }));
+    const { calls, tools } = stage.toolbox('auditor');
+    const { result } = await run('Judge it.', CRITIC, watched({ tools }));
+    expect(result).toMatchObject({ status: 'finished', structured: { verdict: 'APPROVE' } });
+    expect(calls).toMatchObject([{ name: 'findings_read', input: { pattern: 'null' } }]);
+  });
+
   test('of what the branch brings along nothing is said or run; what trunk says is told, once', async () => {
     await scripted(replies({ say: 'one' }, { say: 'two' }));
     await makeHostile(stage.workspace());

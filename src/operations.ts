@@ -15,7 +15,7 @@ import { config } from './operations/config.ts';
 import { cost } from './operations/cost.ts';
 import { doctor } from './operations/doctor.ts';
 import { tryGate } from './operations/doctor-gate.ts';
-import { decideFinding, listFindings } from './operations/findings.ts';
+import { decideFinding, listFindings, writeFinding } from './operations/findings.ts';
 import { gc } from './operations/gc.ts';
 import { init } from './operations/init.ts';
 import { problemOf, z } from './operations/input.ts';
@@ -247,9 +247,31 @@ export const OPERATIONS = {
   ),
 
   'findings.list': read(
-    'The findings ledger: of all tasks or of one, all findings or only open ones.',
-    z.object({ task: reference.optional(), open: z.boolean().default(false) }),
+    'The findings ledger: of all tasks or of one, all findings or only open ones, by file or by pattern.',
+    z.object({
+      task: reference.optional(),
+      open: z.boolean().default(false),
+      file: z.string().trim().min(1).optional(),
+      pattern: z.string().min(1).optional(),
+    }),
     listFindings,
+  ),
+  'findings.write': write(
+    'Add a finding to a plan’s, as its auditor would; the coder is told with its next prompt.',
+    z.object({
+      task: reference,
+      severity: z.enum(['bug', 'warning']).default('bug'),
+      description: z.string().trim().min(1),
+      file: z.string().trim().min(1).nullable().default(null),
+      line: z.number().int().positive().nullable().default(null),
+      scenario: z.string().trim().min(1).nullable().default(null),
+    }),
+    writeFinding,
+  ),
+  'findings.resolve': write(
+    'Say that a finding of an audit is fixed.',
+    z.object({ finding: z.string().trim().min(1), why: z.string().trim().min(1).optional() }),
+    (context, input) => decideFinding(context, input, 'resolved'),
   ),
   'findings.wontfix': write(
     'Decide that a finding stays as it is; the task continues without it.',

@@ -6,10 +6,11 @@
  * `run` resolves.
  */
 
+import type { CoderSummary } from '../core/event.ts';
 import type { AgentPolicy } from '../core/policy.ts';
 import type { Progress } from '../core/progress.ts';
 import type { Access, Role } from '../core/role.ts';
-import type { CoderTool, ToolAnswer } from '../core/words/coder-tools.ts';
+import type { ToolAnswer, TurnTool } from '../core/words/turn-tools.ts';
 
 export interface Usage {
   input: number;
@@ -85,7 +86,8 @@ export interface Failure {
 }
 
 export type TurnResult =
-  | { status: 'finished'; text: string; structured: unknown; usageKnown: boolean }
+  /** `summary`: what a coder says of its work, of agents that are given no tools. */
+  | { status: 'finished'; text: string; structured: unknown; usageKnown: boolean; summary?: CoderSummary }
   | ({ status: 'failed'; usageKnown: boolean } & Failure)
   | { status: 'timed_out'; message: string; usageKnown: boolean }
   | { status: 'cancelled'; usageKnown: boolean };
@@ -107,7 +109,7 @@ export type { Progress };
 
 /** What the agent may ask its host in the middle of a turn; an agent that can't be given tools leaves them out. */
 export interface TurnTools {
-  readonly list: readonly CoderTool[];
+  readonly list: readonly TurnTool[];
   /** Never rejects and never waits for a person. The host counts the calls, and notes them. */
   call(name: string, input: unknown): Promise<ToolAnswer>;
 }

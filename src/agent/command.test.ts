@@ -119,6 +119,18 @@ describe('a command', () => {
     });
   });
 
+  test('what a coder says of its work is read as its tool would take it', async () => {
+    const said = '{"summary":"made it","choices":["a list: it is short"]}';
+    expect(await run(`echo '{"text":"ok","summary":${said}}' > "$FORGE_RESULT"`)).toMatchObject({
+      status: 'finished',
+      summary: { summary: 'made it', tests: '', open: [], choices: ['a list: it is short'] },
+    });
+    expect(await run(`echo '{"text":"ok","summary":"made it"}' > "$FORGE_RESULT"`)).toMatchObject({
+      status: 'failed',
+      code: 'invalid_result',
+    });
+  });
+
   test.each([
     [
       '{"code":"rate_limit","message":"429","retry_at":"2030-01-31T06:00:00Z"}',

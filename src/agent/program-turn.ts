@@ -5,9 +5,9 @@
  *   stdin               the prompt
  *   FORGE_ROLE FORGE_TASK FORGE_ISSUE FORGE_TURN
  *   FORGE_SESSION_ID    FORGE_SESSION_DIR (the same directory on resume)    FORGE_RESUME (0 or 1)
- *   FORGE_RESULT        where it may write { text, structured, usage, costUsd }, once or again and again
- *   FORGE_OUTPUT_SCHEMA a file with the JSON Schema of `structured`, where one is wanted
+ *   FORGE_RESULT        where it may write { text, structured, summary, usage, costUsd }, once or again and again,
  *                       or { error: { code, message, retry_at } }, which fails the turn
+ *   FORGE_OUTPUT_SCHEMA a file with the JSON Schema of `structured`, where one is wanted
  *   exit 0              the turn is finished; 75 (EX_TEMPFAIL) means try later; anything else is a failure
  *
  * The result file is looked at while the program runs, so that usage is known early: a budget can stop a turn in
@@ -141,6 +141,7 @@ function judge(
     text: result?.text ?? ended.tail,
     structured: result?.structured ?? null,
     usageKnown,
+    ...(result?.summary && { summary: result.summary }),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { z } from 'zod';
+import { coderSummary } from '../core/words/turn-tools.ts';
 
 const LIMIT_BYTES = 4 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
@@ -33,6 +34,8 @@ const programResult = z.object({
     .nullish()
     .transform((value) => value ?? null),
   structured: z.unknown().optional(),
+  /** A coder's, of the work that it calls finished. */
+  summary: coderSummary.nullish().transform((said) => said ?? null),
   usage: z
     .object({ input: count, output: count, cacheRead: count, cacheWrite: count, reasoning: count })
     .nullish()

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CODER_TOOLS } from '../core/words/coder-tools.ts';
+import { toolsOf } from '../core/words/turn-tools.ts';
 import { openToolDialogue, type ToolDialogue } from './tool-dialogue.ts';
 
 let dir = '';
@@ -20,7 +20,7 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'forge-tools-'));
   calls = [];
   dialogue = await openToolDialogue(dir, {
-    list: CODER_TOOLS,
+    list: toolsOf('coder', { hasPlan: false }),
     call: async (name, input) => {
       calls.push([name, input]);
       return { text: `answer to ${name}`, isError: name === 'finish' };
@@ -46,7 +46,9 @@ test('it introduces itself, lists the tools, and passes calls on', async () => {
   const { result } = (await ask('tools/list')) as {
     result: { tools: { name: string; inputSchema: object }[] };
   };
-  expect(result.tools.map(({ name }) => name)).toEqual(CODER_TOOLS.map(({ name }) => name));
+  expect(result.tools.map(({ name }) => name)).toEqual(
+    toolsOf('coder', { hasPlan: false }).map(({ name }) => name),
+  );
   expect(await ask('tools/call', { name: 'report_progress', arguments: { message: 'x' } })).toMatchObject({
     result: { content: [{ type: 'text', text: 'answer to report_progress' }], isError: false },
   });
@@ -68,7 +70,9 @@ test('an agent that runs commands lists the tools, and calls one by its name', a
   };
   const { said } = await ran(['list']);
   const listed = JSON.parse(said) as { name: string; parametersJsonSchema: object }[];
-  expect(listed.map(({ name }) => name)).toEqual(CODER_TOOLS.map(({ name }) => name));
+  expect(listed.map(({ name }) => name)).toEqual(
+    toolsOf('coder', { hasPlan: false }).map(({ name }) => name),
+  );
   expect(listed[0]?.parametersJsonSchema).toMatchObject({ required: ['message'] });
   expect(await ran(['call', 'report_progress'], '{"message":"x"}')).toEqual({
     said: 'answer to report_progress',

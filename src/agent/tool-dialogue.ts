@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { inputSchemaOf } from '../core/words/coder-tools.ts';
+import { inputSchemaOf } from '../core/words/turn-tools.ts';
 import type { TurnTools } from './agent.ts';
 
 export interface ToolDialogue {
+  names: string[];
   /** The MCP server the agent is to start. */
   command: string;
   args: string[];
@@ -40,6 +41,7 @@ export async function openToolDialogue(sessionDir: string, tools: TurnTools): Pr
   const answered = new Set<string>();
   const listening = listen();
   return {
+    names: list.map(({ name }) => name),
     command: process.execPath,
     args: [PROGRAM, dir],
     async close() {

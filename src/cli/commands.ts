@@ -256,7 +256,33 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(findings, 'list', says('findings.list'), listing, true)
     .option('--task <task>', TASK)
     .option('--open', 'only open ones')
-    .action(operation('findings.list', (_args, { task, open }) => ({ task, open: open === true })));
+    .option('--file <path>', 'only those in this file, or below this folder')
+    .option('--pattern <regexp>', 'only those in whose file or text this is found, whatever the case')
+    .action(
+      operation('findings.list', (_args, { task, open, file, pattern }) => ({
+        task,
+        file,
+        pattern,
+        open: open === true,
+      })),
+    );
+  describe(findings, 'write', says('findings.write'), [
+    'findings write "crashes without input" --task tidy-cli --file src/cli.ts --line 12',
+    'findings write "name it as the others" --task tidy-cli --severity warning',
+  ])
+    .argument('<description>', 'what is wrong')
+    .requiredOption('--task <task>', TASK)
+    .option('--severity <severity>', 'bug, which keeps the plan from going on, or warning', 'bug')
+    .option('--file <path>', 'where it is')
+    .option('--line <n>', 'where in the file', Number)
+    .option('--scenario <text>', 'how it shows')
+    .action(operation('findings.write', ([description], options) => ({ description, ...options })));
+  describe(findings, 'resolve', says('findings.resolve'), [
+    'findings resolve tidy-cli.2 --why "There is a check now."',
+  ])
+    .argument('<finding>', FINDING)
+    .option('--why <reason>', 'kept with the finding')
+    .action(operation('findings.resolve', ([finding], { why }) => ({ finding, why })));
   describe(findings, 'wontfix', says('findings.wontfix'), [
     'findings wontfix 3f2a91c0.2 --why "The API keeps this name."',
   ])
@@ -340,4 +366,4 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
 }
 
 const FINDING = 'finding id, e.g. 7.2';
-const TASK = 'an issue number (its latest attempt), a task id, or the beginning of one';
+const TASK = 'an issue number (its latest attempt), a loop’s name, a task id, or the beginning of one';

@@ -49,6 +49,10 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return `asks, and is told to decide itself: ${firstLine(happened.data.question)}`;
     case 'coder_finished':
       return `says it is done: ${firstLine(happened.data.summary)}`;
+    case 'auditor_found':
+      return `notes a ${happened.data.finding.severity}: ${firstLine(happened.data.finding.description)}`;
+    case 'auditor_resolved':
+      return `notes that ${happened.data.id} is fixed`;
     case 'context_compacted':
       return `the ${happened.data.role} shortened its conversation: ${happened.data.why}`;
     case 'spec_settled': {
@@ -110,8 +114,11 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return `ignored, since they have no write access: ${happened.data.remarks.map(({ author }) => author).join(', ')}`;
     case 'finding_decided': {
       const { finding, status, by } = happened.data;
-      return `${by}: finding ${finding} ${status === 'open' ? 'is open again' : 'stays as it is'}`;
+      const stands = { open: 'is open again', wontfix: 'stays as it is', resolved: 'is fixed' };
+      return `${by}: finding ${finding} ${stands[status]}`;
     }
+    case 'finding_written':
+      return `${happened.data.by}: finding ${happened.data.finding} is new`;
     case 'change_inspected': {
       const { grave, sentBack } = happened.data;
       if (grave.length === 0) return null;

@@ -207,6 +207,11 @@ export const TEXT: Texts = {
           ]),
           columns,
         ),
+  'findings.write': ({ name, finding, runnerAlive }) =>
+    finding === null
+      ? `The finding is added to ${name} ${runnerAlive ? 'within a second.' : 'by the next `forge-loop run`.'}`
+      : `Finding ${finding} is open. ${name} has ended; \`forge-loop loop restart ${name}\` continues it.`,
+  'findings.resolve': decidedText,
   'findings.wontfix': decidedText,
   'findings.reopen': decidedText,
 
@@ -342,7 +347,8 @@ function releasedText({ released, left }: Extract<Result<'resume'>, { released: 
 }
 
 function decidedText({ finding, status, done, runnerAlive }: FindingDecided): string {
-  const what = `Finding ${finding} ${status === 'open' ? 'is open again' : 'stays as it is (wontfix)'}`;
+  const stands = { open: 'is open again', wontfix: 'stays as it is (wontfix)', resolved: 'is fixed' };
+  const what = `Finding ${finding} ${stands[status]}`;
   if (done) return `${what}. Its task has ended; \`forge-loop task restart\` continues it.`;
   return `${what} ${runnerAlive ? 'within a second.' : 'from the next `forge-loop run` on.'}`;
 }

@@ -247,7 +247,7 @@ function answerRequests(task: Task, facts: Facts, policy: Policy, now: number): 
     if (head !== task.head.sha) return answer(event('approval_outdated', { by, head }));
     return { ...answer(), ...approve(task, task.head, facts, by, now) };
   }
-  if (kind === 'wontfix' || kind === 'reopen') {
+  if (['wontfix', 'reopen', 'write', 'resolve'].includes(kind)) {
     const said = decideFinding(task, facts, policy, asked, now);
     if (said) return { ...answer(...said.events), findings: said.findings };
   }

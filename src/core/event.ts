@@ -4,6 +4,7 @@
  * A task's row is the fold of its events (`apply` in task.ts), so an event carries every value the row takes from it.
  */
 
+import type { DecidedStatus } from './change/findings.ts';
 import type { RemarkRef } from './change/remark.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 import type { Criterion } from './issue/criteria.ts';
@@ -12,6 +13,7 @@ import type { Ahead } from './line.ts';
 import type { LoopRelease, WrittenLoopHold } from './loop-hold.ts';
 import type { Reason, State } from './machine.ts';
 import type { Condition } from './merge.ts';
+import type { AuditFinding } from './plan/audit.ts';
 import type { Phase } from './plan/phase.ts';
 import type { Amendment, AuditSummary, PlanBirth } from './plan/progress.ts';
 import type { StoredPlan } from './plan/stored.ts';
@@ -237,6 +239,9 @@ interface TaskEvents {
   coder_reported: { turn: number; message: string };
   coder_asked: { turn: number; question: string; answer: string };
   coder_finished: { turn: number } & CoderSummary;
+  /** What an auditor noted through its tools: no part of the ledger before its audit is recorded. */
+  auditor_found: { turn: number; sessionId: string; finding: AuditFinding };
+  auditor_resolved: { turn: number; sessionId: string; id: string; why: string };
   /** The agent shortened its own conversation near the model's limit. */
   context_compacted: { role: Role; turn: number; why: string };
   checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };
@@ -283,12 +288,14 @@ interface TaskEvents {
    */
   finding_decided: {
     finding: string;
-    status: 'wontfix' | 'open';
+    status: DecidedStatus;
     by: string;
     why: string | null;
     headSha: string;
     settles: boolean;
   };
+  /** A person added a finding to a plan's. */
+  finding_written: { finding: string; by: string; headSha: string };
   feedback_added: { feedback: Feedback };
   /** It holds no more, and the coder was not told yet: CI turned green, or the head is another. */
   feedback_withdrawn: { ids: string[]; why: string };

@@ -3,6 +3,7 @@
 import type { NewFinding } from './change/findings.ts';
 import type { Candidate, Checkpoint, CoderSummary, PromptKind, TurnStatus } from './event.ts';
 import type { BaseRun, Evidence } from './gate.ts';
+import type { AuditNotes } from './plan/audit.ts';
 
 /** Codes of a failed turn after which its conversation can't be gone on with: it is gone, too long, or refused as it is. */
 const SESSION_ENDING = ['session_lost', 'context_overflow', 'invalid_request'];
@@ -84,6 +85,8 @@ export type Outcome =
       sessionEmpty?: boolean;
       /** What its coder said of the work when it called it finished; nothing rests on it. */
       summary?: CoderSummary;
+      /** What its auditor noted through its tools, in this audit. */
+      notes?: AuditNotes;
       /** The code around the places that a critic's findings name, as its head has it. */
       contexts?: { file: string; line: number; text: string }[];
     }

@@ -19,7 +19,7 @@ import {
   REQUEST_REFUSED,
   WORKSPACE_LOST,
 } from './outcome.ts';
-import { audited, parseAudit } from './plan/audit.ts';
+import { audited, NO_NOTES, noReport, parseAudit } from './plan/audit.ts';
 import { captured, recordDraft } from './plan/draft.ts';
 import { isAudit, type Phase } from './plan/phase.ts';
 import { currentMilestone } from './plan/progress.ts';
@@ -261,7 +261,7 @@ function recordTurn(ended: Ended): Recorded {
     ...(outcome.workless && { workless: true }),
     ...(outcome.shortened && { shortened: true }),
     ...(blocks(ended) && { blocks: accountSettings(policy, accountOf(policy.agents[role])) }),
-    ...(outcome.summary && { summary: outcome.summary }),
+    ...(role === 'coder' && outcome.summary && { summary: outcome.summary }),
   });
   const limited = accountLimited(action, { ...outcome, retryAt }, ended.task.roles[role].failed, policy, now);
   const answered: Recorded =
@@ -384,27 +384,24 @@ function recordAudit({ task, outcome, ledger, now }: Ended): Recorded {
       actions: [],
       findings: [],
     };
-  const about = { audit: round, phase, milestone, head };
-  if (!parsed.ok) {
-    const says = `The auditor gave no usable result: ${parsed.problem}.`;
-    const nothing = { isClean: false, isMissing: true, open: [], summary: null, amendments: [] } as const;
-    return {
-      events: [event('audit_recorded', { ...about, ...nothing, open: [], amendments: [], says })],
-      actions: [],
-      findings: [],
-    };
-  }
-  const said = audited(parsed.report, plan, ledger, { task: task.id, round, headSha: head.sha, at: now });
+  const [report, notes] = parsed.ok
+    ? [parsed.report, outcome.notes ?? NO_NOTES]
+    : [noReport(), { ...NO_NOTES, findings: outcome.notes?.findings ?? [] }];
+  const said = audited(report, notes, plan, ledger, { task: task.id, round, headSha: head.sha, at: now });
   const { isClean, open, summary, amendments, findings } = said;
-  const says = auditText(said);
+  const missing = parsed.ok ? [] : [`The auditor gave no usable result: ${parsed.problem}.`];
   return {
     events: [
       event('audit_recorded', {
-        ...about,
+        audit: round,
+        phase,
+        milestone,
+        head,
         isClean,
+        ...(!parsed.ok && { isMissing: true as const }),
         open: open.map(({ id }) => id),
-        says,
-        summary,
+        says: [...missing, auditText(said)].join('\n'),
+        summary: parsed.ok ? summary : null,
         amendments,
       }),
     ],

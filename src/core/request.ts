@@ -9,7 +9,9 @@ export type RequestKind =
   | 'resume'
   | 'retry'
   | 'wontfix'
-  | 'reopen';
+  | 'reopen'
+  | 'write'
+  | 'resolve';
 
 export interface Refusal {
   why: string;

@@ -7,6 +7,7 @@ import { specReportSchema } from './issue/specification.ts';
 import { auditReportSchema } from './plan/audit.ts';
 import type { Policy } from './policy.ts';
 import { criticReportSchema } from './verdict.ts';
+import type { ToolName } from './words/turn-tools.ts';
 
 /** What a turn may touch. Agents map it to their own settings; a sandbox enforces it. */
 export interface Access {
@@ -26,6 +27,8 @@ export interface RoleRow {
   /** Where it works: the task's workspace, or a throwaway copy of the head (of trunk, while there is no head). */
   place: 'workspace' | 'copy';
   tools: Access['tools'];
+  /** What it may say to the loop, and ask of it, in the middle of a turn: see words/turn-tools.ts. */
+  offers: readonly ToolName[];
   /**
    * `continues`: one conversation for the whole task. `while_warm`: that of its last answer, for as long as the provider's
    * cache keeps it. `fresh`: one for each turn.
@@ -62,6 +65,7 @@ const TABLE = {
   specifier: {
     place: 'copy',
     tools: 'read',
+    offers: [],
     session: 'fresh',
     prompt: 'spec',
     answer: specReportSchema,
@@ -77,6 +81,7 @@ const TABLE = {
   coder: {
     place: 'workspace',
     tools: 'work',
+    offers: ['report_progress', 'list_findings', 'ask_operator', 'finish', 'milestone_read'],
     session: 'continues',
     prompt: null,
     answer: null,
@@ -92,6 +97,7 @@ const TABLE = {
   critic: {
     place: 'copy',
     tools: 'read',
+    offers: [],
     session: 'while_warm',
     prompt: 'critic',
     answer: criticReportSchema,
@@ -104,6 +110,7 @@ const TABLE = {
   auditor: {
     place: 'copy',
     tools: 'read',
+    offers: ['findings_read', 'findings_write', 'findings_resolve', 'milestone_read'],
     session: 'continues',
     prompt: 'audit',
     answer: auditReportSchema,

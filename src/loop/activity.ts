@@ -12,7 +12,8 @@ import type { Places, Ports } from './ports.ts';
 
 export interface Activity {
   see(progress: Progress): void;
-  note(one: NewEvent): void;
+  /** False when it could not be written. */
+  note(one: NewEvent): Promise<boolean>;
   /** Everything is written when it resolves. */
   over(): Promise<void>;
 }
@@ -56,8 +57,8 @@ export function watchActivity(
     if (refused <= MOST_REFUSALS) note(event('tool_refused', last));
   }
 
-  function note(one: NewEvent): void {
-    after(() => store.record({ task, events: [one], at: clock.now() }));
+  function note(one: NewEvent): Promise<boolean> {
+    return after(() => store.record({ task, events: [one], at: clock.now() }));
   }
 
   function show(progress: ShownProgress): void {
@@ -80,10 +81,16 @@ export function watchActivity(
   }
 
   /** One after the other; a full disk costs a line of the log, never the turn. */
-  function after(write: () => Promise<void>): void {
-    writing = writing.then(write).catch((problem) => {
-      ports.log('warn', `what the agent does could not be written: ${String(problem)}`, { task });
-    });
+  function after(write: () => Promise<void>): Promise<boolean> {
+    const written = writing.then(write).then(
+      () => true,
+      (problem) => {
+        ports.log('warn', `what the agent does could not be written: ${String(problem)}`, { task });
+        return false;
+      },
+    );
+    writing = written;
+    return written;
   }
 }
 

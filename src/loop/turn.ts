@@ -5,7 +5,7 @@
 import type { TurnHooks, TurnRequest, TurnResult, UnheardEnd } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import { isAmount } from '../core/cost.ts';
-import { type CoderSummary, opensSession, type TurnStatus } from '../core/event.ts';
+import { opensSession, type TurnStatus } from '../core/event.ts';
 import { asking } from '../core/models.ts';
 import { type Outcome, TAMPERED } from '../core/outcome.ts';
 import type { Progress } from '../core/progress.ts';
@@ -16,12 +16,12 @@ import { conventionsText } from '../core/words/prompt-context.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { watchActivity } from './activity.ts';
-import { coderTools, summaryIn } from './coder-tools.ts';
 import { processRecorder, whyUnconfined } from './command.ts';
 import { contextsOf, conventionsOf } from './critic-brief.ts';
 import { type LostWorkspace, lostWorkspace } from './lost-workspace.ts';
 import type { Places, Ports } from './ports.ts';
 import { promptFor } from './prompt.ts';
+import { toldIn, turnTools } from './turn-tools.ts';
 import { leaveInstead, openWorkplace } from './workplace.ts';
 import { workspaceKey } from './workspace-key.ts';
 
@@ -128,23 +128,15 @@ export async function takeUp(
 ): Promise<TurnOutcome> {
   const found = await ports.readText(foundPathOf(ports.places, task, action));
   const agent = ports.settings.policy().agents[action.role];
-  const summary = await toldSummary(ports, task);
   const outcome = {
     ...outcomeOfResult(end.result, workedMs(startedAt, end.endedAt, agent)),
-    ...(summary && { summary }),
+    ...(await toldIn(ports, task, action)),
   };
   const leave = leaveInstead[roleRow(action.role).place];
   const note = noteOf(ports, task, action);
   return leaving(ports, task, action, outcome, (finished) =>
     leave(ports, task, { lease, finished, found, note }),
   );
-}
-
-/** What its coder said of the work in the turn that began last. */
-async function toldSummary({ store }: Ports, { id }: Task): Promise<CoderSummary | null> {
-  const [begun] = await store.events({ task: id, type: 'turn_started', last: 1 });
-  const [told] = await store.events({ task: id, type: 'coder_finished', last: 1 });
-  return told?.type === 'coder_finished' && told.seq > (begun?.seq ?? 0) ? summaryIn(told.data) : null;
 }
 
 /** When its place is left: what a turn did there that it must not have done counts more than what it says. */
@@ -168,7 +160,12 @@ function outcomeOfResult(result: TurnResult, durationMs: number): TurnOutcome {
   const known = { durationMs, usageKnown: result.usageKnown };
   switch (result.status) {
     case 'finished':
-      return endedTurn('finished', null, '', { ...known, text: result.text, structured: result.structured });
+      return endedTurn('finished', null, '', {
+        ...known,
+        text: result.text,
+        structured: result.structured,
+        ...(result.summary && { summary: result.summary }),
+      });
     case 'failed':
       return endedTurn('failed', result.code, result.message, { ...known, retryAt: result.retryAt });
     case 'timed_out':
@@ -249,9 +246,8 @@ async function conventionsFor(ports: Ports): Promise<string> {
   return conventionsText(files);
 }
 
-interface Answer {
+interface Answer extends Pick<TurnOutcome, 'summary' | 'notes'> {
   result: TurnResult;
-  summary?: CoderSummary;
   sessionEmpty?: boolean;
   workless?: true;
   shortened?: true;
@@ -270,7 +266,7 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
   const agent = ports.agentFor(role);
   const recorder = processRecorder(ports, task.id, lease, `${role} turn ${action.turn}`);
   const activity = watchActivity(ports, task.id, action);
-  const tools = roleRow(role).tools === 'work' ? coderTools(ports, task, action.turn, activity) : null;
+  const tools = turnTools(ports, task, action, activity);
   const { onUsage, written, known, hasSpent } = spending(turn);
   const seen = { called: false, shortened: false };
   const onProgress: TurnHooks['onProgress'] = (progress) => {
@@ -292,14 +288,13 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
     await recorder.forget();
   }
 
-  const summary = tools?.summary();
   const endedBy = result.status === 'cancelled' ? turn.stopped()?.status : result.status;
   const mayBeWorkless =
     ['failed', 'timed_out', 'stalled'].includes(endedBy ?? '') && !hasSpent() && !seen.called;
   const isWorkless = mayBeWorkless && (wasUnsaved || !(await isUnsaved(turn)));
   const answer = {
     result,
-    ...(summary && { summary }),
+    ...(tools && (await toldIn(ports, task, action))),
     ...(isWorkless && { workless: true as const }),
     ...(seen.shortened && { shortened: true as const }),
   };

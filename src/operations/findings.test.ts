@@ -100,4 +100,62 @@ describe('findings', () => {
     await judged();
     await expect(perform(here.context, name, { ...input })).rejects.toThrow(says);
   });
+
+  test('are found by file and by pattern', async () => {
+    await judged();
+    expect(await names({ file: 'a.ts', pattern: 'GO.E$' })).toEqual(['aaaa0001.2 resolved']);
+    expect(await names({ file: 'b.ts' })).toEqual([]);
+    await expect(names({ pattern: '(a' })).rejects.toThrow(
+      "--pattern can't be used: the pattern opens a group",
+    );
+  });
+
+  test('are written and resolved by people only where an auditor would', async () => {
+    await judged();
+    const written = { task: '1', description: 'crashes' };
+    await expect(perform(here.context, 'findings.write', written)).rejects.toThrow('has no plan');
+    await expect(perform(here.context, 'findings.resolve', { finding: '1.1' })).rejects.toThrow(
+      'not of an audit',
+    );
+  });
+});
+
+describe('findings of a plan', () => {
+  const started = () => perform(here.context, 'loop.start', { goal: 'Tidy up.', name: 'tidy-cli' });
+  const crash = { task: 'tidy-cli', description: 'crashes without input', file: 'src/cli.ts', line: 12 };
+
+  test('a live one: its runner is asked, with the whole finding', async () => {
+    const { task } = await started();
+    expect(await perform(here.context, 'findings.write', crash)).toMatchObject({
+      finding: null,
+      name: 'tidy-cli',
+    });
+    const [request] = await (await here.context.writing()).requests(task);
+    expect(request).toMatchObject({ kind: 'write', by: expect.stringContaining('Eva') });
+    expect(JSON.parse(request?.finding ?? '')).toEqual({
+      severity: 'bug',
+      description: 'crashes without input',
+      file: 'src/cli.ts',
+      line: 12,
+      scenario: null,
+    });
+  });
+
+  test('an ended one: it is in the ledger at once, with who wrote and who resolved it', async () => {
+    await started();
+    await perform(here.context, 'loop.cancel', { loop: 'tidy-cli' });
+    const { finding } = await perform(here.context, 'findings.write', crash);
+    expect(finding).toMatch(/\.1$/);
+    await perform(here.context, 'findings.resolve', { finding: 'tidy-cli.1', why: 'there is a check' });
+    const [known] = await perform(here.context, 'findings.list', { task: 'tidy-cli' });
+    expect(known).toMatchObject({
+      status: 'resolved',
+      severity: 'sev2',
+      source: 'auditor',
+      history: [
+        { status: 'open', by: expect.stringContaining('Eva') },
+        { status: 'resolved', by: expect.stringContaining('Eva'), why: 'there is a check' },
+      ],
+    });
+  });
 });

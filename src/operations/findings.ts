@@ -1,10 +1,12 @@
 /**
- * Looking at the ledger, and deciding about a finding. A decision about a live task is a request that its runner answers;
+ * Looking at the ledger, deciding about a finding, adding one to a plan's. What is said about a live task is a request that its runner answers;
  * about an ended one it is written down at once, since nobody else will.
  */
 import type { Context } from '../context.ts';
-import { decided, type Finding, type FindingChange } from '../core/change/findings.ts';
-import { event } from '../core/event.ts';
+import { findingsAbout } from '../core/change/find.ts';
+import { type DecidedStatus, decided, type Finding, type FindingChange } from '../core/change/findings.ts';
+import { event, type NewEvent } from '../core/event.ts';
+import { type AuditFinding, writtenFinding } from '../core/plan/audit.ts';
 import { isEnded, type StoredTask } from '../core/task.ts';
 import { UserError } from '../errors.ts';
 import { type Store, taskLease } from '../store/store.ts';
@@ -18,14 +20,21 @@ interface FindingView extends Omit<Finding, 'history'> {
 
 export async function listFindings(
   context: Context,
-  input: { task?: string | undefined; open: boolean },
+  input: {
+    task?: string | undefined;
+    open: boolean;
+    file?: string | undefined;
+    pattern?: string | undefined;
+  },
 ): Promise<FindingView[]> {
   const store = await context.reading();
   if (!store) return [];
   const tasks = input.task === undefined ? await store.tasks() : [await findTask(store, input.task)];
   const found: FindingView[] = [];
   for (const { task } of tasks) {
-    for (const finding of await store.findings(task.id)) {
+    const about = findingsAbout(await store.findings(task.id), input);
+    if (!about.ok) throw new UserError(`--pattern can't be used: ${about.problem}.`);
+    for (const finding of about.findings) {
       if (input.open && finding.status !== 'open') continue;
       const history = finding.history.map((change) => ({ ...change, at: iso(change.at)! }));
       found.push({ ...finding, issue: task.issue, history });
@@ -38,7 +47,7 @@ export interface FindingDecided {
   finding: string;
   task: string;
   issue: number | null;
-  status: 'wontfix' | 'open';
+  status: DecidedStatus;
   /** Written down already; else a runner applies it. */
   done: boolean;
   runnerAlive: boolean;
@@ -47,25 +56,71 @@ export interface FindingDecided {
 export async function decideFinding(
   context: Context,
   input: { finding: string; why?: string | undefined },
-  status: 'wontfix' | 'open',
+  status: DecidedStatus,
 ): Promise<FindingDecided> {
   const store = await context.writing();
   const { stored, finding } = await findFinding(store, input.finding);
   const { task } = stored;
-  if (finding.status === status) throw new UserError(`Finding ${finding.id} is ${inWords(status)} already.`);
+  if (finding.status === status) throw new UserError(`Finding ${finding.id} is ${WORDS[status]} already.`);
+  if (status === 'resolved' && finding.source !== 'auditor')
+    throw new UserError(
+      `Finding ${finding.id} is not of an audit.`,
+      `\`forge-loop findings wontfix ${finding.id} --why …\` leaves it as it is.`,
+    );
   const said = { by: await context.operator(), at: context.now(), why: input.why ?? null };
+  const sha = task.headSha ?? '';
   const done = isEnded(task);
-  if (done) await writeDown(context, stored, finding, status, said);
-  else {
-    const kind = status === 'wontfix' ? 'wontfix' : 'reopen';
-    await store.request({ task: task.id, kind, finding: finding.id, ...said });
-  }
+  if (done) {
+    const { by, why } = said;
+    const decision = { finding: finding.id, status, by, why, headSha: sha, settles: false };
+    const after = decided(finding, status, { ...said, sha });
+    await writeDown(context, stored, event('finding_decided', decision), after);
+  } else await store.request({ task: task.id, kind: KINDS[status], finding: finding.id, ...said });
   const runnerAlive = await isRunnerAlive(store, context);
   return { finding: finding.id, task: task.id, issue: task.issue, status, done, runnerAlive };
 }
 
-const inWords = (status: 'wontfix' | 'open'): string =>
-  status === 'open' ? 'open' : 'left as it is (wontfix)';
+const WORDS: Record<DecidedStatus, string> = {
+  open: 'open',
+  wontfix: 'left as it is (wontfix)',
+  resolved: 'resolved',
+};
+const KINDS = { open: 'reopen', wontfix: 'wontfix', resolved: 'resolve' } as const;
+
+interface FindingWritten {
+  task: string;
+  name: string;
+  /** Its id, where it is written down already; else a runner does it. */
+  finding: string | null;
+  runnerAlive: boolean;
+}
+
+/** What an auditor does with its tool, by a person. */
+export async function writeFinding(
+  context: Context,
+  { task: reference, ...finding }: AuditFinding & { task: string },
+): Promise<FindingWritten> {
+  const store = await context.writing();
+  const stored = await findTask(store, reference);
+  const { id, plan, headSha } = stored.task;
+  if (!plan)
+    throw new UserError(
+      `Task ${id} has no plan.`,
+      'Findings are written for plans; say what is wrong with other work on its pull request.',
+    );
+  const said = { by: await context.operator(), at: context.now() };
+  const written = { task: id, name: plan.name, runnerAlive: await isRunnerAlive(store, context) };
+  if (!isEnded(stored.task)) {
+    await store.request({ task: id, kind: 'write', finding: JSON.stringify(finding), ...said });
+    return { ...written, finding: null };
+  }
+  const sha = headSha ?? '';
+  const ledger = await store.findings(id);
+  const added = writtenFinding(finding, { task: id, plan, ledger }, { ...said, sha });
+  const happened = event('finding_written', { finding: added.id, by: said.by, headSha: sha });
+  await writeDown(context, stored, happened, added);
+  return { ...written, finding: added.id };
+}
 
 /** `3f2a91c0.2`, as the ledger names it; or `7.2`, the second finding of the latest attempt at issue 7. */
 async function findFinding(
@@ -94,32 +149,16 @@ async function findFinding(
 async function writeDown(
   context: Context,
   { task, version }: StoredTask,
+  happened: NewEvent,
   finding: Finding,
-  status: 'wontfix' | 'open',
-  said: { by: string; at: number; why: string | null },
 ): Promise<void> {
   const { store, owner, timing, isOwnerDead } = await context.ports();
-  const lease = await store.acquireLease(taskLease(task.id), owner, said.at, timing.leaseTtlMs, isOwnerDead);
+  const at = context.now();
+  const lease = await store.acquireLease(taskLease(task.id), owner, at, timing.leaseTtlMs, isOwnerDead);
   if (!lease) throw new UserError(`A runner is still at work on task ${task.id}.`, 'Ask again in a moment.');
-  const sha = task.headSha ?? '';
   try {
-    await store.commit({
-      lease,
-      taskId: task.id,
-      expectedVersion: version,
-      events: [
-        event('finding_decided', {
-          finding: finding.id,
-          status,
-          by: said.by,
-          why: said.why,
-          headSha: sha,
-          settles: false,
-        }),
-      ],
-      at: said.at,
-      findings: [decided(finding, status, { ...said, sha })],
-    });
+    const change = { events: [happened], findings: [finding], at };
+    await store.commit({ lease, taskId: task.id, expectedVersion: version, ...change });
   } finally {
     await store.releaseLease(lease);
   }

@@ -28,3 +28,14 @@ test('digits alone are never the beginning of an id', async () => {
 test('a beginning that two ids share is refused', async () => {
   await expect(found('9ab')).rejects.toThrow('9ab begins the ids of 2 tasks');
 });
+
+test('a loop’s name is one, as a whole', async () => {
+  const { task } = stored('z9', 3, 1);
+  const named = {
+    version: 1,
+    task: { ...task, plan: { name: 'tidy-cli' } as NonNullable<typeof task.plan> },
+  };
+  const all = { tasks: async () => [...tasks, named] };
+  expect((await findTask(all, 'tidy-cli')).task.id).toBe('z9');
+  await expect(findTask(all, 'tidy')).rejects.toThrow('There is no task tidy.');
+});

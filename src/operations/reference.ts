@@ -1,5 +1,5 @@
 /**
- * What people write for a task: its id, the beginning of its id, or an issue's number for its latest attempt. Digits
+ * What people write for a task: its id, the beginning of its id, a loop's name, or an issue's number for its latest attempt. Digits
  * alone always mean an issue: `task abandon 9` must not hit some task whose id happens to begin with a 9.
  */
 import { nameOfTask, type StoredTask } from '../core/task.ts';
@@ -13,6 +13,8 @@ export async function findTask(store: Pick<Store, 'tasks'> | null, reference: st
   const number = issueNumber(reference);
   const ofIssue = number === null ? [] : all.filter(({ task }) => task.issue === number);
   if (ofIssue.length > 0) return ofIssue.reduce((a, b) => (b.task.attempt > a.task.attempt ? b : a));
+  const named = all.findLast(({ task }) => task.plan?.name === reference);
+  if (named) return named;
   const isPrefix = number === null && reference !== '';
   const beginning = isPrefix ? all.filter(({ task }) => task.id.startsWith(reference.toLowerCase())) : [];
   if (beginning.length === 1) return beginning[0]!;

@@ -70,7 +70,7 @@ export interface Request {
   kind: RequestKind;
   by: string;
   at: number;
-  /** Which finding is decided, and why; null for every other kind. */
+  /** Which finding is decided, and why; of `write` the finding itself, as JSON; null for every other kind. */
   finding: string | null;
   why: string | null;
   /** Which head is approved; null for every other kind. */

@@ -8,8 +8,8 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import type { Progress, TurnHooks, TurnRequest, TurnTools, UsageReport } from '../../src/agent/agent.ts';
 import type { Act, AgentUnderTest } from '../../src/agent/contract.ts';
 import type { AgentPolicy } from '../../src/core/policy.ts';
-import { accessOf } from '../../src/core/role.ts';
-import { CODER_TOOLS } from '../../src/core/words/coder-tools.ts';
+import { accessOf, type Role } from '../../src/core/role.ts';
+import { toolsOf } from '../../src/core/words/turn-tools.ts';
 import { hostProcesses } from '../../src/process/host.ts';
 import { BARE } from './policy.ts';
 
@@ -86,11 +86,11 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
       };
     },
 
-    /** The coder's tools, with answers that can be told apart. */
-    toolbox() {
+    /** The tools of a role, with answers that can be told apart. */
+    toolbox(role: Role = 'coder') {
       const calls: { name: string; input: unknown }[] = [];
       const tools: TurnTools = {
-        list: CODER_TOOLS,
+        list: toolsOf(role, { hasPlan: true }),
         call: async (name, input) => {
           calls.push({ name, input });
           return { text: `ANSWER-${calls.length}`, isError: false };

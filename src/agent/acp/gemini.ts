@@ -38,7 +38,7 @@ export async function setUpGemini(
   const settings = {
     ...SETTINGS,
     telemetry: { enabled: true, target: 'local', outfile: telemetryIn(home), logPrompts: false },
-    tools: { ...toolSettings(turn.access), ...(tools && (await offeredTools(own, tools))) },
+    tools: { ...toolSettings(turn.access, tools), ...(tools && (await offeredTools(own, tools))) },
   };
   await writeFile(join(own, 'settings.json'), JSON.stringify(settings));
   const { GEMINI_API_KEY = '', GOOGLE_GEMINI_BASE_URL } = operator;
@@ -152,9 +152,9 @@ const SETTINGS = {
   model: { disableLoopDetection: true },
 };
 
-const toolSettings = ({ tools }: Access): object => ({
+const toolSettings = ({ tools }: Access, offered: ToolDialogue | null): object => ({
   shell: { enableInteractiveShell: false, inactivityTimeout: LONGEST_SILENCE_SECONDS },
-  ...(tools === 'read' && { core: READING }),
+  ...(tools === 'read' && { core: [...READING, ...(offered?.names ?? []).map(discovered)] }),
 });
 
 /**
@@ -167,6 +167,9 @@ async function offeredTools(own: string, { command, args }: ToolDialogue): Promi
   await writeFile(callCommand, `#!/bin/sh\nexec ${words} call "$1"\n`, { mode: 0o700 });
   return { discoveryCommand: `${words} list`, callCommand };
 }
+
+/** As it calls a tool that it was told of by a command. */
+const discovered = (name: string): string => `discovered_tool_${name}`;
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 

@@ -33,10 +33,19 @@ test.each([
   ['critic', { kind: 'execute', rawInput: { command: 'ls' } }, 'permission'],
   ['critic', { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] }, 'permission'],
   ['critic', {}, 'permission'],
+  ['critic', { kind: 'other', title: 'mcp__forge__findings_read' }, null],
+  ['critic', { kind: 'other', title: 'mcp__other__write' }, 'permission'],
+  ['critic', { kind: 'execute', title: 'mcp__forge__findings_read' }, 'permission'],
 ] as const)('a %s asks for %j: %s', (role, call, code) => {
   const { answer, refusal } = asked(role, call);
   expect(answer.outcome).toEqual({ outcome: 'selected', optionId: code === null ? 'yes' : 'no' });
   expect(refusal?.code ?? null).toBe(code);
+});
+
+test('who only reads may call a server where the agent has no other than ours', () => {
+  const given = { sessionId: 's', toolCall: { kind: 'execute' }, options: OPTIONS };
+  const { refusal } = answerPermission({ ...given, _meta: { is_mcp_tool_approval: true } }, turnOf('critic'));
+  expect(refusal).toBe(null);
 });
 
 test('what a turn may change is below its write roots, wherever it works', () => {

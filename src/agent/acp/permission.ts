@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { Progress } from '../../core/progress.ts';
 import type { Access } from '../../core/role.ts';
+import { TOOL_SERVER } from '../agent.ts';
 import { refusedPath } from '../refusal.ts';
 
 type Refusal = Pick<Extract<Progress, { kind: 'refused' }>, 'code' | 'why'>;
@@ -30,6 +31,7 @@ const request = z.object({
     content: z.array(z.looseObject({ type: z.string(), path: z.string().optional() })).nullish(),
   }),
   options: z.array(z.object({ optionId: z.string(), kind: z.string() })),
+  _meta: z.looseObject({ is_mcp_tool_approval: z.boolean().nullish() }).nullish().catch(null),
 });
 type ToolCall = z.output<typeof request>['toolCall'];
 
@@ -45,7 +47,11 @@ export function answerPermission(given: unknown, { cwd, access }: { cwd: string;
     };
   const { options, toolCall } = data;
   const refusal =
-    access.tools === 'work' ? refusedWork(toolCall, cwd, access.writeRoots) : refusedReading(toolCall);
+    access.tools === 'work'
+      ? refusedWork(toolCall, cwd, access.writeRoots)
+      : isOurs(data)
+        ? null
+        : refusedReading(toolCall);
   const choose = (...kinds: string[]) => {
     const option = kinds.map((kind) => options.find((one) => one.kind === kind)).find(Boolean);
     return option
@@ -66,6 +72,11 @@ const CHANGING = ['edit', 'delete', 'move'];
 
 const refusedReading = ({ kind }: ToolCall): Refusal | null =>
   kind && READING.includes(kind) ? null : { code: 'permission', why: 'you may read and nothing else' };
+
+/** A call of the host's own tools: Claude's adapter names it, Codex's says that it is of a server, and it has no other. */
+const isOurs = ({ toolCall: { kind, title }, _meta }: z.output<typeof request>): boolean =>
+  _meta?.is_mcp_tool_approval === true ||
+  (kind === 'other' && (title?.startsWith(`mcp__${TOOL_SERVER}__`) ?? false));
 
 function refusedWork(call: ToolCall, cwd: string, roots: readonly string[]): Refusal | null {
   if (call.kind && CHANGING.includes(call.kind)) {

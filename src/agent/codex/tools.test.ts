@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { beforeEach, expect, test } from 'vitest';
 import type { Progress } from '../../core/progress.ts';
-import { CODER_TOOLS } from '../../core/words/coder-tools.ts';
+import { toolsOf } from '../../core/words/turn-tools.ts';
 import type { TurnTools } from '../agent.ts';
 import { appServer } from './app-server.ts';
 import { answerCall, CALL, offeredTools } from './tools.ts';
@@ -12,7 +12,7 @@ function toolbox(answer: Awaited<ReturnType<TurnTools['call']>>) {
     calls.push(given);
     return answer;
   };
-  return { calls, tools: { list: CODER_TOOLS, call } };
+  return { calls, tools: { list: toolsOf('coder', { hasPlan: false }), call } };
 }
 
 const told: (Progress | undefined)[] = [];
@@ -24,7 +24,9 @@ beforeEach(() => void told.splice(0));
 
 test('every tool is offered with the schema of its input', () => {
   const [space] = offeredTools(toolbox({ text: '', isError: false }).tools).dynamicTools;
-  expect(space?.tools.map(({ name }) => name)).toEqual(CODER_TOOLS.map(({ name }) => name));
+  expect(space?.tools.map(({ name }) => name)).toEqual(
+    toolsOf('coder', { hasPlan: false }).map(({ name }) => name),
+  );
   expect(space?.tools.find(({ name }) => name === 'finish')?.inputSchema).toMatchObject({
     type: 'object',
     required: ['summary'],

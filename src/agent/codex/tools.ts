@@ -1,9 +1,9 @@
 /**
- * The coder's tools as Codex's client offers them: told with the thread, kept in its record for later turns, and called over
+ * The tools of a turn as Codex's client offers them: told with the thread, kept in its record for later turns, and called over
  * the conversation itself. An MCP server would be one more process, which Codex waits for before every turn.
  */
 import { z } from 'zod';
-import { inputSchemaOf } from '../../core/words/coder-tools.ts';
+import { inputSchemaOf } from '../../core/words/turn-tools.ts';
 import { TOOL_SERVER, type TurnHooks, type TurnTools } from '../agent.ts';
 
 export const CALL = 'item/tool/call';

@@ -86,5 +86,6 @@ const PERMISSIONS: Record<Access['tools'], Record<string, string>> = {
     external_directory: 'allow',
     doom_loop: 'allow',
     StructuredOutput: 'allow',
+    [`${TOOL_SERVER}_*`]: 'allow',
   },
 };

@@ -100,10 +100,13 @@ export function leftByPerson(ledger: readonly Finding[], reported: readonly NewF
 export const leftAsIs = (ledger: readonly Finding[]): Finding[] =>
   ledger.filter(({ status }) => status === 'wontfix');
 
-/** A person's word on a finding: leave it, or take it up again. */
+/** `resolved` is a person's word only where an auditor's is asked for: in a plan. */
+export type DecidedStatus = 'wontfix' | 'open' | 'resolved';
+
+/** A person's word on a finding: leave it, take it up again, call it fixed. */
 export function decided(
   finding: Finding,
-  status: 'wontfix' | 'open',
+  status: DecidedStatus,
   said: { by: string; at: number; sha: string; why: string | null },
 ): Finding {
   return { ...finding, status, history: [...finding.history, { status, ...said }] };
@@ -183,7 +186,7 @@ function next(finding: Finding, again: NewFinding | null, round: Round): Finding
   return { ...finding, rounds: withRound(finding, round) };
 }
 
-const isIdOf = (said: string, finding: Finding): boolean =>
+export const isIdOf = (said: string, finding: Finding): boolean =>
   finding.id === said || finding.id.endsWith(`.${said}`);
 
 /** Several looks may belong to one round. */

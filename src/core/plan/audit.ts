@@ -1,34 +1,30 @@
 /** The auditor's typed answer, and what it means for the milestone or the whole that was audited. */
 import { z } from 'zod';
 import { afterRound, type Finding, type NewFinding } from '../change/findings.ts';
+import { isRepeated } from '../change/same-finding.ts';
 import { lastJsonBlock } from '../verdict.ts';
 import type { Amendment, AuditSummary, PlanProgress } from './progress.ts';
 
 const text = z.string().max(20_000);
 const optional = text.nullish().transform((value) => value ?? null);
 
+export const auditFinding = z.object({
+  severity: z.enum(['bug', 'warning']).describe('A bug keeps the plan from going on; a warning is advice.'),
+  file: optional,
+  line: z
+    .number()
+    .int()
+    .positive()
+    .nullish()
+    .transform((value) => value ?? null),
+  description: text.min(1),
+  scenario: optional.describe('How the defect shows: input, state, what happens instead.'),
+});
+export type AuditFinding = z.infer<typeof auditFinding>;
+
 const auditReport = z.object({
   clean: z.boolean().describe('true: the part is done as the plan says, and no bug is left in it.'),
-  findings: z
-    .array(
-      z.object({
-        severity: z
-          .enum(['bug', 'warning'])
-          .describe('A bug keeps the plan from going on; a warning is advice.'),
-        file: optional,
-        line: z
-          .number()
-          .int()
-          .positive()
-          .nullish()
-          .transform((value) => value ?? null),
-        description: text.min(1),
-        scenario: optional.describe('How the defect shows: input, state, what happens instead.'),
-      }),
-    )
-    .max(200)
-    .default([])
-    .describe('What is new, or open still and seen again.'),
+  findings: z.array(auditFinding).max(200).default([]).describe('What is new, or open still and seen again.'),
   resolved: z
     .array(z.object({ id: text.describe('The id of an open finding.'), why: text.default('') }))
     .max(500)
@@ -86,6 +82,20 @@ export function parseAudit(structured: unknown, said: string, plan: PlanProgress
   return { ok: true, report: parsed.data };
 }
 
+/** What an auditor noted through its tools before it answered. */
+export interface AuditNotes {
+  findings: AuditFinding[];
+  resolved: { id: string; why: string }[];
+}
+
+export const NO_NOTES: AuditNotes = { findings: [], resolved: [] };
+
+/** What an auditor that gave no result comes to: what it noted stands, and nothing counts as fixed. */
+export const noReport = (): AuditReport => auditReport.parse({ clean: false });
+
+/** The name of a finding that has none in the ledger yet; the auditor may take it back by that. */
+export const noteId = (index: number): string => `new-${index + 1}`;
+
 const isPending = ({ milestones, milestone }: PlanProgress, index: number): boolean =>
   index > milestone && index < milestones.length;
 
@@ -111,18 +121,25 @@ interface AuditRound {
  */
 export function audited(
   report: AuditReport,
+  notes: AuditNotes,
   plan: PlanProgress,
   ledger: readonly Finding[],
   round: AuditRound,
 ): Audited {
   const isFinal = plan.phase === 'final_auditing';
   const milestone = isFinal || plan.milestones.length === 0 ? null : plan.milestone;
-  const reported = report.findings.map((one) => findingOf(one, milestone));
-  const findings = afterRound(ledger, reported, {
+  const resolved = [...notes.resolved, ...report.resolved];
+  const said = report.findings.map((one) => findingOf(one, milestone));
+  // What was noted and is said again at the end is said once.
+  const noted = notes.findings
+    .filter((_, index) => !resolved.some(({ id }) => id === noteId(index)))
+    .map((one) => findingOf(one, milestone))
+    .filter((one) => !said.some((again) => isRepeated(one, again)));
+  const findings = afterRound(ledger, [...noted, ...said], {
     ...round,
     source: 'auditor',
     by: 'auditor',
-    answers: report.resolved.map(({ id, why }) => ({ id, addressed: 'yes' as const, why })),
+    answers: resolved.map(({ id, why }) => ({ id, addressed: 'yes' as const, why })),
   });
   const open = openBugs(findings, isFinal ? 'all' : milestone);
   return {
@@ -131,6 +148,24 @@ export function audited(
     isClean: report.clean && open.length === 0,
     summary: report.summary,
     amendments: report.amendments.map((one) => ({ ...one, milestone: one.milestone - 1 })),
+  };
+}
+
+/** A finding as the ledger keeps it when somebody else than the auditor reports it, with who did. */
+export function writtenFinding(
+  one: AuditFinding,
+  { task, plan, ledger }: { task: string; plan: PlanProgress; ledger: readonly Finding[] },
+  said: { by: string; at: number; sha: string },
+): Finding {
+  const isWhole = plan.milestones.length === 0 || plan.phase.startsWith('final');
+  return {
+    ...findingOf(one, isWhole ? null : plan.milestone),
+    id: `${task}.${ledger.length + 1}`,
+    task,
+    source: 'auditor',
+    status: 'open',
+    rounds: [plan.audits],
+    history: [{ status: 'open', ...said, why: null }],
   };
 }
 

@@ -50,6 +50,18 @@ export function milestoneText(plan: PlanProgress): string {
     .join('\n\n');
 }
 
+/** A milestone by its number from 1, or the one at hand; null when there is none. */
+export function milestoneRead(plan: PlanProgress, number: number | null): string | null {
+  const index = number === null ? plan.milestone : number - 1;
+  const one = plan.milestones[index];
+  if (!one) return null;
+  const passes = one.attempts === 0 ? '' : `; ${one.attempts} of its audits found something`;
+  const stands = one.done
+    ? `done: ${summaryText(one.done)}`
+    : `${index === plan.milestone ? 'at hand' : 'to come'}${passes}`;
+  return `Milestone ${numbered(plan, index)}\n${stands}\n\n${fence('milestone', one.text)}`;
+}
+
 export function iterationText(plan: PlanProgress, { loop }: Policy): string {
   const of = loop.maxIterations === 0 ? 'no limit' : `at most ${loop.maxIterations}`;
   return `iteration ${plan.iterations + 1} (${of})`;
