@@ -2,6 +2,9 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+// An agent of the loop may run these tests; what they start is not inside its turn.
+delete process.env.FORGE_ROLE;
+
 // Vitest leaves one core to itself, which on two means one test file at a time; most of ours wait for git half the time.
 const maxWorkers = Math.max(2, availableParallelism());
 

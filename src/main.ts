@@ -131,6 +131,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
     day: localDay,
     bootClock,
     isOwnerDead,
+    refuseInTurn: async (command) => (await import('./agent/in-turn.ts')).refuseInTurn(command, process.env),
     operator: once(async () => (await identity(git))?.name ?? userInfo().username),
     settings,
     forge,

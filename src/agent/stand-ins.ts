@@ -8,6 +8,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import {
+  appendFileSync,
   closeSync,
   constants,
   fstatSync,
@@ -46,7 +47,7 @@ export function openStandIns(
   const folder = `${sessionDir}-stand-ins`;
   const bin = join(folder, 'bin');
   const writeRoot = join(folder, 'notes');
-  const notes = join(writeRoot, 'refused');
+  const notes = notesIn(sessionDir);
   rmSync(folder, { recursive: true, force: true });
   for (const path of [bin, writeRoot]) mkdirSync(path, { recursive: true, mode: 0o700 });
   const ownRoots = [cwd, ...access.writeRoots, env.TMPDIR || '/tmp'].map(real);
@@ -74,6 +75,15 @@ export function openStandIns(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+const notesIn = (sessionDir: string): string => join(`${sessionDir}-stand-ins`, 'notes', 'refused');
+
+/** As a stand-in notes it: for our own program, which may be started by its path. A turn that has none is told nothing. */
+export function noteRefusal(sessionDir: string, kind: Refusal, command: string): void {
+  try {
+    appendFileSync(notesIn(sessionDir), `${kind} ${command.slice(0, 500)}\0`);
+  } catch {}
 }
 
 /** As git tells it; what is not there yet has no links. */

@@ -20,6 +20,7 @@ import { summaryLines } from './summary-text.ts';
 import { hasTerminal, type Terminal } from './terminal.ts';
 
 export async function run({ context, terminal }: Session, mode: RunMode): Promise<number> {
+  await context.refuseInTurn('run');
   // What is wrong with a database comes first, and an older one is brought up to date: it knows where work lands.
   if (existsSync(context.databasePath)) await context.writing();
   await readyOnceItAnswers(context, terminal, mode);

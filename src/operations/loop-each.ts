@@ -34,6 +34,7 @@ export async function startEach(
   loops: { name: string; task: string; already: boolean; after: readonly string[] }[];
   runnerAlive: boolean;
 }> {
+  await context.refuseInTurn('loop start');
   const { most, features } = await readFeatures(input.file);
   const ports = await context.ports();
   const { store } = ports;

@@ -1,0 +1,17 @@
+/**
+ * A command that is run by an agent in a turn: it must not start a loop of its own, also where it went past the stand-in
+ * for our program. The turn hears of it as of any other refusal.
+ */
+
+import { UserError } from '../errors.ts';
+import { REFUSALS } from './refusal.ts';
+import { noteRefusal } from './stand-ins.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function refuseInTurn(command: string, env: Environment): void {
+  const { FORGE_ROLE: role, FORGE_SESSION_DIR: sessionDir } = env;
+  if (role === undefined || sessionDir === undefined) return;
+  noteRefusal(sessionDir, 'loop', `forge-loop ${command}`);
+  throw new UserError(`Refused: ${REFUSALS.loop}.`);
+}
