@@ -1,6 +1,6 @@
 /**
  * `~` and `$VAR`, in the keys that document them and nowhere else: paths (`workspace.root`, `agent.script`,
- * `roles.<role>.script`), values under `tracker.provider`, and `webhook.secret`. Commands and prompts keep their
+ * `roles.<role>.script`, `loop.skills`, files under `loop.worktree_files`), values under `tracker.provider`, and `webhook.secret`. Commands and prompts keep their
  * dollars. A variable that is not set, or is empty, makes its key count as not given.
  */
 import { resolve } from 'node:path';
@@ -19,14 +19,21 @@ interface Surroundings {
 
 /** Changes `given` in place; values of a wrong type are left for validation to name. */
 export function expandEnvironment(given: Record<string, unknown>, around: Surroundings): void {
-  for (const path of PATHS) expand(given, path, around, (text) => expandPath(text, around));
+  const files = valueAt(given, ['loop', 'worktree_files']);
+  const placed = isMap(files) ? Object.keys(files).map((name) => ['loop', 'worktree_files', name]) : [];
+  for (const path of [...PATHS, ...placed]) expand(given, path, around, (text) => expandPath(text, around));
   const provider = valueAt(given, ['tracker', 'provider']);
   const names = isMap(provider) ? Object.keys(provider) : [];
   for (const path of [['webhook', 'secret'], ...names.map((name) => ['tracker', 'provider', name])])
     expand(given, path, around, (text) => expandSecret(text, around.env));
 }
 
-const PATHS = [['workspace', 'root'], ['agent', 'script'], ...ROLES.map((role) => ['roles', role, 'script'])];
+const PATHS = [
+  ['workspace', 'root'],
+  ['loop', 'skills'],
+  ['agent', 'script'],
+  ...ROLES.map((role) => ['roles', role, 'script']),
+];
 
 interface Expanded {
   text: string;

@@ -79,10 +79,16 @@ export function toPolicy(workflow: Workflow): Policy {
   };
 }
 
-function loopOf({ max_iterations, session, post_action: after }: Workflow['loop']): Policy['loop'] {
+function loopOf({ max_iterations, session, post_action: after, ...given }: Workflow['loop']): Policy['loop'] {
   const { enabled, skill, prompt, model } = after;
   const isAsked = enabled && (skill !== null || prompt !== null);
-  return { maxIterations: max_iterations, session, postAction: isAsked ? { skill, prompt, model } : null };
+  return {
+    maxIterations: max_iterations,
+    session,
+    postAction: isAsked ? { skill, prompt, model } : null,
+    worktreeFiles: Object.entries(given.worktree_files).map(([path, from]) => ({ path, from })),
+    skills: given.skills,
+  };
 }
 
 const limit = (given: number | 'none'): number | null => (given === 'none' ? null : given);

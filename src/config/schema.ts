@@ -37,6 +37,12 @@ const PROTECTED_PATHS = [
 ];
 
 const text = z.string().trim().min(1);
+/** In the worktree, and none of git's own. */
+const below = text.refine(
+  (path) => path.split('/').every((part) => !/^(\.{0,2}|\.git)$/i.test(part)),
+  'must be a path below the worktree, and not in .git',
+);
+const skillName = text.regex(/^\w[\w.-]*$/, 'must be the name of a folder in `loop.skills`');
 const count = z.int().min(1);
 /** A longer timer would wrap around and fire at once. */
 const LONGEST_MS = 2_147_483_647;
@@ -482,7 +488,7 @@ export const workflowSchema = z
         tool_calls: agentKeys.tool_calls
           .default(20)
           .describe(
-            "How often each of the coder's own tools (`report_progress`, `finish` …) is answered in one turn.",
+            "How often each of the agents' own tools (`report_progress`, `findings_write` …) is answered in one turn.",
           ),
         billing: z
           .enum(['usd', 'subscription'])
@@ -611,10 +617,27 @@ export const workflowSchema = z
           .describe(
             '`rotate`: each pass of the coder begins a new session, with a small context. `persist`: one session for the whole plan, with a warm cache. An audit always has its own.',
           ),
+        worktree_files: z
+          .record(below, text)
+          .default({})
+          .meta({
+            description:
+              "Files of yours that are placed in a plan's worktree each time it is prepared and never committed: a path in the worktree, and the file it is a copy of. `~` and `$VAR` are expanded; a relative path starts at this file's folder. A path that git tracks is refused. What agents heed there is said in docs/agents.md.",
+            examples: [{ '.mcp.json': '~/loop/mcp.json' }],
+          }),
+        skills: optional(
+          text,
+          "A folder of yours with skills, each a folder with a `SKILL.md`. `~` and `$VAR` are expanded; a relative path starts at this file's folder.",
+          '~/skills',
+        ),
         post_action: z
           .object({
             enabled: z.boolean().default(false).describe('Whether anything runs after the last audit.'),
-            skill: optional(text, 'A skill that the agent loads for it; it must be installed.', 'pr-review'),
+            skill: optional(
+              skillName,
+              'A skill of `loop.skills`: its folder lies in the worktree, uncommitted, and its `SKILL.md` is part of the prompt.',
+              'pr-review',
+            ),
             prompt: optional(shell, 'What to do; beside the skill, or alone.', 'Write the release note.'),
             model: optional(text, "In place of the coder's model.", 'haiku'),
           })

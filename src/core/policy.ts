@@ -95,6 +95,10 @@ export interface Policy {
     session: 'rotate' | 'persist';
     /** What runs after the last audit; null is nothing. */
     postAction: { skill: string | null; prompt: string | null; model: string | null } | null;
+    /** What of the operator's lies in a worktree: where, and what it is a copy of. */
+    worktreeFiles: { path: string; from: string }[];
+    /** The operator's folder of skills. */
+    skills: string | null;
   };
   session: SessionPolicy;
   /** When a conversation is too long although its agent shortens it: a lost session, or a new one with a hand-over. */

@@ -22,6 +22,7 @@ import type { Lease } from '../store/store.ts';
 import { runHook } from './hook.ts';
 import { inspect } from './inspect.ts';
 import { lostWorkspace } from './lost-workspace.ts';
+import { placedFiles } from './placed-files.ts';
 import type { Ports } from './ports.ts';
 import { workspaceKey } from './workspace-key.ts';
 
@@ -227,7 +228,9 @@ async function showVerified({ forge }: Ports, sha: string): Promise<void> {
 async function prepare(ports: Ports, task: Task, lease: Lease, signal: AbortSignal): Promise<Outcome> {
   try {
     const baseSha = task.baseSha ?? (await ports.forge.trunk()).sha;
-    const made = await ports.workspaces.prepare(workspaceKey(task, baseSha));
+    const key = workspaceKey(task, baseSha);
+    const made = await ports.workspaces.prepare(key);
+    if (task.plan) await ports.workspaces.place(key, await placedFiles(ports));
     // Until it was recorded as ready, the hook has not succeeded: it failed, or its runner died in the middle of it.
     if (made.created || task.workspace === null || task.unprepared) {
       const problem = await runHook(ports, 'afterCreate', { task: task.id, lease, cwd: made.path, signal });

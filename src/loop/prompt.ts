@@ -14,6 +14,7 @@ import {
   NOTHING_TO_JUDGE,
   openFindings,
 } from './critic-brief.ts';
+import { postSkill } from './placed-files.ts';
 import type { Ports } from './ports.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
@@ -42,7 +43,12 @@ export const templateDigest = (template: string): string => digestOf(template, 1
 async function inputsOf(ports: Ports, task: Task, prompt: TurnAction['prompt']): Promise<PromptInputs> {
   const history = prompt === 'task' && task.attempt > 1 ? await attemptHistory(ports, task) : '';
   const inputs = GIVEN[prompt];
-  return { history, ...(inputs ? await inputs(ports, task) : NOTHING_TO_JUDGE) };
+  const skill = prompt === 'post_action' ? await postSkill(ports) : null;
+  return {
+    history,
+    ...(skill && { skill: skill.text }),
+    ...(inputs ? await inputs(ports, task) : NOTHING_TO_JUDGE),
+  };
 }
 
 /** What is looked up for a prompt, beside what the task itself says. */

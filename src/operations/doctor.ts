@@ -16,6 +16,7 @@ import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
 import { installedAgents, nameOf, smokeTurns } from './doctor-agents.ts';
 import { environment } from './doctor-env.ts';
+import { planNeeds } from './doctor-plans.ts';
 import { repositoryNeeds } from './doctor-repository.ts';
 import { webhook } from './doctor-webhook.ts';
 
@@ -143,7 +144,12 @@ async function configuration(context: Context): Promise<Check[]> {
   const warnings = settings.warnings.map(({ message }) => warn('config', message, 'Correct the key.'));
   const { gate, critic, merge } = settings.policy;
   const commands = gate.commands === 'none' ? [] : gate.commands;
-  const checks = [ok('config', context.configPath), ...warnings, ...environment(settings.policy)];
+  const checks = [
+    ok('config', context.configPath),
+    ...warnings,
+    ...environment(settings.policy),
+    ...(await planNeeds(context, settings.policy)),
+  ];
   if (gate.commands === 'none') checks.push(warn('gate', '`gate: none`: nothing verifies the work', null));
   else if (commands.length === 0)
     checks.push(

@@ -16,6 +16,7 @@ import { refuseUnsoundModules, takeIn } from './intake.ts';
 import { hasRawFiles, refuseHollowPointers } from './large-files.ts';
 import { branchMoved, type Pins, readPins, updatePins } from './pins.ts';
 import { movedHere, type Place, readTips, settle, type Tips } from './place.ts';
+import { hasPlaced } from './placed.ts';
 import { keptIndexOf, pathOf, type Shared } from './shared.ts';
 import { fillWorktree, findChanges, type PrivateIndex, withIndex, writeSnapshot } from './snapshot.ts';
 import { refuseUnknownLinks } from './submodules.ts';
@@ -135,8 +136,10 @@ async function nextHead(
       `The history in ${work.place.worktree} no longer contains ${base}, the commit the task started from. Its head is ${head}.`,
     );
   }
-  const raw = await hasRawFiles(index, head, [base, pins.head, (await shared.trunk()).sha]);
-  if (raw) {
+  const known = [base, pins.head, (await shared.trunk()).sha];
+  const isUnfit =
+    (await hasRawFiles(index, head, known)) || (await hasPlaced(git, index.placed, head, known));
+  if (isUnfit) {
     const parents = await withoutAgents(shared, work, merge);
     const isSame = parents.length === 1 && tree === (await treeOf(git, parents[0]!));
     return isSame ? parents[0]! : commitTree(git, { tree, parents, message });

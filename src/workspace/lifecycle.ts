@@ -12,6 +12,7 @@ import { findOrphans } from './orphans.ts';
 import { ensureHome, occupancy, realRoot, refuseDetour, transientPath } from './paths.ts';
 import { dropPins, forget, readPins, refsAround, refuseForeignBranch, updatePins } from './pins.ts';
 import { readTips } from './place.ts';
+import { forgetPlaced, place } from './placed.ts';
 import { list } from './plain-files.ts';
 import { removeTree } from './remove-tree.ts';
 import { seal } from './seal.ts';
@@ -33,6 +34,7 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
     kind: layout.kind,
     path: (spec) => pathOf(shared, spec),
     prepare: async (spec) => own(spec, () => prepare(shared, spec)),
+    place: async (spec, files) => own(spec, () => place(shared, spec, files)),
     verify: async (spec) => own(spec, () => verify(shared, spec)),
     checkpoint: async (spec, message) => own(spec, () => checkpoint(shared, spec, message)),
     adopt: async (spec, sha) => own(spec, () => adopt(shared, spec, sha)),
@@ -140,5 +142,7 @@ async function reap(shared: Shared, spec: WorkspaceKey): Promise<void> {
   await removeTree(removing);
   await shared.layout.forget(shared, path);
   await dropPins(shared.git, spec.task);
-  await dropIndex(keptIndexOf(shared, spec.task));
+  const kept = keptIndexOf(shared, spec.task);
+  await dropIndex(kept);
+  forgetPlaced(kept);
 }

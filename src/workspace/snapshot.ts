@@ -14,6 +14,7 @@ import { withObjects } from '../git/lfs.ts';
 import { treeOf } from '../git/objects.ts';
 import { tempFolder } from '../process/temp-folder.ts';
 import { findIndex, type KeptIndex, keepIndex } from './kept-index.ts';
+import { isPlaced, placedIn } from './placed.ts';
 import { replaceIndex } from './plain-files.ts';
 import { type Link, movedLinks, placeModules, removeModules } from './submodules.ts';
 import { surveyWorktree } from './survey.ts';
@@ -34,6 +35,8 @@ export interface PrivateIndex {
   path: string;
   git: Git;
   worktree: string;
+  /** Paths in it that no snapshot has. */
+  placed: readonly string[];
   /** The tree it is the index of; null while it is being changed, or when there is none yet. */
   tree: string | null;
   run(args: readonly string[], options?: IndexOptions): Promise<GitResult>;
@@ -61,6 +64,7 @@ export async function withIndex<T>(
       path,
       git,
       worktree,
+      placed: kept ? placedIn(kept) : [],
       tree: last?.tree ?? null,
       run: async (args, { input, env: more } = {}) => {
         const env = { GIT_INDEX_FILE: path, GIT_WORK_TREE: worktree, GIT_LITERAL_PATHSPECS: '1', ...more };
@@ -97,7 +101,7 @@ export async function findChanges(index: PrivateIndex, head: string): Promise<Ch
   const changes: Changes = { head, written: [], removed: [], links: await movedLinks(git, worktree, head) };
   for (const line of nulSeparated(stdout)) {
     const change = entry(line);
-    if (change === null || isLoopState(change.path)) continue;
+    if (change === null || isLoopState(change.path) || isPlaced(index.placed, change.path)) continue;
     (change.isThere ? changes.written : changes.removed).push(change.path);
   }
   return changes;
@@ -138,6 +142,7 @@ export async function writeSnapshot(
     await index.run(['update-index', '-z', '--index-info'], { input });
   }
   await restoreLoopState(index, changes.head, loopStateFrom);
+  await dropPlaced(index);
   index.tree ??= (await index.run(['write-tree'])).stdout.trim();
   return index.tree;
 }
@@ -197,6 +202,13 @@ async function stage(
       `${forbidden} can't be committed: git forbids that name. Rename or remove it.`,
     );
   }
+}
+
+/** Also where the agent committed them itself. */
+async function dropPlaced(index: PrivateIndex): Promise<void> {
+  if (index.placed.length === 0) return;
+  const { stdout } = await index.run(['ls-files', '-z', '--', ...index.placed]);
+  await stage(index, ['--force-remove'], nulSeparated(stdout));
 }
 
 /** Also takes back what the agent committed there itself, in `head`. */

@@ -15,6 +15,12 @@ export interface WorkspaceKey {
   baseSha: string;
 }
 
+/** A file or a folder of the operator's, and where a copy of it lies in the workspace. */
+export interface PlacedFile {
+  path: string;
+  from: string;
+}
+
 export interface PreparedWorkspace {
   path: string;
   baseSha: string;
@@ -76,6 +82,11 @@ export interface Workspaces {
   path(spec: Pick<WorkspaceKey, 'task' | 'issue' | 'slug'>): string;
   /** Idempotent: makes it, or repairs a half-made one; never deletes what holds commits or unsaved work. */
   prepare(spec: WorkspaceKey): Promise<PreparedWorkspace>;
+  /**
+   * Puts these files there, and takes away what was put there before and is not among them. They are never part of a
+   * checkpoint. Throws WorkspaceRefused where git tracks one, or a path leaves the workspace.
+   */
+  place(spec: WorkspaceKey, files: readonly PlacedFile[]): Promise<void>;
   /** Throws WorkspaceRefused when the directory is not the one we made. */
   verify(spec: WorkspaceKey): Promise<void>;
   /**

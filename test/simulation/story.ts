@@ -200,6 +200,8 @@ export function somePolicy(random: Random): Policy {
       maxIterations: 20,
       session: 'rotate',
       postAction: null,
+      worktreeFiles: [],
+      skills: null,
     },
     spec: { expand: random.pick(['auto', 'auto', 'propose', 'off']) },
     gate: {

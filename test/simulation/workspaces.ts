@@ -43,6 +43,7 @@ export function simWorkspaces(world: World): Workspaces {
       });
       return { path: at, baseSha: spec.baseSha, created: true };
     },
+    async place() {},
     async verify(spec) {
       of(spec);
     },

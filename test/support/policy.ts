@@ -55,7 +55,7 @@ const POLICY: Policy = {
     maxConcurrent: 4,
     env: BARE,
   },
-  loop: { maxIterations: 20, session: 'rotate', postAction: null },
+  loop: { maxIterations: 20, session: 'rotate', postAction: null, worktreeFiles: [], skills: null },
   session: 'persist',
   whenFull: 'compact',
   sandbox: 'auto',

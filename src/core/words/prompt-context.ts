@@ -66,11 +66,13 @@ export interface PromptContext {
     pending: string;
     last_audit: string;
   };
-  action?: { skill: string; prompt: string };
+  action?: { skill: string; skill_text: string; prompt: string };
 }
 
 export interface PromptInputs {
   history: string;
+  /** The text of the skill that the post action is to use. */
+  skill?: string;
   diff: string;
   /** The whole ledger. */
   findings: readonly Finding[];
@@ -153,7 +155,8 @@ export function promptContext(
       };
     case 'post_action': {
       const { skill, prompt } = policy.loop.postAction ?? {};
-      const action = { skill: skill ?? '', prompt: prompt ?? '' };
+      const skill_text = inputs.skill ?? '';
+      const action = { skill: skill_text === '' ? '' : (skill ?? ''), skill_text, prompt: prompt ?? '' };
       return { ...shared, issue: named, base_sha: task.baseSha ?? '', action };
     }
     case 'plan_draft': {
@@ -326,7 +329,7 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
     audit: { ...base, ...going, ...judging, conventions: '', prior_failure_reason: '' },
     final_audit: { ...base, ...going, ...judging, conventions: '', prior_failure_reason: '' },
     audit_again: { ...base, ...going, prior_failure_reason: '' },
-    post_action: { ...base, issue: named, base_sha: 'x', action: { skill: '', prompt: 'x' } },
+    post_action: { ...base, issue: named, base_sha: 'x', action: { skill: '', skill_text: '', prompt: 'x' } },
     plan_draft: { ...base, issue: whole, conventions: '', prior_failure_reason: '' },
     plan_draft_again: { ...base, issue: named, prior_failure_reason: 'x' },
   };

@@ -351,7 +351,10 @@ Answer now with the JSON object you were asked for, in a fenced block, and nothi
   post_action: `All of {{ task.name }} is done and its final audit was clean. You are in its work tree, on branch {{ task.branch }}, in a new session. One thing is left to
 do:
 {% if action.skill != "" %}
-Load the skill "{{ action.skill }}" and do what it says for the changes on this branch (against {{ base_sha }}).
+Do what the skill "{{ action.skill }}" says for the changes on this branch (against {{ base_sha }}). Its folder is .forge/skills/{{ action.skill }},
+and this is its SKILL.md:
+
+{{ action.skill_text }}
 {% endif %}{% if action.prompt != "" %}
 {{ action.prompt }}
 {% endif %}
