@@ -128,6 +128,7 @@ const TABLE = {
   planner: {
     place: 'copy',
     tools: 'read',
+    offers: [],
     session: 'continues',
     prompt: 'plan_draft',
     // A plan is a text: made a field of JSON, it would only be harder to write.

@@ -80,7 +80,9 @@ async function amongOthers(
   ports: Ports,
   task: Task,
   { eligible, loop, order, waitsForPlace }: Around,
-): Promise<Pick<Facts, 'slot' | 'criticSlot' | 'mergeFree' | 'lineLength' | 'ahead' | 'batch' | 'awaits' | 'idleSlots'>> {
+): Promise<
+  Pick<Facts, 'slot' | 'criticSlot' | 'mergeFree' | 'lineLength' | 'ahead' | 'batch' | 'awaits' | 'idleSlots'>
+> {
   const { store, forge, clock, settings } = ports;
   const policy = settings.policy();
   const isLanding = task.state === 'merging' || approvedAtHead(task);
