@@ -158,4 +158,16 @@ describe('findings of a plan', () => {
       ],
     });
   });
+
+  test('a completed one takes no more', async () => {
+    const { task } = await started();
+    const store = await here.context.writing();
+    await here.commit(
+      (await store.task(task))!,
+      moved('queued', 'dispatched'),
+      moved('dispatched', 'running'),
+      moved('running', 'completed'),
+    );
+    await expect(perform(here.context, 'findings.write', crash)).rejects.toThrow('tidy-cli is completed');
+  });
 });

@@ -108,6 +108,8 @@ export async function writeFinding(
       `Task ${id} has no plan.`,
       'Findings are written for plans; say what is wrong with other work on its pull request.',
     );
+  if (isEnded(stored.task) && stored.task.state !== 'abandoned')
+    throw new UserError(`Loop ${plan.name} is ${stored.task.state}.`, 'Start another plan for what is left.');
   const said = { by: await context.operator(), at: context.now() };
   const written = { task: id, name: plan.name, runnerAlive: await isRunnerAlive(store, context) };
   if (!isEnded(stored.task)) {
