@@ -135,7 +135,7 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
     ends: ({ task, facts }) => hasNewContract(task, facts),
   },
   waits_for_loops: {
-    advice: 'continues when it may begin; `forge-loop loop cancel <issue>` gives it up',
+    advice: 'continues when it may begin; `forge-loop task abandon <issue>` gives it up',
     ends: ({ facts }) => facts.awaits === null,
   },
   merge_refused: {
