@@ -20,9 +20,10 @@ import {
   WORKSPACE_LOST,
 } from './outcome.ts';
 import { audited, NO_NOTES, noReport, parseAudit } from './plan/audit.ts';
-import { captured, recordDraft } from './plan/draft.ts';
+import { recordDraft } from './plan/draft.ts';
 import { isAudit, type Phase } from './plan/phase.ts';
 import { currentMilestone } from './plan/progress.ts';
+import { captured } from './plan/stored.ts';
 import type { Policy } from './policy.ts';
 import { workspaceLost } from './recover.ts';
 import { type Role, roleRow } from './role.ts';

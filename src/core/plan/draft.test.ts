@@ -102,26 +102,3 @@ describe('the planner', () => {
     expect(play.look().turn('finished', { text: PLAN }).task.state).toBe('completed');
   });
 });
-
-describe('another role’s answer', () => {
-  test('is searched for a plan, which is captured', () => {
-    const play = new Play().claim().turn('finished', { text: `Next I would do this:\n\n${PLAN}` });
-    const source = { kind: 'captured', task: play.task.id, role: 'coder', turn: 1 };
-    expect(play.of('plan_stored')).toMatchObject([{ name: 'tokens', status: 'captured', source }]);
-    expect(play.task.plan, 'the task goes on as it was').toBeUndefined();
-  });
-
-  test.each([
-    ['two plans', `${PLAN}\n${PLAN}`],
-    ['a plan in a fence', `\`\`\`\n${PLAN}\n\`\`\``],
-    ['a plan without an end', PLAN.replace('<!-- forge-plan:end -->', '')],
-    ['milestone markers alone', '<!-- forge-section -->\n## One\n\nDo it.'],
-    ['no plan', 'Done.'],
-  ])('%s: nothing is captured', (_what, text) => {
-    expect(new Play().claim().turn('finished', { text }).of('plan_stored')).toEqual([]);
-  });
-
-  test('of a turn that did not finish is nothing', () => {
-    expect(new Play().claim().turn('failed', { text: PLAN }).of('plan_stored')).toEqual([]);
-  });
-});

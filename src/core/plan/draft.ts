@@ -7,7 +7,6 @@ import { abandon, finish } from '../ending.ts';
 import { type Contract, type EventData, event, type NewEvent } from '../event.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
-import type { Role } from '../role.ts';
 import type { Task } from '../task.ts';
 import { askAnew, nextTry, startTurn } from '../turn.ts';
 import { lintPlan } from './lint.ts';
@@ -116,16 +115,4 @@ function readDraft(text: string): Plan | string {
 function textOf(structured: unknown): string | null {
   const { plan } = (structured ?? {}) as { plan?: unknown };
   return typeof plan === 'string' ? plan : null;
-}
-
-/** The one plan that another role's answer holds, if it does. */
-export function captured(
-  task: Task,
-  { role, turn }: { role: Role; turn: number },
-  { text }: TurnOutcome,
-): NewEvent[] {
-  const parsed = parsePlan(text);
-  if (role === 'planner' || !parsed.ok) return [];
-  const source = { kind: 'captured', task: task.id, role, turn } as const;
-  return [event('plan_stored', storing(parsed.plan, { source, status: 'captured', by: role }))];
 }

@@ -1,12 +1,14 @@
 /** What becomes of a stored plan, by what happens to it. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { Play } from '../../../test/support/play.ts';
 import { event, type LoopEvent, type NewEvent } from '../event.ts';
 import { type ParsedPlan, parsePlan } from './plan.ts';
 import { planSkeleton } from './skeleton.ts';
 import { afterPlanEvent, planId, type StoredPlan, storing } from './stored.ts';
 
 const read = (text: string) => (parsePlan(text) as Extract<ParsedPlan, { ok: true }>).plan;
-const PLAN = read(planSkeleton('tokens'));
+const TEXT = planSkeleton('tokens');
+const PLAN = read(TEXT);
 const stored = (status: StoredPlan['status'], by = 'eva'): NewEvent =>
   event('plan_stored', storing(PLAN, { source: { kind: 'file', file: 'x.md' }, status, by }));
 const approved = event('plan_approved', { plan: planId(PLAN), by: 'ann' });
@@ -60,4 +62,27 @@ test.each([
 test('what is said of a plan that nobody stored changes nothing', () => {
   expect(after(approved)).toBeNull();
   expect(after(archived)).toBeNull();
+});
+
+describe('another role’s answer', () => {
+  test('is searched for a plan, which is captured', () => {
+    const play = new Play().claim().turn('finished', { text: `Next I would do this:\n\n${TEXT}` });
+    const source = { kind: 'captured', task: play.task.id, role: 'coder', turn: 1 };
+    expect(play.of('plan_stored')).toMatchObject([{ name: 'tokens', status: 'captured', source }]);
+    expect(play.task.plan, 'the task goes on as it was').toBeUndefined();
+  });
+
+  test.each([
+    ['two plans', `${TEXT}\n${TEXT}`],
+    ['a plan in a fence', `\`\`\`\n${TEXT}\n\`\`\``],
+    ['a plan without an end', TEXT.replace('<!-- forge-plan:end -->', '')],
+    ['milestone markers alone', '<!-- forge-section -->\n## One\n\nDo it.'],
+    ['no plan', 'Done.'],
+  ])('%s: nothing is captured', (_what, text) => {
+    expect(new Play().claim().turn('finished', { text }).of('plan_stored')).toEqual([]);
+  });
+
+  test('of a turn that did not finish is nothing', () => {
+    expect(new Play().claim().turn('failed', { text: TEXT }).of('plan_stored')).toEqual([]);
+  });
 });

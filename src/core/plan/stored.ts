@@ -3,10 +3,11 @@
  * A text is kept once, under an id made of it; another text is another plan, and the one it replaces is archived.
  */
 import { digestOf } from '../digest.ts';
-import type { EventData, LoopEvent } from '../event.ts';
+import { type EventData, event, type LoopEvent, type NewEvent } from '../event.ts';
 import type { Role } from '../role.ts';
 import { slugOf } from '../slug.ts';
-import type { Plan } from './plan.ts';
+import type { Task } from '../task.ts';
+import { type Plan, parsePlan } from './plan.ts';
 
 export type PlanSource =
   /** An agent's answer held it. */
@@ -51,6 +52,18 @@ export function storing(
     hash: hashOf(plan),
     ...about,
   };
+}
+
+/** The one plan that an agent's finished answer holds, if it does. A planner's is a draft. */
+export function captured(
+  { id: task }: Pick<Task, 'id'>,
+  { role, turn }: { role: Role; turn: number },
+  { text }: { text: string },
+): NewEvent[] {
+  const parsed = parsePlan(text);
+  if (role === 'planner' || !parsed.ok) return [];
+  const source = { kind: 'captured', task, role, turn } as const;
+  return [event('plan_stored', storing(parsed.plan, { source, status: 'captured', by: role }))];
 }
 
 /** What an event makes of the plan it names; null where there is none, the same where it says nothing new. */
