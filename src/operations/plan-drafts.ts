@@ -32,7 +32,7 @@ export async function draftPlan(context: Context, { issue: number }: { issue: nu
   const contract = contractOf(issue);
   const by = await context.operator();
   const { newId, store } = await context.ports();
-  return starting(context, store, async (lease) => {
+  const begun = await starting(context, store, async (lease) => {
     const drafting = (await store.tasks({ live: true }))
       .map(({ task }) => task)
       .find(
@@ -43,7 +43,7 @@ export async function draftPlan(context: Context, { issue: number }: { issue: nu
           task.contract.hash === contract.hash,
       );
     const events = draftEvents({ issue: number, contract, by });
-    const begun = {
+    const claim = {
       lease,
       taskId: newId().slice(0, 8),
       issue: null,
@@ -51,14 +51,10 @@ export async function draftPlan(context: Context, { issue: number }: { issue: nu
       actions: [],
       at: context.now(),
     };
-    const task = drafting ?? (await store.claim(begun))!.task;
-    return {
-      task: task.id,
-      issue: number,
-      already: drafting !== undefined,
-      runnerAlive: await isRunnerAlive(store, context),
-    };
+    return { task: (drafting ?? (await store.claim(claim))!.task).id, already: drafting !== undefined };
   });
+  // Asked when our own lease is gone: whoever has one is taken for a runner.
+  return { ...begun, issue: number, runnerAlive: await isRunnerAlive(store, context) };
 }
 
 interface Edited extends PlanView {

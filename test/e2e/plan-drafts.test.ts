@@ -36,6 +36,7 @@ test('a plan is drafted from an issue, edited, approved and worked through', asy
   );
   const issue = await world.issue({ body: 'LOGIN-IS-SLOW', ready: false });
   const asked = await world.json<{ task: string }>('plan', 'draft', `${issue}`);
+  expect(asked).toMatchObject({ issue, already: false, runnerAlive: false });
   expect(await world.json('plan', 'draft', `${issue}`), 'asked twice').toMatchObject({
     task: asked.task,
     already: true,
