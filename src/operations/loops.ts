@@ -298,31 +298,24 @@ export async function sweepLoops(context: Context): Promise<Swept[]> {
   const ports = await context.ports();
   const ended = planTasks((await ports.store.tasks()).map(({ task }) => task)).filter(isEnded);
   const swept: Swept[] = [];
-  for (const task of ended) {
-    const lease = await ownLease(ports, task);
-    try {
-      swept.push({ name: task.plan.name, ...(await sweepOne(context, ports, lease, task)) });
-    } finally {
-      await ports.store.releaseLease(lease);
-    }
-  }
+  for (const task of ended) swept.push({ name: task.plan.name, ...(await sweepOne(context, ports, task)) });
   return swept.filter(({ removed, problem }) => removed.length > 0 || problem !== null);
 }
 
-async function sweepOne(
-  context: Context,
-  ports: Ports,
-  lease: Lease,
-  task: Task,
-): Promise<Omit<Swept, 'name'>> {
+async function sweepOne(context: Context, ports: Ports, task: Task): Promise<Omit<Swept, 'name'>> {
   try {
-    const isDone = task.state === 'completed' || task.state === 'merged';
-    const path = isDone ? await cleanUp(context, ports, lease, task.id) : null;
-    const isForgotten = await ports.workspaces.forget(workspaceKey(task));
-    return {
-      removed: [...(path ? ['worktree' as const] : []), ...(isForgotten ? ['registration' as const] : [])],
-      problem: null,
-    };
+    const lease = await ownLease(ports, task);
+    try {
+      const isDone = task.state === 'completed' || task.state === 'merged';
+      const path = isDone ? await cleanUp(context, ports, lease, task.id) : null;
+      const isForgotten = await ports.workspaces.forget(workspaceKey(task));
+      return {
+        removed: [...(path ? ['worktree' as const] : []), ...(isForgotten ? ['registration' as const] : [])],
+        problem: null,
+      };
+    } finally {
+      await ports.store.releaseLease(lease);
+    }
   } catch (problem) {
     return { removed: [], problem: problem instanceof Error ? problem.message : String(problem) };
   }
