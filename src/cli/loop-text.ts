@@ -5,7 +5,7 @@ import { follow } from '../operations/follow.ts';
 import type { LoopDetail, LoopView, UsageLine } from '../operations/loop-status.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
-import { type Paint, shortTokens, type Terminal, table, untilInterrupted } from './terminal.ts';
+import { type Paint, shortTokens, type Terminal, table, untilInterrupted, width } from './terminal.ts';
 
 interface Shown {
   name: string | undefined;
@@ -110,7 +110,7 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
     ),
     ...(milestones.length ? [paint.dim('milestones'), table(milestones, columns)] : []),
     paint.dim('phases'),
-    graphText(loop.phases),
+    graphText(loop.phases, columns),
     ...(open.length ? [paint.dim('open findings'), table(open, columns)] : []),
     ...(loop.amendments.length
       ? [
@@ -134,23 +134,45 @@ const indented = (text: string): string =>
     .join('\n');
 
 /** The ways between the phases, with how often each was taken. */
-function graphText(phases: LoopDetail['phases']): string {
-  const n = (edge: string): string => `${phases[edge] ?? 0}`.padStart(2, '─');
-  const back = (edge: string): string => `${phases[edge] ?? 0}`;
-  const to = (from: string): string =>
-    phases[`${from}→post_action`] === undefined
-      ? `─${n(`${from}→delivered`)}─▶ done`
-      : `─${n(`${from}→post_action`)}─▶ post_action ─${n('post_action→delivered')}─▶ done`;
+function graphText(phases: LoopDetail['phases'], columns: number | null): string {
+  const times = (edge: string): number => phases[edge] ?? 0;
+  const way = (from: string, to: string): string =>
+    `─${`${times(`${from}→${to}`)}`.padStart(2, '─')}─▶ ${to === 'delivered' ? 'done' : to}`;
   const isWhole =
     phases['auditing→final_auditing'] !== undefined || phases['auditing→delivered'] === undefined;
-  const line = isWhole
-    ? `coding ─${n('coding→auditing')}─▶ auditing ─${n('auditing→final_auditing')}─▶ final_auditing ${to('final_auditing')}`
-    : `coding ─${n('coding→auditing')}─▶ auditing ${to('auditing')}`;
+  const last = isWhole ? 'final_auditing' : 'auditing';
+  const line = [
+    'coding',
+    way('coding', 'auditing'),
+    ...(isWhole ? [way('auditing', last)] : []),
+    ...(phases[`${last}→post_action`] === undefined
+      ? [way(last, 'delivered')]
+      : [way(last, 'post_action'), way('post_action', 'delivered')]),
+  ];
   return [
-    `  ${line}`,
-    `  auditing → next milestone ${back('auditing→next')}, auditing → coding again ${back('auditing→coding')}`,
-    `  final_auditing → final_audit_fix ${back('final_auditing→final_audit_fix')}, and back ${back('final_audit_fix→final_auditing')}`,
-  ].join('\n');
+    ...wrapped(line, columns),
+    `auditing → next milestone ${times('auditing→next')}`,
+    `auditing → coding again ${times('auditing→coding')}`,
+    ...(isWhole
+      ? [
+          `final_auditing → final_audit_fix ${times('final_auditing→final_audit_fix')}, and back ${times('final_audit_fix→final_auditing')}`,
+        ]
+      : []),
+  ]
+    .map((text) => `  ${text}`)
+    .join('\n');
+}
+
+/** On as many lines as it takes; a part is never broken. */
+function wrapped(parts: readonly string[], columns: number | null): string[] {
+  const lines: string[] = [];
+  for (const part of parts) {
+    const last = lines.at(-1);
+    if (last !== undefined && (columns === null || width(`  ${last} ${part}`) <= columns))
+      lines[lines.length - 1] = `${last} ${part}`;
+    else lines.push(last === undefined ? part : `  ${part}`);
+  }
+  return lines;
 }
 
 function usageText(usage: readonly UsageLine[], paint: Paint, columns: number | null): string {
@@ -159,22 +181,22 @@ function usageText(usage: readonly UsageLine[], paint: Paint, columns: number | 
     'ROLE',
     'SESSION',
     'MODEL',
+    'COST',
     'MESSAGES',
     'IN',
     'OUT',
     'REASONING',
     'CACHE READ',
     'WRITE',
-    'COST',
   ];
   const rows = usage.map((one) => [
     '',
     one.role,
     one.sessionId.slice(0, 8),
     one.model,
+    costText(one.costUsd),
     `${one.messages}`,
     ...[one.input, one.output, one.reasoning, one.cacheRead, one.cacheWrite].map(shortTokens),
-    costText(one.costUsd),
   ]);
   return table([header.map(paint.dim), ...rows], columns);
 }
