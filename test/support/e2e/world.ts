@@ -32,7 +32,7 @@ import { until } from './until.ts';
 export type Json = Record<string, unknown>;
 export type Step = Json;
 export interface Rule {
-  when: { issue?: number; role?: Role; turn?: number; round?: number };
+  when: { issue?: number; title?: string; role?: Role; turn?: number; round?: number };
   steps: Step[];
 }
 

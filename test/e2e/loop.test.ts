@@ -1,0 +1,376 @@
+/** Plans as people start, watch and end them; with the real program, git, database and processes. */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { LoopView } from '../../src/operations/loop-status.ts';
+import type { Halt } from '../support/e2e/halt.ts';
+import { loopStatus, loopTask, planFile, planText, scriptLoop, startLoop } from '../support/e2e/loops.ts';
+import { isLiving } from '../support/e2e/proc.ts';
+import type { Program } from '../support/e2e/program.ts';
+import { test, type World } from '../support/e2e/world.ts';
+
+const subjects = (world: World, range: string): string[] =>
+  world.git('log', '--reverse', '--format=%s', range).trim().split('\n');
+
+/** A loop whose coder is at work, and stays there. */
+async function atWork(world: World): Promise<{ runner: Program; halt: Halt; pid: number }> {
+  const halt = world.halt('turn');
+  scriptLoop(world, {
+    when: { role: 'coder', round: 1 },
+    steps: [
+      { usageNow: { input: 100, output: 10, costUsd: 0.25 } },
+      { shell: `echo done >> done-all.txt; ${halt.shell}` },
+    ],
+  });
+  await startLoop(world, planText());
+  const runner = world.run();
+  const [pid] = await halt.arrived();
+  return { runner, halt, pid: pid! };
+}
+
+async function completed(world: World, name = 'tally'): Promise<void> {
+  await world.until(
+    `${name} to be completed`,
+    async () => (await loopTask(world, name)).state === 'completed',
+  );
+}
+
+describe('loop start', () => {
+  test('a plan is coded, gated and audited by its milestones; its branch is left to the operator (loops 1, 2, 3, 7, 28, 29)', async ({
+    world,
+  }) => {
+    scriptLoop(world);
+    const started = await startLoop(world, planText({ milestones: 3 }));
+    expect(started).toMatchObject({ name: 'tally', branch: 'loop/tally', milestones: 3, already: false });
+    await world.settle();
+    expect(await loopStatus(world)).toMatchObject({
+      status: 'completed',
+      phase: 'delivered',
+      milestones: { total: 3, done: 3 },
+      audits: 4,
+      iteration: 1,
+      phases: {
+        'coding→auditing': 3,
+        'auditing→next': 2,
+        'auditing→final_auditing': 1,
+        'final_auditing→delivered': 1,
+      },
+      restart: { restartable: false, blocked: 'completed' },
+    });
+    expect(subjects(world, 'main..loop/tally')).toEqual([
+      'section 1: Part 1',
+      'section 2: Part 2',
+      'section 3: Part 3',
+    ]);
+    expect(world.git('show', 'loop/tally:done-all.txt')).toBe('done\ndone\ndone\n');
+    expect(world.git('status', '--porcelain'), 'the checkout is as it was').toBe('');
+    expect((await world.cli('loop', 'restart', 'tally')).stderr).toContain('completed');
+  });
+
+  test('the same plan twice at once is one task, and another plan of that name gets a number (loops 64, 65)', async ({
+    world,
+  }) => {
+    scriptLoop(world);
+    const file = planFile(world, planText());
+    const both = await Promise.all([1, 2].map(() => world.json('loop', 'start', file)));
+    expect(both.map(({ already }) => already).sort()).toEqual([false, true]);
+    expect(new Set(both.map(({ task }) => task)).size).toBe(1);
+
+    const other = planFile(world, planText({ milestones: 1 }), 'other.md');
+    expect(await world.json('loop', 'start', other)).toMatchObject({
+      name: 'tally-2',
+      branch: 'loop/tally-2',
+    });
+    await world.settle();
+    expect([await loopTask(world), await loopTask(world, 'tally-2')]).toMatchObject([
+      { state: 'completed' },
+      { state: 'completed' },
+    ]);
+    const paths = (await world.events()).flatMap((one) =>
+      one.type === 'workspace_ready' ? [one.data.path] : [],
+    );
+    expect(new Set(paths).size).toBe(2);
+    expect(await world.json('loop', 'start', file), 'ended, it may be started again').toMatchObject({
+      name: 'tally-3',
+      already: false,
+    });
+  });
+
+  test('a plan that cannot be read names the file and the line (loops 22)', async ({ world }) => {
+    const file = planFile(world, 'Some words.\n\n<!-- forge-plan:start -->\n# A plan\n', 'bad.md');
+    const { code, stderr } = await world.cli('loop', 'start', file);
+    expect(stderr).toContain(`${file}:3: the plan has no end`);
+    expect(code).toBe(1);
+    const { code: none, stderr: missing } = await world.cli('loop', 'start', join(world.folder, 'none.md'));
+    expect(missing).toContain('none.md');
+    expect(none).toBe(1);
+    expect(await world.json<LoopView[]>('loop', 'status')).toEqual([]);
+  });
+
+  test('status while it runs counts what the session has told so far, once (loops 42)', async ({ world }) => {
+    const { runner, halt } = await atWork(world);
+    const spent = await world.until('its usage', async () => {
+      const { usage, task } = await loopStatus(world);
+      return usage.length > 0 && { usage, task };
+    });
+    expect(spent).toMatchObject({ usage: [{ role: 'coder', costUsd: 0.25 }], task: { costUsd: 0.25 } });
+    expect(await loopStatus(world)).toMatchObject({
+      status: 'running',
+      phase: 'coding',
+      milestone: 1,
+      milestones: { total: 2, done: 0 },
+      task: { interrupted: false },
+      restart: { restartable: true, needsForce: true, blocked: 'active' },
+    });
+    const text = (await world.cli('loop', 'status', 'tally')).stdout;
+    expect(text).toMatch(/status +running: milestone 1 of 2: Part 1/);
+    expect((await world.cli('loop', 'status')).stdout).toMatch(/tally +running +0\/2/);
+    halt.lift();
+    await completed(world);
+    runner.send('SIGTERM');
+    await runner.ended;
+    const after = await loopStatus(world);
+    const total = after.usage.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
+    expect(after.task.costUsd).toBeCloseTo(total, 9);
+    expect(after.usage.filter(({ role }) => role === 'coder')[0]).toMatchObject({ costUsd: 0.25 });
+  });
+});
+
+describe('loop restart', () => {
+  test('a live loop is only restarted by force, and goes on in its milestone (loops 55, 57)', async ({
+    world,
+  }) => {
+    const { runner, halt, pid } = await atWork(world);
+    const refused = await world.cli('loop', 'restart', 'tally');
+    expect(refused.stderr).toContain('--force');
+    expect(refused.code).toBe(1);
+    expect(isLiving(pid)).toBe(true);
+    expect(await world.json('loop', 'restart', 'tally', '--force')).toMatchObject({
+      phase: 'coding',
+      milestone: 0,
+      runnerAlive: true,
+    });
+    expect(isLiving(pid)).toBe(false);
+    halt.lift();
+    await completed(world);
+    runner.send('SIGTERM');
+    await runner.ended;
+    expect((await loopTask(world)).plan).toMatchObject({ iterations: 0 });
+    const { costUsd } = await (await world.store()).spend((await loopTask(world)).id);
+    expect(costUsd, 'what was spent before counts').toBeGreaterThan(0.5);
+  });
+
+  test('of two restarts at once one wins (loops 59)', async ({ world }) => {
+    const { runner, halt } = await atWork(world);
+    await runner.kill();
+    const both = await Promise.all([1, 2].map(() => world.cli('loop', 'restart', 'tally')));
+    expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
+    const asked = (await world.events()).filter(
+      ({ type, data }) => type === 'request_made' && (data as { kind: string }).kind === 'restart',
+    );
+    expect(asked).toHaveLength(1);
+    halt.lift();
+    await world.settle();
+    expect(await loopTask(world)).toMatchObject({ state: 'completed' });
+  });
+
+  test('a missing worktree blocks, until it is made anew from its branch (loops 56)', async ({ world }) => {
+    const halt = world.halt('turn');
+    scriptLoop(world, {
+      when: { role: 'coder', round: 2 },
+      steps: [{ shell: halt.shell }, { shell: 'echo done >> done-all.txt' }],
+    });
+    await startLoop(world, planText());
+    const runner = world.run();
+    await halt.arrived();
+    await world.json('loop', 'cancel', 'tally');
+    runner.send('SIGTERM');
+    await runner.ended;
+    const { workspace } = await loopTask(world);
+    rmSync(workspace!, { recursive: true });
+    const refused = await world.cli('loop', 'restart', 'tally');
+    expect(refused.stderr).toContain(`${workspace} is gone`);
+    expect(refused.stderr).toContain('--recreate-worktree');
+    expect(refused.code).toBe(1);
+    expect((await loopStatus(world)).restart).toMatchObject({
+      restartable: false,
+      blocked: 'missing_worktree',
+    });
+    expect(await loopTask(world)).toMatchObject({ state: 'abandoned' });
+
+    halt.lift();
+    expect(await world.json('loop', 'restart', 'tally', '--recreate-worktree')).toMatchObject({
+      phase: 'coding',
+      milestone: 1,
+      rebuiltAt: expect.stringMatching(/^[0-9a-f]{40}$/),
+    });
+    await world.settle();
+    expect(await loopTask(world)).toMatchObject({ state: 'completed' });
+    expect(subjects(world, 'main..loop/tally')).toEqual(['section 1: Part 1', 'section 2: Part 2']);
+  });
+});
+
+describe('loop cancel', () => {
+  test('by its name before a part of it, and once (loops 60, 61)', async ({ world }) => {
+    for (const name of ['tally', 'tally-more', 'other'])
+      await world.json('loop', 'start', planFile(world, planText({ name })));
+    const ambiguous = await world.cli('loop', 'cancel', 'tall');
+    expect(ambiguous.stderr).toContain('tally, tally-more');
+    expect(ambiguous.code).toBe(1);
+    expect(await world.json('loop', 'cancel', 'tally')).toMatchObject({ name: 'tally', already: false });
+    expect(await world.json('loop', 'cancel', 'oth')).toMatchObject({ name: 'other', already: false });
+    const states = async () =>
+      (await world.json<LoopView[]>('loop', 'status')).map(({ name, status }) => [name, status]);
+    expect(await states()).toEqual([
+      ['tally', 'cancelled'],
+      ['tally-more', 'running'],
+      ['other', 'cancelled'],
+    ]);
+    const before = await world.events();
+    expect(await world.json('loop', 'cancel', 'tally')).toMatchObject({ name: 'tally', already: true });
+    expect(await world.events()).toEqual(before);
+    const unknown = await world.cli('loop', 'cancel', 'nothing-like-it');
+    expect(unknown.stderr).toContain('Known: other, tally-more, tally');
+    expect(unknown.code).toBe(1);
+  });
+
+  test('its worktree is kept, unless asked; what is not committed is committed first (loops 61, 63)', async ({
+    world,
+  }) => {
+    const { runner, pid } = await atWork(world);
+    await world.json('loop', 'cancel', 'tally');
+    expect(isLiving(pid)).toBe(false);
+    runner.send('SIGTERM');
+    await runner.ended;
+    const { workspace, state, reason } = await loopTask(world);
+    expect({ state, reason }).toEqual({ state: 'abandoned', reason: 'cancelled' });
+    expect(existsSync(workspace!)).toBe(true);
+    writeFileSync(join(workspace!, 'late.txt'), 'late\n');
+
+    const again = await world.json('loop', 'cancel', 'tally', '--cleanup-worktree');
+    expect(again).toMatchObject({ already: true, reaped: workspace });
+    expect(existsSync(workspace!)).toBe(false);
+    expect(world.git('show', 'loop/tally:done-all.txt')).toBe('done\n');
+    expect(world.git('show', 'loop/tally:late.txt')).toBe('late\n');
+  });
+
+  test('one whose runner is gone is ended without another (loops 60)', async ({ world }) => {
+    const { runner, pid } = await atWork(world);
+    await runner.kill();
+    expect(await world.json('loop', 'cancel', 'tally')).toMatchObject({ already: false });
+    expect(isLiving(pid)).toBe(false);
+    expect(await loopStatus(world)).toMatchObject({
+      status: 'cancelled',
+      restart: { restartable: true, needsForce: false },
+    });
+  });
+});
+
+describe('loop sweep', () => {
+  test('what is done goes, what could go on stays, and one failure stops nothing (loops 62, 63)', async ({
+    world,
+  }) => {
+    // The runner dies before it has removed what is done.
+    const [removing, turn] = [world.halt('removing'), world.halt('turn')];
+    world.settings({ hooks: { before_remove: removing.shell }, agent: { max_concurrent: 4 } });
+    scriptLoop(
+      world,
+      ...['stopped', 'going'].map((name) => ({
+        when: { role: 'coder' as const, round: 2, title: `every part of ${name}` },
+        steps: [{ shell: turn.shell }, { shell: 'echo done >> done-all.txt' }],
+      })),
+    );
+    for (const name of ['odd', 'done', 'stopped', 'going'])
+      await world.json('loop', 'start', planFile(world, planText({ name })));
+    const runner = world.run();
+    await removing.arrived(2);
+    await turn.arrived(2);
+    await world.json('loop', 'cancel', 'stopped');
+    await runner.kill();
+    const [odd, done, stopped, going] = await Promise.all(
+      ['odd', 'done', 'stopped', 'going'].map(async (name) => (await loopTask(world, name)).workspace!),
+    );
+    writeFileSync(join(done!, 'late.txt'), 'late\n');
+    rmSync(odd!, { recursive: true });
+    mkdirSync(odd!);
+    writeFileSync(join(odd!, 'mine.txt'), 'not made by us\n');
+
+    expect(await world.json('loop', 'sweep')).toMatchObject([
+      { name: 'odd', removed: [], problem: expect.stringContaining(odd!) },
+      { name: 'done', removed: ['worktree'], problem: null },
+      { name: 'stopped', removed: ['registration'], problem: null },
+    ]);
+    expect([odd, done, stopped, going].map((path) => existsSync(path!))).toEqual([true, false, true, true]);
+    expect(world.git('show', 'loop/done:late.txt'), 'saved before it went').toBe('late\n');
+    expect((await loopTask(world, 'going')).state).toBe('running');
+
+    rmSync(odd!, { recursive: true });
+    removing.lift();
+    turn.lift();
+    for (const name of ['stopped', 'going']) await world.json('loop', 'restart', name);
+    await world.settle();
+    const loops = await world.json<LoopView[]>('loop', 'status');
+    expect(loops.map(({ status }) => status)).toEqual(Array(4).fill('completed'));
+  });
+});
+
+describe('delivery', () => {
+  test('as a pull request it goes through the critic onto trunk, and nothing says #null', async ({
+    world,
+  }) => {
+    scriptLoop(world);
+    await startLoop(world, planText(), '--pull-request');
+    const ended = await world.settle();
+    const task = await loopTask(world);
+    expect(task).toMatchObject({ state: 'merged', issue: null, criticRounds: 1, reason: null });
+    expect(world.read('done-all.txt')).toBe('done\ndone\n');
+    expect(world.git('rev-parse', 'main').trim()).toBe(task.mergedSha);
+    const shown = await Promise.all(
+      [['loop', 'status', 'tally'], ['status', '--all'], ['events'], ['pull', 'show', `${task.pull}`]].map(
+        (args) => world.cli(...args),
+      ),
+    );
+    expect([ended, ...shown].map(({ stdout, stderr }) => stdout + stderr).join('\n')).not.toMatch(
+      /#null|undefined|issue null/,
+    );
+    expect(world.git('log', '-1', '--format=%B', 'main')).not.toContain('null');
+    expect(await loopStatus(world)).toMatchObject({
+      status: 'completed',
+      delivers: 'pull',
+      restart: { blocked: 'completed' },
+    });
+  });
+
+  test('an issue whose body is a plan is worked by its milestones, judged, merged and closed', async ({
+    world,
+  }) => {
+    scriptLoop(world);
+    const issue = await world.issue({ title: 'Count the parts', body: planText() });
+    await world.settle();
+    const task = await world.task(issue);
+    expect(task).toMatchObject({
+      state: 'merged',
+      criticRounds: 1,
+      plan: { audits: 3, milestones: [{ done: { commit: expect.any(String) } }, { done: {} }] },
+    });
+    expect((await world.turns(issue)).map(({ role, prompt }) => [role, prompt])).toEqual([
+      ['coder', 'plan'],
+      ['auditor', 'audit'],
+      ['coder', 'plan'],
+      ['auditor', 'audit'],
+      ['auditor', 'final_audit'],
+      ['critic', 'critic'],
+    ]);
+    expect(world.read('done-all.txt')).toBe('done\ndone\n');
+    expect(await world.json('issue', 'show', String(issue))).toMatchObject({ state: 'closed' });
+    expect(await world.json<LoopView[]>('loop', 'status')).toMatchObject([{ status: 'completed' }]);
+  });
+
+  test('a plan in an issue that cannot be read is declined, with its line (loops 22)', async ({ world }) => {
+    const issue = await world.issue({ body: 'Read this:\n<!-- forge-plan:start -->\n# A plan\n' });
+    await world.settle(4);
+    expect(world.comments(issue)).toContain('line 2: the plan has no end');
+    expect(await world.labels(issue)).toEqual(['loop:needs-spec']);
+    expect(await (await world.store()).tasks()).toEqual([]);
+  });
+});
