@@ -4,6 +4,7 @@
  */
 import type { Agent, TurnHooks, TurnRequest, TurnResult, UsageReport } from '../../src/agent/agent.ts';
 import { criticReport } from './critic.ts';
+import { auditReport } from './plans.ts';
 import { type Reading, specify, watchCoder } from './readers.ts';
 import { CLASH, redFiles, type Tree } from './repository.ts';
 import { JUDGING, type World } from './world.ts';
@@ -215,6 +216,7 @@ export function simAgent(world: World, temper: Temper, now: () => number = world
 
   function answer(turn: TurnRequest): unknown {
     if (turn.role === 'critic') return criticReport(world, temper, turn);
+    if (turn.role === 'auditor') return auditReport(world, temper, turn);
     return turn.role === 'specifier' ? specify(world, turn, temper.reading) : null;
   }
 
@@ -227,12 +229,13 @@ export function simAgent(world: World, temper: Temper, now: () => number = world
     }
     if (turn.prompt.includes('Take these changes back') && random.chance(0.6)) takeBack(workspace.files);
     else if (random.chance(temper.lies)) meddle(workspace.files);
-    const clash = `clash-${turn.issue}.txt`;
+    const of = turn.issue ?? turn.task;
+    const clash = `clash-${of}.txt`;
     if (redFiles(workspace.files).some((said) => said.startsWith(`${clash} `)))
       workspace.files[clash] = `good ${random.hex(4)}`;
     if (random.chance(temper.idle)) return;
     if (!(clash in workspace.files) && random.chance(temper.clashes)) workspace.files[clash] = CLASH;
-    const path = random.chance(temper.shares) ? 'shared.txt' : `issue-${turn.issue}.txt`;
+    const path = random.chance(temper.shares) ? 'shared.txt' : `issue-${of}.txt`;
     workspace.files[path] = `${random.chance(temper.good) ? 'good' : 'bad'} ${random.hex(6)}`;
     if (workspace.files[path]!.startsWith('good')) {
       for (const [other, content] of Object.entries(workspace.files))

@@ -9,9 +9,10 @@ import { isNotItsDoing } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { latestAttempts } from '../../src/core/schedule.ts';
 import { STATUS_MARKER } from '../../src/core/status.ts';
-import { isEnded, occupiesSlot } from '../../src/core/task.ts';
+import { isEnded, occupiesSlot, type Task } from '../../src/core/task.ts';
 import { statusText } from '../../src/core/words/words.ts';
 import type { UsageDelta } from '../../src/store/store.ts';
+import { checkPlan } from './plans.ts';
 import { DAY_MS } from './runner.ts';
 import type { World } from './world.ts';
 
@@ -79,6 +80,7 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
 
     const mine = events.filter((event) => event.task === task.id);
     checkPaidOnce(world, task.id, mine);
+    if (hasPlan(task)) await checkPlan(world, policy, task, mine);
     const started = mine.filter(
       (event) => event.type === 'turn_started' && event.data.role === 'coder',
     ).length;
@@ -88,9 +90,10 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
         event.data.role === 'coder' &&
         (event.data.status === 'interrupted' || failedAtOnce(event.data) || isNotItsDoing(event.data.code)),
     ).length;
-    if (started - takenBack !== task.turns)
+    // A restart counts anew, and a plan's turns are counted by milestone.
+    if (!task.plan && started - takenBack !== task.turns)
       world.violate(`${task.id} counts ${task.turns} turns, events say ${started - takenBack}`);
-    if (task.turns > policy.maxTurns)
+    if (!task.plan && task.turns > policy.maxTurns)
       world.violate(`${task.id} took ${task.turns} turns of ${policy.maxTurns}`);
     if (new Set(task.acknowledged).size !== task.acknowledged.length)
       world.violate(`${task.id} was told something twice: ${task.acknowledged.join(', ')}`);
@@ -170,6 +173,8 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     if (told !== wanted) world.violate(`${task.id}: ${told} hooks are recorded, ${wanted} wanted`);
   }
 }
+
+const hasPlan = (task: Task): task is Task & { plan: NonNullable<Task['plan']> } => task.plan !== undefined;
 
 /** A turn that finished is never asked for again as if it had been cut off, whoever died when. */
 function checkPaidOnce(world: World, task: string, mine: readonly LoopEvent[]): void {

@@ -71,6 +71,7 @@ export function simProcesses(
             if (world.exports.has(request.cwd)) world.testedTrees.add(treeHash(files));
             if (red.length === 0 && world.random.chance(faults.flaky))
               return end({ code: 1, tail: `FAIL flaky ${world.random.hex(4)}` });
+            if (red.length === 0) world.greenTrees.add(treeHash(files));
             if (red.length === 0 && world.exports.has(request.cwd)) world.passedTrees.add(treeHash(files));
             if (world.reportsTests) world.output.set(request.logPath, tapOf(files, red));
             end({ code: red.length > 0 ? 1 : 0, tail: red.map((file) => `FAIL ${file}`).join('\n') });

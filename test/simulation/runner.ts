@@ -231,5 +231,5 @@ export const WRITES = new Set([
     'checkpoint',
     'adopt',
   ],
-  ...['mergeTrunk', 'reap', 'export', 'stage', 'launch', 'stop', 'run'],
+  ...['mergeTrunk', 'seal', 'reap', 'export', 'stage', 'launch', 'stop', 'run'],
 ]);

@@ -2,13 +2,15 @@
 import { deployHold } from '../../src/core/deploy.ts';
 import type { AgentPolicy, Policy } from '../../src/core/policy.ts';
 import { ROLES } from '../../src/core/role.ts';
+import type { Ports } from '../../src/loop/ports.ts';
 import { LABELS } from '../support/labels.ts';
 import { BARE } from '../support/policy.ts';
-import { type Temper, WILLING } from './agent.ts';
+import { simAgent, type Temper, WILLING } from './agent.ts';
 import { startCi } from './ci.ts';
 import { checkInvariants, watchStore } from './invariants.ts';
 import { mendTrunk } from './landing.ts';
 import { meddle, startReviewing } from './people.ts';
+import { goOn, lookAfterPlans, someLoop, startPlans } from './plans.ts';
 import { type Random, seeded } from './random.ts';
 import type { Wording } from './readers.ts';
 import { type Faults, type SimRunner, startRunner } from './runner.ts';
@@ -79,14 +81,23 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
         deployFails: random.pick([0, 0.3]),
       };
 
+  await startPlans(world);
+
   const runners: SimRunner[] = [];
   let born = 0;
+  let ports!: Ports;
+  const keep = (some: Ports): Ports => {
+    ports = some;
+    return some;
+  };
   const start = (some: Faults): SimRunner => {
-    const runner = startRunner(world, policy, temper, some, `owner-${++born}`, 'until_idle');
+    const agent = simAgent(world, temper);
+    const runner = startRunner(world, policy, temper, some, `owner-${++born}`, 'until_idle', agent, keep);
     runners.push(runner);
     return runner;
   };
   const first = start(faults);
+  lookAfterPlans(world, () => ports);
   if (!quiet && random.chance(0.4)) start(faults);
   if (!quiet) meddle(world, runners);
 
@@ -119,7 +130,11 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   track(last);
   await time.play(() => finished.has(last.owner), time.now() + 48 * HOUR);
   if (!finished.has(last.owner)) world.violate('the last runner never became idle');
-  for (let times = 0; times < 12 && ((await mendTrunk(world)) || (await askForDeploy())); times++) {
+  for (
+    let times = 0;
+    times < 12 && ((await mendTrunk(world)) || (await askForDeploy()) || (await goOn(world, ports)));
+    times++
+  ) {
     const next = start(NO_FAULTS);
     track(next);
     await time.play(() => finished.has(next.owner), time.now() + 48 * HOUR);
@@ -196,13 +211,7 @@ export function somePolicy(random: Random): Policy {
       parallel: 1 + random.int(2),
       blockOn: ['sev1', 'sev2'],
     },
-    loop: {
-      maxIterations: 20,
-      session: 'rotate',
-      postAction: null,
-      worktreeFiles: [],
-      skills: null,
-    },
+    loop: someLoop(random),
     spec: { expand: random.pick(['auto', 'auto', 'propose', 'off']) },
     gate: {
       setup: random.pick([[], ['install']]),

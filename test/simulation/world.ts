@@ -77,6 +77,8 @@ export interface World {
   approvedHeads: Set<string>;
   passedTrees: Set<string>;
   testedTrees: Set<string>;
+  /** Trees that were green wherever the gate ran. */
+  greenTrees: Set<string>;
   /** How long a gate of this task runs. */
   gateMs(task: string): number;
   /** What is kept of setups. */
@@ -150,6 +152,7 @@ export function createWorld(time: Timeline, random: Random): World {
     approvedHeads: new Set(),
     passedTrees: new Set(),
     testedTrees: new Set(),
+    greenTrees: new Set(),
     output: new Map(),
     reportsTests: false,
     gateMs: () => 500 + random.int(3000),

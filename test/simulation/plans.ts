@@ -1,0 +1,156 @@
+/**
+ * Plans beside the issues of the simulated world: an auditor that judges well or badly, people who go on with what a dead
+ * runner left to them, and what must be true of every plan.
+ */
+import type { TurnRequest } from '../../src/agent/agent.ts';
+import { transition } from '../../src/core/decision.ts';
+import { event, type LoopEvent } from '../../src/core/event.ts';
+import { openBugs } from '../../src/core/plan/audit.ts';
+import { startedEvents } from '../../src/core/plan/start.ts';
+import type { Policy } from '../../src/core/policy.ts';
+import { isLeftToPeople } from '../../src/core/recover.ts';
+import { isEnded, type Task } from '../../src/core/task.ts';
+import { ForgeUnavailable } from '../../src/errors.ts';
+import type { Ports } from '../../src/loop/ports.ts';
+import { takeOver } from '../../src/loop/recovery.ts';
+import { type Lease, PLANS_LEASE, taskLease } from '../../src/store/store.ts';
+import { planOf } from '../support/plan-play.ts';
+import type { Temper } from './agent.ts';
+import type { Random } from './random.ts';
+import type { World } from './world.ts';
+
+export const someLoop = (random: Random): Policy['loop'] => ({
+  maxIterations: random.pick([0, 2, 5, 20]),
+  session: random.pick(['rotate', 'persist']),
+  postAction: random.pick([null, null, { skill: null, prompt: 'Look.', model: null }]),
+});
+
+/** A person starts one, or a few. */
+export async function startPlans({ store, random, time }: World): Promise<void> {
+  for (let count = random.pick([0, 0, 1, 1, 2]); count > 0; count -= 1) {
+    const titles = Array.from({ length: random.int(4) }, (_, index) => `Part ${index + 1}`);
+    const name = `plan-${random.hex(6)}`;
+    const lease = (await store.acquireLease(PLANS_LEASE, 'person', time.now(), 60_000, () => false))!;
+    const events = startedEvents({
+      plan: titles.length === 0 ? null : planOf(...titles),
+      goal: titles.length === 0 ? `Do ${name}.` : null,
+      name,
+      mode: random.chance(0.1) ? 'session' : 'loop',
+      delivers: random.chance(0.3) ? 'pull' : 'branch',
+      startedBy: 'person',
+      models: {},
+    });
+    await store.claim({ lease, taskId: random.hex(8), issue: null, events, actions: [], at: time.now() });
+    await store.releaseLease(lease);
+  }
+}
+
+/** Bugs that it finds, bugs that it forgets, words that contradict them, and nonsense. */
+export function auditReport({ random }: World, temper: Temper, turn: TurnRequest): unknown {
+  if (random.chance(temper.garbage)) return random.pick([null, { clean: 'yes' }]);
+  const open = [...turn.prompt.matchAll(/^- (\w+\.\d+) \[/gm)].map(([, id]) => id!);
+  const resolved = open.filter(() => random.chance(0.9)).map((id) => ({ id }));
+  const isClean = random.chance(temper.approves);
+  const line = 1 + random.int(50);
+  const bug = { severity: 'bug', file: 'a.txt', line, description: `wrong ${random.hex(4)}` };
+  const advice = { ...bug, severity: 'warning' };
+  const isContradicting = random.chance(temper.flaws);
+  const findings = isClean !== isContradicting ? [] : [bug];
+  return { clean: isClean, resolved, findings: random.chance(0.2) ? [...findings, advice] : findings };
+}
+
+/** What a runner that died left to people, one of them goes on with. True when there was any. */
+export async function goOn(world: World, ports: Ports): Promise<boolean> {
+  const { store, time } = world;
+  let isAny = false;
+  for (const { task } of await store.tasks({ live: true })) {
+    if (!isLeftToPeople(task) || (task.hold && task.hold.until === null)) continue;
+    const key = taskLease(task.id);
+    const lease = await store.acquireLease(key, 'person', time.now(), 300_000, ports.isOwnerDead);
+    if (!lease) continue;
+    try {
+      await restart(world, { ...ports, store }, lease, task.id);
+      isAny = true;
+    } catch (problem) {
+      // They try again later.
+      if (!(problem instanceof ForgeUnavailable)) throw problem;
+    } finally {
+      await store.releaseLease(lease);
+    }
+  }
+  return isAny;
+}
+
+async function restart({ store, time }: World, ports: Ports, lease: Lease, id: string): Promise<void> {
+  await takeOver(ports, id, lease);
+  const { task, version } = (await store.task(id))!;
+  if (isEnded(task)) return;
+  await store.commit({
+    lease,
+    taskId: id,
+    expectedVersion: version,
+    events: [
+      transition(task, 'abandoned', 'restart asked by person', 'cancelled'),
+      transition({ ...task, state: 'abandoned' }, 'queued', 'restart asked by person'),
+      event('request_made', { kind: 'restart', by: 'person' }),
+    ],
+    at: time.now(),
+    dropActions: 'all',
+  });
+}
+
+/** A person who looks now and then. */
+export function lookAfterPlans(world: World, ports: () => Ports): void {
+  let rounds = 0;
+  const look = (): void => {
+    void goOn(world, ports());
+    rounds += 1;
+    if (rounds < 500) world.time.after(60_000, look);
+  };
+  world.time.after(60_000, look);
+}
+
+export async function checkPlan(
+  world: World,
+  policy: Policy,
+  task: Task & { plan: NonNullable<Task['plan']> },
+  mine: readonly LoopEvent[],
+): Promise<void> {
+  const { plan } = task;
+  const { repository, store } = world;
+  let clean: Extract<LoopEvent, { type: 'audit_recorded' }>['data'] | null = null;
+  let dirty = 0;
+  let sealed = 0;
+  for (const one of mine) {
+    if (one.type === 'worker_state_transition' && one.data.from === 'abandoned') dirty = 0;
+    if (one.type === 'audit_recorded') {
+      const { head, isClean, open } = one.data;
+      if (isClean && open.length > 0) world.violate(`${task.id} was clean with ${open.join(', ')} open`);
+      if (!world.greenTrees.has(head.tree) && !world.allowsRedBefore)
+        world.violate(`${task.id} was audited at ${head.sha}, which is red`);
+      clean = isClean ? one.data : null;
+      dirty += isClean ? 0 : 1;
+      if (policy.loop.maxIterations > 0 && dirty > policy.loop.maxIterations)
+        world.violate(`${task.id} went on after ${dirty} dirty rounds of ${policy.loop.maxIterations}`);
+    }
+    if (one.type === 'milestone_completed') {
+      const { milestone, commit, head } = one.data;
+      if (milestone !== sealed) world.violate(`${task.id} sealed ${milestone} after ${sealed}`);
+      sealed += 1;
+      if (clean?.milestone !== milestone || clean.head.tree !== head.tree)
+        world.violate(`${task.id} sealed ${milestone} without a clean audit of it`);
+      if (commit !== null && task.headSha !== null && !repository.isAncestor(commit, task.headSha))
+        world.violate(`${task.id} lost the commit of milestone ${milestone}`);
+    }
+    if (one.type === 'phase_entered' && one.data.phase === 'delivered' && plan.mode === 'loop') {
+      const last = plan.milestones.length === 0 ? 'auditing' : 'final_auditing';
+      if (clean?.phase !== last || sealed !== plan.milestones.length)
+        world.violate(`${task.id} was delivered with ${sealed} milestones and without a clean ${last}`);
+      const open = openBugs(await store.findings(task.id), 'all');
+      if (open.length > 0) world.violate(`${task.id} was delivered with ${open.length} open bugs`);
+    }
+  }
+  const isDone = task.state === 'completed' || task.state === 'merged';
+  if (isDone && plan.phase !== 'delivered') world.violate(`${task.id} is ${task.state} in ${plan.phase}`);
+  if (plan.iterations > dirty) world.violate(`${task.id} counts ${plan.iterations} of ${dirty} dirty rounds`);
+}
