@@ -5,6 +5,7 @@ import { painter } from './terminal.ts';
 
 const task = {
   id: '47fcb429',
+  name: '#12',
   issue: 12,
   title: 'Add a revoke button to the list of tokens',
   attempt: 2,

@@ -9,7 +9,14 @@ test('times are those of the clock on the wall', () => {
     if (TZ === undefined) delete process.env.TZ;
     else process.env.TZ = TZ;
   });
-  const line = { issue: 7, task: null, title: 'T', why: 'held', until: '2026-11-16T20:00:00.000Z' };
+  const line = {
+    name: '#7',
+    issue: 7,
+    task: null,
+    title: 'T',
+    why: 'held',
+    until: '2026-11-16T20:00:00.000Z',
+  };
   expect(TEXT.why({ loop: [], issues: [line] } as never, { paint: painter(false) } as Terminal)).toContain(
     '(until 2026-11-17 05:00:00)',
   );

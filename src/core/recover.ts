@@ -112,11 +112,11 @@ export function recover(started: PendingAction | null, probes: Probes, policy: P
 }
 
 /**
- * A plan that a person started is theirs to go on with: no runner takes it up from the one that had it. Called of a task
- * that nobody at work owns.
+ * A plan that a person started is theirs to go on with, until it is delivered: no runner takes it up from the one that had
+ * it. Called of a task that nobody at work owns.
  */
 export const isLeftToPeople = ({ state, plan }: Task): boolean =>
-  plan?.recovery === 'manual' && state !== 'queued' && !isTerminal(state);
+  plan?.recovery === 'manual' && plan.phase !== 'delivered' && state !== 'queued' && !isTerminal(state);
 
 /**
  * A lower bound: what it did after its last sign nobody knows. Clocks are set meanwhile: no turn can have worked for longer
