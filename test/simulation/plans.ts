@@ -22,6 +22,8 @@ import type { World } from './world.ts';
 export const someLoop = (random: Random): Policy['loop'] => ({
   maxIterations: random.pick([0, 2, 5, 20]),
   session: random.pick(['rotate', 'persist']),
+  worktreeFiles: [],
+  skills: null,
   postAction: random.pick([null, null, { skill: null, prompt: 'Look.', model: null }]),
 });
 
