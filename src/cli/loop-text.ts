@@ -82,7 +82,7 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
     ['status', `${statusText(loop, paint)}: ${whereText(loop)}`],
     ['started by', `${loop.startedBy}${task.startedAt ? ` at ${clock(task.startedAt)}` : ''}`],
     ['delivers', loop.delivers === 'pull' ? pullText(loop) : `branch ${task.branch}`],
-    ['iteration', `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(task.turns, 'turn')}`],
+    ['iteration', `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(loop.turns, 'turn')}`],
     ['findings', `${count(loop.findings.bugs, 'open bug')}, ${count(loop.findings.warnings, 'warning')}`],
     ['spent', `${costText(task.costUsd, task.spendComplete)}, ${shortTokens(task.tokens ?? 0)} tokens`],
     ['worktree', task.workspace],

@@ -37,6 +37,8 @@ export interface LoopView {
   /** Null: no limit. */
   maxIterations: number | null;
   audits: number;
+  /** Of the coder, in all milestones. */
+  turns: number;
   findings: { bugs: number; warnings: number };
   completionSummary: string | null;
 }
@@ -117,6 +119,7 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
     iteration: plan.iterations + 1,
     maxIterations: maxIterations === 0 ? null : maxIterations,
     audits: plan.audits,
+    turns: task.turns,
     findings: { bugs: openBugs(ledger, 'all').length, warnings: advice.length },
     completionSummary: plan.completionSummary,
   };
