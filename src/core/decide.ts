@@ -264,7 +264,7 @@ function judgeHold(task: Task, held: Hold, facts: Facts, policy: Policy, now: nu
     else return rest(held.detail, held.until);
   }
   if (needsSlot(task) && !facts.slot) return awaitGrant('slot', `its hold is over; ${slotWords(task)}`);
-  const limits = needsSlot(task) ? { slots: slotLimit(task, facts, policy) } : {};
+  const limits = needsSlot(task) ? { slots: slotLimit(task, policy) } : {};
   return { ...act([event('hold_cleared', { reason: held.reason, by: 'loop' })]), limits };
 }
 

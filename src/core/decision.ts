@@ -57,8 +57,6 @@ export interface Facts {
   requests: readonly Asked[];
   /** What the schedule grants this task now. */
   slot: boolean;
-  /** Slots of plans that wait for a person: nobody works in them. */
-  idleSlots: number;
   criticSlot: boolean;
   /** It may line up for trunk. */
   mergeFree: boolean;
@@ -190,8 +188,7 @@ export const awaitGrant = (grant: 'slot' | 'critic' | 'merge', why: string): Dec
 });
 
 /** How many may have a slot when this task takes one. */
-export const slotLimit = (task: Task, { idleSlots }: Facts, policy: Policy): number =>
-  idleSlots + (runsAlone(task) ? 1 : policy.maxConcurrent);
+export const slotLimit = (task: Task, policy: Policy): number => (runsAlone(task) ? 1 : policy.maxConcurrent);
 
 /** What it waits for when it is granted none. */
 export const slotWords = (task: Task): string =>

@@ -84,7 +84,6 @@ function factsKnown(
     spend: { costUsd: 0, tokens: 0 },
     openFindings: [],
     ledger: [],
-    idleSlots: 0,
     requests: [],
     slot: granted.slots.includes(task.id),
     criticSlot: granted.critics.includes(task.id),

@@ -48,7 +48,7 @@ export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
       [transition(task, 'dispatched', 'a slot was granted')],
       doubts(task, policy) || isDraft(task) ? [] : [{ kind: 'prepare_workspace' }],
     ),
-    limits: { slots: slotLimit(task, facts, policy) },
+    limits: { slots: slotLimit(task, policy) },
   };
 }
 

@@ -3,8 +3,8 @@
  * and nothing waits for it.
  */
 import { isLeftToPeople } from '../core/recover.ts';
-import type { Task } from '../core/task.ts';
-import { type Store, taskLease } from '../store/store.ts';
+import { isJudging, occupiesSlot, type Task } from '../core/task.ts';
+import { type Commit, type Store, taskLease } from '../store/store.ts';
 import type { Ports } from './ports.ts';
 
 export async function interruptedAmong(
@@ -26,3 +26,23 @@ export async function interruptedAmong(
   const keys = new Set(held.map(({ key }) => key));
   return new Set(left.filter(({ id }) => !keys.has(taskLease(id))));
 }
+
+/** Limits as they are for the others, since what an interrupted plan takes is nobody's; null when there is none. */
+export async function limitsBeside(
+  ports: Ports,
+  limits: Commit['limits'],
+): Promise<NonNullable<Commit['limits']> | null> {
+  const live = (await ports.store.tasks({ live: true })).map(({ task }) => task);
+  const interrupted = [...(await interruptedAmong(ports, live))];
+  if (interrupted.length === 0 || !limits) return null;
+  const kinds = Object.keys(limits) as (keyof typeof TAKES)[];
+  return Object.fromEntries(
+    kinds.map((kind) => [kind, limits[kind]! + interrupted.filter(TAKES[kind]).length]),
+  );
+}
+
+const TAKES = {
+  slots: occupiesSlot,
+  critics: isJudging,
+  merging: ({ state }: Task): boolean => state === 'merging',
+};

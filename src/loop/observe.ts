@@ -8,7 +8,7 @@ import { isTrunksRed } from '../core/gate.ts';
 import { aheadOf, freePlaces, isInLine, type Partners, partnersOf } from '../core/line.ts';
 import { whyAwaits } from '../core/plan/each.ts';
 import { grants } from '../core/schedule.ts';
-import { isBeforeWork, isEnded, needsSlot, occupiesSlot, type Task } from '../core/task.ts';
+import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
 import { filteredText } from '../core/words/words.ts';
 import type { LoopRow } from '../store/store.ts';
@@ -80,9 +80,7 @@ async function amongOthers(
   ports: Ports,
   task: Task,
   { eligible, loop, order, waitsForPlace }: Around,
-): Promise<
-  Pick<Facts, 'slot' | 'criticSlot' | 'mergeFree' | 'lineLength' | 'ahead' | 'batch' | 'awaits' | 'idleSlots'>
-> {
+): Promise<Pick<Facts, 'slot' | 'criticSlot' | 'mergeFree' | 'lineLength' | 'ahead' | 'batch' | 'awaits'>> {
   const { store, forge, clock, settings } = ports;
   const policy = settings.policy();
   const isLanding = task.state === 'merging' || approvedAtHead(task);
@@ -97,7 +95,6 @@ async function amongOthers(
     waitsForPlace(other.id) && mayLineUp(other) && order(other, task) < 0;
   return {
     slot: granted.slots.includes(task.id),
-    idleSlots: [...interrupted].filter(occupiesSlot).length,
     criticSlot: granted.critics.includes(task.id),
     mergeFree: isLanding && live.filter(goesFirst).length < freePlaces(live, lineLength),
     lineLength,

@@ -15,6 +15,7 @@ import { isPutOff } from '../core/waiting.ts';
 import { LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
 import type { Commit, Lease } from '../store/store.ts';
 import type { Rest, Work } from './driver.ts';
+import { limitsBeside } from './interrupted.ts';
 import { look } from './look.ts';
 import { whyPaused } from './paused.ts';
 import { perform } from './perform.ts';
@@ -140,15 +141,22 @@ async function writeDown(
   decision: Extract<Decision, { kind: 'act' }>,
   instead: Pick<Commit, 'dropActions'> = {},
 ): Promise<StoredTask | Rest> {
-  const { events, actions, consume, kind: _, ...rest } = decision;
+  const { events, actions, consume, limits, kind: _, ...rest } = decision;
   const addActions = withStatus(stored.task, events, actions, work.driver.ports.clock.now());
-  try {
-    return await commit(work, lease, stored, {
+  const write = (within: typeof limits): Promise<StoredTask> =>
+    commit(work, lease, stored, {
       ...rest,
+      ...(within && { limits: within }),
       events,
       addActions,
       ...(consume && { consumeRequests: consume }),
       ...instead,
+    });
+  try {
+    return await write(limits).catch(async (problem: unknown) => {
+      const beside = problem instanceof LimitReached && (await limitsBeside(work.driver.ports, limits));
+      if (!beside) throw problem;
+      return write(beside);
     });
   } catch (problem) {
     if (problem instanceof LimitReached) return { why: problem.message, until: null, for: 'grant' };

@@ -183,7 +183,6 @@ export class Play {
         : null,
       openFindings: this.findings.filter((finding) => finding.status === 'open'),
       ledger: this.findings,
-      idleSlots: 0,
       slot: !slotsFull && (granted?.slots.includes(this.task.id) ?? false),
       criticSlot: !criticsBusy && (granted?.critics.includes(this.task.id) ?? false),
       feedback: isAsked ? world.feedback : null,
