@@ -5,7 +5,6 @@
 
 import { atWork } from './at-work.ts';
 import type { Context } from './context.ts';
-import { turnsHere } from './core/coder.ts';
 import type { DeployStatus } from './core/deploy.ts';
 import type { Hold, HoldReason } from './core/event.ts';
 import { holdText } from './core/hold.ts';
@@ -17,7 +16,7 @@ import { backlogOf, backlogText, isFull, NO_PACE } from './core/pace.ts';
 import { isLeftToPeople } from './core/recover.ts';
 import type { Role } from './core/role.ts';
 import { waitingToLand } from './core/schedule.ts';
-import { isEnded, nameOfTask, occupiesSlot, type Task } from './core/task.ts';
+import { isEnded, nameOfTask, occupiesSlot, type Task, turnsHere } from './core/task.ts';
 import { atWorkText } from './core/words/words.ts';
 import { activityOf } from './loop/activity.ts';
 import { interruptedAmong } from './loop/interrupted.ts';

@@ -137,10 +137,12 @@ export const TEXT: Texts = {
       '',
       text,
     ].join('\n'),
-  'loop.cancel': ({ name, already, reaped }) =>
-    `${already ? `Loop ${name} had ended before.` : `Loop ${name} is cancelled; \`forge-loop loop restart ${name}\` continues it.`}${
-      reaped ? ` Removed ${reaped}; its branch stays.` : ''
-    }`,
+  'loop.cancel': ({ name, already, reaped, pending }) =>
+    pending
+      ? `Cancel asked of loop ${name}; the next \`forge-loop run\` applies it.`
+      : `${already ? `Loop ${name} had ended before.` : `Loop ${name} is cancelled; \`forge-loop loop restart ${name}\` continues it.`}${
+          reaped ? ` Removed ${reaped}; its branch stays.` : ''
+        }`,
   'loop.restart': ({ name, phase, milestone, from, rebuiltAt, runnerAlive }) =>
     `Loop ${name} is queued again (it was ${from}); it goes on with ${phase} at milestone ${milestone + 1} and ${startsText(runnerAlive)}${
       rebuiltAt === null ? '' : `\n${lostWorkText(rebuiltAt)}`

@@ -73,7 +73,7 @@ export function failedAtOnce({
 }
 
 /** Failures of which the agent knows nothing: it was never asked. */
-const NEVER_ASKED = [
+export const NEVER_ASKED: readonly string[] = [
   'could_not_start',
   'hook_failed',
   'workspace_refused',

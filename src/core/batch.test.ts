@@ -73,7 +73,9 @@ describe('who is tested next', () => {
     // What was red by itself is not proven by one behind it.
     ['a- b+', 'red|by b'],
     // It could not run, and leaves.
-    ['a b c!', 'wait wait test'],
+    // What could not run is looked for as a red one is: whoever is last is as good as any other.
+    ['a b c!', 'test wait wait'],
+    ['a! b c', 'red wait wait'],
   ])('%s: %s', (told, expected) => {
     expect(steps(line(told))).toEqual(expected.split(expected.includes('|') ? '|' : ' '));
   });

@@ -42,6 +42,20 @@ export const batchOf = (live: readonly Task[]): InBatch[] =>
     isTesting: landing?.testing === true,
   }));
 
+/** How it is tested, together with all that are ahead of it. */
+export function testOf(
+  batch: readonly InBatch[],
+  id: string,
+  gate: Policy['gate'],
+): { base: string; with: Ahead[]; digests: string[] } {
+  const at = batch.findIndex(({ task }) => task === id);
+  return {
+    base: batch[0]!.candidate?.trunk ?? batch[at]!.candidate!.trunk,
+    with: batch.slice(0, at).map(asAhead),
+    digests: batch.slice(0, at + 1).map(({ contract }) => gateDigest(gate, contract)),
+  };
+}
+
 /** For a task that is in it, with a candidate on top of the one ahead. */
 export function batchStep(batch: readonly InBatch[], id: string, gate: Policy['gate']): BatchStep {
   const at = batch.findIndex(({ task }) => task === id);
@@ -50,12 +64,7 @@ export function batchStep(batch: readonly InBatch[], id: string, gate: Policy['g
   const found = batch.map((one, index) => foundOn(one, digests.slice(0, index + 1)));
   const by = provenBy(batch, found, at);
   if (by) return { kind: 'proven', by: by as Extract<BatchStep, { kind: 'proven' }>['by'] };
-  const test: BatchStep = {
-    kind: 'test',
-    base: batch[0]!.candidate?.trunk ?? me.candidate!.trunk,
-    with: batch.slice(0, at).map(asAhead),
-    digests: digests.slice(0, at + 1),
-  };
+  const test: BatchStep = { kind: 'test', ...testOf(batch, id, gate) };
   // It was asked for, and nothing came of it.
   if (me.isTesting) return test;
 
@@ -88,10 +97,10 @@ const together = (batch: readonly InBatch[], id: string): string =>
 
 const wait = (why: string): BatchStep => ({ kind: 'wait', why });
 
-/** What the gate says about it, by the commands of all that are in it; null where that was not asked, or can't be told. */
+/** What the gate says about it, by the commands of all that are in it; null where that was not asked. One that could not run is found as a red one is. */
 function foundOn({ candidate, gate }: InBatch, digests: readonly string[]): 'pass' | 'fail' | null {
   if (candidate === null || !proves(gate, candidate.tree, digests)) return null;
-  return gate.outcome === 'could_not_run' ? null : gate.outcome;
+  return gate.outcome === 'pass' ? 'pass' : 'fail';
 }
 
 /** The nearest at or behind it that was tested and contains it, if that is green. One that is gone vouches for nobody. */

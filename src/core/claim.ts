@@ -109,7 +109,10 @@ export function nextAttempt(issue: Subject, earlier: readonly Task[]): EventData
 }
 
 /** A body that holds a plan is worked through by its milestones, whose own criteria an auditor judges. */
-function contractAndPlan(issue: Subject, name: string): Pick<EventData['task_created'], 'contract' | 'plan'> {
+export function contractAndPlan(
+  issue: Pick<Subject, 'number' | 'title' | 'body' | 'textHash' | 'related'>,
+  name: string,
+): Pick<EventData['task_created'], 'contract' | 'plan'> {
   const contract = contractOf(issue);
   const parsed = holdsPlan(issue.body) ? parsePlan(issue.body, { markers: 'optional' }) : null;
   if (!parsed?.ok) return { contract };

@@ -5,7 +5,7 @@ import { event, type NewEvent, type PromptKind } from './event.ts';
 import { isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
 import { isAudit, isInPhases } from './plan/phase.ts';
 import type { Policy } from './policy.ts';
-import type { Task } from './task.ts';
+import { type Task, turnsHere } from './task.ts';
 import { startTurn } from './turn.ts';
 import { gateFailureText } from './words/gate-text.ts';
 import { openText, redBeforeText } from './words/words.ts';
@@ -52,9 +52,6 @@ export function nextTurn(
   }
   return code(task, facts, policy, priorFailure, asking);
 }
-
-/** Turns of this milestone where there is one: a long plan needs many. */
-export const turnsHere = ({ turns, plan }: Task): number => turns - (plan?.turnsBefore ?? 0);
 
 export const redGate = (task: Task): string | null =>
   task.gate?.outcome === 'fail' ? gateFailureText(task.gate) : null;

@@ -128,7 +128,7 @@ describe('one that another contains', () => {
   });
 
   test('one that could not be tested steps aside', () => {
-    const play = between([first], []).gate('could_not_run');
+    const play = between([], []).gate('could_not_run');
     expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'gate_could_not_run' } });
   });
 });

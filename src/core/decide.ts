@@ -8,6 +8,7 @@ import { accountOf, limitOf, outageOf } from './account.ts';
 import type { Action } from './action.ts';
 import { approve } from './approval.ts';
 import { decideFinding } from './change/finding-decision.ts';
+import { contractAndPlan } from './claim.ts';
 import {
   type Act,
   act,
@@ -28,7 +29,6 @@ import {
 import { endingOf, finish, treeHandedOver } from './ending.ts';
 import { event, type Hold, type NewEvent } from './event.ts';
 import { isOver, withSettings } from './hold.ts';
-import { contractOf } from './issue/criteria.ts';
 import { holdEdited, judge, merge, whyVoid } from './judge.ts';
 import { REPEATING } from './outcome.ts';
 import type { Policy } from './policy.ts';
@@ -129,8 +129,7 @@ function decideByState(task: Task, facts: Facts, policy: Policy, now: number): D
   if (facts.paused) return rest(facts.paused);
   if (facts.unconfined) return act([hold('sandbox_unavailable', facts.unconfined)]);
   if (facts.unfiltered !== null && isBeforeWork(task)) return refuseFilters(task, facts.unfiltered);
-  // A plan is worked through as it was cut; what it was edited into waits for a person before the merge.
-  if (facts.issue && !task.plan && hasNewContract(task, facts)) return acceptContract(task, facts.issue);
+  if (facts.issue && hasNewContract(task, facts)) return acceptContract(task, facts.issue);
   if (isBeforeWork(task) && task.turns === 0) {
     if (facts.issue?.unproved) return rest(facts.issue.unproved.why, facts.issue.unproved.until);
     if (isDisproved(task, facts)) return refuseText(task, facts, policy);
@@ -268,8 +267,10 @@ function judgeHold(task: Task, held: Hold, facts: Facts, policy: Policy, now: nu
   return { ...act([event('hold_cleared', { reason: held.reason, by: 'loop' })]), limits };
 }
 
+/** A plan that was begun keeps the milestones it was cut into: the coder is told the new text, the critic judges by it. */
 function acceptContract(task: Task, issue: NonNullable<Facts['issue']>): Decision {
-  const contract = contractOf(issue);
+  const { contract, plan } = contractAndPlan({ ...issue, number: task.issue ?? 0 }, task.slug);
+  const isBegun = task.sessionIds.length > 0;
   // A session that was told the old text needs the new one; a session yet to begin gets it with its first prompt.
   const text = `${oneLine(issue.title)}\n\n${fence('issue', issue.body)}`;
   const told =
@@ -280,5 +281,7 @@ function acceptContract(task: Task, issue: NonNullable<Facts['issue']>): Decisio
     task.state === 'merging'
       ? [transition(task, 'awaiting_critic', 'the issue was edited and made ready again')]
       : [];
-  return act([event('contract_updated', { contract }), ...told, ...back]);
+  const anew = task.plan && plan && !isBegun ? { plan } : {};
+  const kept = task.plan ? { ...contract, criteria: [] } : contract;
+  return act([event('contract_updated', { contract: kept, ...anew }), ...told, ...back]);
 }

@@ -184,7 +184,8 @@ interface TaskEvents {
     turn: number;
     headSha: string | null;
   };
-  contract_updated: { contract: Contract };
+  /** `plan`: of a plan that was not begun, cut anew. */
+  contract_updated: { contract: Contract; plan?: PlanBirth };
   /** The contract is taken as it stands, or declined: by the specifier, or by the rules in its place. */
   spec_settled: { spec: Extract<Spec, { status: 'taken' | 'declined' }> };
   spec_expanded: { specification: Specification; status: 'adopted' | 'proposed' };

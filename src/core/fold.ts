@@ -10,7 +10,7 @@ import { withSpecified } from './issue/specification.ts';
 import { isEdge, isTerminal } from './machine.ts';
 import { endsSession, isNotItsDoing, REPEATING, TAMPERED, waitsForAccount } from './outcome.ts';
 import { isAudit } from './plan/phase.ts';
-import { changedMilestone } from './plan/progress.ts';
+import { bornPlan, changedMilestone } from './plan/progress.ts';
 import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
 import { born, mishaps, NO_MEMORY, type RoleMemory, restarted, type Task, withCriteria } from './task.ts';
 import { fitting } from './words/prompt-size.ts';
@@ -55,6 +55,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return {
         ...task,
         contract: withCriteria(happened.data.contract),
+        ...(happened.data.plan && { plan: bornPlan(happened.data.plan) }),
         spec: null,
         // A critic that was told the old text begins anew with the new one.
         roles: { ...forgotten(task, 'specifier'), critic: { ...task.roles.critic, session: null } },
@@ -391,7 +392,7 @@ function entered(
       milestone,
       audit: null,
       iterations: plan.iterations + (isDirty ? 1 : 0),
-      turnsBefore: isNext || isWhole ? task.turns : plan.turnsBefore,
+      turnsBefore: isNext || isWhole || phase === 'delivered' ? task.turns : plan.turnsBefore,
       milestones: changedMilestone(plan, plan.milestone, (one) => ({
         attempts: one.attempts + (isDirty && phase === 'coding' ? 1 : 0),
         decisions: isAudit(phase) ? (task.summary ?? one.decisions) : one.decisions,

@@ -1,7 +1,7 @@
 /** From a published head to trunk: verdict, revision, candidate, merge. */
 import type { Action } from './action.ts';
 import { approve } from './approval.ts';
-import { batchStep, type InBatch } from './batch.ts';
+import { batchStep, type InBatch, testOf } from './batch.ts';
 import { hear } from './change/feedback.ts';
 import { type Finding, isStuck, leftAsIs } from './change/findings.ts';
 import {
@@ -30,13 +30,13 @@ import {
 } from './decision.ts';
 import { abandon, finish, outOfQueue } from './ending.ts';
 import { type Candidate, type Checkpoint, event, type NewEvent } from './event.ts';
-import { type Evidence, gateDigest, holdsFor, proves } from './gate.ts';
+import { type Evidence, gateDigest, proves } from './gate.ts';
 import { agreedHash } from './issue/text-hash.ts';
 import { type Ahead, asAhead, type InLine } from './line.ts';
 import { mergeGate, touchedBy } from './merge.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs } from './schedule.ts';
-import { isByPerson, mishaps, type RecordedVerdict, runsAlone, type Task } from './task.ts';
+import { isByPerson, mishaps, type RecordedVerdict, runsAlone, type Task, turnsHere } from './task.ts';
 import { askAnew, lastProblem, nextTry, startTurn } from './turn.ts';
 import { approvedText, editedComment } from './words/comments.ts';
 import { oneLine } from './words/fence.ts';
@@ -139,12 +139,15 @@ function awaitChecks(task: Task, facts: Facts, policy: Policy, now: number): Dec
 }
 
 function revise(task: Task, facts: Facts, policy: Policy, now: number): Decision {
-  if (task.turns >= policy.maxTurns) {
+  if (turnsHere(task) >= policy.maxTurns) {
     return finish(
       task,
       abandon(
         'max_turns_reached',
-        [`${task.turns} of ${policy.maxTurns} turns used, and it still needs changes`, redBeforeText(task)]
+        [
+          `${turnsHere(task)} of ${policy.maxTurns} turns used, and it still needs changes`,
+          redBeforeText(task),
+        ]
           .filter(Boolean)
           .join('. '),
       ),
@@ -301,7 +304,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   const heard = hear(task, facts.feedback, policy);
   if (heard.length > 0) return act(heard);
   if (task.feedback.length > 0 || task.mergeInto !== null) {
-    if (!facts.slot || task.turns >= policy.maxTurns)
+    if (!facts.slot || turnsHere(task) >= policy.maxTurns)
       return back('the merged tree needs changes; waiting for a slot');
     return backToWork(task, [event('candidate_dropped', { why: 'it needs changes' })], 'conflict', policy);
   }
@@ -386,8 +389,10 @@ function testTogether(
 ): Decision | null {
   const { candidate, gate, within } = landing;
   const digest = gateDigest(policy.gate, task.contract);
-  if (!within && holdsFor(gate, candidate.tree, digest) && gate.outcome === 'could_not_run')
-    return couldNotTest(task, gate);
+  // Built anew under it, with the same tree: what was found on that still counts, wherever it stands now.
+  const known =
+    gate === null ? reusable(task, candidate.tree, testOf(batch, task.id, policy.gate), true) : null;
+  if (known) return known;
   const step = batchStep(batch, task.id, policy.gate);
   switch (step.kind) {
     case 'wait':
@@ -395,6 +400,7 @@ function testTogether(
     case 'test':
       return testCandidate(task, candidate, step);
     case 'red': {
+      if (gate?.outcome === 'could_not_run') return couldNotTest(task, gate);
       // They are green without it, and land before anything else does.
       if (ahead.length > 0)
         return awaitGrant('merge', `fails together with ${namesOf(ahead)}; waiting until that has landed`);
@@ -457,7 +463,7 @@ function awaitPartners(misfit: NonNullable<Task['misfit']>, facts: Facts): Decis
       ]);
     }
     case 'gone':
-      return act([event('line_rejoined', {})]);
+      return { ...act([event('line_rejoined', {})]), limits: { merging: facts.lineLength } };
     default:
       return awaitGrant(
         'merge',
@@ -503,12 +509,24 @@ function testCandidate(
   { tree, sha: commit }: Candidate,
   { digests, base, with: others }: { digests: readonly string[]; base: string; with?: Ahead[] },
 ): Decision {
-  const known = task.candidateEvidence;
-  if (proves(known, tree, digests) && (hasPassedOn(known, base) || (others && isRedYet(task, known))))
-    return act([event('gate_completed', { scope: 'candidate', evidence: known, reused: true })]);
+  const known = reusable(task, tree, { digests, base }, others !== undefined);
+  if (known) return known;
   return act(others ? [event('batch_gated', { sha: commit, with: others })] : [], [
     { kind: 'gate', scope: 'candidate', tree, commit, base, ...(others?.length && { with: others }) },
   ]);
+}
+
+/** What was found on the same tree, by these very commands; in a batch a red counts, too. */
+function reusable(
+  task: Task,
+  tree: string,
+  { digests, base }: { digests: readonly string[]; base: string },
+  inBatch: boolean,
+): Decision | null {
+  const known = task.candidateEvidence;
+  if (!proves(known, tree, digests)) return null;
+  if (!hasPassedOn(known, base) && !(inBatch && isRedYet(task, known))) return null;
+  return act([event('gate_completed', { scope: 'candidate', evidence: known, reused: true })]);
 }
 
 /** A red that was let pass because trunk was red says nothing about another trunk. */

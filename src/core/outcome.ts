@@ -36,10 +36,13 @@ export const isBlocking = (code: string | null): code is Blocking =>
 /** The first request of a conversation was refused, so that it is not what the conversation has come to. */
 export const REQUEST_REFUSED = 'request_refused';
 
+/** A turn that did not begin since the forge could not be asked. */
+export const FORGE_SILENT = 'forge_unavailable';
+
 /** It broke for reasons that lie outside the agent and its work: nothing of it is for the agent to address. */
 export const isNotItsDoing = (code: string | null): boolean =>
   isBlocking(code) ||
-  ['overload', 'rate_limit', 'network', 'usage_limit', REQUEST_REFUSED].includes(code ?? '');
+  ['overload', 'rate_limit', 'network', 'usage_limit', REQUEST_REFUSED, FORGE_SILENT].includes(code ?? '');
 
 /** It failed because its account is used up until a time that is still to come. */
 export const waitsForAccount = (

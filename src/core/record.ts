@@ -1,6 +1,6 @@
 /** What came of an action, as events, further actions and findings to be written with it. */
 
-import { accountOf, accountSettings } from './account.ts';
+import { accountOf, accountSettings, NEVER_ASKED } from './account.ts';
 import { type Action, verifiesTrunk } from './action.ts';
 import { updatePull } from './approval.ts';
 import { afterRound, type Finding, leftByPerson, type NewFinding } from './change/findings.ts';
@@ -361,10 +361,7 @@ function promptBroken(
 
 /** The turn that was to open the session failed before the agent was asked: there is no conversation to go on with. */
 function neverBegan({ prompt }: TurnAction, code: string | null): boolean {
-  return (
-    opensSession(prompt) &&
-    ['hook_failed', 'could_not_start', 'prompt_broken', WORKSPACE_LOST].includes(code ?? '')
-  );
+  return opensSession(prompt) && [...NEVER_ASKED, 'prompt_broken', WORKSPACE_LOST].includes(code ?? '');
 }
 
 /** The last message of a post action is kept as it was. */

@@ -117,7 +117,7 @@ const TABLE = {
     patience: [
       { of: ['failed'], most: 3 },
       { of: ['stalled'], most: 5 },
-      { of: ['unusable'], most: 3 },
+      { of: ['unusable'], most: 7 },
     ],
     forgives: 'finished',
     limit: 'slots',

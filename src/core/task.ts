@@ -220,6 +220,9 @@ export function runsAlone({ state, roles }: Task): boolean {
 export const nameOfTask = ({ issue, plan, id }: Pick<Task, 'issue' | 'plan' | 'id'>): string =>
   issue === null ? (plan?.name ?? id) : `#${issue}`;
 
+/** Turns of this milestone, or since a plan was delivered: a long plan needs many. */
+export const turnsHere = ({ turns, plan }: Task): number => turns - (plan?.turnsBefore ?? 0);
+
 export const isEnded = (task: Task): boolean => isTerminal(task.state);
 
 /** How many of these it has in a row. */

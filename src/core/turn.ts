@@ -10,7 +10,7 @@ import { type Act, act, type Facts, hold, waitedFor } from './decision.ts';
 import { event, type NewEvent, type PromptKind } from './event.ts';
 import type { Reason } from './machine.ts';
 import { fallback, hasFallback } from './models.ts';
-import { isBlocking, REPEATING, TAMPERED } from './outcome.ts';
+import { FORGE_SILENT, isBlocking, REPEATING, TAMPERED } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { type Mishap, PROVIDER_PATIENCE, type Role, roleRow } from './role.ts';
 import { backoffMs } from './schedule.ts';
@@ -164,6 +164,6 @@ function reasonFor(by: Mishap, code: string | null): Reason {
 function mostFailures(failure: RoleMemory['failure'], usual: number): number {
   const code = failure?.code ?? '';
   if (isBlocking(code)) return Number.POSITIVE_INFINITY;
-  const mayPass = failure?.atOnce || PROVIDERS_OWN.includes(code);
+  const mayPass = failure?.atOnce || PROVIDERS_OWN.includes(code) || code === FORGE_SILENT;
   return mayPass ? Math.max(usual, PROVIDER_PATIENCE) : usual;
 }

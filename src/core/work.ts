@@ -60,7 +60,7 @@ export function prepare(task: Task, facts: Facts, policy: Policy, now: number): 
     const ready = transition(task, 'running', 'its workspace is ready');
     const isCodersTurn = !isInPhases(task) || isCoding(task.plan.phase);
     if (!isCodersTurn || isPublished(task, task.headSha)) return act([ready], [{ kind: 'checkpoint' }]);
-    return code(task, facts, policy, redGate(task), { before: [ready] });
+    return code(task, facts, policy, leftOpen(task), { before: [ready] });
   }
   const { workspace: failures } = task.streaks;
   if (!task.unfetched && failures >= MAX_WORKSPACE_FAILURES)
@@ -98,11 +98,12 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   const isDelivered = task.plan?.phase === 'delivered';
   const isCoded = isDelivered || (isInPhases(task) && isAudit(task.plan.phase));
   if (task.turns === 0 && last === null && !isCoded && !isPublished(task, head.sha))
-    return code(task, facts, policy, redGate(task));
+    return code(task, facts, policy, leftOpen(task));
   if (last && last.status !== 'finished') return afterBrokenTurn(task, last, facts, policy, now);
   if (task.mergeInto !== null) return act([], [{ kind: 'merge_in', sha: task.mergeInto }]);
   if (task.feedback.length > 0) return nextTurn(task, facts, policy, now, 'There is feedback to work in.');
-  const isDone = isInPhases(task) || isDelivered;
+  // Where an audit follows, a pass that changes nothing may be right.
+  const isDone = isDelivered || (isInPhases(task) && task.plan.mode === 'loop');
   if (task.empty && task.tookIn && !isDone) return afterTakingIn(task, facts, policy, now);
   if (task.empty && !isDone)
     return nextTurn(task, facts, policy, now, 'Nothing was changed: the work tree is the same as trunk.');
@@ -117,6 +118,14 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   const looked = inspectFirst(head, task, facts);
   if (looked) return looked;
   return isInPhases(task) ? advance(task, head, facts, policy, now) : publish(task, head);
+}
+
+/** What a session that begins anew has to know: what the gate, or an audit, found last. */
+function leftOpen(task: Task): string | null {
+  if (!isInPhases(task)) return redGate(task);
+  const { phase, lastAudit, milestones, milestone } = task.plan;
+  const wasDirty = phase === 'final_audit_fix' || (milestones[milestone]?.attempts ?? 0) > 0;
+  return redGate(task) ?? (wasDirty ? lastAudit : null);
 }
 
 /** What is pushed can be read by others for good: the rules look before, and text shaped like a secret stays here. */

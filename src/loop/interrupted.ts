@@ -2,6 +2,7 @@
  * Plans that people started and whose runner is gone. Nobody goes on with one by itself, so it keeps no slot from others
  * and nothing waits for it.
  */
+import { isInLine } from '../core/line.ts';
 import { isLeftToPeople } from '../core/recover.ts';
 import { isJudging, occupiesSlot, type Task } from '../core/task.ts';
 import { type Commit, type Store, taskLease } from '../store/store.ts';
@@ -44,5 +45,5 @@ export async function limitsBeside(
 const TAKES = {
   slots: occupiesSlot,
   critics: isJudging,
-  merging: ({ state }: Task): boolean => state === 'merging',
+  merging: isInLine,
 };

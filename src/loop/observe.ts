@@ -100,7 +100,7 @@ async function amongOthers(
     lineLength,
     ahead: aheadOf(task, live),
     batch: policy.merge.queue.batch && lineLength > 1 && isInLine(task) ? batchOf(live) : null,
-    awaits: whyAwaits(task, notEnded, await awaited(store, task)),
+    awaits: whyAwaits(task, live, await awaited(store, task, notEnded)),
   };
 }
 
@@ -112,9 +112,17 @@ async function partnersFor({ store }: Ports, misfit: NonNullable<Task['misfit']>
   return partnersOf(others.map((stored) => stored?.task ?? null));
 }
 
-async function awaited(store: Ports['store'], { plan, state }: Task): Promise<Map<string, Task>> {
-  const after = state === 'queued' ? (plan?.group?.after ?? []) : [];
-  const found = await Promise.all(after.map((id) => store.task(id)));
+/** What it and those it was started with wait for. */
+async function awaited(
+  store: Ports['store'],
+  { plan, state }: Task,
+  live: readonly Task[],
+): Promise<Map<string, Task>> {
+  const group = state === 'queued' ? plan?.group : undefined;
+  if (!group) return new Map();
+  const members = live.filter((other) => other.plan?.group?.id === group.id);
+  const after = new Set(members.flatMap((other) => other.plan?.group?.after ?? []));
+  const found = await Promise.all([...after].map((id) => store.task(id)));
   return new Map(found.flatMap((one) => (one ? [[one.task.id, one.task] as const] : [])));
 }
 

@@ -56,6 +56,7 @@ export function createTrier(
     const isForgotten = wasBroken && !trials.some(({ outcome }) => outcome === 'could_not_run');
     if (isForgotten) retryAt = Number.NEGATIVE_INFINITY;
     if (run || !lease || clock.monotonic() < retryAt || !isTrialDue(trials, trunkTree, policy)) return;
+    if (await isInsideBatch()) return;
     const controller = new AbortController();
     const trunk = { sha, tree: trunkTree };
     const attempt = () => make(trunk, lease, controller.signal).catch(putOff);
@@ -64,6 +65,12 @@ export function createTrier(
       onSettled();
     });
     run = { controller, ended };
+  }
+
+  /** Trunk is about to move on to what was tested: what stands between is nobody's to build on. */
+  async function isInsideBatch(): Promise<boolean> {
+    const live = await store.tasks({ live: true });
+    return live.some(({ task }) => task.state === 'merging' && task.landing?.within !== undefined);
   }
 
   /** Such as a full disk: it says nothing about the gate, and is tried again by itself. */

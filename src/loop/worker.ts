@@ -105,10 +105,11 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   async function takeLease(): Promise<Rest | null> {
     const stored = await store.task(id);
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
-    if (isLeftToPeople(stored.task))
+    const [before] = await store.leases(taskLease(id));
+    // One that slipped from this very runner is still its own.
+    if (isLeftToPeople(stored.task) && before?.owner !== ports.owner)
       return (await interruptedAmong(ports, [stored.task])).size > 0 ? INTERRUPTED : ELSEWHERE;
     const { leaseTtlMs } = ports.timing;
-    const [before] = await store.leases(taskLease(id));
     lease = await store.acquireLease(taskLease(id), ports.owner, clock.now(), leaseTtlMs, ports.isOwnerDead);
     if (!lease) return ELSEWHERE;
     if (ports.settings.policy().recovery.mode !== 'auto' && (await hasStartedRun())) {

@@ -35,6 +35,8 @@ export async function startEach(
   runnerAlive: boolean;
 }> {
   await context.refuseInTurn('loop start');
+  if (input.mode === 'here')
+    throw new UserError('Several loops have no one checkout to be shown in.', 'Leave out --mode here.');
   const { most, features } = await readFeatures(input.file);
   const ports = await context.ports();
   const { store } = ports;

@@ -159,7 +159,7 @@ const SAYS: Record<'none' | NonNullable<Restartability['blocked']>, string> = {
   none: 'it can be restarted',
   completed: 'it is completed and cannot be restarted',
   missing_worktree: 'its worktree is gone; `--recreate-worktree` makes it anew from its branch',
-  active: 'a runner is at work on it; `--force` cancels it first',
+  active: 'it is queued or at work; `--force` cancels it first',
 };
 
 export async function readMilestone(

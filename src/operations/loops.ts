@@ -17,6 +17,7 @@ import { type Lease, PLANS_LEASE, type Store } from '../store/store.ts';
 import { isRunnerAlive } from '../view.ts';
 import { cancelAndWait, isOwnedByOther, ownLease, restartTask } from './restart.ts';
 import { planToStart } from './stored-plans.ts';
+import { ask } from './tasks.ts';
 
 interface Wanted {
   /** The text of the plan's file, and its name for messages. */
@@ -199,8 +200,15 @@ const STARTING_MS = 10_000;
 export async function findLoop(store: Store | null, reference: string): Promise<Task> {
   const loops = planTasks(store ? (await store.tasks()).map(({ task }) => task) : []);
   const wanted = reference.trim().toLowerCase();
-  const exact = loops.find(({ id, plan }) => plan.name === wanted || id === wanted);
-  if (exact) return exact;
+  const exact = loops.filter(({ id, plan }) => plan.name === wanted || id === wanted);
+  const live = exact.filter((task) => !isEnded(task));
+  if (live.length > 1)
+    throw new UserError(
+      `Several loops are called "${reference}": tasks ${live.map(({ id }) => id).join(', ')}.`,
+      'Give the id of one.',
+    );
+  const found = live[0] ?? exact.at(-1);
+  if (found) return found;
   const alike = loops.filter(({ id, plan }) => plan.name.includes(wanted) || id.startsWith(wanted));
   if (alike.length === 1) return alike[0]!;
   const listed = (some: typeof loops) => some.map(({ plan }) => plan.name).join(', ');
@@ -224,6 +232,8 @@ interface Cancelled {
   already: boolean;
   /** The worktree that was removed. */
   reaped: string | null;
+  /** The next run ends it. */
+  pending: boolean;
 }
 
 /**
@@ -238,6 +248,14 @@ export async function cancelLoop(
   const ports = await context.ports();
   const { store } = ports;
   const isRunning = !isEnded(task) && (await isOwnedByOther(context, store, task));
+  const about = { task: task.id, name: task.plan!.name };
+  // An issue has to be told, and a pull request taken out of a queue: that is a runner's, and one takes it up by itself.
+  const isRunners = task.issue !== null || task.plan!.phase === 'delivered';
+  if (!isEnded(task) && !isRunning && isRunners) {
+    const asked = (await store.requests(task.id)).some(({ kind }) => kind === 'cancel');
+    if (!asked) await ask(context, task.id, 'cancel');
+    return { ...about, already: asked, reaped: null, pending: true };
+  }
   if (isRunning) await cancelAndWait(context, store, task);
   const lease = await ownLease(ports, task);
   let reaped: string | null = null;
@@ -247,7 +265,7 @@ export async function cancelLoop(
   } finally {
     await store.releaseLease(lease);
   }
-  return { task: task.id, name: task.plan!.name, already: isEnded(task), reaped };
+  return { ...about, already: isEnded(task), reaped, pending: false };
 }
 
 async function endHere(context: Context, ports: Ports, lease: Lease, id: string): Promise<void> {
@@ -272,6 +290,7 @@ async function cleanUp(context: Context, ports: Ports, lease: Lease, id: string)
   const { task, version } = (await ports.store.task(id))!;
   const path = task.workspace;
   if (path === null) return null;
+  const pending = await ports.store.pendingActions(id);
   await ports.workspaces.reap(workspaceKey(task));
   await ports.store.commit({
     lease,
@@ -279,7 +298,9 @@ async function cleanUp(context: Context, ports: Ports, lease: Lease, id: string)
     expectedVersion: version,
     events: [event('worktree_reaped', { path })],
     at: context.now(),
-    dropActions: 'all',
+    finishActions: pending.flatMap(({ id: action, action: { kind } }) =>
+      kind === 'reap_workspace' || kind === 'preserve_workspace' ? [action] : [],
+    ),
   });
   return path;
 }

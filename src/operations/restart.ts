@@ -126,7 +126,7 @@ async function rebuildable(ports: Ports, task: Task): Promise<string | null> {
   if (!probe.exists && probe.saved) return probe.saved;
   throw new UserError(
     `The worktree of task ${task.id} can't be used: ${probe.problem ?? `${task.workspace} is missing.`}`,
-    `${probe.exists ? `Its commits are on ${task.branch}` : `Its branch ${task.branch} is gone, too`}. Start a new attempt instead: forge-loop task retry ${task.issue ?? task.id}`,
+    `${probe.exists ? `Its commits are on ${task.branch}` : `Its branch ${task.branch} is gone, too`}. ${task.issue === null ? 'Start the plan anew: forge-loop loop start' : `Start a new attempt instead: forge-loop task retry ${task.issue}`}`,
   );
 }
 

@@ -25,14 +25,21 @@ export async function seal(
     (await isAncestor(git, from, head)) &&
     (await git(['rev-list', '--merges', '--count', `${from}..${head}`])).stdout.trim() === '0';
   const parents = [isLinear ? from : head];
-  if (await isSealed(shared, head, parents[0]!, message)) return { head: here, commit: head };
+  if (await isSealed(shared, head, isLinear ? from : null, message))
+    return { head: await adopt(shared, spec, head), commit: head };
   const commit = await commitTree(git, { tree, parents, message });
   return { head: await adopt(shared, spec, commit), commit };
 }
 
 /** Done before, by a runner that died after it. */
-async function isSealed({ git }: Shared, head: string, parent: string, message: string): Promise<boolean> {
+async function isSealed(
+  { git }: Shared,
+  head: string,
+  parent: string | null,
+  message: string,
+): Promise<boolean> {
   const { stdout } = await git(['show', '--no-patch', '--format=%P%n%B', head]);
   const [parents, ...body] = stdout.split('\n');
-  return parents === parent && body.join('\n').trim() === message.trim();
+  if (body.join('\n').trim() !== message.trim()) return false;
+  return parent === null ? !parents?.includes(' ') : parents === parent;
 }

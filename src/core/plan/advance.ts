@@ -10,6 +10,7 @@ import type { Policy } from '../policy.ts';
 import { NO_MEMORY, type Task } from '../task.ts';
 import { nextTry, startTurn } from '../turn.ts';
 import { auditedText, sealMessage } from '../words/plan-text.ts';
+import { bugsIn } from './audit.ts';
 import { isAudit, type Next, nextPhase, type Phase, type Step } from './phase.ts';
 import { currentMilestone, lastSealed, type PlanProgress } from './progress.ts';
 
@@ -30,7 +31,8 @@ export function advance(
   // What is sealed stays so, also where a restart has forgotten its audit.
   if (milestone?.done) return take(task, 'audit_clean', facts, policy, now);
   if (plan.audit?.tree !== head.tree) return audit(task, facts, policy, now);
-  if (!plan.audit.isClean) return take(task, 'audit_dirty', facts, policy, now);
+  if (!plan.audit.isClean || bugsIn(plan, facts.ledger).length > 0)
+    return take(task, 'audit_dirty', facts, policy, now);
   if (milestone !== null)
     return act([], [{ kind: 'seal', from: lastSealed(plan, task.baseSha), message: sealMessage(plan) }]);
   return take(task, 'audit_clean', facts, policy, now);
@@ -56,7 +58,7 @@ function take(task: Planned, step: Step, facts: Facts, policy: Policy, now: numb
   const next = nextPhase(at, step);
   if (next === null) throw new Error(`a plan in ${phase} knows no ${step}`);
   if (next.phase === 'delivered') return deliver(task, facts, policy, now);
-  const isDirty = step === 'audit_dirty';
+  const isDirty = step === 'audit_dirty' && plan.audit?.isClean === false;
   const { maxIterations } = policy.loop;
   if (isDirty && maxIterations > 0 && plan.iterations + 1 >= maxIterations) {
     const why = `${maxIterations} of ${maxIterations} iterations used. ${plan.lastAudit ?? ''}`.trim();

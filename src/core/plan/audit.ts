@@ -169,6 +169,13 @@ export function writtenFinding(
   };
 }
 
+/** What is open of what is audited now: a person may have found something since the audit. */
+export const bugsIn = (plan: PlanProgress, ledger: readonly Finding[]): Finding[] =>
+  openBugs(
+    ledger,
+    plan.phase === 'final_auditing' ? 'all' : plan.milestones.length === 0 ? null : plan.milestone,
+  );
+
 /** What keeps a milestone, or the whole plan, from being clean. */
 export const openBugs = (ledger: readonly Finding[], of: number | null | 'all'): Finding[] =>
   ledger.filter(

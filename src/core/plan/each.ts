@@ -64,25 +64,23 @@ export function whyAwaits(
 ): string | null {
   const group = task.plan?.group;
   if (!group || task.state !== 'queued') return null;
-  const open = group.after
-    .map((id) => known.get(id))
-    .find((other) => other === undefined || loopStatus(other) !== 'completed');
+  const open = group.after.map((id) => known.get(id)).find((other) => !isCompleted(other));
   if (open) {
     const ended = isEnded(open) ? `, which ended without completing (${open.reason})` : '';
     return `waits for the loop ${nameOfTask(open)}${ended}`;
   }
   if (group.most === null) return null;
-  const liveIds = new Set(live.map(({ id }) => id));
+  const isDue = ({ state, plan }: Task): boolean =>
+    state !== 'queued' || (plan?.group?.after ?? []).every((id) => isCompleted(known.get(id)));
   const members = live
-    .filter(
-      ({ plan, state }) =>
-        plan?.group?.id === group.id &&
-        (state !== 'queued' || !plan.group.after.some((id) => liveIds.has(id))),
-    )
+    .filter((other) => other.plan?.group?.id === group.id && isDue(other))
     .sort(beginsBefore);
   const place = members.findIndex(({ id }) => id === task.id);
   return place < group.most ? null : `waits for a place: ${group.most} of its features may be at work`;
 }
+
+const isCompleted = (task: Task | undefined): boolean =>
+  task !== undefined && loopStatus(task) === 'completed';
 
 const beginsBefore = (a: Task, b: Task): number =>
   Number(a.state === 'queued') - Number(b.state === 'queued') ||

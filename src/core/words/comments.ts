@@ -8,7 +8,7 @@ import type { Evidence } from '../gate.ts';
 import { type Specification, specificationText } from '../issue/specification.ts';
 import { REASONS } from '../machine.ts';
 import type { Policy } from '../policy.ts';
-import { isByPerson, nameOfTask, type RecordedVerdict, type Task } from '../task.ts';
+import { isByPerson, nameOfTask, type RecordedVerdict, type Task, turnsHere } from '../task.ts';
 import type { CriticReport, Verdict } from '../verdict.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine, unfenced } from './fence.ts';
@@ -39,7 +39,7 @@ export function statusComment(
     `**${statusText(task)}**`,
     '',
     `- attempt ${task.attempt}, task \`${task.id}\``,
-    `- ${count(task.turns, 'turn')} of at most ${policy.maxTurns}, ${count(task.criticRounds, 'critic round')}${judged}`,
+    `- ${count(turnsHere(task), 'turn')} of at most ${policy.maxTurns}, ${count(task.criticRounds, 'critic round')}${judged}`,
     `- cost: ${costText(spend)}`,
     `- branch \`${task.branch}\`${pull === null ? '' : `, pull request #${pull}`}`,
   ].join('\n');

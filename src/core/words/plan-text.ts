@@ -117,7 +117,8 @@ export function auditFindings(plan: PlanProgress, ledger: readonly Finding[]): s
   const here = plan.milestones.length === 0 ? null : plan.milestone;
   const bugs = openBugs(ledger, isWhole ? 'all' : here);
   const advice = ledger.filter(
-    ({ status, severity, source }) => status === 'open' && severity === 'sev3' && source === 'auditor',
+    ({ status, severity, source, milestone = null }) =>
+      status === 'open' && severity === 'sev3' && source === 'auditor' && (isWhole || milestone === here),
   );
   const all = [...bugs, ...advice];
   if (all.length === 0) return '';
@@ -128,7 +129,8 @@ export function auditFindings(plan: PlanProgress, ledger: readonly Finding[]): s
 const STUCK =
   'Open in three audits running. Coder: fix it, or write down in the code or your summary why it is no defect. Auditor: judge it anew.';
 
-export const auditedText = ({ lastAudit }: PlanProgress): string => lastAudit ?? 'The audit found something.';
+export const auditedText = ({ lastAudit, audit }: PlanProgress): string =>
+  audit?.isClean ? 'Something was found since the audit.' : (lastAudit ?? 'The audit found something.');
 
 /** The result of an audit in words. */
 export function auditText({

@@ -170,6 +170,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     forget: () => {
       issues.forget();
       pulls.forgetAll();
+      rules.forget();
       remote.forget();
     },
     openIssues: issues.lately,

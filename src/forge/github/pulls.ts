@@ -84,7 +84,7 @@ export function openPulls(
     const found = await readPullFacts(place, [...new Set([wanted, ...open.map(([number]) => number)])]);
     const asOf = before === changes ? now() : Number.NEGATIVE_INFINITY;
     for (const [number, known] of followed)
-      if (!found.has(number) && isOld(known, freshMs)) followed.delete(number);
+      if (!found.has(number) && (isOld(known, freshMs) || isBygone(known))) followed.delete(number);
     for (const [number, facts] of found) {
       const before = followed.get(number);
       if (facts === null || facts instanceof ForgeUnavailable) {
@@ -119,6 +119,10 @@ export function openPulls(
     const changedAt = issues.pullChangedAt(facts.number);
     return changedAt === null || changedAt > facts.updatedAt;
   };
+
+  /** Nobody has asked for it in a while, and nothing more happens to it. */
+  const isBygone = ({ facts, wantedAt }: Followed): boolean =>
+    facts.state !== 'OPEN' && now() - wantedAt >= FOLLOWED_MS;
 
   const isOld = (known: Followed, patienceMs: number): boolean => {
     if (known.facts.state === 'MERGED' && known.facts.mergeCommit) return false;

@@ -42,7 +42,7 @@ export interface Rules {
   forget(): void;
 }
 
-const FRESH_MS = 600_000;
+const FRESH_MS = 300_000;
 
 /** Statuses of the loop's, which are not CI's. */
 export const OWN = 'forge-loop/';
