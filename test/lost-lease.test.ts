@@ -23,7 +23,7 @@ import { NO_BUDGET } from './support/policy.ts';
 const HOUR = 3_600_000;
 
 async function oneIssue(): Promise<{ world: World; policy: Policy }> {
-  const random = seeded(17);
+  const random = seeded(24);
   const time = createTimeline(0);
   const folder = await mkdtemp(join(tmpdir(), 'forge-lost-lease-'));
   const store = await openSqliteStore(join(folder, 'forge.db'), { boot: { id: 'boot', now: time.now } });
