@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { bug, dirty, IN, passed, planOf, started, TWO } from '../../../test/support/plan-play.ts';
 import { type Play, turnOutcome } from '../../../test/support/play.ts';
+import type { Finding } from '../change/findings.ts';
 import type { LoopEvent } from '../event.ts';
 import { apply } from '../fold.ts';
 import { record } from '../record.ts';
+import { turnsHere } from '../task.ts';
 
 const phases = (play: Play) =>
   play.of('phase_entered').map(({ phase, milestone }) => `${phase} ${milestone}`);
@@ -459,4 +461,43 @@ describe('late, twice, or for an old phase: nothing changes', () => {
       ).toEqual([]);
     },
   );
+});
+
+describe('after a clean audit', () => {
+  test.each(['auditing', 'final_auditing'] as const)(
+    'a bug that a person wrote before the next step counts, in %s',
+    (phase) => {
+      const play = IN[phase]();
+      const { milestone } = play.task.plan!;
+      play.world.paused = 'paused by ann';
+      play.audit();
+      const about = phase === 'auditing' ? milestone : null;
+      play.findings = [...play.findings, { ...written(play), milestone: about }];
+      play.change({ paused: null });
+      expect(place(play)).toBe(`${phase === 'auditing' ? 'coding' : 'final_audit_fix'} ${milestone}`);
+      expect(play.task.plan!.iterations, 'no audit was dirty').toBe(0);
+    },
+  );
+
+  test('a plan that was delivered has a full allowance of turns for its critic', () => {
+    const play = IN.final_auditing({ maxTurns: 3 }, { delivers: 'pull' }).audit();
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', turns: 2, plan: { phase: 'delivered' } });
+    expect(turnsHere(play.task)).toBe(0);
+  });
+});
+
+const written = ({ task, findings }: Play): Finding => ({
+  id: `${task.id}.${findings.length + 1}`,
+  task: task.id,
+  source: 'auditor',
+  status: 'open',
+  severity: 'sev2',
+  category: 'audit',
+  file: 'a.ts',
+  line: 1,
+  message: 'The total is a float.',
+  scenario: null,
+  suggestion: null,
+  rounds: [1],
+  history: [{ status: 'open', by: 'ann', at: 0, sha: '', why: null }],
 });
