@@ -438,15 +438,10 @@ function recordVerdict({ task, action, outcome, ledger, policy, now }: Ended): R
   const round = task.criticRounds + 1;
   const headSha = task.head?.sha ?? '';
   const reported = withContext(report.findings, outcome.contexts);
-  const findings = afterRound(ledger, reported, {
-    task: task.id,
-    round,
-    headSha,
-    source: 'critic',
-    by: 'critic',
-    at: now,
-    answers: report.earlier,
-  });
+  const judging = { task: task.id, round, headSha, by: 'critic', at: now, answers: report.earlier };
+  const judgedNow = afterRound(ledger, reported, { ...judging, source: 'critic' });
+  // A plan's auditor is not asked any more: whoever judges its pull request answers for what is open.
+  const findings = task.plan ? afterRound(judgedNow, [], { ...judging, source: 'auditor' }) : judgedNow;
   const open = findings.filter((finding) => finding.status === 'open');
   const verdict = effectiveVerdict(report, open, leftByPerson(ledger, reported), blockOn);
   const judged: RecordedVerdict = {

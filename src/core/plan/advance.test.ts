@@ -480,10 +480,26 @@ describe('after a clean audit', () => {
   );
 
   test('a plan that was delivered has a full allowance of turns for its critic', () => {
-    const play = IN.final_auditing({ maxTurns: 3 }, { delivers: 'pull' }).audit();
-    expect(play.task).toMatchObject({ state: 'awaiting_critic', turns: 2, plan: { phase: 'delivered' } });
+    const play = IN.final_audit_fix({ maxTurns: 3 }, { delivers: 'pull' })
+      .worked('c3')
+      .audit({
+        resolved: [{ id: '1', why: 'fixed' }],
+      });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', turns: 3, plan: { phase: 'delivered' } });
     expect(turnsHere(play.task)).toBe(0);
   });
+});
+
+test('what an auditor left open is answered for by the critic of its pull request', () => {
+  const play = started(planOf('Schema'), {}, { delivers: 'pull' });
+  play
+    .worked('c1')
+    .audit({ findings: [bug('naming', { severity: 'warning' })] })
+    .audit();
+  play.critic({ verdict: 'REQUEST_CHANGES', earlier: [] });
+  expect(play.findings).toMatchObject([{ source: 'auditor', status: 'open' }]);
+  play.worked('c2').critic({ verdict: 'APPROVE' });
+  expect(play.findings).toMatchObject([{ status: 'resolved', history: [{}, { by: 'critic' }] }]);
 });
 
 const written = ({ task, findings }: Play): Finding => ({

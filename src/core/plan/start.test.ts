@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { planOf, started } from '../../../test/support/plan-play.ts';
+import { Play } from '../../../test/support/play.ts';
 import { parsePlan } from './plan.ts';
 import { contractOfPlan, freeName, planReadiness } from './start.ts';
 
@@ -85,5 +86,34 @@ describe('an issue’s body', () => {
       decision: 'declined',
       problem: expect.stringMatching(/its plan can't be read \(line \d+: /),
     });
+  });
+});
+
+describe('an issue whose plan was edited', () => {
+  const body = (title: string) => `<!-- forge-section -->\n## ${title}\n\nDo it.`;
+  const edited = (play: Play) =>
+    play.change({
+      issue: { ...play.world.issue!, body: body('Other'), textHash: 'body-2', readyHash: 'body-2' },
+    });
+  const claimed = (): Play => {
+    const play = new Play();
+    play.world.issue = { ...play.world.issue!, body: body('First') };
+    return play;
+  };
+
+  test('and made ready again before any work is cut anew', () => {
+    const play = claimed();
+    play.world.slotsFull = true;
+    edited(play.claim());
+    expect(play.task.plan!.milestones.map(({ title }) => title)).toEqual(['Other']);
+    expect(play.task).toMatchObject({ hold: null, contract: { hash: 'body-2', criteria: [] } });
+  });
+
+  test('in the middle of it keeps its milestones; the coder is told the new text', () => {
+    const play = edited(claimed().claim());
+    play.turn();
+    expect(play.task.plan!.milestones.map(({ title }) => title)).toEqual(['First']);
+    expect(play.task).toMatchObject({ hold: null, contract: { hash: 'body-2' } });
+    expect(play.task.feedback.map(({ kind }) => kind)).toEqual(['contract']);
   });
 });
