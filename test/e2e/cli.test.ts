@@ -37,6 +37,7 @@ describe('the whole path', () => {
     expect(slots).toEqual({ used: 0, max: 3 });
     expect(tasks.find((task) => task.issue === 2)).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}$/),
+      name: '#2',
       issue: 2,
       title: 'Add two',
       attempt: 1,
@@ -203,6 +204,7 @@ describe('what a run came to', () => {
         exitCode: 0,
         ended: 'idle',
         merged: [],
+        completed: [],
         notMerged: [],
         needsPerson: [],
         spent: { turns: 0, tokens: 0, costUsd: null, complete: true },

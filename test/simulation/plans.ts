@@ -10,7 +10,7 @@ import { startedEvents } from '../../src/core/plan/start.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { isLeftToPeople } from '../../src/core/recover.ts';
 import { isEnded, type Task } from '../../src/core/task.ts';
-import { ForgeUnavailable } from '../../src/errors.ts';
+import { ForgeUnavailable, LeaseLost, VersionConflict } from '../../src/errors.ts';
 import type { Ports } from '../../src/loop/ports.ts';
 import { takeOver } from '../../src/loop/recovery.ts';
 import { type Lease, PLANS_LEASE, taskLease } from '../../src/store/store.ts';
@@ -75,7 +75,10 @@ export async function goOn(world: World, ports: Ports): Promise<boolean> {
       isAny = true;
     } catch (problem) {
       // They try again later.
-      if (!(problem instanceof ForgeUnavailable)) throw problem;
+      const isPassing = [ForgeUnavailable, VersionConflict, LeaseLost].some(
+        (kind) => problem instanceof kind,
+      );
+      if (!isPassing) throw problem;
     } finally {
       await store.releaseLease(lease);
     }
