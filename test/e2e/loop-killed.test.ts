@@ -84,7 +84,7 @@ describe('the runner is killed', () => {
       const before = await kept(world);
 
       const { stderr } = await world.settle(3);
-      expect(stderr).toContain('plan tally Count what there is: interrupted');
+      expect(stderr).toContain('tally Count what there is: interrupted');
       expect(await kept(world)).toEqual(before);
       expect(isLiving(pid!), 'not even its agent is touched').toBe(true);
       expect(await loopStatus(world)).toMatchObject({

@@ -11,6 +11,7 @@ import { latestAttempts } from '../../src/core/schedule.ts';
 import { STATUS_MARKER } from '../../src/core/status.ts';
 import { isEnded, occupiesSlot, type Task } from '../../src/core/task.ts';
 import { statusText } from '../../src/core/words/words.ts';
+import { interruptedAmong } from '../../src/loop/interrupted.ts';
 import type { UsageDelta } from '../../src/store/store.ts';
 import { checkPlan } from './plans.ts';
 import { DAY_MS } from './runner.ts';
@@ -31,7 +32,14 @@ export function watchStore(world: World, policy: Policy): void {
   store.commit = async (change) => {
     const result = await commit(change);
     const tasks = (await store.tasks({ live: true })).map((stored) => stored.task);
-    const used = tasks.filter(occupiesSlot).length;
+    // What a dead runner left to people takes nothing from anybody.
+    const onlooker = {
+      store,
+      clock: world.time,
+      isOwnerDead: (owner: string) => owner === 'person' || world.deadOwners.has(owner),
+    };
+    const left = await interruptedAmong(onlooker, tasks);
+    const used = tasks.filter((task) => occupiesSlot(task) && !left.has(task)).length;
     if (used > policy.maxConcurrent) world.violate(`${used} slots used of ${policy.maxConcurrent}`);
     const inLine = tasks.filter(isInLine).length;
     const hasLinedUp = change.events.some(
