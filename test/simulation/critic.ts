@@ -12,7 +12,8 @@ export function criticReport(world: World, temper: Temper, turn: TurnRequest): u
   const head = turn.prompt.match(/head ([0-9a-f]{40})/)?.[1] ?? '';
   const [told = '', settled = ''] = turn.prompt.split('SETTLED');
   const ids = told.match(/^[cs]\d+(?=:)/gm) ?? [];
-  const open = [...told.matchAll(/^- (\w+\.\d+) \[/gm)].map(([, id]) => id!);
+  // Advice of an auditor blocks nobody.
+  const open = [...told.matchAll(/^- (\w+\.\d+) \[sev[12]\]/gm)].map(([, id]) => id!);
   const left = [...settled.matchAll(/^- \w+\.\d+ \[sev\d\](?: a\.txt:1)? (\w+ \w+)/gm)].map(
     ([, said]) => said!,
   );

@@ -59,7 +59,8 @@ export function simForge(world: World, policy: Policy): Forge {
     async ensurePull({ issue, branch, body, marker }) {
       const found = world.pulls.find((pull) => pull.branch === branch && pull.marker === marker);
       if (found) return seen(found);
-      const open = world.pulls.filter((pull) => pull.issue === issue && seen(pull).state === 'open');
+      const isSame = (one: number | null): boolean => issue !== null && one === issue;
+      const open = world.pulls.filter((pull) => isSame(pull.issue) && seen(pull).state === 'open');
       if (open.length > 0) world.violate(`a second open pull request for issue ${issue}`);
       const made: SimPull = {
         number: world.pulls.length + 1,
