@@ -199,6 +199,8 @@ function checkPaidOnce(world: World, task: string, mine: readonly LoopEvent[]): 
     if (started && endedAt < started.at) continue;
     const thrownAway = own.find(({ type, seq }) => type === 'turn_completed' && seq > after);
     if (thrownAway?.type !== 'turn_completed' || thrownAway.data.status !== 'interrupted') continue;
+    // What it did was lost with its workspace: whoever restarts it knows.
+    if (mine.some(({ type, seq }) => type === 'recovery_failed' && seq === thrownAway.seq + 1)) continue;
     const isAskedAgain = mine.some(
       ({ type, data, seq }) => type === 'turn_started' && data.role === role && seq > thrownAway.seq,
     );
