@@ -192,8 +192,8 @@ function breakProvider(world: World): void {
   });
 }
 
-/** Some minutes for what a runner does before it looks again; any jump is longer. */
-const SLACK_MS = 15 * MINUTE;
+/** Some minutes for what a runner does before it looks again, and for one after the other that is killed; any jump is longer. */
+const SLACK_MS = 25 * MINUTE;
 
 /** A hold that ends by itself ends when as much time has passed as it was set for, whatever the clocks say. */
 function watchHolds(world: World): void {
