@@ -118,8 +118,12 @@ const DRIVEN: Readonly<Record<string, string>> = {
 };
 
 export function limitOf(limits: readonly AccountLimit[], account: string, now: number): AccountLimit | null {
-  return limits.find((one) => one.account === account && isWaiting(one, now)) ?? null;
+  return limits.find((one) => one.account === account && isKept(one, now)) ?? null;
 }
+
+/** What waits for a person waits whatever the clock says. */
+const isKept = (limit: AccountLimit, now: number): boolean =>
+  limit.blocked !== undefined || isWaiting(limit, now);
 
 /** Whose limit a turn that broke waits for, if it is one that the loop knows of; its hold then ends with that. */
 export function waitsFor(
@@ -146,7 +150,7 @@ export const blockOf = (limits: readonly AccountLimit[], account: string): Accou
   limits.find((one) => one.account === account && one.blocked) ?? null;
 
 export const usedUp = (limits: readonly AccountLimit[], now: number): AccountLimit[] =>
-  limits.filter((one) => isWaiting(one, now));
+  limits.filter((one) => isKept(one, now));
 
 type Happened = NewEvent & { task?: string | null };
 
@@ -218,7 +222,9 @@ function afterTurn(
   const { account, message, retryAt } = ended;
   if (account === undefined) return limits;
   const known = limits.find((one) => one.account === account);
-  if (known?.releasedAt !== undefined && at - ended.durationMs < known.releasedAt) return limits;
+  // Before its release by the clock alone means that the clock was set back.
+  const { releasedAt } = known ?? {};
+  if (releasedAt !== undefined && at >= releasedAt && at - ended.durationMs < releasedAt) return limits;
   const others = limits.filter((one) => one !== known);
   const refused = (known?.outage?.failures ?? 0) + 1;
   if (ended.blocks !== undefined && isBlocking(ended.code) && refused >= BLOCKED_AFTER[ended.code]) {

@@ -257,7 +257,8 @@ function awaitQueue(
     return act([...seen, hold('merge_queued', 'it is in the merge queue of the forge')]);
   }
   const why = givenBack(task, facts);
-  if (why === null && unseenAt === undefined) {
+  // A time that is still to come is of a clock that was set back: it is waited for from now on.
+  if (why === null && (unseenAt === undefined || unseenAt > now)) {
     const detail = 'the merge queue does not show it any more; waiting for the forge to say what came of it';
     return act([event('queue_shows', { there: false }), hold('merge_queued', detail, now + QUEUE_LAG_MS)]);
   }
