@@ -9,7 +9,7 @@ import { isNotItsDoing } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { latestAttempts } from '../../src/core/schedule.ts';
 import { STATUS_MARKER } from '../../src/core/status.ts';
-import { isEnded, occupiesSlot, type Task } from '../../src/core/task.ts';
+import { isBeforeWork, isEnded, occupiesSlot, type Task } from '../../src/core/task.ts';
 import { statusText } from '../../src/core/words/words.ts';
 import { interruptedAmong } from '../../src/loop/interrupted.ts';
 import type { UsageDelta } from '../../src/store/store.ts';
@@ -167,7 +167,9 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     if (task && isEnded(task) && issue.labels.includes('loop:running'))
       world.violate(`issue ${issue.number} still says it is running`);
     const status = world.comments.find((one) => one.issue === issue.number && one.marker === STATUS_MARKER);
-    if (task && !status?.body.startsWith(`**${statusText(task)}**`))
+    // Of one that was only taken up, its label says so.
+    const isUntold = status === undefined && task !== undefined && isBeforeWork(task) && task.attempt === 1;
+    if (task && !isUntold && !status?.body.startsWith(`**${statusText(task)}**`))
       world.violate(`issue ${issue.number} says ${status?.body}, and its task ${statusText(task)}`);
     if (task?.state === 'merged' && issue.state !== 'closed')
       world.violate(`issue ${issue.number} is merged but open`);
