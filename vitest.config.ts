@@ -57,7 +57,7 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
           maxWorkers,
-          testTimeout: 600_000,
+          testTimeout: 1_500_000,
           hookTimeout: 120_000,
         },
       },
