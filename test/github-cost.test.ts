@@ -75,7 +75,7 @@ describe('an hour', () => {
   });
 });
 
-it('an issue that is coded, approved and merged within a quarter of an hour costs fifty requests, twelve of them writes', async () => {
+it('an issue that is coded, approved and merged within a quarter of an hour costs fifty charged requests, twelve of them writes', async () => {
   loop = await startLoop();
   await loop.pass(5 * MINUTE_MS);
   await readyIssue();
