@@ -12,6 +12,9 @@ await build({
     // Started as programs of their own, and found beside the code that starts them.
     'scripted-program': 'src/agent/scripted-program.js',
     'tool-dialogue-program': 'src/agent/tool-dialogue-program.js',
+    'mcp-server-program': 'src/agent/mcp-server-program.js',
+    'door-program': 'src/sandbox/door-program.js',
+    'srt-program': 'src/sandbox/srt-program.js',
     // For whoever composes a runner with other timings than `main` does.
     runner: 'src/loop/runner.ts',
   },

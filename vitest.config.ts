@@ -12,7 +12,7 @@ const maxWorkers = Math.max(2, availableParallelism());
  * Without times of an earlier run vitest begins with the longest file, and the shortest are those that run a whole contract:
  * the slowest tests would begin last, and end alone.
  */
-const SLOWEST = /github|forge.local|src.workspace|src.process/;
+const SLOWEST = /github|forge.local|src.workspace|src.process|src.sandbox/;
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -20,6 +20,9 @@ class SlowestFirst extends BaseSequencer {
     return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
   }
 }
+
+/** Tests that change what their process has: its environment, its mask, its folder. */
+const APART = 'src/{workspace,forge,process,sandbox}/**/*.test.ts';
 
 /** Only what is broken comes near these: a busy machine may take ten times as long as a quiet one. */
 const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 90_000 } } };
@@ -31,23 +34,27 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: [
-            'src/*.test.ts',
-            'src/!(core|config)/**/*.test.ts',
-            'test/*.test.ts',
-            'test/transcripts/*.test.ts',
-          ],
+          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/transcripts/*.test.ts'],
+          exclude: [APART],
+          setupFiles: ['test/support/clean-process.ts'],
+          // They leave nothing behind in their process, so one is started and loaded for many.
+          isolate: false,
           maxWorkers,
           ...PATIENT,
         },
       },
       {
         test: {
-          name: 'core',
-          include: ['src/{core,config}/**/*.test.ts'],
-          // They leave nothing behind in their process, so one is started and loaded for all of them. The others start
-          // programs, which is dearer the larger their process has become.
-          isolate: false,
+          name: 'apart',
+          include: [APART],
+          maxWorkers,
+          ...PATIENT,
+        },
+      },
+      {
+        test: {
+          name: 'hostile',
+          include: ['test/hostile/*.test.ts'],
           maxWorkers,
           ...PATIENT,
         },
@@ -57,7 +64,7 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
           maxWorkers,
-          testTimeout: 1_500_000,
+          testTimeout: 3_600_000,
           hookTimeout: 120_000,
         },
       },

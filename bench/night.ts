@@ -72,7 +72,7 @@ async function play(ahead: number): Promise<Night> {
     maxConcurrent: SLOTS,
     critic: { parallel: SLOTS },
     spec: { expand: 'off' },
-    sandbox: 'none',
+    sandbox: { kind: 'none' },
     gate: { commands: ['./ci/test.sh'], maxConcurrent: GATES },
     merge: { queue: { ahead, batch: false } },
   });

@@ -89,6 +89,7 @@ gate:
   commands: [${JSON.stringify(HELD_BACK)}]
 polling:
   interval_ms: 30000
+sandbox: none
 ---
 `;
 

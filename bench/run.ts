@@ -13,6 +13,7 @@ const BENCHES: Record<string, () => Promise<Measured | Measured[]>> = {
   memory: async () => (await import('./memory.ts')).memory(),
   queue: async () => (await import('./queue.ts')).queue(),
   long: async () => (await import('./long.ts')).long(),
+  confine: async () => (await import('./confine.ts')).confine(),
 };
 
 const wanted = process.argv.slice(2);

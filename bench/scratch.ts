@@ -62,5 +62,5 @@ export async function scratch(workflow: string): Promise<Scratch> {
 /** A coder that writes one file and a critic that approves, as cheap as a child process can be. */
 export const CHEAP_AGENT = `cat >/dev/null; if [ "$FORGE_ROLE" = critic ]; then printf '{"structured":{"verdict":"APPROVE"}}' > "$FORGE_RESULT"; else echo work > "work-$FORGE_ISSUE.txt"; fi`;
 
-export const workflow = (command: string, more = ''): string =>
-  `---\nagent:\n  kind: command\n  command: ${JSON.stringify(command)}\n  max_concurrent: 1\ngate:\n  commands: ["true"]\npolling:\n  interval_ms: 200\n${more}---\n`;
+export const workflow = (command: string, more = '', sandbox = 'none'): string =>
+  `---\nagent:\n  kind: command\n  command: ${JSON.stringify(command)}\n  max_concurrent: 1\ngate:\n  commands: ["true"]\npolling:\n  interval_ms: 200\nsandbox: ${sandbox}\n${more}---\n`;

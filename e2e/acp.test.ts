@@ -67,7 +67,11 @@ describe('what goes wrong is classified from fields', () => {
     try {
       const home = join(stage.dir(), 'operator');
       await signInAt(home, chatgpt, Date.now() + 3_600_000);
-      const { agent } = realAcp(chatgpt, 'codex-acp', { OPENAI_API_KEY: '', HOME: home });
+      const { agent } = realAcp(chatgpt, 'codex-acp', {
+        OPENAI_API_KEY: '',
+        HOME: home,
+        SSL_CERT_FILE: AUTHORITY,
+      });
       const { policy } = await stage.turnOf([]);
       const env = { ...policy.env, set: { SSL_CERT_FILE: AUTHORITY } };
       const turn = await stage.turnOf([], { policy: { ...policy, env } });
@@ -245,7 +249,7 @@ describe('a session and its account', () => {
   );
 
   test.each(['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] as const)(
-    '%s: over a runner that is killed, from its own record',
+    '%s: over a runner that is killed, and the turn that takes over',
     async (of) => {
       await scripted(
         of,
@@ -267,7 +271,7 @@ describe('a session and its account', () => {
       await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
       const next = await run('You were interrupted.', { ...turn, resume: true });
       expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
-      expect(totals(next.reports)).toEqual(served());
+      expect(totals([...(await runner.told()), ...next.reports])).toEqual(served());
     },
   );
 

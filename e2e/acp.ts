@@ -5,7 +5,7 @@ import type { AgentUnderTest } from '../src/agent/contract.ts';
 import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { repliesFor } from '../test/support/llm/acts.ts';
 import type { Llm } from '../test/support/llm/server.ts';
-import { hostPrograms } from '../test/support/programs.ts';
+import { hostParts } from '../test/support/programs.ts';
 import { CODEX_MODEL } from './codex.ts';
 import { opencodeModel, opencodeOperator } from './opencode.ts';
 
@@ -33,7 +33,7 @@ export const acpOperator = (llm: Llm, preset: Preset): Record<string, string> =>
 export function realAcp(llm: Llm, preset: Preset, more: Record<string, string> = {}): AgentUnderTest {
   const operator = { ...acpOperator(llm, preset), ...more };
   const make = (sandbox?: Sandbox) =>
-    acpAgent({ programs: hostPrograms(sandbox), operator, now: Date.now, load: () => import(packagePath) });
+    acpAgent({ ...hostParts(sandbox, operator), operator, now: Date.now, load: () => import(packagePath) });
   return {
     agent: make(),
     confinedBy: make,

@@ -392,10 +392,10 @@ describe('the account equals what the model served, to the token', () => {
     runner.kill();
     await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
     expect(await real().agent.probeSession(turn)).toBe('resumable');
-    // The dead runner recorded nothing; the turn that takes over has its number.
+    // The turn that takes over has its number, and tells nothing again.
     const next = await run('You were interrupted.', { ...turn, resume: true });
     expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
-    expect(totals(next.reports)).toEqual(llm.now.told());
+    expect(totals([...(await runner.told()), ...next.reports])).toEqual(llm.now.told());
     expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('You were interrupted.');
   });
 });

@@ -9,7 +9,7 @@ import type { AgentUnderTest } from '../src/agent/contract.ts';
 import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { repliesFor } from '../test/support/llm/acts.ts';
 import type { Llm } from '../test/support/llm/server.ts';
-import { hostPrograms } from '../test/support/programs.ts';
+import { hostParts } from '../test/support/programs.ts';
 
 export const CLAUDE_MODEL = 'claude-sonnet-4-5';
 
@@ -21,7 +21,7 @@ export function realClaude(llm: Llm, more: Record<string, string> = {}): AgentUn
   const operator = { ANTHROPIC_API_KEY: 'sk-test', ANTHROPIC_BASE_URL: llm.url, ...more };
   const make = (sandbox?: Sandbox) =>
     claudeAgent({
-      programs: hostPrograms(sandbox),
+      ...hostParts(sandbox, operator),
       operator,
       now: Date.now,
       load: () => import(packagePath) as Promise<ClaudeSdk>,

@@ -200,7 +200,7 @@ describe('by ChatGPT login', () => {
     model = await startLlm(scenario, { tls: true });
     const home = join(stage.dir(), 'operator');
     await signInAt(home, model, expiresAt);
-    const { agent } = realCodex(model, { OPENAI_API_KEY: '', HOME: home });
+    const { agent } = realCodex(model, { OPENAI_API_KEY: '', HOME: home, SSL_CERT_FILE: AUTHORITY });
     const { policy } = await stage.turnOf([]);
     const env = { ...policy.env, set: { SSL_CERT_FILE: AUTHORITY } };
     return { agent, home, turn: await stage.turnOf([], { policy: { ...policy, env } }) };
@@ -334,10 +334,10 @@ describe('a session and its account', () => {
     runner.kill();
     await stage.processes.stop(turn.task, [{ ...runner.child, task: turn.task, purpose: 'turn' }]);
     expect(await real().agent.probeSession(turn)).toBe('resumable');
-    // The dead runner recorded nothing; the turn that takes over has its number.
+    // The turn that takes over has its number, and tells nothing again.
     const next = await run('You were interrupted.', { ...turn, resume: true });
     expect(next.result).toMatchObject({ status: 'finished', text: 'finished' });
-    expect(totals(next.reports)).toEqual(llm.now.told());
+    expect(totals([...(await runner.told()), ...next.reports])).toEqual(llm.now.told());
   });
 
   const OVERLOADED = { status: 503, type: 'server_is_overloaded', message: 'Overloaded' };

@@ -7,11 +7,12 @@ import { codexAgent } from '../src/agent/codex/codex.ts';
 import { withoutWrapper } from '../src/agent/codex/program.ts';
 import { codexHome } from '../src/agent/codex/thread.ts';
 import type { AgentUnderTest } from '../src/agent/contract.ts';
+import { noSandbox } from '../src/sandbox/none.ts';
 import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { chatgptLogin } from '../test/support/chatgpt-login.ts';
 import { repliesFor } from '../test/support/llm/acts.ts';
 import type { Llm } from '../test/support/llm/server.ts';
-import { hostPrograms } from '../test/support/programs.ts';
+import { hostParts } from '../test/support/programs.ts';
 
 export const CODEX_MODEL = 'gpt-5.2-codex';
 
@@ -27,15 +28,20 @@ export const canUnsandbox =
   spawnSync('unshare', ['--user', '--map-root-user', 'setpriv', 'true']).status === 0;
 
 export const withoutSandbox: Sandbox = {
-  kind: 'test',
-  unavailable: async () => null,
-  confine: async (argv, env) => ({ argv: [...unsandboxed, ...argv], env, dispose: async () => {} }),
+  ...noSandbox(),
+  confine: async ({ argv, env, cwd }) => ({
+    argv: [...unsandboxed, ...argv],
+    env,
+    cwd,
+    problem: () => null,
+    dispose: async () => {},
+  }),
 };
 
 /** As the operator has it where its sandbox can't start. */
 export const codexWithoutSandbox = async () =>
   codexAgent({
-    programs: hostPrograms(),
+    ...hostParts(),
     operator: {},
     now: Date.now,
     program: [...unsandboxed, ...(await withoutWrapper([process.execPath, packagePath]))],
@@ -45,7 +51,7 @@ export function realCodex(llm: Llm, more: Record<string, string> = {}): AgentUnd
   const operator = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `${llm.url}/v1`, ...more };
   const make = (sandbox?: Sandbox) =>
     codexAgent({
-      programs: hostPrograms(sandbox),
+      ...hostParts(sandbox, operator),
       operator,
       now: Date.now,
       program: [process.execPath, packagePath],

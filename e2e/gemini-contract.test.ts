@@ -2,8 +2,13 @@ import { afterAll } from 'vitest';
 import { agentContract } from '../src/agent/contract.ts';
 import { startLlm } from '../test/support/llm/server.ts';
 import { realAcp } from './acp.ts';
+import { withBubblewrap } from './with-bubblewrap.ts';
 
 const llm = await startLlm({ rules: [] });
 afterAll(() => llm.close());
 
 agentContract('acp, gemini', realAcp(llm, 'gemini'));
+
+withBubblewrap(() => {
+  agentContract('acp, gemini', realAcp(llm, 'gemini'), 'bwrap');
+});

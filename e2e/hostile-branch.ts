@@ -12,7 +12,17 @@ export const MARK = 'FROM-THE-BRANCH';
 /** `without` leaves out what begins so: an agent that would heed it is not started. */
 export async function makeHostile(workspace: string, without?: string): Promise<void> {
   execFileSync('git', ['init', '--quiet', workspace]);
-  const leave = (name: string): string => `touch '${join(workspace, `ran-${name}`)}'`;
+  for (const [path, content] of Object.entries(hostileFiles(workspace))) {
+    if (without !== undefined && path.startsWith(without)) continue;
+    const file = join(workspace, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+}
+
+/** By their paths; what runs of them leaves a file in `evidence`. */
+export function hostileFiles(evidence: string): Record<string, string> {
+  const leave = (name: string): string => `touch '${join(evidence, `ran-${name}`)}'`;
   const shell = (name: string): string[] => ['/bin/sh', '-c', leave(name)];
   const server = (name: string) => ({ command: '/bin/sh', args: ['-c', leave(name)] });
   const hook = (name: string) => [{ hooks: [{ type: 'command', command: leave(name) }] }];
@@ -86,12 +96,12 @@ args = ["-c", ${JSON.stringify(leave('codex-mcp'))}]
     '.gemini/skills/hostile/SKILL.md': skill,
     '.env': `GEMINI_CLI_CUSTOM_HEADERS=x-hostile: ${MARK}\n`,
   };
-  for (const [path, content] of Object.entries(files)) {
-    if (without !== undefined && path.startsWith(without)) continue;
-    const file = join(workspace, path);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
-  }
+  return Object.fromEntries(
+    Object.entries(files).map(([path, content]) => [
+      path,
+      typeof content === 'string' ? content : JSON.stringify(content),
+    ]),
+  );
 }
 
 /** What of it was run. */

@@ -6,7 +6,7 @@ import { recordOf } from '../src/agent/opencode/session.ts';
 import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { repliesFor } from '../test/support/llm/acts.ts';
 import type { Llm } from '../test/support/llm/server.ts';
-import { hostPrograms } from '../test/support/programs.ts';
+import { hostParts } from '../test/support/programs.ts';
 
 /** The protocol its provider speaks: each tells usage in its own way. */
 export type Speech = 'chat' | 'messages';
@@ -41,7 +41,7 @@ export const opencodeOperator = (llm: Llm): Record<string, string> => ({
 export function realOpencode(llm: Llm, speech: Speech, more: Record<string, string> = {}): AgentUnderTest {
   const operator = { ...opencodeOperator(llm), ...more };
   const make = (sandbox?: Sandbox) =>
-    opencodeAgent({ programs: hostPrograms(sandbox), operator, now: Date.now, program: QUICK_START });
+    opencodeAgent({ ...hostParts(sandbox, operator), operator, now: Date.now, program: QUICK_START });
   return {
     agent: make(),
     confinedBy: make,

@@ -21,7 +21,7 @@ const stage = await realStage(
   'free',
 );
 
-describe('a command that says nothing for long is a tool in flight, not a stall', () => {
+describe('a command that says nothing for long is a tool in flight, not a stall (loops 44, 46)', () => {
   test.each<Silent>(['gemini', 'opencode', 'codex-acp', 'claude-agent-acp', 'opencode serve'])(
     '%s',
     async (who) => {
@@ -46,7 +46,7 @@ describe('a command that says nothing for long is a tool in flight, not a stall'
 /** Longer than its server waits between two signs of life (10 s), which are no sign of work. */
 const STALL_MS = 25_000;
 
-describe('a provider that never answers is seen, whatever the program says of itself', () => {
+describe('a provider that never answers is seen, whatever the program says of itself (loops 44)', () => {
   test.each([
     { name: 'opencode serve', kind: 'opencode', model: opencodeModel('messages'), env: opencodeOperator },
     {

@@ -74,62 +74,74 @@ export function realStory(hero: Protagonist): void {
   const signedIn = new RegExp(`ok +agent +${name} \\d+\\.\\d+\\.\\d+, signed in by`);
 
   describe(`${hero.kind}, from an issue to trunk`, () => {
-    tell('red gate, changes asked for, approved: one session all along', 'key', async (world, llm, play) => {
-      play(
-        [
-          { run: 'echo half > answer.txt' },
-          { say: 'done' },
-          { run: 'echo whole > answer.txt' },
-          { say: 'now it is whole' },
-          { run: 'echo me > author.txt' },
-          ...(hero.isDirect
-            ? [{ call: { tool: 'mcp__forge__finish', input: { summary: 'SIGNED-IT. Fixes #99' } } }]
-            : []),
-          { say: 'signed' },
-        ],
-        judged(CHANGES, ADDRESSED),
+    for (const sandbox of ['none', 'bwrap'])
+      tell(
+        `red gate, changes asked for, approved: one session all along (sandbox: ${sandbox})`,
+        'key',
+        async (world, llm, play) => {
+          world.settings({ ...workOf(hero), sandbox });
+          if (sandbox === 'bwrap') world.env.PATH = process.env.WHOLE_PATH ?? '';
+          play(
+            [
+              { run: 'echo half > answer.txt' },
+              { say: 'done' },
+              { run: 'echo whole > answer.txt' },
+              { say: 'now it is whole' },
+              { run: 'echo me > author.txt' },
+              ...(hero.isDirect
+                ? [{ call: { tool: 'mcp__forge__finish', input: { summary: 'SIGNED-IT. Fixes #99' } } }]
+                : []),
+              { say: 'signed' },
+            ],
+            judged(CHANGES, ADDRESSED),
+          );
+          const issue = await world.issue({ body: BODY });
+          await world.settle();
+          const task = await expectMergedOnce(world, issue);
+          expect(task.sessionIds).toHaveLength(1);
+          expect((await world.turns(issue)).map(({ role, prompt }) => [role, prompt])).toEqual([
+            ['coder', 'task'],
+            ['coder', 'continuation'],
+            ['critic', 'critic'],
+            ['coder', 'revise'],
+            ['critic', 'next_round'],
+          ]);
+          const critics = (await world.turns(issue)).filter(({ role }) => role === 'critic');
+          expect(new Set(critics.map(({ sessionId }) => sessionId)).size, 'the critic went on').toBe(1);
+          const judging = JSON.stringify(
+            llm.journal.filter((entry) => saysCritic(entry)).at(-1)?.request.body,
+          );
+          expect(judging.split('BODY-OF-THE-ISSUE'), 'its contract was sent once').toHaveLength(2);
+          expect(judging).toContain(`has a new head, ${task.verdict?.headSha}`);
+          expect(judging.split('+whole'), 'it saw the whole change twice').toHaveLength(3);
+          expect(judging).toContain('+me');
+          expect(world.git('show', 'main:author.txt')).toBe('me\n');
+          if (hero.isDirect) expect(world.pulls(issue).join('\n')).toContain('\n    SIGNED-IT. Fixes #99\n');
+          const coder = llm.journal.filter((entry) => saysCoder(entry));
+          const last = JSON.stringify(coder.at(-1)?.request.body);
+          expect(
+            new Set(coder.map(({ request }) => request.session)).size,
+            'the provider saw one session',
+          ).toBe(1);
+          expect(last.split('BODY-OF-THE-ISSUE'), 'the body was sent once, in the first prompt').toHaveLength(
+            2,
+          );
+          expect(last).toContain('grep -x whole answer.txt');
+          expect(last).toContain('say who wrote it in author.txt');
+          const spent = await world.store().then((store) => store.usage(task.id));
+          const sum = (kind: 'input' | 'output' | 'cacheRead' | 'cacheWrite') =>
+            spent.reduce((total, delta) => total + delta[kind], 0);
+          const told = llm.told();
+          expect({ input: sum('input'), output: sum('output') }).toEqual({
+            input: told.input,
+            output: told.output,
+          });
+          expect({ cacheRead: sum('cacheRead'), cacheWrite: sum('cacheWrite') }).toEqual({
+            cacheRead: told.cacheRead,
+            cacheWrite: told.cacheWrite,
+          });
+        },
       );
-      const issue = await world.issue({ body: BODY });
-      await world.settle();
-      const task = await expectMergedOnce(world, issue);
-      expect(task.sessionIds).toHaveLength(1);
-      expect((await world.turns(issue)).map(({ role, prompt }) => [role, prompt])).toEqual([
-        ['coder', 'task'],
-        ['coder', 'continuation'],
-        ['critic', 'critic'],
-        ['coder', 'revise'],
-        ['critic', 'next_round'],
-      ]);
-      const critics = (await world.turns(issue)).filter(({ role }) => role === 'critic');
-      expect(new Set(critics.map(({ sessionId }) => sessionId)).size, 'the critic went on').toBe(1);
-      const judging = JSON.stringify(llm.journal.filter((entry) => saysCritic(entry)).at(-1)?.request.body);
-      expect(judging.split('BODY-OF-THE-ISSUE'), 'its contract was sent once').toHaveLength(2);
-      expect(judging).toContain(`has a new head, ${task.verdict?.headSha}`);
-      expect(judging.split('+whole'), 'it saw the whole change twice').toHaveLength(3);
-      expect(judging).toContain('+me');
-      expect(world.git('show', 'main:author.txt')).toBe('me\n');
-      if (hero.isDirect) expect(world.pulls(issue).join('\n')).toContain('\n    SIGNED-IT. Fixes #99\n');
-      const coder = llm.journal.filter((entry) => saysCoder(entry));
-      const last = JSON.stringify(coder.at(-1)?.request.body);
-      expect(new Set(coder.map(({ request }) => request.session)).size, 'the provider saw one session').toBe(
-        1,
-      );
-      expect(last.split('BODY-OF-THE-ISSUE'), 'the body was sent once, in the first prompt').toHaveLength(2);
-      expect(last).toContain('grep -x whole answer.txt');
-      expect(last).toContain('say who wrote it in author.txt');
-      const spent = await world.store().then((store) => store.usage(task.id));
-      const sum = (kind: 'input' | 'output' | 'cacheRead' | 'cacheWrite') =>
-        spent.reduce((total, delta) => total + delta[kind], 0);
-      const told = llm.told();
-      expect({ input: sum('input'), output: sum('output') }).toEqual({
-        input: told.input,
-        output: told.output,
-      });
-      expect({ cacheRead: sum('cacheRead'), cacheWrite: sum('cacheWrite') }).toEqual({
-        cacheRead: told.cacheRead,
-        cacheWrite: told.cacheWrite,
-      });
-    });
 
     if (hero.isDirect)
       tell('doctor names its version and sign-in, and lets each role answer', 'key', async (world, llm) => {

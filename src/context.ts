@@ -2,7 +2,7 @@
  * What an operation may touch: one repository and what belongs to it. Everything is opened when it is first asked for,
  * so that looking at a status loads no agent and reading never creates a file.
  */
-import type { Agent } from './agent/agent.ts';
+import type { Agent, TurnRequest } from './agent/agent.ts';
 import type { Settings } from './config/load.ts';
 import type { BootClock } from './core/lease.ts';
 import type { ConfigError } from './errors.ts';
@@ -60,13 +60,28 @@ export interface Context {
   close(): Promise<void>;
 }
 
+type TurnPlace = Pick<TurnRequest, 'role' | 'task' | 'cwd' | 'home' | 'sessionDir' | 'access'>;
+
 export type Tools = Pick<
   Ports,
-  'workspaces' | 'processes' | 'sandbox' | 'identity' | 'render' | 'prepareHome'
+  | 'workspaces'
+  | 'processes'
+  | 'sandbox'
+  | 'gateway'
+  | 'channels'
+  | 'identity'
+  | 'render'
+  | 'prepareHome'
+  | 'childEnvironment'
 > & {
   agent(kind: string): Agent;
   /** Every kind there is. */
   agents(): readonly Agent[];
+  /** What a turn of any agent adds to the environment of its program, with the files that it names until it is closed. */
+  openTurnEnvironment(
+    turn: TurnPlace,
+    env: Record<string, string>,
+  ): { env: Record<string, string>; close(): void };
   workspaceRoot: string;
   /** Removes an orphaned workspace; the caller knows that it holds nothing unsaved. */
   discard(path: string): Promise<void>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { GitFailed, isDiskFault, WorkspaceRefused } from './errors.ts';
+import { GitFailed, isDiskFault, WorkspaceRefused, whyUnreadable } from './errors.ts';
 
 const system = (code: string) => Object.assign(new Error(code), { code });
 const git = (stderr: string) => new GitFailed(['read-tree'], 128, stderr);
@@ -17,4 +17,12 @@ test.each([
   ['no error', 'ENOSPC', false],
 ])('a fault of the disk: %s', (_what, error, is) => {
   expect(isDiskFault(error)).toBe(is);
+});
+
+test.each([
+  ["ENOENT: no such file or directory, open 'a, b.md'", 'no such file or directory'],
+  ['EISDIR: illegal operation on a directory, read', 'illegal operation on a directory'],
+  ['something else: x', 'something else: x'],
+])('why a file is unreadable: %s', (message, why) => {
+  expect(whyUnreadable(new Error(message))).toBe(why);
 });

@@ -112,6 +112,15 @@ export class WorkspaceRefused extends Error {
   override name = 'WorkspaceRefused';
 }
 
+/** A command could not be confined as it has to be; it was not started. */
+export class SandboxFailed extends Error {
+  override name = 'SandboxFailed';
+}
+
+/** Without its code and the file, which the reader knows: `no such file or directory`. */
+export const whyUnreadable = ({ message }: Error): string =>
+  /^E[A-Z]+: (.+?)(?:, \w+(?: '.*')?)?$/.exec(message)?.[1] ?? message;
+
 /** The disk is full, or can't be written to: no fault of what was being written. */
 export function isDiskFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

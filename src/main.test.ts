@@ -23,8 +23,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-async function placesFrom(cwd: string): Promise<string[]> {
-  const context = await openContext(cwd);
+async function placesFrom(cwd: string, config: string | null = null): Promise<string[]> {
+  const context = await openContext(cwd, { config });
   await context.close();
   return [context.root, context.forgeDir, context.configPath];
 }
@@ -34,6 +34,12 @@ describe('one loop per repository', () => {
 
   it('is found from a folder inside the main work tree', async () => {
     expect(await placesFrom(join(dir, 'main', 'deep'))).toEqual(ours());
+  });
+
+  it('is configured by WORKFLOW.md there, or by the file that is given (dispatch 1)', async () => {
+    const deep = join(dir, 'main', 'deep');
+    expect((await placesFrom(deep))[2]).toBe(join(dir, 'main', 'WORKFLOW.md'));
+    expect((await placesFrom(deep, 'night.md'))[2]).toBe(join(deep, 'night.md'));
   });
 
   it('is the main work tree’s, also from a linked one', async () => {

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Settings } from './config/load.ts';
 import type { RequireAcceptable, SettingsWatch } from './config/reload.ts';
 import type { Context, Original, Tools } from './context.ts';
@@ -17,6 +17,9 @@ import type { Forge } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
 import { localDay } from './loop/day.ts';
 import type { Clock, Ports, SettingsSource } from './loop/ports.ts';
+import type { Channels } from './notify/notify.ts';
+import type { RunProgram } from './notify/programs.ts';
+import type { Processes } from './process/process.ts';
 import type { Store } from './store/store.ts';
 import type { RepositoryKey } from './workspace/repository-key.ts';
 
@@ -275,13 +278,20 @@ async function openTools(
   forge: () => Promise<Forge>,
 ): Promise<Tools> {
   const { identity } = await import('./git/git.ts');
-  const { defaultRoot } = await import('./workspace/paths.ts');
+  const { defaultRoot, realRoot } = await import('./workspace/paths.ts');
   const { prepareHome } = await import('./workspace/home.ts');
   const { removeTree } = await import('./workspace/remove-tree.ts');
   const { cloneWorkspaces } = await import('./workspace/clone.ts');
   const { worktreeWorkspaces } = await import('./workspace/worktree.ts');
+  const { passedOn } = await import('./core/toolchains.ts');
+  const { childEnvironment } = await import('./process/environment.ts');
   const { hostProcesses } = await import('./process/host.ts');
-  const { noSandbox } = await import('./sandbox/none.ts');
+  const { objectStores } = await import('./git/object-stores.ts');
+  const { bwrap } = await import('./sandbox/bwrap.ts');
+  const { containers } = await import('./sandbox/container.ts');
+  const { openSandbox } = await import('./sandbox/open.ts');
+  const { srt } = await import('./sandbox/srt.ts');
+  const { openGateway } = await import('./gateway/server.ts');
   const { renderPrompt } = await import('./config/prompt.ts');
   const { acpAgent } = await import('./agent/acp/acp.ts');
   const { claudeAgent } = await import('./agent/claude/claude.ts');
@@ -289,21 +299,45 @@ async function openTools(
   const { commandAgent } = await import('./agent/command.ts');
   const { opencodeAgent } = await import('./agent/opencode/opencode.ts');
   const { confinedPrograms } = await import('./agent/programs.ts');
+  const { installHint } = await import('./agent/install-hint.ts');
+  const { openStandIns } = await import('./agent/stand-ins.ts');
+  const { turnVariables } = await import('./agent/turn-place.ts');
   const { scriptedAgent } = await import('./agent/scripted.ts');
 
   const workspaceRoot = settings.workspace.root ?? defaultRoot();
   const makeWorkspaces = settings.workspace.kind === 'worktree' ? worktreeWorkspaces : cloneWorkspaces;
   const processes = hostProcesses();
-  const sandbox = noSandbox();
+  const kept = realRoot(dirname(defaultRoot()));
+  const machine = {
+    objects: () => objectStores(git.gitDir),
+    hidden: [homedir(), dirname(git.gitDir), kept, workspaceRoot],
+    programs: [dirname(dirname(process.execPath)), process.execPath, import.meta.dirname],
+    never: settings.workspace.kind === 'worktree' ? SHARES_GIT : null,
+  };
+  const sandbox = openSandbox({
+    bwrap: bwrap({ folder: join(kept, key, 'sandbox'), ...machine }),
+    containers: containers({ folder: join(kept, key, 'containers'), ...machine }),
+    srt: srt({ folder: join(kept, key, 'srt'), installHint, ...machine }),
+  });
   const programs = confinedPrograms(processes, sandbox);
+  const gateway = openGateway(process.env);
+  const parts = { programs, gateway, operator: process.env, now: () => Date.now() };
   const agents = [
-    claudeAgent({ programs, operator: process.env, now: () => Date.now() }),
-    codexAgent({ programs, operator: process.env, now: () => Date.now() }),
-    opencodeAgent({ programs, operator: process.env, now: () => Date.now() }),
-    acpAgent({ programs, operator: process.env, now: () => Date.now() }),
-    commandAgent(programs),
-    scriptedAgent(programs),
+    claudeAgent(parts),
+    codexAgent(parts),
+    opencodeAgent(parts),
+    acpAgent(parts),
+    commandAgent(parts),
+    scriptedAgent(parts),
   ];
+  const operatorIdentity = async () => {
+    const known = await identity(git);
+    if (known) return known;
+    throw new UserError(
+      'git does not know who you are, so nothing can be committed in your name.',
+      'git config --global user.name "Your Name" && git config --global user.email you@example.com',
+    );
+  };
   return {
     workspaceRoot,
     workspaces: makeWorkspaces({
@@ -315,6 +349,8 @@ async function openTools(
     }),
     processes,
     sandbox,
+    gateway,
+    channels: await openNotify(git, processes),
     agents: () => agents,
     agent(kind) {
       const found = agents.find((agent) => agent.kind === kind);
@@ -322,18 +358,61 @@ async function openTools(
       return found;
     },
     render: renderPrompt,
-    identity: async () => {
-      const known = await identity(git);
-      if (known) return known;
-      throw new UserError(
-        'git does not know who you are, so nothing can be committed in your name.',
-        'git config --global user.name "Your Name" && git config --global user.email you@example.com',
-      );
-    },
+    identity: operatorIdentity,
     prepareHome: (home, child) => prepareHome(home, child, homedir()),
+    childEnvironment: async (env, { task, home, pass = [] }) => {
+      const known = await operatorIdentity();
+      return childEnvironment({ home, mark: task, identity: known, env, extra: passedOn(process.env, pass) });
+    },
+    openTurnEnvironment(turn, env) {
+      const told = turnVariables({ ...turn, number: 1, issue: 1, sessionId: 'session', resume: false });
+      return openStandIns(turn, { ...env, ...told }, () => {});
+    },
     discard: removeTree,
   };
 }
+
+async function openNotify(git: Git, processes: Processes): Promise<Channels> {
+  const { dialer } = await import('./gateway/dial.ts');
+  const { passedOn } = await import('./core/toolchains.ts');
+  const { MARK } = await import('./process/process.ts');
+  const { onPath } = await import('./agent/program-path.ts');
+  const { SEND_TIMEOUT_MS } = await import('./notify/notify.ts');
+  const { openChannels } = await import('./notify/open.ts');
+  const { commandChannel } = await import('./notify/command.ts');
+  const { desktopChannel } = await import('./notify/desktop.ts');
+  const { discordChannel } = await import('./notify/discord.ts');
+  const { ntfyChannel } = await import('./notify/ntfy.ts');
+  const { slackChannel } = await import('./notify/slack.ts');
+  const { webhookChannel } = await import('./notify/webhook.ts');
+  const run: RunProgram = ({ message, pass, ...child }) =>
+    processes.launch({
+      ...child,
+      cwd: git.worktree!,
+      env: { ...passedOn(process.env, [...NOTIFY_VARIABLES, ...pass]), [MARK]: `notify-${message}` },
+      // What it said last is told with its failure; nothing else of it is worth a file.
+      logPath: '/dev/null',
+      timeoutMs: SEND_TIMEOUT_MS,
+    });
+  const parts = { dial: dialer(process.env), now: () => Date.now() };
+  return openChannels([
+    webhookChannel(parts),
+    slackChannel(parts),
+    discordChannel(parts),
+    ntfyChannel(parts),
+    commandChannel(run),
+    desktopChannel({
+      platform: process.platform,
+      isThere: async (program) => (await onPath(program, process.env)) !== null,
+      run,
+    }),
+  ]);
+}
+
+const NOTIFY_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
+
+const SHARES_GIT =
+  "a linked worktree writes to your repository's .git, which nothing can confine: set `workspace.kind: clone`";
 
 async function openWebhook(
   { workflow: { webhook } }: Settings,
@@ -360,8 +439,7 @@ async function composePorts(
 ): Promise<Ports> {
   const { watchSettings } = await import('./config/reload.ts');
   const { ownerIdentity, isOwnerDead } = await import('./process/owner.ts');
-  const { childEnvironment } = await import('./process/environment.ts');
-  const { passedOn } = await import('./core/toolchains.ts');
+  const { bootClock } = await import('./process/table.ts');
   const { watchTestReports } = await import('./workspace/test-reports.ts');
   const { lastWrite } = await import('./process/last-write.ts');
   const { TIMING } = await import('./loop/ports.ts');
@@ -372,10 +450,6 @@ async function composePorts(
     ...parts,
     settings,
     agentFor: (role) => parts.agent(settings.policy().agents[role].kind),
-    childEnvironment: async (env, { task, home, pass = [] }) => {
-      const identity = await parts.identity();
-      return childEnvironment({ home, mark: task, identity, env, extra: passedOn(process.env, pass) });
-    },
     watchTestReports,
     writeText: async (path, text) => {
       await mkdir(dirname(path), { recursive: true });
@@ -384,9 +458,11 @@ async function composePorts(
     readText: (path) => readFile(path, 'utf8').catch(() => null),
     lastWrite,
     clock: systemClock(),
+    bootClock,
     timing: TIMING,
     random: Math.random,
     newId: randomUUID,
+    project: basename(dirname(forgeDir)),
     owner: ownerIdentity(),
     isOwnerDead,
     log: fileLog(join(forgeDir, 'logs', 'runner.log')),

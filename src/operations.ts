@@ -14,6 +14,8 @@ import { brief } from './operations/brief.ts';
 import { config } from './operations/config.ts';
 import { cost } from './operations/cost.ts';
 import { doctor } from './operations/doctor.ts';
+import { ACCESS_OF, access } from './operations/doctor-access.ts';
+import { attack } from './operations/doctor-attack.ts';
 import { tryGate } from './operations/doctor-gate.ts';
 import { decideFinding, listFindings, writeFinding } from './operations/findings.ts';
 import { gc } from './operations/gc.ts';
@@ -32,6 +34,7 @@ import { events, pause, resume, stop } from './operations/loop.ts';
 import { startEach } from './operations/loop-each.ts';
 import { listLoops, readMilestone, showLoop } from './operations/loop-status.ts';
 import { cancelLoop, restartLoop, startLoop, sweepLoops } from './operations/loops.ts';
+import { testNotify } from './operations/notify.ts';
 import { approvePlan, draftPlan, editPlan } from './operations/plan-drafts.ts';
 import { lintPlanFile, newPlan } from './operations/plans.ts';
 import { listPulls, reportCheck, sayOnPull, showPull } from './operations/pulls.ts';
@@ -61,6 +64,8 @@ const loop = z.object({ loop: z.string().trim().min(1) });
 /** A place in a change. */
 const place = { file: z.string().trim().min(1).optional(), line: z.number().int().positive().optional() };
 
+export { ACCESS_OF };
+
 export const OPERATIONS = {
   status: read('Tasks, slots, runners: the loop as it is now.', nothing, snapshot),
   why: read(
@@ -74,7 +79,11 @@ export const OPERATIONS = {
     z.object({ all: z.boolean().default(false) }),
     listTasks,
   ),
-  'task.show': read('One task: turns, findings, spend, what is pending.', task, showTask),
+  'task.show': read(
+    'One task: turns, findings, spend, what is pending; with `network`, where it went.',
+    z.object({ task: reference, network: z.boolean().default(false) }),
+    showTask,
+  ),
   'task.cancel': write(
     'End a task; its worktree is kept and `restart` continues it.',
     task,
@@ -318,6 +327,12 @@ export const OPERATIONS = {
     z.object({ agents: z.boolean().default(false) }),
     doctor,
   ),
+  access: read(
+    'What a role, a gate or a hook really gets: seen from inside its sandbox.',
+    z.object({ who: z.enum(ACCESS_OF) }),
+    access,
+  ),
+  attack: write('Let hostile scripts loose in the sandbox, on an operator who is made up.', nothing, attack),
   'gate.try': write('Run the gate on trunk, as the loop does before the first turn.', nothing, tryGate),
   backup: write(
     'Copy the database into one file, also while a runner works; checked, and never over another file.',
@@ -328,6 +343,11 @@ export const OPERATIONS = {
     'Put a backup in the place of the database, or start anew; what was there is kept beside it.',
     z.object({ file: z.string().min(1).optional(), empty: z.boolean().default(false) }),
     restore,
+  ),
+  'notify.test': write(
+    'Send a sample to every channel, or to one, and say what came of it.',
+    z.object({ channel: z.string().trim().min(1).optional() }),
+    testNotify,
   ),
   brief: read("The coder's prompt for an issue, as it would be rendered now.", oneIssue, brief),
   config: read('The settings in force and where each comes from.', nothing, config),

@@ -27,7 +27,7 @@ describe('why', () => {
     await perform(here.context, 'issue.new', { title: 'Make it nicer', body: 'and prettier', ready: true });
     await here.taskOf(3, 'aaaa0001');
     expect(await lines()).toEqual({
-      1: 'ready: taken up when a slot is free',
+      1: 'ready: starts when a slot is free',
       2: 'not labelled loop:ready — `forge-loop issue ready 2`',
       3: expect.stringMatching(/^queued: /),
       4: 'blocked by the open issue #1',
@@ -110,21 +110,23 @@ describe('why', () => {
     expect(await lines()).toEqual({ 1: 'running: interrupted in the gate; the next run takes it up' });
   });
 
-  test('an effect that failed is named with what kept it from being done', async () => {
+  test.each<[string, Action]>([
+    ['label', { kind: 'label', issue: 1, add: ['x'], remove: [] }],
+    ['publishing', { kind: 'push', sha: 'c1', expected: null }],
+  ])('an effect that failed, %s, is named with what kept it from being done', async (name, effect) => {
     await here.ready('Put off');
     const stored = await here.taskOf(1, 'aaaa0001');
     const store = await here.context.writing();
     const at = here.context.now();
     const lease = (await store.acquireLease(taskLease('aaaa0001'), 'test', at, MINUTE, () => true))!;
-    const label: Action = { kind: 'label', issue: 1, add: ['x'], remove: [] };
     const written = { taskId: 'aaaa0001', expectedVersion: stored.version, at, events: [] };
-    await store.commit({ lease, ...written, addActions: [label] });
+    await store.commit({ lease, ...written, addActions: [effect] });
     const [pending] = await store.pendingActions('aaaa0001');
-    const problem = 'GitHub refused POST issues/1/labels (403):\nno.';
-    const failed = event('effect_failed', { action: 'label', problem, attempt: 1 });
+    const problem = 'GitHub refused it (403):\nno.';
+    const failed = event('effect_failed', { action: effect.kind, problem, attempt: 1 });
     await store.deferAction(lease, pending!.id, at + MINUTE, [failed], at);
     expect(await lines()).toEqual({
-      1: 'label failed 1×; tried again: GitHub refused POST issues/1/labels (403): no.',
+      1: `${name} failed 1×; will retry: GitHub refused it (403): no.`,
     });
   });
 

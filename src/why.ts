@@ -68,7 +68,7 @@ export async function why(context: Context, only: number | null): Promise<Why> {
   }
   return {
     loop: [
-      ...(silent === null ? [] : [`the forge can't be asked: ${silent}`]),
+      ...(silent === null ? [] : [`the forge does not answer: ${silent}`]),
       ...(await loopReasons(context, store, policy, problem, lines.length > 0 || silent !== null)),
     ],
     issues: only === null ? lines : await onlyLine(context, lines, only, latest.get(only) ?? null),
@@ -104,8 +104,7 @@ async function loopReasons(
   // Without work nobody waits for what the gate says.
   const ofGate = ['gate_could_not_run', 'gate_empty'];
   reasons.push(...waits.filter(({ reason }) => hasWork || !ofGate.includes(reason)).map(({ text }) => text));
-  if (alive && loop && loop.stop !== 'no')
-    reasons.push('the runner is stopping: `forge-loop stop` was asked');
+  if (alive && loop && loop.stop !== 'no') reasons.push('the runner is stopping (`forge-loop stop`)');
   if (!alive) reasons.push('no runner is running — `forge-loop run`');
   if (!hasWork) reasons.push('there is no open issue — `forge-loop issue new --title … --ready`');
   return reasons;
@@ -147,8 +146,8 @@ function issueLine(
     case 'eligible': {
       const first = issue.readiness().decision === 'unsure' ? '; a specifier turn judges it first' : '';
       if (isFull(backlog))
-        return line(`ready: waits until others have landed (${backlogText(backlog)})${first}`);
-      return line(`ready: taken up when a slot is free${first}`);
+        return line(`ready: starts when others have landed (${backlogText(backlog)})${first}`);
+      return line(`ready: starts when a slot is free${first}`);
     }
     case 'declined':
       return line(`${standing.problem}: it will be declined with ${standing.questions.length} questions`);

@@ -1,17 +1,20 @@
 /** The pages people read are held to the code: what it can say is explained, and what they point at exists. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import type { FailureCode } from '../src/agent/agent.ts';
 import { addCommands } from '../src/cli/commands.ts';
+import { loadSettings } from '../src/config/load.ts';
 import { afterRound } from '../src/core/change/findings.ts';
 import { event, type TurnStatus } from '../src/core/event.ts';
 import { HOLDS } from '../src/core/hold.ts';
 import { trunkChanged } from '../src/core/loop-hold.ts';
 import { LOOP_WAITS } from '../src/core/loop-waits.ts';
 import { REASONS } from '../src/core/machine.ts';
+import { CHANNEL_KINDS, NOTICE_KINDS } from '../src/core/notify.ts';
 import { lintPlan } from '../src/core/plan/lint.ts';
 import { parsePlan } from '../src/core/plan/plan.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../src/operations.ts';
@@ -71,6 +74,7 @@ describe('docs/reasons.md', () => {
     const codes: Record<FailureCode, true> = {
       exit_nonzero: true,
       could_not_start: true,
+      sandbox_failed: true,
       unanswered: true,
       crashed: true,
       invalid_result: true,
@@ -86,6 +90,7 @@ describe('docs/reasons.md', () => {
       invalid_request: true,
       model_unavailable: true,
       refusal: true,
+      out_of_budget: true,
     };
     expect(tableUnder('How a turn ends').map(([name]) => name)).toEqual(Object.keys(statuses));
     const explained = tableUnder('Failure codes').map(([name]) => name);
@@ -195,6 +200,25 @@ test('the plan of docs/plans.md has everything that a plan needs', () => {
   expect(parsePlan(example)).toMatchObject({ plan: { name: 'token-expiry', milestones: [{}, {}] } });
 });
 
+test('docs/notifications.md has an example of every channel that can be used as it stands', async () => {
+  const page = read('docs/notifications.md');
+  const examples = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) => match[1]!);
+  const url = 'https://ntfy.example/topic';
+  const env = { ...Object.fromEntries([...page.matchAll(/\$([A-Z_]+)/g)].map((one) => [one[1]!, url])) };
+  env.HOOK_SECRET = `whsec_${Buffer.alloc(32).toString('base64')}`;
+  const folder = mkdtempSync(join(tmpdir(), 'forge-docs-'));
+  const loaded = examples.map((example) => {
+    writeFileSync(join(folder, 'WORKFLOW.md'), `---\n${example}---\n`);
+    return loadSettings(join(folder, 'WORKFLOW.md'), env);
+  });
+  rmSync(folder, { recursive: true });
+  expect(loaded.flatMap(({ warnings }) => warnings)).toEqual([]);
+  const kinds = loaded.flatMap(({ policy }) => policy.notify.channels.map(({ kind }) => kind));
+  expect([...new Set(kinds)].sort()).toEqual([...CHANNEL_KINDS].sort());
+  const events = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]);
+  expect(events).toEqual([...NOTICE_KINDS]);
+});
+
 describe('docs/cli.md', () => {
   const page = read('docs/cli.md');
 
@@ -213,9 +237,13 @@ describe('docs/cli.md', () => {
   describe('writes down the JSON', () => {
     const here = openedRepository();
     const shapes = shapesIn(page.split('\n## JSON\n')[1]!);
-    const pageName = (name: string): string =>
-      ({ 'task.retry_all': 'task retry --reason', 'gate.try': 'doctor --gate' })[name] ??
-      name.replace('.', ' ');
+    const PAGE_NAMES: Record<string, string> = {
+      'task.retry_all': 'task retry --reason',
+      'gate.try': 'doctor --gate',
+      access: 'doctor --access',
+      attack: 'doctor --attack',
+    };
+    const pageName = (name: string): string => PAGE_NAMES[name] ?? name.replace('.', ' ');
 
     test('of every operation', () => {
       const missing = Object.keys(OPERATIONS)
@@ -247,6 +275,7 @@ describe('docs/cli.md', () => {
         'config',
       ] as const)
         await ask(name);
+      await ask('access', { who: 'coder' });
       for (const one of await perform(here.context, 'events'))
         found.push(...differences(one, shapes.event!, 'event'));
       await ask('task.show', { task: '1' });

@@ -392,7 +392,7 @@ describe('`sandbox: required` where there is none', () => {
   test('runs no hook, no turn and no gate, and says why', async () => {
     const { events, world } = await play(
       (ports) => ports,
-      { sandbox: 'required' },
+      { sandbox: { kind: 'required', image: null, read: [], network: 'host', trusted: [] } },
       (seen) => types(seen).includes('hold_set'),
     );
     expect(events.find((event) => event.type === 'hold_set')?.data).toMatchObject({
@@ -514,7 +514,7 @@ test('a request to stop reaches the runner it was made to, though another one st
   );
   expect(events.at(-1)).toMatchObject({
     type: 'runner_stopped',
-    data: { owner: 'one', why: 'asked by `forge-loop stop`' },
+    data: { owner: 'one', why: 'requested by `forge-loop stop`' },
   });
 });
 
@@ -604,7 +604,7 @@ test('a merge rests on what the forge says then, not on what it said a moment ag
           known ??= forge.issue(number);
           return known;
         },
-        forget: () => {
+        doubt: () => {
           known = null;
         },
         buildCandidate: async (wanted) => {

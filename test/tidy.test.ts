@@ -4,6 +4,7 @@ import {
   importProblems,
   machinePathProblems,
   markerProblems,
+  namedBehaviours,
   nameProblems,
   orphanProblems,
   purityProblems,
@@ -147,6 +148,30 @@ describe('nothing is left over', () => {
     ["test('x', () => {});", 0],
   ])('%s has %i problems', (text, count) => {
     expect(skippedProblems([source('src/a.test.ts', text)])).toHaveLength(count);
+  });
+});
+
+describe('the numbered behaviours', () => {
+  const tests = sourcesIn('src', 'test', 'e2e').filter(
+    ({ path }) => /(\.(test|bench)|\/contract)\.ts$/.test(path) && path !== 'test/tidy.test.ts',
+  );
+
+  test.each([
+    ['loops', 70],
+    ['dispatch', 53],
+  ])('of %s, up to %i, each have a test that is named for them, and no other has one', (list, last) => {
+    const all = Array.from({ length: last }, (_, index) => index + 1);
+    expect(namedBehaviours(tests, list)).toEqual(all);
+  });
+
+  test.each([
+    ["test('a (loops 2)', f)", [2]],
+    ["test('a (loops 10, 2) (dispatch 7)', f)", [2, 10]],
+    ["['a row of a table (loops 3)', 1]", [3]],
+    ['test(`of one (loops 4)`, f)', [4]],
+    ['// see (loops 5)', []],
+  ])('%s is named for %j', (text, named) => {
+    expect(namedBehaviours([source('src/a.test.ts', text)], 'loops')).toEqual(named);
   });
 });
 

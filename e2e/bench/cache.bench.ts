@@ -61,7 +61,7 @@ const summary: string[] = [];
 for (const hero of HEROES)
   for (const cacheKeys of hero.caches)
     for (const [story, reads] of Object.entries(STORIES))
-      test(`${hero.kind}, ${story}, cache ${cacheKeys}: one session against one-shot`, async () => {
+      test(`${hero.kind}, ${story}, cache ${cacheKeys}: one session against one-shot (dispatch 52)`, async () => {
         const persist = await play(hero, reads, cacheKeys, 'persist');
         const fresh = await play(hero, reads, cacheKeys, 'fresh');
         console.log(`\n### ${hero.kind} (${hero.model}), ${story}, cache ${cacheKeys}\n`);

@@ -6,11 +6,14 @@
  * `run` resolves.
  */
 
+import type { Room } from '../core/budget.ts';
 import type { CoderSummary } from '../core/event.ts';
 import type { AgentPolicy } from '../core/policy.ts';
 import type { Progress } from '../core/progress.ts';
 import type { Access, Role } from '../core/role.ts';
 import type { ToolAnswer, TurnTool } from '../core/words/turn-tools.ts';
+import { SandboxFailed } from '../errors.ts';
+import type { NetworkRequest } from '../gateway/gateway.ts';
 
 export interface Usage {
   input: number;
@@ -57,6 +60,8 @@ export interface TurnRequest {
 export type FailureCode =
   | 'exit_nonzero'
   | 'could_not_start'
+  /** It could not be confined, and was not started. */
+  | 'sandbox_failed'
   /** Its program was started, and does not answer. */
   | 'unanswered'
   | 'crashed'
@@ -76,7 +81,9 @@ export type FailureCode =
   /** The provider will not take this conversation as it is; sending it again would not help. */
   | 'invalid_request'
   | 'model_unavailable'
-  | 'refusal';
+  | 'refusal'
+  /** The gateway passed no further call on: a budget is spent. */
+  | 'out_of_budget';
 
 export interface Failure {
   code: FailureCode;
@@ -105,6 +112,10 @@ export const failed = (
   usageKnown,
 });
 
+/** Of whatever kept its program from being started. */
+export const notStarted = (error: unknown): Extract<TurnResult, { status: 'failed' }> =>
+  failed(error instanceof SandboxFailed ? 'sandbox_failed' : 'could_not_start', (error as Error).message);
+
 export type { Progress };
 
 /** What the agent may ask its host in the middle of a turn; an agent that can't be given tools leaves them out. */
@@ -114,9 +125,6 @@ export interface TurnTools {
   call(name: string, input: unknown): Promise<ToolAnswer>;
 }
 
-/** The name under which an agent knows the server of these tools. */
-export const TOOL_SERVER = 'forge';
-
 export interface TurnHooks {
   signal: AbortSignal;
   onHeld(child: { pid: number; startTime: string; bootId: string }): Promise<void>;
@@ -125,6 +133,10 @@ export interface TurnHooks {
   onProgress(progress?: Progress): void;
   /** Of roles that have some. */
   tools?: TurnTools;
+  /** How much may still be spent, as the ledger has it; without it there is no limit. */
+  room?(): Promise<Room>;
+  /** It went to a host, or wanted to. */
+  onNetwork?(request: NetworkRequest): void;
 }
 
 /** A turn of which nothing runs any more and whose end nobody heard. */

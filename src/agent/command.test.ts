@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentStage } from '../../test/support/agent-stage.ts';
 import { BARE } from '../../test/support/policy.ts';
-import { hostPrograms } from '../../test/support/programs.ts';
+import { hostParts } from '../../test/support/programs.ts';
 import { startRunner } from '../../test/support/start-runner.ts';
 import { accessOf } from '../core/role.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -12,7 +12,7 @@ import type { TurnRequest } from './agent.ts';
 import { commandAgent } from './command.ts';
 import { type Act, type AgentUnderTest, agentContract, programContract } from './contract.ts';
 
-const make = (sandbox?: Sandbox) => commandAgent(hostPrograms(sandbox));
+const make = (sandbox?: Sandbox) => commandAgent(hostParts(sandbox));
 const agent = make();
 
 const subject: AgentUnderTest = {
@@ -84,9 +84,16 @@ describe('a command', () => {
         effort: null,
         prices: {},
         toolCalls: 20,
+        forgeRequests: 20,
         turnTimeoutMs: 100_000,
         stallTimeoutMs: 100_000,
         env: BARE,
+        read: [],
+        write: [],
+        network: 'host',
+        secrets: [],
+        mcp: [],
+        gateway: 'all',
         toolTimeoutMs: 0,
         repeatedCalls: 0,
       },

@@ -5,16 +5,17 @@
  * becomes the program says so in the file `begun`, so that the answer is right whoever dies at whatever moment.
  */
 import { execFile } from 'node:child_process';
-import { constants } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Gateway } from '../gateway/gateway.ts';
 import { type Agent, failed, type SessionProbe } from './agent.ts';
 import { finishedProgram, runProgram } from './program-turn.ts';
 import type { Programs } from './programs.ts';
 
 const BEGIN = ': > "$FORGE_SESSION_DIR/begun" && exec /bin/sh -c "$1"';
 
-export function commandAgent(programs: Programs): Agent {
+export function commandAgent(parts: { programs: Programs; gateway: Gateway }): Agent {
   return {
     kind: 'command',
 
@@ -26,7 +27,9 @@ export function commandAgent(programs: Programs): Agent {
           `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds nothing of it`,
         );
       }
-      return runProgram(programs, { argv: ['/bin/sh', '-c', BEGIN, 'sh', turn.policy.command] }, turn, hooks);
+      const { command } = turn.policy;
+      const program = { argv: ['/bin/sh', '-c', BEGIN, 'sh', command], reads: pathsIn(command) };
+      return runProgram(parts, program, turn, hooks);
     },
 
     probeSession: ({ sessionDir }) => probe(sessionDir),
@@ -36,6 +39,12 @@ export function commandAgent(programs: Programs): Agent {
     unavailable: async ({ command }) => (command ? missingProgram(command) : NO_COMMAND),
   };
 }
+
+/** Files that the operator's command names: it could not be started without. */
+const pathsIn = (command: string): string[] =>
+  [...command.matchAll(/(?:^|[\s"'=])(\/[^\s"';|&<>()$`*?]+)/g)].flatMap(([, path = '']) =>
+    statSync(path, { throwIfNoEntry: false })?.isFile() ? [path] : [],
+  );
 
 const NO_COMMAND = 'agent.command is not set: give the shell command that runs your agent';
 

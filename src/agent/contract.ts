@@ -3,6 +3,7 @@
  *
  * An agent under test turns a list of acts into a policy: under it, one turn performs them in order.
  */
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +11,9 @@ import { describe, expect, test } from 'vitest';
 import { agentStage, IDLE_POLICY } from '../../test/support/agent-stage.ts';
 import { type RunnerParts, startRunner } from '../../test/support/start-runner.ts';
 import type { AgentPolicy } from '../core/policy.ts';
-import type { Access } from '../core/role.ts';
+import { type Access, type SandboxKind, sandboxName } from '../core/role.ts';
+import { SandboxFailed } from '../errors.ts';
+import { METERED } from '../gateway/gateway.ts';
 import { processAt } from '../process/table.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Agent, TurnRequest, Usage, UsageReport } from './agent.ts';
@@ -39,11 +42,15 @@ export interface AgentUnderTest {
   runner?: RunnerParts;
 }
 
-export function agentContract(name: string, subject: AgentUnderTest): void {
-  describe(`agent ${name}`, () => {
+/** `by`: what its turns are confined by. */
+export function agentContract(name: string, subject: AgentUnderTest, by: SandboxKind = 'none'): void {
+  describe(`agent ${name}${by === 'none' ? '' : `, confined by ${sandboxName(by)}`}`, () => {
     const { agent, runner: parts = {} } = subject;
-    const { turnOf, watched, inWorkspace, appeared, pidIn, processes, ...at } = agentStage(subject);
+    const { turnOf, watched, inWorkspace, appeared, pidsOf, processes, ...at } = agentStage(subject, by);
     const isRunning = (pid: number) => processAt(pid) !== null;
+    // What a sandbox takes with it may need a moment to be gone.
+    const gone = (pids: readonly number[]) =>
+      expect.poll(() => pids.filter(isRunning), { timeout: by === 'none' ? 0 : 200_000 }).toEqual([]);
 
     test('a turn runs in the workspace with the prompt and its name, and returns one result', async () => {
       const acts: Act[] = [
@@ -89,34 +96,39 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       });
     });
 
-    test('its program is in the sandbox, with what its turn may touch, and leaves it when all of it is gone', async () => {
-      const confined: Access[] = [];
-      const held: number[] = [];
-      const runningAtItsEnd: boolean[] = [];
-      const sandbox = sandboxOf(async (argv, env, access) => {
-        confined.push(access);
-        return {
-          argv: ['env', 'BY_ARGV=yes', ...argv],
-          env: { ...env, BY_ENV: 'yes' },
-          dispose: async () => void runningAtItsEnd.push(...held.map(isRunning)),
-        };
+    // The sandbox of this test is one of its own.
+    if (by === 'none')
+      test('its program is in the sandbox, with what its turn may touch, and leaves it when all of it is gone', async () => {
+        const confined: Access[] = [];
+        const held: number[] = [];
+        const runningAtItsEnd: boolean[] = [];
+        const sandbox = sandboxOf(async ({ argv, env, cwd }, access) => {
+          confined.push(access);
+          return {
+            argv: ['env', 'BY_ARGV=yes', ...argv],
+            env: { ...env, BY_ENV: 'yes' },
+            cwd,
+            problem: () => null,
+            dispose: async () => void runningAtItsEnd.push(...held.map(isRunning)),
+          };
+        });
+        const { hooks } = watched({ onHeld: async ({ pid }) => void held.push(pid) });
+        const turn = await turnOf([{ shell: 'echo "$BY_ARGV $BY_ENV" > confined' }, { say: 'done' }]);
+        expect(await subject.confinedBy(sandbox).run(turn, hooks)).toMatchObject({ status: 'finished' });
+        expect(await readFile(inWorkspace('confined'), 'utf8')).toBe('yes yes\n');
+        const readRoots = expect.arrayContaining([...turn.access.readRoots]);
+        const writeRoots = expect.arrayContaining([...turn.access.writeRoots]);
+        expect(confined).toEqual([{ ...turn.access, readRoots, writeRoots }]);
+        expect(runningAtItsEnd).toEqual([false]);
       });
-      const { hooks } = watched({ onHeld: async ({ pid }) => void held.push(pid) });
-      const turn = await turnOf([{ shell: 'echo "$BY_ARGV $BY_ENV" > confined' }, { say: 'done' }]);
-      expect(await subject.confinedBy(sandbox).run(turn, hooks)).toMatchObject({ status: 'finished' });
-      expect(await readFile(inWorkspace('confined'), 'utf8')).toBe('yes yes\n');
-      const writeRoots = expect.arrayContaining([...turn.access.writeRoots]);
-      expect(confined).toEqual([{ ...turn.access, writeRoots }]);
-      expect(runningAtItsEnd).toEqual([false]);
-    });
 
     test('nothing runs when it can not be confined', async () => {
       const agentInNone = subject.confinedBy(
-        sandboxOf(() => Promise.reject(new Error('no namespaces here'))),
+        sandboxOf(() => Promise.reject(new SandboxFailed('no namespaces here'))),
       );
       const turn = await turnOf([{ shell: 'touch ran' }]);
       const result = await agentInNone.run(turn, watched().hooks);
-      expect(result).toMatchObject({ status: 'failed', code: 'could_not_start' });
+      expect(result).toMatchObject({ status: 'failed', code: 'sandbox_failed' });
       expect(result).toHaveProperty('message', expect.stringContaining('no namespaces here'));
       expect(existsSync(inWorkspace('ran'))).toBe(false);
       expect(await agent.probeSession(turn)).toBe('empty');
@@ -146,23 +158,24 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       const turn = await turnOf([{ shell: LEAVE_THE_GROUP }]);
       const runner = await startRunner({ ...parts, release: true, agent: agent.kind, turn });
       await appeared('stayed');
+      const pids = await pidsOf('stayed', 'left');
+      expect(pids.length).toBeGreaterThanOrEqual(2);
       runner.kill();
-      const pids = [await pidIn('stayed'), await pidIn('left')];
       await processes.stop(at.task(), [{ ...runner.child, task: at.task(), purpose: 'turn' }]);
-      expect(pids.filter(isRunning)).toEqual([]);
+      await gone(pids);
       expect(await agent.probeSession(turn)).toBe('resumable');
     });
 
     test('cancelling stops everything it started, in its group and out of it, before it returns (dispatch 25)', async () => {
       const cancel = new AbortController();
-      const { hooks } = watched({ signal: cancel.signal });
+      const { hooks, reports } = watched({ signal: cancel.signal });
       const running = agent.run(await turnOf([{ shell: LEAVE_THE_GROUP }]), hooks);
       await appeared('stayed');
-      const pids = [await pidIn('stayed'), await pidIn('left')];
-      expect(pids.filter(isRunning)).toEqual(pids);
+      const pids = await pidsOf('stayed', 'left');
+      expect(pids.filter(isRunning).length).toBeGreaterThanOrEqual(2);
       cancel.abort();
-      expect(await running).toEqual({ status: 'cancelled', usageKnown: false });
-      expect(pids.filter(isRunning)).toEqual([]);
+      expect(await running).toEqual({ status: 'cancelled', usageKnown: reports.some(isMetered) });
+      await gone(pids);
     });
 
     test('a turn that was cancelled before it began starts nothing', async () => {
@@ -174,13 +187,19 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
     });
 
     test('the time limit stops a turn in flight, and nothing of it is left (dispatch 28)', async () => {
-      const turn = await turnOf([{ shell: LEAVE_THE_GROUP }]);
-      const result = await agent.run(
-        { ...turn, policy: { ...turn.policy, turnTimeoutMs: 1500 } },
-        watched().hooks,
-      );
-      expect(result).toMatchObject({ status: 'timed_out', usageKnown: false });
-      expect(await processes.stop(at.task(), [])).toEqual([]);
+      // On a busy machine the first may pass before the command runs.
+      for (const turnTimeoutMs of [1_500, 10_000, 60_000]) {
+        at.newSession();
+        const turn = await turnOf([{ shell: LEAVE_THE_GROUP }]);
+        const { hooks, reports } = watched();
+        const result = await agent.run({ ...turn, policy: { ...turn.policy, turnTimeoutMs } }, hooks);
+        expect(result).toMatchObject({ status: 'timed_out' });
+        expect(await processes.stop(at.task(), [])).toEqual([]);
+        if (!existsSync(inWorkspace('stayed'))) continue;
+        expect(result.usageKnown).toBe(reports.some(isMetered));
+        break;
+      }
+      expect(existsSync(inWorkspace('stayed'))).toBe(true);
     });
 
     test('a resumed session has its directory and what was said before', async () => {
@@ -202,7 +221,7 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
       expect(existsSync(inWorkspace('ran'))).toBe(false);
     });
 
-    test('usage is told while the turn runs, as deltas under keys of their own that add up to the total', async () => {
+    test('usage is told while the turn runs, as deltas under keys of their own that add up to the total (loops 40)', async () => {
       const cacheWrite = subject.writesFree ? 0 : 3;
       const totals = { input: 150, output: 40, cacheRead: 7, cacheWrite, reasoning: 2 };
       const acts: Act[] = [
@@ -226,28 +245,42 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
     test('a budget can stop a turn in flight, and what was used until then is told (dispatch 28)', async () => {
       const budget = new AbortController();
       const told: UsageReport[] = [];
-      const { hooks } = watched({
-        signal: budget.signal,
-        onUsage: (report) => {
-          told.push(report);
-          budget.abort();
-        },
-      });
+      const { hooks } = watched({ signal: budget.signal, onUsage: (report) => void told.push(report) });
       const acts: Act[] = [
         { usage: { output: 9_000 } },
         { shell: 'true' },
-        { shell: WAIT_FOR_GO },
+        { shell: `touch begun; ${WAIT_FOR_GO}` },
         { shell: 'touch ran' },
       ];
-      expect(await agent.run(await turnOf(acts), hooks)).toEqual({
+      const running = agent.run(await turnOf(acts), hooks);
+      // In the middle of a call of the model nobody would know what that call used.
+      const isBetweenCalls = () => told.length > 0 && existsSync(inWorkspace('begun'));
+      await expect.poll(isBetweenCalls, { timeout: 200_000 }).toBe(true);
+      budget.abort();
+      expect(await running).toEqual({
         status: 'cancelled',
-        usageKnown: false,
+        usageKnown: told.some(isMetered),
       });
       expect(sumOf(told, 'output')).toBe(9_000);
       expect(existsSync(inWorkspace('ran'))).toBe(false);
     });
 
-    test('what publishes is refused wherever it runs, and told; a word is only a word', async () => {
+    test('what it runs finds no key of its provider, and neither does whoever looks where it lives', async () => {
+      const operator = Object.entries(parts.operator ?? {});
+      const keys = operator.flatMap(([name, value]) => (/_KEY$/.test(name) && value ? [value] : []));
+      const turn = await turnOf([
+        { shell: 'env > seen; cat "/proc/$PPID/environ" >> seen 2>/dev/null; true' },
+      ]);
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({ status: 'finished' });
+      const seen = await readFile(inWorkspace('seen'), 'utf8');
+      for (const key of keys) {
+        expect(seen).not.toContain(key);
+        const found = spawnSync('grep', ['-rlF', key, turn.home, turn.sessionDir], { encoding: 'utf8' });
+        expect(found.stdout).toBe('');
+      }
+    });
+
+    test('what publishes is refused wherever it runs, and told; a word is only a word (loops 70)', async () => {
       const acts: Act[] = [
         { shell: "git init -q . && sh -c 'git push origin main' 2> said; echo $? > code" },
         { shell: `bash -lc 'git push' 2>> said || git remote -v && echo "do not git push" > passed` },
@@ -303,9 +336,13 @@ export function agentContract(name: string, subject: AgentUnderTest): void {
         expect(end?.result).toMatchObject({ status: 'finished', text: 'all done', structured: null });
         expect(end?.endedAt).toBeGreaterThanOrEqual(startedAt);
         expect(end?.endedAt).toBeLessThanOrEqual(Date.now());
-        const byKey = new Map([...reports, ...found.reports].map((report) => [report.key, report]));
-        for (const [kind, total] of Object.entries(totals))
+        // What was counted on the wire is not counted again by the agent's own account.
+        const booked = reports.some(isMetered) ? reports : [...reports, ...found.reports];
+        const byKey = new Map(booked.map((report) => [report.key, report]));
+        for (const [kind, total] of Object.entries(totals)) {
           expect(sumOf([...byKey.values()], kind as keyof Usage)).toBe(total);
+          expect(sumOf(found.reports, kind as keyof Usage)).toBe(total);
+        }
       });
 
       test('is found with its answer', async () => {
@@ -445,6 +482,21 @@ export function programContract(name: string, subject: AgentUnderTest): void {
       expect(await readFile(inWorkspace('where'), 'utf8')).not.toContain(at.workspace());
     });
 
+    test('the MCP servers that it was granted are named in a file, each as a program to start', async () => {
+      const command = ['/bin/sh', '-c', 'cat; echo "$KEY for $FORGE_ROLE" > "$FORGE_WORKSPACE/started"'];
+      const mcp = [{ name: 'docs', command, env: { KEY: 'sk-docs' }, tools: null }];
+      const acts: Act[] = [{ shell: 'cat "$FORGE_MCP" > servers' }, { shell: START_DOCS }];
+      const { policy } = await turnOf(acts);
+      const turn = await turnOf(acts, { policy: { ...policy, mcp } });
+      expect(await agent.run(turn, watched().hooks)).toMatchObject({ status: 'finished' });
+      const { mcpServers } = JSON.parse(await readFile(inWorkspace('servers'), 'utf8'));
+      expect(mcpServers).toEqual({ docs: { command: process.execPath, args: expect.any(Array) } });
+      expect(await readFile(inWorkspace('started'), 'utf8')).toBe('sk-docs for coder\n');
+      at.newSession();
+      await agent.run(await turnOf([{ shell: 'echo "$FORGE_MCP" > none' }]), watched().hooks);
+      expect(await readFile(inWorkspace('none'), 'utf8')).toBe('\n');
+    });
+
     test('its result is outside the workspace, and the cost it names is told', async () => {
       const acts: Act[] = [
         { usage: { output: 5 }, costUsd: 0.5 },
@@ -496,10 +548,13 @@ export function programContract(name: string, subject: AgentUnderTest): void {
 }
 
 const sandboxOf = (confine: Sandbox['confine']): Sandbox => ({
-  kind: 'test',
-  unavailable: async () => null,
+  choose: async () => ({ kind: 'bwrap', why: null, unlimited: null }),
   confine,
+  clear: async () => {},
 });
+
+/** What was counted on the wire is known; an agent that was stopped did not get to tell all. */
+const isMetered = ({ key }: UsageReport): boolean => key.startsWith(METERED);
 
 export const sumOf = (reports: readonly UsageReport[], kind: keyof Usage | 'costUsd'): number =>
   reports.reduce((total, report) => total + (report[kind] ?? 0), 0);
@@ -510,5 +565,8 @@ const LEAVE_THE_GROUP = [
   'while ! [ -s left ]; do sleep 0.01; done',
   'echo $$ > staying; mv staying stayed; sleep 1000',
 ].join('\n');
+
+/** As a program does that reads the file: here, by what it has in quotes. */
+const START_DOCS = `sed 's/.*"args":\\["//; s/"].*//; s/","/\\n/g' servers | { read -r program; read -r file; '${process.execPath}' "$program" "$file" < /dev/null; }`;
 
 const WAIT_FOR_GO = 'until [ -e go ]; do sleep 0.02; done';

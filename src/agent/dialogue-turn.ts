@@ -1,6 +1,7 @@
 /** A turn that is a dialogue with a program: heard out or cut off, and then ended with everything the program started. */
-import type { Dialogue, Exit } from '../process/dialogue.ts';
-import { failed, type TurnHooks, type TurnRequest, type TurnResult } from './agent.ts';
+import type { Exit } from '../process/dialogue.ts';
+import { failed, notStarted, type TurnHooks, type TurnRequest, type TurnResult } from './agent.ts';
+import type { ConfinedDialogue } from './programs.ts';
 import { stopTurn } from './turn-stop.ts';
 
 export interface HeardOut<Ending> {
@@ -13,7 +14,7 @@ export interface HeardOut<Ending> {
 }
 
 export async function hearOut<Ending>(
-  child: Dialogue,
+  child: ConfinedDialogue,
   talking: { over: Promise<Ending>; interrupt(): Promise<unknown> },
   turn: TurnRequest,
   hooks: TurnHooks,
@@ -27,13 +28,15 @@ export async function hearOut<Ending>(
   stop.disarm();
   const refused = await child.begun.then(
     () => null,
-    (error: Error) => error.message,
+    (error: Error) => error,
   );
   const stderr = await child.end();
   const exit: Exit = refused === null ? await child.exited : { code: null, signal: null };
+  const unconfined = child.problem(exit);
+  const kept = refused ?? (unconfined && new Error(`${unconfined}: ${stderr.trim()}`));
   return {
     ending,
-    settled: refused === null ? stop.result(false) : failed('could_not_start', refused),
+    settled: kept ? notStarted(kept) : stop.result(false),
     crashed(name, problem) {
       // That signal was ours, most likely: whoever could not be talked to any more was asked to end.
       const isAsked = exit.signal === 'SIGTERM';

@@ -18,7 +18,7 @@ test('outside a turn nothing is refused', () => {
   expect(() => refuseInTurn('run', {})).not.toThrow();
 });
 
-test('inside one it is refused, and the turn hears of it', () => {
+test('inside one it is refused, and the turn hears of it (loops 70)', () => {
   const told: Progress[] = [];
   const [cwd, home, sessionDir] = ['work', 'home', 'session'].map((name) => join(dir, name)) as [
     string,

@@ -7,6 +7,7 @@
  *   FORGE_SESSION_ID    FORGE_SESSION_DIR (the same directory on resume)    FORGE_RESUME (0 or 1)
  *   FORGE_RESULT        where it may write { text, structured, summary, usage, costUsd }, once or again and again,
  *                       or { error: { code, message, retry_at } }, which fails the turn
+ *   FORGE_MCP           a file with the MCP servers it was granted, where there are some, as `claude --mcp-config` takes it
  *   FORGE_OUTPUT_SCHEMA a file with the JSON Schema of `structured`, where one is wanted
  *   exit 0              the turn is finished; 75 (EX_TEMPFAIL) means try later; anything else is a failure
  *
@@ -17,16 +18,20 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import { costOf, pricesFor } from '../core/prices.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 import type { LaunchResult } from '../process/process.ts';
 import {
   type FailureCode,
   failed,
+  notStarted,
   type TurnHooks,
   type TurnRequest,
   type TurnResult,
   type UnheardEnd,
   type UnheardTurn,
 } from './agent.ts';
+import { serversFileOf, withServers } from './mcp-servers.ts';
+import { type Passage, PLACEHOLDER, through } from './passage.ts';
 import type { Programs } from './programs.ts';
 import { type ResultReading, readResult } from './result-file.ts';
 import { preparePlaces, turnEnvironment } from './turn-place.ts';
@@ -36,6 +41,8 @@ import { type UsageMeter, usageMeter } from './usage-meter.ts';
 export interface Program {
   argv: readonly string[];
   env?: Record<string, string>;
+  /** What else it has to read to be started. */
+  reads?: readonly string[];
   /** Exit codes with a meaning of their own. */
   exitCodes?: Record<number, FailureCode>;
 }
@@ -46,6 +53,64 @@ const EXIT_CODES: Record<number, FailureCode> = { 75: 'overload' };
 const LOOK_EVERY_MS = 500;
 
 export async function runProgram(
+  { programs, gateway }: { programs: Programs; gateway: Gateway },
+  program: Program,
+  given: TurnRequest,
+  told: TurnHooks,
+): Promise<TurnResult> {
+  const environment = turnEnvironment(given);
+  const credential = PROVIDERS.some(({ key }) => environment[key]) ? 'key' : 'none';
+  try {
+    return await through(gateway, given, told, credential, ({ turn, hooks, route }) =>
+      withServers(turn, hooks, (place, servers) => {
+        const told = servers.length > 0 ? { FORGE_MCP: serversFileOf(turn) } : {};
+        const env = { ...program.env, ...heldIn(environment, route), ...told };
+        return runOnce(programs, { ...program, env }, place, hooks);
+      }),
+    );
+  } catch (error) {
+    return notStarted(error);
+  }
+}
+
+/** Where programs look for their provider and its key. */
+const PROVIDERS = [
+  {
+    key: 'ANTHROPIC_API_KEY',
+    url: 'ANTHROPIC_BASE_URL',
+    upstream: 'https://api.anthropic.com',
+    proof: (key: string) => ({ 'x-api-key': key }),
+  },
+  {
+    key: 'OPENAI_API_KEY',
+    url: 'OPENAI_BASE_URL',
+    upstream: 'https://api.openai.com/v1',
+    proof: (key: string) => ({ authorization: `Bearer ${key}` }),
+  },
+  {
+    key: 'GEMINI_API_KEY',
+    url: 'GOOGLE_GEMINI_BASE_URL',
+    upstream: 'https://generativelanguage.googleapis.com',
+    proof: (key: string) => ({ 'x-goog-api-key': key }),
+  },
+];
+
+/** Of the keys that `env:` passes to it, what takes their place. */
+function heldIn(environment: Record<string, string>, route: Passage['route']): Record<string, string> {
+  if (route === null) return {};
+  const held = PROVIDERS.flatMap(({ key, url, upstream, proof }) => {
+    const secret = environment[key];
+    if (!secret) return [];
+    const address = route({ upstream: environment[url] || upstream, headers: proof(secret) });
+    return [
+      [key, PLACEHOLDER],
+      [url, address],
+    ];
+  });
+  return Object.fromEntries(held);
+}
+
+async function runOnce(
   programs: Programs,
   program: Program,
   turn: TurnRequest,
@@ -67,13 +132,13 @@ export async function runProgram(
     const place = { ...turn, access: { ...turn.access, writeRoots } };
     const stopLooking = lookAt(resultPath, meter, hooks.onProgress);
     const ended = await programs
-      .run({ argv: program.argv, env, exitPath }, place, hooks)
+      .run({ argv: program.argv, reads: program.reads ?? [], env, exitPath }, place, hooks)
       .finally(stopLooking);
     const reading = readResult(resultPath);
     if (reading.status === 'read') meter(reading.result);
     return judge(ended, reading, program, turn, resultPath);
   } catch (error) {
-    return failed('could_not_start', (error as Error).message, false);
+    return notStarted(error);
   }
 }
 

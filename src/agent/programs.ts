@@ -9,7 +9,7 @@
 import type { Access } from '../core/role.ts';
 import { type Dialogue, openDialogue } from '../process/dialogue.ts';
 import type { LaunchResult, Processes } from '../process/process.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Confined, Sandbox } from '../sandbox/sandbox.ts';
 import type { TurnHooks, TurnRequest } from './agent.ts';
 import { openStandIns } from './stand-ins.ts';
 
@@ -17,6 +17,8 @@ interface Command {
   argv: readonly string[];
   /** The whole environment: built, never inherited. */
   env: Record<string, string>;
+  /** What else it has to read to be started. */
+  reads?: readonly string[];
 }
 
 /** Its exit is written down where it says, from outside its confinement. */
@@ -28,52 +30,66 @@ interface RunCommand extends Command {
 export interface Programs {
   /** To its end, with the prompt as its input. */
   run(command: RunCommand, turn: TurnRequest, hooks: TurnHooks): Promise<LaunchResult>;
-  open(command: Command, turn: TurnRequest, hooks: TurnHooks): Promise<Dialogue>;
+  open(command: Command, turn: TurnRequest, hooks: TurnHooks): Promise<ConfinedDialogue>;
+}
+
+export interface ConfinedDialogue extends Dialogue {
+  /** Asked when it has ended: why it never ran; null when it did. */
+  problem: Confined['problem'];
 }
 
 export function confinedPrograms(processes: Processes, sandbox: Sandbox): Programs {
   const confine = async (command: Command, turn: TurnRequest, { onProgress }: TurnHooks) => {
     const standIns = openStandIns(turn, command.env, onProgress);
-    const access: Access = { ...turn.access, writeRoots: [...turn.access.writeRoots, standIns.writeRoot] };
+    const access: Access = {
+      ...turn.access,
+      readRoots: [...turn.access.readRoots, ...(command.reads ?? []), standIns.readRoot],
+      writeRoots: [...turn.access.writeRoots, standIns.writeRoot],
+    };
     try {
-      const { argv, env, dispose } = await sandbox.confine(command.argv, standIns.env, access);
-      return { argv, env, dispose: () => dispose().finally(standIns.close) };
+      const { argv } = command;
+      const confined = await sandbox.confine({ argv, env: standIns.env, cwd: turn.cwd }, access);
+      return { ...confined, dispose: () => confined.dispose().finally(standIns.close) };
     } catch (error) {
       standIns.close();
       throw error;
     }
   };
-  const placeOf = ({ cwd, logPath }: TurnRequest, { onHeld, onProgress }: TurnHooks) => ({
-    cwd,
+  const placeOf = ({ logPath }: TurnRequest, { onHeld, onProgress }: TurnHooks) => ({
     logPath,
     onHeld,
     onOutput: () => onProgress(),
   });
   return {
     async run(command, turn, hooks) {
-      const { argv, env, dispose } = await confine(command, turn, hooks);
+      const { argv, env, cwd, problem, dispose } = await confine(command, turn, hooks);
       try {
-        return await processes.launch({
+        const ended = await processes.launch({
           argv,
           env,
+          cwd,
           ...placeOf(turn, hooks),
           exitPath: command.exitPath,
           stdin: turn.prompt,
           timeoutMs: turn.policy.turnTimeoutMs,
           signal: hooks.signal,
         });
+        const why = problem(ended);
+        if (why !== null) throw new Error(`${why}: ${ended.tail.trim()}`);
+        return ended;
       } finally {
         await dispose();
       }
     },
 
     async open(command, turn, hooks) {
-      const { argv, env, dispose } = await confine(command, turn, hooks);
+      const { argv, env, cwd, problem, dispose } = await confine(command, turn, hooks);
       try {
-        const child = openDialogue({ argv, env, ...placeOf(turn, hooks) });
+        const child = openDialogue({ argv, env, cwd, ...placeOf(turn, hooks) });
         let ended: Promise<string> | null = null;
         return {
           ...child,
+          problem,
           end() {
             ended ??= child.end().finally(dispose);
             return ended;

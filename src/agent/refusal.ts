@@ -11,7 +11,8 @@ import type { Progress } from '../core/progress.ts';
 export const REFUSALS = {
   publish: 'do not push: commit, end your turn, and the loop publishes what passes verification',
   history: 'do not change remotes, refs or history: work in files and commits on your branch',
-  forge: 'the forge is not for you: pull requests, comments and merges are made by the loop',
+  forge:
+    'the forge is not for you: pull requests, comments and merges are made by the loop; issue_read and its like, where you have them, read it',
   loop: 'a loop is already running you; do not start or steer one',
 } as const;
 export type Refusal = keyof typeof REFUSALS;

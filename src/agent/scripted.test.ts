@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { BARE } from '../../test/support/policy.ts';
-import { hostPrograms } from '../../test/support/programs.ts';
+import { hostParts } from '../../test/support/programs.ts';
+import type { AgentPolicy } from '../core/policy.ts';
 import { accessOf } from '../core/role.ts';
 import { processAt } from '../process/table.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -14,7 +15,7 @@ import type { TurnRequest, UsageReport } from './agent.ts';
 import { type Act, type AgentUnderTest, agentContract, programContract } from './contract.ts';
 import { scriptedAgent } from './scripted.ts';
 
-const make = (sandbox?: Sandbox) => scriptedAgent(hostPrograms(sandbox));
+const make = (sandbox?: Sandbox) => scriptedAgent(hostParts(sandbox));
 const agent = make();
 
 const subject: AgentUnderTest = {
@@ -66,9 +67,16 @@ describe('a scripted agent', () => {
         effort: null,
         prices: {},
         toolCalls: 20,
+        forgeRequests: 20,
         turnTimeoutMs: 100_000,
         stallTimeoutMs: 100_000,
         env: BARE,
+        read: [],
+        write: [],
+        network: 'host',
+        secrets: [],
+        mcp: [],
+        gateway: 'all',
         toolTimeoutMs: 0,
         repeatedCalls: 0,
       },
@@ -234,7 +242,7 @@ describe('a scripted agent', () => {
     expect(await agent.unavailable(policy)).toContain('missing.yaml');
   });
 
-  const hurried = async () => ({
+  const hurried = async (): Promise<AgentPolicy> => ({
     kind: 'scripted',
     command: null,
     preset: null,
@@ -244,9 +252,16 @@ describe('a scripted agent', () => {
     effort: null,
     prices: {},
     toolCalls: 20,
+    forgeRequests: 20,
     turnTimeoutMs: 500,
     stallTimeoutMs: 500,
     env: BARE,
+    read: [],
+    write: [],
+    network: 'host',
+    secrets: [],
+    mcp: [],
+    gateway: 'all',
     toolTimeoutMs: 0,
     repeatedCalls: 0,
   });

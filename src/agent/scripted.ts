@@ -5,26 +5,28 @@
  * runs the same file from a checkout and from the build. Its session is a transcript on disk, which is also the proof
  * that a resumed session remembers.
  */
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Agent, failed, type SessionProbe, type TurnRequest } from './agent.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { type Agent, notStarted, type SessionProbe, type TurnRequest } from './agent.ts';
 import { finishedProgram, type Program, runProgram } from './program-turn.ts';
 import type { Programs } from './programs.ts';
+import { ownFolder, replaceFile } from './replace-file.ts';
 import { readScript } from './script.ts';
 
 const PROGRAM = fileURLToPath(new URL('./scripted-program.js', import.meta.url));
 const SESSION_LOST = 66;
 
-export function scriptedAgent(programs: Programs): Agent {
+export function scriptedAgent(parts: { programs: Programs; gateway: Gateway }): Agent {
   return {
     kind: 'scripted',
 
     async run(turn, hooks) {
       try {
-        return await runProgram(programs, await programOf(turn), turn, hooks);
+        return await runProgram(parts, await programOf(turn), turn, hooks);
       } catch (error) {
-        return failed('could_not_start', (error as Error).message);
+        return notStarted(error);
       }
     },
 
@@ -53,9 +55,9 @@ const NO_SCRIPT = 'agent.script is not set: give the path of a script, see docs/
 async function programOf(turn: TurnRequest): Promise<Program> {
   if (!turn.policy.script) throw new Error(NO_SCRIPT);
   const script = await readScript(turn.policy.script);
-  await mkdir(turn.home, { recursive: true });
+  ownFolder(turn.home);
   const copy = join(turn.home, `script-${turn.role}-${turn.number}.json`);
-  await writeFile(copy, JSON.stringify(script));
+  replaceFile(copy, JSON.stringify(script));
   return {
     argv: [process.execPath, PROGRAM],
     env: { FORGE_SCRIPT: copy },

@@ -7,28 +7,18 @@
  * writes there can say only that a command of a known kind was refused.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  appendFileSync,
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TurnHooks, TurnRequest } from './agent.ts';
 import { REFUSALS, type Refusal } from './refusal.ts';
+import { plainText } from './replace-file.ts';
 import { bashEnv, firstInPath, standInScripts } from './stand-in-scripts.ts';
 
 interface StandIns {
   /** The given environment, in which the stand-ins are found first. */
   env: Record<string, string>;
-  /** What a sandbox must let them write to. */
+  /** What a sandbox must let them read, and write to. */
+  readRoot: string;
   writeRoot: string;
   /** After everything of the turn is gone: tells what is left to tell. */
   close(): void;
@@ -37,7 +27,6 @@ interface StandIns {
 type StandInTurn = Pick<TurnRequest, 'cwd' | 'sessionDir' | 'home' | 'access'>;
 
 const LOOK_EVERY_MS = 500;
-const LONGEST_NOTES = 64 * 1024;
 
 export function openStandIns(
   { cwd, sessionDir, home, access }: StandInTurn,
@@ -68,6 +57,7 @@ export function openStandIns(
   looking.unref();
   return {
     env: { ...env, PATH: env.PATH ? `${bin}${delimiter}${env.PATH}` : bin, BASH_ENV: bash },
+    readRoot: folder,
     writeRoot,
     close() {
       clearInterval(looking);
@@ -102,7 +92,7 @@ const PROFILE =
 function writeProfiles(home: string, bin: string): void {
   for (const name of ['.profile', '.zprofile']) {
     const path = join(home, name);
-    const found = textIn(path);
+    const found = plainText(path);
     if (found !== null && !found.startsWith(PROFILE)) continue;
     // Project code writes here: nothing is written through what it may have left.
     const draft = `${path}.${randomBytes(6).toString('hex')}`;
@@ -113,26 +103,9 @@ function writeProfiles(home: string, bin: string): void {
 
 function noted(path: string): { kind: Refusal; command: string }[] {
   // The last one may not be whole yet.
-  const whole = (textIn(path) ?? '').split('\0').slice(0, -1);
+  const whole = (plainText(path) ?? '').split('\0').slice(0, -1);
   return whole.flatMap((note) => {
     const [, kind = '', command = ''] = /^(\w+) ([\s\S]*)$/.exec(note) ?? [];
     return Object.hasOwn(REFUSALS, kind) ? [{ kind: kind as Refusal, command }] : [];
   });
-}
-
-/** Null where there is nothing; of what is no plain file, nothing. */
-function textIn(path: string): string | null {
-  let file: number;
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : '';
-  }
-  try {
-    if (!fstatSync(file).isFile()) return '';
-    const piece = Buffer.alloc(LONGEST_NOTES);
-    return piece.toString('utf8', 0, readSync(file, piece, 0, piece.length, 0));
-  } finally {
-    closeSync(file);
-  }
 }

@@ -20,7 +20,7 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'forge-tools-'));
   calls = [];
   dialogue = await openToolDialogue(dir, {
-    list: toolsOf('coder', { hasPlan: false }),
+    list: toolsOf('coder', { hasPlan: false, asksForge: true }),
     call: async (name, input) => {
       calls.push([name, input]);
       return { text: `answer to ${name}`, isError: name === 'finish' };
@@ -47,7 +47,7 @@ test('it introduces itself, lists the tools, and passes calls on', async () => {
     result: { tools: { name: string; inputSchema: object }[] };
   };
   expect(result.tools.map(({ name }) => name)).toEqual(
-    toolsOf('coder', { hasPlan: false }).map(({ name }) => name),
+    toolsOf('coder', { hasPlan: false, asksForge: true }).map(({ name }) => name),
   );
   expect(await ask('tools/call', { name: 'report_progress', arguments: { message: 'x' } })).toMatchObject({
     result: { content: [{ type: 'text', text: 'answer to report_progress' }], isError: false },
@@ -71,7 +71,7 @@ test('an agent that runs commands lists the tools, and calls one by its name', a
   const { said } = await ran(['list']);
   const listed = JSON.parse(said) as { name: string; parametersJsonSchema: object }[];
   expect(listed.map(({ name }) => name)).toEqual(
-    toolsOf('coder', { hasPlan: false }).map(({ name }) => name),
+    toolsOf('coder', { hasPlan: false, asksForge: true }).map(({ name }) => name),
   );
   expect(listed[0]?.parametersJsonSchema).toMatchObject({ required: ['message'] });
   expect(await ran(['call', 'report_progress'], '{"message":"x"}')).toEqual({

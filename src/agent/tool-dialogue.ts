@@ -10,8 +10,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { TOOL_SERVER } from '../core/policy.ts';
 import { inputSchemaOf } from '../core/words/turn-tools.ts';
 import type { TurnTools } from './agent.ts';
+import type { GrantedServer } from './mcp-servers.ts';
 
 export interface ToolDialogue {
   names: string[];
@@ -20,6 +22,13 @@ export interface ToolDialogue {
   args: string[];
   close(): Promise<void>;
 }
+
+/** As one more of the servers that an agent may start. */
+export const ownServer = ({ command, args }: ToolDialogue): GrantedServer => ({
+  name: TOOL_SERVER,
+  command,
+  args,
+});
 
 const PROGRAM = fileURLToPath(new URL('./tool-dialogue-program.js', import.meta.url));
 const LOOK_EVERY_MS = 50;
@@ -68,7 +77,7 @@ export async function openToolDialogue(sessionDir: string, tools: TurnTools): Pr
       ? await tools.call(data.name, data.input)
       : { text: 'the call could not be read', isError: true };
     const aside = join(dir, randomUUID());
-    await writeFile(aside, JSON.stringify(said));
+    await writeFile(aside, JSON.stringify(said), { flag: 'wx' });
     await rename(aside, join(dir, name.replace(/\.call$/, '.answer')));
   }
 }

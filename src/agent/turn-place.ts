@@ -42,16 +42,29 @@ export function turnEnvironment(
   turn: TurnRequest,
   more: Record<string, string> = {},
 ): Record<string, string> {
-  const extra: Record<string, string> = {
-    ...more,
-    FORGE_ROLE: turn.role,
-    FORGE_TASK: turn.task,
-    FORGE_TURN: String(turn.number),
-    FORGE_SESSION_ID: turn.sessionId,
-    FORGE_SESSION_DIR: turn.sessionDir,
-    FORGE_RESUME: turn.resume ? '1' : '0',
-  };
-  if (turn.issue != null) extra.FORGE_ISSUE = String(turn.issue);
+  const extra = { ...more, ...turnVariables(turn) };
   const { home, mark, identity, policy } = turn;
   return childEnvironment({ home, mark, identity, env: policy.env, extra });
 }
+
+/** What every program of an agent is told of its turn. */
+export const turnVariables = ({
+  role,
+  task,
+  number,
+  sessionId,
+  sessionDir,
+  resume,
+  issue,
+}: Pick<TurnRequest, 'role' | 'task' | 'number' | 'sessionId' | 'sessionDir' | 'resume' | 'issue'>): Record<
+  string,
+  string
+> => ({
+  FORGE_ROLE: role,
+  FORGE_TASK: task,
+  FORGE_TURN: String(number),
+  FORGE_SESSION_ID: sessionId,
+  FORGE_SESSION_DIR: sessionDir,
+  FORGE_RESUME: resume ? '1' : '0',
+  ...(issue != null && { FORGE_ISSUE: String(issue) }),
+});

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { agentStage } from '../../test/support/agent-stage.ts';
-import { hostPrograms } from '../../test/support/programs.ts';
+import { hostParts } from '../../test/support/programs.ts';
 import type { Agent } from './agent.ts';
 import { codexAgent } from './codex/codex.ts';
 import { opencodeAgent } from './opencode/opencode.ts';
@@ -29,7 +29,7 @@ test('an answer, or a refusal, is handed on, and nothing waits behind it', async
 });
 
 const SILENT = ['/bin/sh', '-c', 'exec cat > /dev/null'];
-const parts = { programs: hostPrograms(), program: SILENT, now: Date.now };
+const parts = { ...hostParts(), program: SILENT, now: Date.now };
 
 describe.each<[string, Agent, string | null]>([
   ['codex', codexAgent({ ...parts, operator: { OPENAI_API_KEY: 'key' } }), null],

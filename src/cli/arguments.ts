@@ -1,7 +1,7 @@
 /** What people write after a command, made of it what it means. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import { UserError } from '../errors.ts';
+import { UserError, whyUnreadable } from '../errors.ts';
 
 export function issueNumber(text: string): number {
   const digits = /^#?(\d+)$/.exec(text)?.[1];
@@ -33,6 +33,7 @@ export function textFrom(options: Record<string, unknown>): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (cause) {
-    throw new UserError(`The text can't be read: ${(cause as Error).message}`, null, { cause });
+    const name = file === '-' ? 'Standard input' : file;
+    throw new UserError(`${name} can't be read: ${whyUnreadable(cause as Error)}`, null, { cause });
   }
 }

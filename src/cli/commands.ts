@@ -3,8 +3,9 @@ import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Git } from '../git/git.ts';
-import { OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
+import { ACCESS_OF, OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
 import { collect, collectIssues, issueNumber, textFrom, wholeNumber } from './arguments.ts';
+import { EXIT } from './exit.ts';
 import { addLoopCommands } from './loop-commands.ts';
 import { addPlanCommands } from './plan-commands.ts';
 import { addPullCommands } from './pull-commands.ts';
@@ -165,7 +166,11 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(task, 'list', says('task.list'), ['task list --all'])
     .option('-a, --all', 'ended tasks too')
     .action(operation('task.list', (_args, { all }) => ({ all: all === true })));
-  for (const verb of ['show', 'cancel', 'abandon', 'approve'] as const) {
+  describe(task, 'show', says('task.show'), ['task show 7', 'task show 3f2a91c0 --network'])
+    .argument('<task>', TASK)
+    .option('--network', 'where its turns and commands went, and where they were not let')
+    .action(operation('task.show', ([id], { network }) => ({ task: id, network: network === true })));
+  for (const verb of ['cancel', 'abandon', 'approve'] as const) {
     const name = `task.${verb}` as const;
     describe(task, verb, says(name), [`task ${verb} 7`, `task ${verb} 3f2a91c0`])
       .argument('<task>', TASK)
@@ -321,15 +326,38 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'gc', says('gc'), ['gc --dry-run', 'gc'])
     .option('--dry-run', 'only say what would go')
     .action(operation('gc', (_args, { dryRun }) => ({ dryRun: dryRun === true })));
-  describe(program, 'doctor', says('doctor'), ['doctor', 'doctor --gate', 'doctor --agents'])
+  describe(program, 'doctor', says('doctor'), [
+    'doctor',
+    'doctor --gate',
+    'doctor --agents',
+    'doctor --access coder',
+    'doctor --attack',
+  ])
     .option('--gate', 'also run the gate on trunk, as the loop does before the first turn')
     .option('--agents', 'also let the agent of each role take a turn of one word, which costs a little')
+    .addOption(
+      new Option('--access <who>', 'only show what a role, the gate or the hooks really get').choices(
+        ACCESS_OF,
+      ),
+    )
+    .option('--attack', 'also let hostile scripts loose in the sandbox, on an operator who is made up')
     .action(
       session(async (own, _args, options) => {
         const { showDoctor } = await import('./doctor.ts');
         return showDoctor(own, options);
       }),
     );
+  const notify = program.command('notify').description('Tell people what happens.');
+  describe(notify, 'test', says('notify.test'), ['notify test', 'notify test --channel phone'])
+    .option('--channel <name>', 'only this one of `notify.channels`')
+    .action(
+      operation(
+        'notify.test',
+        (_args, { channel }) => ({ channel }),
+        ({ failed }) => (failed > 0 ? EXIT.failed : EXIT.done),
+      ),
+    );
+
   describe(program, 'backup', says('backup'), ['backup ../forge-backup.db', 'backup "$(date +%F).db" --json'])
     .argument('<file>', 'a file that is not there yet')
     .action(operation('backup', ([file]) => ({ file })));

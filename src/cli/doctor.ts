@@ -1,4 +1,4 @@
-/** `doctor`, which only looks, and with `--gate` also the operation that runs the gate: one list. */
+/** `doctor`, which only looks, and with `--gate` and `--attack` also the operations that try something: one list. */
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
 import { TEXT } from './text.ts';
@@ -7,12 +7,20 @@ export async function showDoctor(
   { context, terminal }: Session,
   options: Record<string, unknown>,
 ): Promise<number> {
-  const found = await perform(context, 'doctor', { agents: options.agents === true });
-  const tried = options.gate ? await perform(context, 'gate.try') : { checks: [], failed: 0, warned: 0 };
+  if (options.access !== undefined) {
+    const seen = await perform(context, 'access', { who: options.access });
+    terminal.print(terminal.json ? JSON.stringify(seen, null, 2) : TEXT.access(seen, terminal));
+    return 0;
+  }
+  const parts = [
+    await perform(context, 'doctor', { agents: options.agents === true }),
+    ...(options.attack ? [await perform(context, 'attack')] : []),
+    ...(options.gate ? [await perform(context, 'gate.try')] : []),
+  ];
   const all = {
-    checks: [...found.checks, ...tried.checks],
-    failed: found.failed + tried.failed,
-    warned: found.warned + tried.warned,
+    checks: parts.flatMap(({ checks }) => checks),
+    failed: parts.reduce((sum, { failed }) => sum + failed, 0),
+    warned: parts.reduce((sum, { warned }) => sum + warned, 0),
   };
   terminal.print(terminal.json ? JSON.stringify(all, null, 2) : TEXT.doctor(all, terminal));
   return all.failed > 0 ? 1 : 0;

@@ -45,7 +45,7 @@ test('a hold of the loop says what to do, and its end what ended', () => {
   );
   expect(line(event('loop_held', hold), null)).toEqual(held);
   expect(line(event('loop_released', { ...hold, by: 'Eva' }), null)).toBe(
-    '12:30:05  continues: trunk_changed was ended by Eva',
+    '12:30:05  continues: trunk_changed ended by Eva',
   );
   // As the first versions wrote them.
   const earlier = {
@@ -55,6 +55,13 @@ test('a hold of the loop says what to do, and its end what ended', () => {
   } as const;
   expect(line(event('loop_held', earlier), null)).toEqual(held);
   expect(line(event('loop_released', { key: 'trunk develop', by: 'Eva' }), null)).toContain('ended by Eva');
+});
+
+test('a head that is pushed but not marked is not said to have failed to be pushed', () => {
+  const problem = 'It was pushed, but not marked as verified yet: GitHub did not answer';
+  expect(line(event('effect_failed', { action: 'push', problem, attempt: 2 }))).toBe(
+    `12:30:05  #7 publishing failed 2×; will retry: ${problem}`,
+  );
 });
 
 test('what a person says is shown with who says it', () => {

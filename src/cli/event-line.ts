@@ -9,8 +9,9 @@ import { heldWait } from '../core/loop-waits.ts';
 import { REASONS } from '../core/machine.ts';
 import { roleRow } from '../core/role.ts';
 import { resultText } from '../core/words/gate-text.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { timeOf, untilOf } from '../core/words/wall-time.ts';
-import { namesOf, togetherText } from '../core/words/words.ts';
+import { failedText, namesOf, togetherText } from '../core/words/words.ts';
 import { decisionLine } from './conditions.ts';
 import type { Paint } from './terminal.ts';
 
@@ -29,7 +30,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'task_created': {
       const { contract, attempt, branch, plan } = happened.data;
       if (plan?.draftOf !== undefined)
-        return `${paint.cyan('to be drafted')}: a plan for #${plan.draftOf}, ${contract.title}`;
+        return `${paint.cyan('queued')}: draft a plan for #${plan.draftOf}, ${contract.title}`;
       return `${paint.cyan('claimed')}: ${contract.title} (attempt ${attempt}, ${branch})`;
     }
     case 'turn_started': {
@@ -40,32 +41,32 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return turnEnded(happened.data, paint);
     case 'tool_refused': {
       const { tool, detail, why, further } = happened.data;
-      if (further !== undefined) return paint.yellow(`refused ${further} more calls of that turn`);
+      if (further !== undefined) return paint.yellow(`refused ${further} more calls in that turn`);
       return paint.yellow(`refused ${tool} ${paint.dim(firstLine(detail))}: ${why}`);
     }
     case 'coder_reported':
-      return `reports: ${firstLine(happened.data.message)}`;
+      return `reported: ${firstLine(happened.data.message)}`;
     case 'coder_asked':
-      return `asks, and is told to decide itself: ${firstLine(happened.data.question)}`;
+      return `asked, and was told to decide: ${firstLine(happened.data.question)}`;
     case 'coder_finished':
-      return `says it is done: ${firstLine(happened.data.summary)}`;
+      return `done, by its own account: ${firstLine(happened.data.summary)}`;
     case 'auditor_found':
-      return `notes a ${happened.data.finding.severity}: ${firstLine(happened.data.finding.description)}`;
+      return `found a ${happened.data.finding.severity}: ${firstLine(happened.data.finding.description)}`;
     case 'auditor_resolved':
-      return `notes that ${happened.data.id} is fixed`;
+      return `marked ${happened.data.id} as fixed`;
     case 'context_compacted':
-      return `the ${happened.data.role} shortened its conversation: ${happened.data.why}`;
+      return `the ${happened.data.role} compacted its conversation: ${happened.data.why}`;
     case 'spec_settled': {
       const { spec } = happened.data;
-      if (spec.status === 'taken') return `taken as it stands: ${spec.why}`;
-      return paint.yellow(`not to be worked on: ${spec.problem}; ${spec.questions.length} questions`);
+      if (spec.status === 'taken') return `accepted as written: ${spec.why}`;
+      return paint.yellow(`declined: ${spec.problem}; ${spec.questions.length} questions`);
     }
     case 'spec_expanded': {
       const { specification, status } = happened.data;
       return `specification ${status} (${specification.criteria.length} criteria): ${firstLine(specification.problem)}`;
     }
     case 'spec_approved':
-      return `specification agreed to by ${happened.data.by}`;
+      return `specification approved by ${happened.data.by}`;
     case 'plan_stored': {
       const { id, name: called, status } = happened.data;
       return status === 'approved' ? null : `plan ${called} (${id}) ${STORED[status]}`;
@@ -87,18 +88,18 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'gate_completed':
       return gateEnded(happened.data, paint);
     case 'gate_cut_off':
-      return `${GATES[happened.data.scope]} was cut off; it runs again if it is needed`;
+      return `${GATES[happened.data.scope]} was interrupted; it runs again if needed`;
     case 'gate_base_completed': {
       const { command, sha, outcome } = happened.data;
       const ended = { pass: 'passes', fail: 'is red too', could_not_run: 'could not run' }[outcome];
-      return `\`${command}\` ${ended} on trunk at ${sha.slice(0, 10)}`;
+      return `\`${command}\` ${ended} on trunk at ${shortSha(sha)}`;
     }
     case 'pull_ensured':
-      return `pull request #${happened.data.pull} at ${happened.data.headSha.slice(0, 10)}`;
+      return `pull request #${happened.data.pull} at ${shortSha(happened.data.headSha)}`;
     case 'push_rejected':
-      return `somebody else pushed ${happened.data.sha.slice(0, 10)}; it is merged in`;
+      return `someone else pushed ${shortSha(happened.data.sha)}; merging it in`;
     case 'person_pushed':
-      return `a person pushed ${happened.data.head.sha.slice(0, 10)}`;
+      return `a person pushed ${shortSha(happened.data.head.sha)}`;
     case 'verdict_recorded': {
       const { verdict, by, round } = happened.data;
       const colour = verdict === 'APPROVE' ? paint.green : paint.yellow;
@@ -123,7 +124,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       const { grave, sentBack } = happened.data;
       if (grave.length === 0) return null;
       return paint.yellow(
-        `touches what it may not touch: ${sentBack ? 'asked to take it back' : 'a person decides'}`,
+        `touches protected files or what verifies it: ${sentBack ? 'sent back to the coder' : 'a person decides'}`,
       );
     }
     case 'phase_entered': {
@@ -134,12 +135,12 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     }
     case 'audit_recorded': {
       const { audit, isClean, says } = happened.data;
-      const found = says.split('\n').slice(0, 2).join(' ');
+      const found = says.split('\n').slice(0, 2).join(' ').replace(': - ', ': ');
       return `audit ${audit}: ${isClean ? paint.green('clean') : paint.yellow(found)}`;
     }
     case 'milestone_completed': {
       const { milestone, title, commit } = happened.data;
-      const where = commit === null ? 'nothing had to be changed' : `commit ${commit.slice(0, 10)}`;
+      const where = commit === null ? 'nothing had to be changed' : `commit ${shortSha(commit)}`;
       return `${paint.green(`milestone ${milestone + 1} done`)}: ${title} (${where})`;
     }
     case 'post_action_ended':
@@ -149,9 +150,9 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'work_updated':
       return happened.data.conflicts.length > 0
         ? paint.yellow(`conflicts with trunk in ${happened.data.conflicts.join(', ')}`)
-        : 'brought up to trunk';
+        : 'updated to trunk';
     case 'candidate_dropped':
-      return `merge put off: ${happened.data.why}`;
+      return `merge postponed: ${happened.data.why}`;
     case 'merge_decided':
       return decisionLine(happened.data, paint);
     case 'hold_set': {
@@ -165,7 +166,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return paint.yellow(`${account} is used up until ${untilOf(until, happened.at)}: ${firstLine(why)}`);
     }
     case 'account_released':
-      return `${happened.data.account} is tried again, asked by ${happened.data.by}`;
+      return `retrying ${happened.data.account}, requested by ${happened.data.by}`;
     case 'hold_released': {
       const { by } = happened.data;
       return `released${by === 'loop' ? '' : ` by ${by}`}; continues when a slot is free`;
@@ -178,20 +179,26 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return transitioned(happened.data, paint);
     case 'effect_failed': {
       const { action, problem, attempt } = happened.data;
-      return paint.yellow(`${action} failed (${attempt}×), tried again later: ${problem}`);
+      return paint.yellow(`${failedText(action, attempt)}: ${problem}`);
     }
     case 'approval_outdated':
       return paint.yellow(
-        `approved by ${happened.data.by} at ${happened.data.head.slice(0, 10)}, which is not its head any more`,
+        `approved by ${happened.data.by} at ${shortSha(happened.data.head)}, which is no longer its head`,
       );
     case 'request_made':
       // A restart shows as "queued again".
       if (happened.task === null || happened.data.kind === 'restart') return null;
-      return `${happened.data.kind} asked by ${happened.data.by}`;
+      return `${happened.data.kind} requested by ${happened.data.by}`;
     case 'budget_warned': {
       const { scope, used, of, says } = happened.data;
       const whose = scope === 'task' ? '' : ` of the ${scope}`;
       return paint.yellow(`the budget${whose} is ${used >= of ? '' : 'nearly '}spent: ${says}`);
+    }
+    case 'network_used': {
+      const refused = happened.data.requests.filter(({ verdict }) => verdict === 'refused');
+      if (refused.length === 0) return null;
+      const hosts = refused.map(({ host, port }) => `${host}:${port}`).slice(0, 5);
+      return paint.yellow(`${happened.data.by}: network access refused to ${hosts.join(', ')}`);
     }
     case 'command_answered': {
       const { command, author, accepted, says } = happened.data;
@@ -201,7 +208,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'issue_declined':
       return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('declined')}: ${happened.data.problem ?? 'it asks for taste'}; ${happened.data.questions.length} questions are in its comments`;
     case 'readiness_withdrawn':
-      return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('not ready any more')}: its text was edited since`;
+      return `${paint.bold(`#${happened.data.issue}`)} ${paint.yellow('no longer ready')}: its text was edited`;
     case 'loop_paused':
       return `paused by ${happened.data.by}`;
     case 'loop_resumed':
@@ -210,7 +217,7 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return paint.yellow(heldWait(loopHoldOf(happened.data)).text);
     case 'loop_released': {
       const { data } = happened;
-      return `continues: ${'reason' in data ? data.reason : loopHoldKey(data)} was ended by ${data.by}`;
+      return `continues: ${'reason' in data ? data.reason : loopHoldKey(data)} ended by ${data.by}`;
     }
     case 'gate_tried': {
       const { outcome, detail, durationMs } = happened.data;
@@ -220,12 +227,12 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'gate_retry_requested':
       return null;
     case 'loop_stop_requested':
-      return `stop asked by ${happened.data.by}${happened.data.now ? ', at once' : ''}`;
+      return `stop requested by ${happened.data.by}${happened.data.now ? ', at once' : ''}`;
     case 'deploy_started':
-      return `deploying ${happened.data.sha.slice(0, 10)}`;
+      return `deploying ${shortSha(happened.data.sha)}`;
     case 'deploy_completed': {
       const { sha, status, problem, durationMs } = happened.data;
-      const text = `deploy of ${sha.slice(0, 10)} ${status} (${(durationMs / 1000).toFixed(1)} s)`;
+      const text = `deploy of ${shortSha(sha)} ${status} (${(durationMs / 1000).toFixed(1)} s)`;
       return problem === null ? paint.green(text) : paint.red(`${text}: ${problem}`);
     }
     case 'hook_completed':
@@ -235,23 +242,29 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
     case 'runner_overslept': {
       const { sleptMs, tasks } = happened.data;
       const had = tasks.map((id) => name(id)?.name ?? id).join(', ');
-      const stopped = had ? `; what it ran for ${had} was stopped` : '';
+      const stopped = had ? `; its work on ${had} was stopped` : '';
       return paint.yellow(
-        `a runner stood still for ${Math.round(sleptMs / 1000)} s, past its leases${stopped}`,
+        `a runner was suspended for ${Math.round(sleptMs / 1000)} s, longer than its leases${stopped}`,
       );
     }
     case 'config_reloaded':
       return `${happened.data.path} reloaded`;
     case 'config_invalid':
       return paint.red(
-        `${happened.data.path} can't be used, the last good settings stay: ${happened.data.problem}`,
+        `${happened.data.path} can't be used; keeping the last good settings: ${happened.data.problem}`,
       );
     case 'process_stopped':
       return `stopped process ${happened.data.pid}: ${happened.data.why}`;
     case 'forge_unavailable':
-      return paint.yellow(`waits: ${happened.data.problem}`);
+      return paint.yellow(`waiting: ${happened.data.problem}`);
     case 'forge_answers':
       return 'the forge answers again';
+    case 'notify_failed':
+      return paint.yellow(
+        `notification to ${happened.data.channel} failed; will retry: ${happened.data.problem}`,
+      );
+    case 'notify_given_up':
+      return paint.red(`gave up on notification to ${happened.data.channel}: ${happened.data.problem}`);
     case 'loop_failed':
       return paint.red(`${happened.data.where}: ${happened.data.problem}`);
     default:

@@ -52,7 +52,7 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
     .option('--each <file>', 'one loop for each feature of a YAML list')
     .option(
       '--mode <mode>',
-      'loop; session: one coder session, no audit; here: as session, then your clean checkout is switched to its branch',
+      'loop; session: one coder session, no audit; here: as session, from your clean checkout, which is then switched to its branch',
       'loop',
     )
     .option('--model <model>', "in place of the coder's model")

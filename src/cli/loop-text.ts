@@ -1,8 +1,10 @@
 /** Loops as people see them: the list, one in full, and the answers to what was asked of one. */
+
+import { shortSha } from '../core/words/short-sha.ts';
 import { clock } from '../core/words/wall-time.ts';
 import { count } from '../core/words/words.ts';
 import { follow } from '../operations/follow.ts';
-import type { LoopDetail, LoopView, UsageLine } from '../operations/loop-status.ts';
+import type { CostLine, LoopDetail, LoopView, UsageLine } from '../operations/loop-status.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
 import { type Paint, shortTokens, type Terminal, table, untilInterrupted, width } from './terminal.ts';
@@ -46,7 +48,7 @@ export function loopsText(loops: readonly LoopView[], { paint, columns }: Termin
   const rows = loops.map((loop) => [
     paint.bold(loop.name),
     statusText(loop, paint),
-    `${loop.milestones.done}/${loop.milestones.total}`,
+    loop.milestones.total === 0 ? '-' : `${loop.milestones.done}/${loop.milestones.total}`,
     iterationText(loop),
     `${loop.audits}`,
     `${loop.findings.bugs}`,
@@ -85,6 +87,8 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
     ['iteration', `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(loop.turns, 'turn')}`],
     ['findings', `${count(loop.findings.bugs, 'open bug')}, ${count(loop.findings.warnings, 'warning')}`],
     ['spent', `${costText(task.costUsd, task.spendComplete)}, ${shortTokens(task.tokens ?? 0)} tokens`],
+    ['post action', tookBackText(loop)],
+    ['checkout', checkoutText(loop)],
     ['worktree', task.workspace],
     ['restart', loop.restart.says],
   ];
@@ -93,7 +97,7 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
     done ? paint.green('✓') : number === loop.milestone && loop.status === 'running' ? paint.cyan('▸') : '·',
     `${number}. ${title}`,
     attempts > 0 ? paint.dim(`${count(attempts, 'dirty audit')}`) : '',
-    done?.commit ? paint.dim(done.commit.slice(0, 10)) : '',
+    done?.commit ? paint.dim(shortSha(done.commit)) : '',
   ]);
   const open = loop.open.map((one) => [
     '',
@@ -110,7 +114,7 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
     ),
     ...(milestones.length ? [paint.dim('milestones'), table(milestones, columns)] : []),
     paint.dim('phases'),
-    graphText(loop.phases, columns),
+    graphText(loop, columns),
     ...(open.length ? [paint.dim('open findings'), table(open, columns)] : []),
     ...(loop.amendments.length
       ? [
@@ -118,10 +122,21 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
           ...loop.amendments.map(({ milestone, rationale }) => `  milestone ${milestone + 1}: ${rationale}`),
         ]
       : []),
-    ...(loop.usage.length ? [paint.dim('usage'), usageText(loop.usage, paint, columns)] : []),
+    ...(loop.cost.length ? [paint.dim('cost'), costsText(loop.cost, paint, columns)] : []),
+    ...(loop.usage.length ? [paint.dim('sessions'), usageText(loop.usage, paint, columns)] : []),
     ...(loop.lastAudit ? [paint.dim('last audit'), indented(loop.lastAudit)] : []),
     ...(loop.completionSummary ? [paint.dim('summary'), indented(loop.completionSummary)] : []),
   ].join('\n');
+}
+
+const tookBackText = ({ tookBack, task }: LoopDetail): string | null =>
+  tookBack &&
+  `${tookBack}; what it did is kept below refs/forge/${task.id}/kept until \`forge-loop loop sweep\``;
+
+function checkoutText({ checkout, task }: LoopDetail): string | null {
+  if (!checkout) return null;
+  if (checkout.problem === null) return `yours was switched to ${task.branch}`;
+  return `yours was left as it is (${checkout.problem}): \`git switch ${task.branch}\``;
 }
 
 const pullText = ({ task }: LoopDetail): string =>
@@ -134,12 +149,12 @@ const indented = (text: string): string =>
     .join('\n');
 
 /** The ways between the phases, with how often each was taken. */
-function graphText(phases: LoopDetail['phases'], columns: number | null): string {
+function graphText({ phases, plan }: LoopDetail, columns: number | null): string {
   const times = (edge: string): number => phases[edge] ?? 0;
   const way = (from: string, to: string): string =>
     `─${`${times(`${from}→${to}`)}`.padStart(2, '─')}─▶ ${to === 'delivered' ? 'done' : to}`;
-  const isWhole =
-    phases['auditing→final_auditing'] !== undefined || phases['auditing→delivered'] === undefined;
+  // Without milestones there is one audit: that of the whole.
+  const isWhole = plan.length > 0;
   const last = isWhole ? 'final_auditing' : 'auditing';
   const line = [
     'coding',
@@ -151,7 +166,7 @@ function graphText(phases: LoopDetail['phases'], columns: number | null): string
   ];
   return [
     ...wrapped(line, columns),
-    `auditing → next milestone ${times('auditing→next')}`,
+    ...(isWhole ? [`auditing → next milestone ${times('auditing→next')}`] : []),
     `auditing → coding again ${times('auditing→coding')}`,
     ...(isWhole
       ? [
@@ -175,28 +190,21 @@ function wrapped(parts: readonly string[], columns: number | null): string[] {
   return lines;
 }
 
+const AMOUNTS = ['COST', 'MESSAGES', 'IN', 'OUT', 'REASONING', 'CACHE READ', 'WRITE'];
+const amounts = (one: UsageLine | CostLine): string[] => [
+  costText(one.costUsd),
+  `${one.messages}`,
+  ...[one.input, one.output, one.reasoning, one.cacheRead, one.cacheWrite].map(shortTokens),
+];
+
+function costsText(cost: readonly CostLine[], paint: Paint, columns: number | null): string {
+  const header = ['', 'ROLE', 'MODEL', 'SESSIONS', ...AMOUNTS].map(paint.dim);
+  const rows = cost.map((one) => ['', one.role, one.model, `${one.sessions}`, ...amounts(one)]);
+  return table([header, ...rows], columns);
+}
+
 function usageText(usage: readonly UsageLine[], paint: Paint, columns: number | null): string {
-  const header = [
-    '',
-    'ROLE',
-    'SESSION',
-    'MODEL',
-    'COST',
-    'MESSAGES',
-    'IN',
-    'OUT',
-    'REASONING',
-    'CACHE READ',
-    'WRITE',
-  ];
-  const rows = usage.map((one) => [
-    '',
-    one.role,
-    one.sessionId.slice(0, 8),
-    one.model,
-    costText(one.costUsd),
-    `${one.messages}`,
-    ...[one.input, one.output, one.reasoning, one.cacheRead, one.cacheWrite].map(shortTokens),
-  ]);
-  return table([header.map(paint.dim), ...rows], columns);
+  const header = ['', 'ROLE', 'SESSION', 'MODEL', ...AMOUNTS].map(paint.dim);
+  const rows = usage.map((one) => ['', one.role, one.sessionId.slice(0, 8), one.model, ...amounts(one)]);
+  return table([header, ...rows], columns);
 }

@@ -4,11 +4,12 @@ import { ConfigError, type ConfigProblem, UsageError, UserError } from '../error
 import { addCommands, type Surface } from './commands.ts';
 import { EXIT } from './exit.ts';
 import { systemRefusal, usageMistake } from './mistakes.ts';
-import { openTerminal } from './terminal.ts';
+import { openTerminal, outliveReaders } from './terminal.ts';
 
 type Report = (message: string, hint: string | null, problems?: readonly ConfigProblem[]) => void;
 
 export async function runCli(argv: readonly string[], surface: Surface): Promise<number> {
+  outliveReaders();
   const json = argv.includes('--json');
   const report: Report = (message, hint, problems = []): void => {
     const { note, paint } = openTerminal({ json, color: argv.includes('--no-color') ? false : undefined });

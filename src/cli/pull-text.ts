@@ -1,4 +1,6 @@
 /** Pull requests, for people. */
+
+import { shortSha } from '../core/words/short-sha.ts';
 import type { PullDetail, PullView } from '../operations/pulls.ts';
 import { type Terminal, table } from './terminal.ts';
 
@@ -9,7 +11,7 @@ export function pullsText(pulls: readonly PullView[], { paint, columns }: Termin
       paint.bold(`#${pull.number}`),
       pull.state,
       pull.issue === null ? '' : `for #${pull.issue}`,
-      paint.dim(pull.headSha?.slice(0, 10) ?? 'gone'),
+      paint.dim(shortSha(pull.headSha, 'gone')),
       pull.title,
     ]),
     columns,
@@ -17,8 +19,7 @@ export function pullsText(pulls: readonly PullView[], { paint, columns }: Termin
 }
 
 export function pullText(pull: PullDetail, { paint }: Terminal): string {
-  const head =
-    pull.headSha === null ? 'its branch is gone' : `${pull.branch} at ${pull.headSha.slice(0, 10)}`;
+  const head = pull.headSha === null ? 'its branch is gone' : `${pull.branch} at ${shortSha(pull.headSha)}`;
   const facts = [pull.state, head, ...(pull.issue === null ? [] : [`for #${pull.issue}`])];
   const colour = { green: paint.green, red: paint.red, pending: paint.yellow };
   const checks = pull.checks.map((check) => [
@@ -34,7 +35,7 @@ export function pullText(pull: PullDetail, { paint }: Terminal): string {
       request_changes: paint.red(' asks for changes'),
       comment: '',
     };
-    const at = remark.headSha === null ? '' : `, at ${remark.headSha.slice(0, 10)}`;
+    const at = remark.headSha === null ? '' : `, at ${shortSha(remark.headSha)}`;
     return [
       '',
       `${paint.bold(remark.author)}${verdict[remark.verdict]}${where}${paint.dim(`, ${remark.at}${at}`)}`,

@@ -1,5 +1,6 @@
 /** The snapshot as people see it: once, or drawn again whenever it changes. */
 import { turnName } from '../core/explain.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { timeOf } from '../core/words/wall-time.ts';
 import { follow } from '../operations/follow.ts';
 import { perform } from '../operations.ts';
@@ -90,7 +91,7 @@ function waitLines({ waits, deploy }: Snapshot, paint: Paint): string[] {
 }
 
 function deployLine({ last }: NonNullable<Snapshot['deploy']>, paint: Paint): string {
-  const text = `deploy of ${last.sha.slice(0, 10)} ${last.status}${last.problem ? `: ${last.problem}` : ''}`;
+  const text = `deploy of ${shortSha(last.sha)} ${last.status}${last.problem ? `: ${last.problem}` : ''}`;
   return last.problem ? paint.yellow(text) : paint.dim(text);
 }
 

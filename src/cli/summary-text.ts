@@ -1,5 +1,6 @@
 /** The end of a run for people: what merged, what did not and why, what it cost. Nothing where nothing happened. */
 import type { Result } from '../core/results.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import type { RunSummary } from '../operations/run-summary.ts';
 import { type Paint, shortTokens } from './terminal.ts';
 
@@ -25,7 +26,7 @@ export function summaryLines(summary: RunSummary, paint: Paint): string[] {
 
 const part = (head: string, lines: string[]): string[] => (lines.length === 0 ? [] : [head, ...lines]);
 
-const mergedLine = (one: Result): string => `  ${subject(one)}, ${one.mergedSha?.slice(0, 10) ?? one.why}`;
+const mergedLine = (one: Result): string => `  ${subject(one)}, ${shortSha(one.mergedSha, one.why)}`;
 
 function notMergedLine(one: Result, paint: Paint): string {
   const why = one.why.trim().split('\n', 1)[0]!.slice(0, 300);

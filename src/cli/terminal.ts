@@ -17,9 +17,6 @@ export type Paint = Record<
 
 export function openTerminal(options: { json: boolean; color: boolean | undefined }): Terminal {
   const { stdout, stderr } = process;
-  // The reader of a pipe may leave when it has seen enough, and a window may be closed.
-  for (const stream of [stdout, stderr])
-    if (stream.listenerCount('error') === 0) stream.on('error', ignoreClosed);
   return {
     json: options.json,
     isTty: Boolean(stdout.isTTY),
@@ -28,6 +25,12 @@ export function openTerminal(options: { json: boolean; color: boolean | undefine
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${text}\n`),
   };
+}
+
+/** The reader of a pipe may leave when it has seen enough, and a window may be closed. */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr])
+    if (stream.listenerCount('error') === 0) stream.on('error', ignoreClosed);
 }
 
 function ignoreClosed(error: NodeJS.ErrnoException): void {

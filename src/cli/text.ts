@@ -1,6 +1,7 @@
 /** The answer of each operation, for people. */
 
 import { turnName } from '../core/explain.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { clock } from '../core/words/wall-time.ts';
 import { count, lostWorkText } from '../core/words/words.ts';
 import type { FindingDecided } from '../operations/findings.ts';
@@ -48,7 +49,7 @@ export const TEXT: Texts = {
       ['turns', `${task.turns} of ${task.maxTurns}, ${task.criticRounds} critic rounds`],
       ['session', task.sessionId],
       ['spent', spentText(task)],
-      ['branch', `${task.branch}${task.headSha ? ` at ${task.headSha.slice(0, 10)}` : ''}`],
+      ['branch', `${task.branch}${task.headSha ? ` at ${shortSha(task.headSha)}` : ''}`],
       ['pull request', task.pull === null ? null : `#${task.pull}`],
       ['merged as', task.mergedSha],
       ['worktree', task.workspace],
@@ -84,6 +85,7 @@ export const TEXT: Texts = {
       ...(turns.length ? [paint.dim('turns'), table(turns)] : []),
       ...(criteria.length ? [paint.dim('criteria'), table(criteria)] : []),
       ...(findings.length ? [paint.dim('findings'), table(findings)] : []),
+      ...(task.network ? [paint.dim('network'), networkText(task.network, paint)] : []),
       ...(task.merge
         ? [
             paint.dim(`at ${clock(task.merge.at)}`),
@@ -120,7 +122,7 @@ export const TEXT: Texts = {
     [
       ...loops.map(
         ({ name, task, already, after }) =>
-          `${name} (task ${task})${already ? ', at work already' : ''}${after.length > 0 ? `, after ${after.join(', ')}` : ''}`,
+          `${name} (task ${task})${already ? ', started before' : ''}${after.length > 0 ? `, after ${after.join(', ')}` : ''}`,
       ),
       `${count(loops.length, 'loop')}; each ${startsText(runnerAlive)}`,
     ].join('\n'),
@@ -130,7 +132,7 @@ export const TEXT: Texts = {
     [
       `Milestone ${number} of ${of}: ${title}`,
       done
-        ? `Done${done.commit ? ` in ${done.commit.slice(0, 10)}` : ', without a change'}. ${done.done}`.trim()
+        ? `Done${done.commit ? ` in ${shortSha(done.commit)}` : ', without a change'}. ${done.done}`.trim()
         : `Not done; ${count(attempts, 'dirty audit')}.`,
       ...(done?.deviations.map((one) => `Deviation: ${one}`) ?? []),
       ...(done?.followUps.map((one) => `Follow-up: ${one}`) ?? []),
@@ -143,8 +145,8 @@ export const TEXT: Texts = {
       : `${already ? `Loop ${name} had ended before.` : `Loop ${name} is cancelled; \`forge-loop loop restart ${name}\` continues it.`}${
           reaped ? ` Removed ${reaped}; its branch stays.` : ''
         }`,
-  'loop.restart': ({ name, phase, milestone, from, rebuiltAt, runnerAlive }) =>
-    `Loop ${name} is queued again (it was ${from}); it goes on with ${phase} at milestone ${milestone + 1} and ${startsText(runnerAlive)}${
+  'loop.restart': ({ name, place, from, rebuiltAt, runnerAlive }) =>
+    `Loop ${name} is queued again (it was ${from}); it ${startsText(runnerAlive)}\nNext: ${place}.${
       rebuiltAt === null ? '' : `\n${lostWorkText(rebuiltAt)}`
     }`,
   'loop.sweep': (swept) =>
@@ -173,7 +175,7 @@ export const TEXT: Texts = {
   'plan.draft': ({ task, issue, already, runnerAlive }) =>
     already
       ? `The plan for #${issue} is being drafted already (task ${task}).`
-      : `A plan for #${issue} is to be drafted (task ${task}); it ${startsText(runnerAlive)}\nSee \`forge-loop plan list\` when it is done.`,
+      : `A plan for #${issue} will be drafted (task ${task}); it ${startsText(runnerAlive)}\nSee \`forge-loop plan list\` when it is done.`,
   'plan.list': plansText,
   'plan.show': planText,
   'plan.edit': editedPlanText,
@@ -189,10 +191,10 @@ export const TEXT: Texts = {
   'pull.review': (pull) => {
     const said = pull.remarks.at(-1);
     return said?.verdict === 'approve'
-      ? `Approved pull request #${pull.number} at ${pull.headSha?.slice(0, 10)}.`
+      ? `Approved pull request #${pull.number} at ${shortSha(pull.headSha)}.`
       : `Asked for changes to pull request #${pull.number}; the coder is told.`;
   },
-  'pull.check': (pull) => `Reported for pull request #${pull.number} at ${pull.headSha?.slice(0, 10)}.`,
+  'pull.check': (pull) => `Reported for pull request #${pull.number} at ${shortSha(pull.headSha)}.`,
 
   'findings.list': (findings, { paint, columns }) =>
     findings.length === 0
@@ -243,6 +245,14 @@ export const TEXT: Texts = {
     ].join('\n\n');
   },
 
+  'notify.test': ({ channels }, { paint }) =>
+    channels
+      .map(({ channel, kind, problem, isQuiet }) =>
+        problem === null
+          ? `${paint.green('sent')}    ${channel} (${kind})${isQuiet ? ': it has quiet hours now, and would wait' : ''}`
+          : `${paint.red('failed')}  ${channel} (${kind}): ${problem}`,
+      )
+      .join('\n'),
   backup: ({ path, events, bytes }) =>
     `Backed up to ${path}: ${events} events, ${Math.ceil(bytes / 1024)} kB, integrity checked. Put it back with \`forge-loop restore\`.`,
   restore: ({ path, events, aside }) =>
@@ -261,6 +271,8 @@ export const TEXT: Texts = {
   },
 
   doctor: diagnosisText,
+  access: accessText,
+  attack: diagnosisText,
   'gate.try': diagnosisText,
 
   brief: ({ prompt }) => prompt.trimEnd(),
@@ -364,7 +376,7 @@ function startedText(started: Result<'loop.start'>): string {
     ...warnings.map((one) => `warning: ${one}`),
     ...(plan ? [`Plan ${plan.name} (${plan.id}), ${sourceText(plan)}.`] : []),
     already
-      ? `The same plan is at work already: ${name} (task ${task}).`
+      ? `The same plan was started before: ${name} (task ${task}).`
       : `Loop ${name} is queued: ${milestones === 0 ? 'no milestones' : count(milestones, 'milestone')}, delivers ${delivers === 'pull' ? 'a pull request' : `branch ${branch}`} (task ${task}).`,
     already ? '' : `It ${startsText(runnerAlive)}`,
     `See \`forge-loop loop status ${name}\`.`,
@@ -457,4 +469,70 @@ function diagnosisText({ checks, failed, warned }: Result<'doctor'>, { paint }: 
   ]);
   const sum = failed > 0 ? paint.red(`${failed} failed`) : paint.green('nothing failed');
   return `${table(rows)}\n\n${sum}, ${count(warned, 'warning')}`;
+}
+
+function accessText(
+  {
+    who,
+    agent,
+    sandbox,
+    why,
+    files,
+    network,
+    credentials,
+    secrets,
+    mcp,
+    environment,
+    tools,
+  }: Result<'access'>,
+  { paint }: Terminal,
+): string {
+  const list = (items: readonly string[]): string => items.join('\n') || 'nothing';
+  const where =
+    network === 'host'
+      ? paint.yellow('whatever this machine can reach')
+      : network === 'any'
+        ? 'any public host'
+        : [...(agent === null ? [] : ['its model']), ...network].join('\n') || 'nowhere';
+  const words = (names: readonly string[]): string | null => names.join(' ') || null;
+  const rows: [string, string | null][] = [
+    ['confined by', sandbox === 'none' ? paint.yellow(`nothing${why === null ? '' : `: ${why}`}`) : sandbox],
+    ['may touch', files ? null : paint.yellow('whatever your user can')],
+    ['may write', files && list(files.write)],
+    ['in memory', files && list(files.memory)],
+    ['may read', files && list(files.read)],
+    ['hidden', files && list(files.hidden)],
+    ['may reach', where],
+    ['holds', credentials && HOLDS[credentials]],
+    ['may use', words(secrets)],
+    ['MCP servers', words(mcp)],
+    ['tools of ours', words(tools)],
+    ['environment', words(environment)],
+  ];
+  const head = paint.bold(agent === null ? who : `${who}: ${agent}`);
+  const lines = rows.flatMap(([name, value]) =>
+    (value?.split('\n') ?? []).map((line, index) => ['', index === 0 ? name : '', line]),
+  );
+  return `${head}\n${table(lines)}`;
+}
+
+const HOLDS: Record<NonNullable<Result<'access'>['credentials']>, string> = {
+  all: 'a placeholder: the gateway has keys and logins',
+  keys: 'a placeholder for keys, which the gateway has; a login itself',
+  none: 'keys and logins itself',
+};
+
+function networkText(rows: NonNullable<Result<'task.show'>['network']>, paint: Terminal['paint']): string {
+  if (rows.length === 0) return '  nothing went through the gateway but calls of its model';
+  return table(
+    rows.map(({ at, by, host, port, verdict, times, sentBytes, receivedBytes }) => [
+      '',
+      clock(at),
+      verdict === 'allowed' ? verdict : paint.yellow(verdict),
+      `${host}:${port}`,
+      `${times}×`,
+      `${sentBytes} B out, ${receivedBytes} B in`,
+      paint.dim(by),
+    ]),
+  );
 }

@@ -59,3 +59,25 @@ env: { pass: [NPM_TOKEN], set: { RUSTFLAGS: "-D warnings", DB_PASSWORD: hunter2 
   expect(of('env.set')?.value).toEqual({ RUSTFLAGS: '-D warnings', DB_PASSWORD: '[redacted]' });
   expect(of('gate.commands')?.value).toEqual(['PASSWORD=[redacted] npm test']);
 });
+
+test('of MCP servers no variable is shown', () => {
+  const of = effective(
+    '---\nmcp:\n  docs: { command: [docs, --token, sk-abcdefghijkl], env: { PLACE: $PLACE } }\nroles: { coder: { access: { mcp: [docs/search] } } }\n---\n',
+    { PLACE: 'secret' },
+  );
+  expect(of('mcp')?.value).toEqual({
+    docs: { command: ['docs', '--token', '[redacted]'], env: { PLACE: '[redacted]' } },
+  });
+  expect(of('roles.coder.access.mcp')?.value).toEqual(['docs/search']);
+});
+
+test('of channels neither where they are nor what they are signed with is shown', () => {
+  const of = effective(
+    '---\nnotify:\n  channels:\n    team: { kind: webhook, url: $HOOK, secret: $KEY, events: [merged] }\n---\n',
+    { HOOK: 'https://example.org/hidden', KEY: 'hidden' },
+  );
+  expect(of('notify.channels')?.value).toMatchObject({
+    team: { kind: 'webhook', events: ['merged'], url: '[redacted]', secret: '[redacted]' },
+  });
+  expect(JSON.stringify(of('notify.channels'))).not.toContain('hidden');
+});

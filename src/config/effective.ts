@@ -4,6 +4,7 @@ import { looksSecret } from '../core/toolchains.ts';
 import { configKeys } from './keys.ts';
 import type { Settings } from './load.ts';
 import { isMap, valueAt } from './map.ts';
+import type { Workflow } from './schema.ts';
 
 export interface EffectiveKey {
   key: string;
@@ -27,6 +28,26 @@ export function effectiveConfig(settings: Settings): EffectiveKey[] {
   return rows;
 }
 
+const shownServer = ([name, server]: [string, unknown]): [string, unknown] => {
+  const { command, env } = server as Workflow['mcp'][string];
+  const hidden = Object.fromEntries(Object.keys(env).map((variable) => [variable, HIDDEN]));
+  return [name, { command: redacted('command', command), env: hidden }];
+};
+
+/** Where it is may be a secret as much as what it is signed with. */
+const shownChannel = ([name, channel]: [string, unknown]): [string, unknown] => {
+  const { url, secret, token, command, ...rest } = channel as Workflow['notify']['channels'][string];
+  const hidden = Object.entries({ url, secret, token }).filter(([, value]) => value !== null);
+  return [
+    name,
+    {
+      ...rest,
+      ...(command === null ? {} : { command: redacted('command', command) }),
+      ...Object.fromEntries(hidden.map(([key]) => [key, HIDDEN])),
+    },
+  ];
+};
+
 const HIDDEN = '[redacted]';
 const SECRET_ASSIGNMENT =
   /\b(\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL)\w*\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s"']+)/gi;
@@ -34,17 +55,22 @@ const SECRET_FLAG =
   /(--[\w-]*(?:token|secret|password|api-?key|credential)[\w-]*[ =])("[^"]*"|'[^']*'|[^\s"']+)/gi;
 const SECRET_SHAPE = /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abpr]-|AKIA)[\w-]{8,}/g;
 
-/** All under `tracker.provider`, the secret of webhooks, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
+/** All under `tracker.provider`, where channels are and their secrets, variables of MCP servers, the secret of webhooks, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
 function redacted(key: string, value: unknown): unknown {
   if (key === 'tracker.provider' && isMap(value)) {
     return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]));
   }
+  if (key === 'mcp' && isMap(value)) return Object.fromEntries(Object.entries(value).map(shownServer));
+  if (key === 'notify.channels' && isMap(value))
+    return Object.fromEntries(Object.entries(value).map(shownChannel));
   if (key.startsWith('env.') && isMap(value)) {
     const shown = ([name, one]: [string, unknown]) => [name, looksSecret(name) ? HIDDEN : redacted(key, one)];
     return Object.fromEntries(Object.entries(value).map(shown));
   }
   if (key === 'webhook.secret') return value === null ? null : HIDDEN;
   if (Array.isArray(value)) return value.map((item) => redacted(key, item));
+  if (key === 'secrets' && isMap(value))
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, redacted(key, one)]));
   if (typeof value !== 'string') return value;
   const shapeless = value.replace(SECRET_SHAPE, HIDDEN);
   // A prompt talks about secrets; it does not assign them.

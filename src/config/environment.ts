@@ -1,6 +1,6 @@
 /**
  * `~` and `$VAR`, in the keys that document them and nowhere else: paths (`workspace.root`, `agent.script`,
- * `roles.<role>.script`, `loop.skills`, files under `loop.worktree_files`), values under `tracker.provider`, and `webhook.secret`. Commands and prompts keep their
+ * `roles.<role>.script`, `loop.skills`, `sandbox.read`, `roles.<role>.access.read` and `.write`, files under `loop.worktree_files`), values under `tracker.provider` and `mcp.<server>.env`, `webhook.secret`, and `url`, `secret` and `token` under `notify.channels`. Commands and prompts keep their
  * dollars. A variable that is not set, or is empty, makes its key count as not given.
  */
 import { resolve } from 'node:path';
@@ -22,11 +22,39 @@ export function expandEnvironment(given: Record<string, unknown>, around: Surrou
   const files = valueAt(given, ['loop', 'worktree_files']);
   const placed = isMap(files) ? Object.keys(files).map((name) => ['loop', 'worktree_files', name]) : [];
   for (const path of [...PATHS, ...placed]) expand(given, path, around, (text) => expandPath(text, around));
+  for (const path of PATH_LISTS) expandList(given, path, around);
   const provider = valueAt(given, ['tracker', 'provider']);
   const names = isMap(provider) ? Object.keys(provider) : [];
-  for (const path of [['webhook', 'secret'], ...names.map((name) => ['tracker', 'provider', name])])
-    expand(given, path, around, (text) => expandSecret(text, around.env));
+  const servers = isMap(given.mcp) ? Object.entries(given.mcp) : [];
+  const variables = servers.flatMap(([name, server]) => {
+    const env = isMap(server) ? server.env : null;
+    return isMap(env) ? Object.keys(env).map((variable) => ['mcp', name, 'env', variable]) : [];
+  });
+  const secrets = [
+    ['webhook', 'secret'],
+    ...channelSecrets(given),
+    ...names.map((name) => ['tracker', 'provider', name]),
+    ...variables,
+  ];
+  for (const path of secrets) expand(given, path, around, (text) => expandSecret(text, around.env));
 }
+
+/** Keys of channels that are secrets: they are only ever written as a variable. */
+const CHANNEL_SECRETS = ['url', 'secret', 'token'];
+
+export function channelSecrets(given: unknown): string[][] {
+  const channels = valueAt(given, ['notify', 'channels']);
+  return Object.entries(isMap(channels) ? channels : {}).flatMap(([name, channel]) =>
+    CHANNEL_SECRETS.filter((key) => isMap(channel) && channel[key] !== undefined).map((key) => [
+      ...['notify', 'channels'],
+      ...[name, key],
+    ]),
+  );
+}
+
+export const isVariable = (text: unknown): boolean => typeof text === 'string' && VARIABLE.test(text.trim());
+
+const VARIABLE = /^\$(?:\{(\w+)\}|(\w+))$/;
 
 const PATHS = [
   ['workspace', 'root'],
@@ -34,6 +62,28 @@ const PATHS = [
   ['agent', 'script'],
   ...ROLES.map((role) => ['roles', role, 'script']),
 ];
+
+const PATH_LISTS = [
+  ['sandbox', 'read'],
+  ...ROLES.flatMap((role) => ['read', 'write'].map((kind) => ['roles', role, 'access', kind])),
+];
+
+function expandList(given: Record<string, unknown>, path: readonly string[], around: Surroundings): void {
+  const parent = valueAt(given, path.slice(0, -1));
+  const name = path.at(-1) as string;
+  const list = isMap(parent) ? parent[name] : undefined;
+  if (!isMap(parent) || !Array.isArray(list)) return;
+  parent[name] = list.flatMap((said: unknown) => {
+    if (typeof said !== 'string') return [said];
+    const { text, unset } = expandPath(said.trim(), around);
+    if (unset === null) return [text];
+    around.warn(
+      path,
+      `${path.join('.')}: ${said} counts as not given: the variable ${unset} is not set or is empty`,
+    );
+    return [];
+  });
+}
 
 interface Expanded {
   text: string;
@@ -73,7 +123,7 @@ function expandPath(text: string, { env, home, folder }: Surroundings): Expanded
 
 /** Only a value that is a variable and nothing else: a literal token may contain a dollar. */
 function expandSecret(text: string, env: Env): Expanded {
-  const variable = /^\$(?:\{(\w+)\}|(\w+))$/.exec(text);
+  const variable = VARIABLE.exec(text);
   if (!variable) return { text, unset: null };
   const name = variable[1] ?? (variable[2] as string);
   return { text: env[name] ?? '', unset: env[name] ? null : name };

@@ -45,6 +45,13 @@ export function keysOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.
   return 'innerType' in def ? keysOf(def.innerType) : null;
 }
 
+/** What every name of a map stands for, where any name goes; null elsewhere. */
+export function valuesOf(schema: z.core.$ZodType): z.core.$ZodType | null {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'record') return def.valueType;
+  return 'innerType' in def ? valuesOf(def.innerType) : null;
+}
+
 /** A type in words: `whole number ≥ 1`, `one of "clone", "worktree"`. */
 export function typeText(node: JsonSchema): string {
   if (node.anyOf)

@@ -7,6 +7,7 @@ import { TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
 import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { ConfigError, UserError } from '../errors.ts';
 import { loadSettings, type Settings } from './load.ts';
+import { inOneLine } from './problems.ts';
 
 let folder: string;
 let file: string;
@@ -36,6 +37,15 @@ function refusal(text: string): ConfigError {
 }
 
 const matter = (...lines: string[]): string => `---\n${lines.join('\n')}\n---\n`;
+
+test.each<[string, string, object | null]>([
+  ['is off', '{ enabled: false, prompt: Look. }', null],
+  ['has neither a skill nor a prompt', '{ enabled: true }', null],
+  ['has a prompt', '{ enabled: true, prompt: Look. }', { skill: null, prompt: 'Look.', model: null }],
+  ['has a skill', '{ enabled: true, skill: review }', { skill: 'review', prompt: null, model: null }],
+])('a post action that %s (loops 66)', (_what, given, postAction) => {
+  expect(load(matter(`loop: { post_action: ${given} }`)).policy.loop.postAction).toEqual(postAction);
+});
 
 test('the file is protected where it is in the repository, whatever it is called', () => {
   writeFileSync(join(folder, 'night.md'), '---\nprotected_paths: []\n---\nDo it.');
@@ -215,6 +225,24 @@ describe('a wrong value', () => {
     ['workspace.root', 2, 'expected text, found 7', ['workspace: { root: 7 }']],
     ['tracker.provider', 2, 'expected map of text, found "token"', ['tracker: { provider: token }']],
     ['webhook.secret', 2, 'must be set where webhook.port is, found nothing', ['webhook: { port: 8787 }']],
+    [
+      'sandbox.image',
+      2,
+      'must be set where sandbox.kind is container, found nothing',
+      ['sandbox: container'],
+    ],
+    [
+      'sandbox.image',
+      2,
+      'must be set where sandbox.kind is container, found nothing',
+      ['sandbox: { kind: container }'],
+    ],
+    [
+      'sandbox.image',
+      2,
+      'must be the name of an image, found "--privileged"',
+      ['sandbox: { kind: container, image: --privileged }'],
+    ],
   ])('of %s is named with key, line, expectation and finding', (key, line, text, lines) => {
     const error = refusal(matter(...lines));
     expect(error).toMatchObject({ kind: 'invalid', key, line });
@@ -253,6 +281,17 @@ describe('a wrong value', () => {
 });
 
 describe('defaults', () => {
+  test.each([
+    ['coder', ['kind: claude'], ['npm']],
+    ['critic', ['kind: claude'], []],
+    ['coder', ['kind: command', 'command: x'], 'host'],
+    ['coder', ['kind: acp', 'command: x'], 'host'],
+    ['coder', ['kind: acp', 'preset: gemini'], ['npm']],
+  ] as const)('where the %s of an agent with %j may go: %j', (role, agent, network) => {
+    const text = ['agent:', ...agent.map((line) => `  ${line}`), 'sandbox:', '  network: [npm]'];
+    expect(load(`${matter(...text)}`).policy.agents[role].network).toEqual(network);
+  });
+
   test('apply to everything that is not said (dispatch 3)', () => {
     const { policy, workspace, tracker, warnings } = load(matter('agent: { command: my-agent }'));
     expect(warnings).toEqual([]);
@@ -269,7 +308,13 @@ describe('defaults', () => {
       gate: { setup: [], commands: [], timeoutMs: 600_000 },
       session: 'persist',
       whenFull: 'compact',
-      sandbox: 'auto',
+      sandbox: {
+        kind: 'auto',
+        image: null,
+        read: [],
+        network: expect.arrayContaining(['npm']),
+        trusted: ['deploy'],
+      },
       merge: { enabled: true, method: 'squash' },
       budget: { usd: null, tokens: 50_000_000, wallMs: 28_800_000 },
       recovery: { mode: 'auto', onLostSession: 'abandon' },
@@ -301,9 +346,16 @@ describe('defaults', () => {
         effort: null,
         prices: {},
         toolCalls: 20,
+        forgeRequests: 20,
         turnTimeoutMs: 3_600_000,
         stallTimeoutMs: 300_000,
         env: policy.gate.env,
+        read: [],
+        write: [],
+        network: 'host',
+        secrets: [],
+        mcp: [],
+        gateway: 'all',
         toolTimeoutMs: 3_600_000,
         repeatedCalls: 12,
       });
@@ -362,6 +414,11 @@ describe('defaults', () => {
       'gate.timeout_ms': 'default',
       'prompts.revise': 'file',
     });
+  });
+
+  test('take the image of containers', () => {
+    const { policy } = load(matter('sandbox: { kind: container, image: "docker.io/library/node:22" }'));
+    expect(policy.sandbox).toMatchObject({ kind: 'container', image: 'docker.io/library/node:22' });
   });
 
   test('tell "gate: none" from an empty list', () => {
@@ -592,6 +649,190 @@ describe('env', () => {
   test('with `gate: none` too', () => {
     expect(load(matter('gate: none', 'env: { toolchains: false, pass: [A] }')).policy.gate.env.pass).toEqual([
       'A',
+    ]);
+  });
+});
+
+describe('secrets', () => {
+  const secret = (...lines: string[]): string =>
+    matter('agent: { kind: claude }', 'secrets:', '  API_KEY:', ...lines.map((line) => `    ${line}`));
+  const usersOf = ({ policy: { agents, gate, hooks } }: Settings): string[] => [
+    ...ROLES.filter((role) => agents[role].secrets.length > 0),
+    ...(gate.secrets.length > 0 ? ['gate'] : []),
+    ...(hooks.secrets.length > 0 ? ['hooks'] : []),
+  ];
+
+  test('one from a command, for the coder and the gate, at the usual port', () => {
+    const settings = load(secret('command: pass show api', 'host: API.example.org'));
+    expect(usersOf(settings)).toEqual(['coder', 'gate']);
+    expect(settings.policy.gate.secrets).toEqual([
+      { name: 'API_KEY', from: { command: 'pass show api' }, hosts: ['api.example.org:443'] },
+    ]);
+  });
+
+  test('one from a variable, at several hosts, for those who are named', () => {
+    const settings = load(
+      secret('env: OTHER', 'host: [a.example, "b.example:8443"]', 'for: [critic, hooks]'),
+    );
+    expect(usersOf(settings)).toEqual(['critic', 'hooks']);
+    expect(settings.policy.hooks.secrets).toEqual([
+      { name: 'API_KEY', from: { env: 'OTHER' }, hosts: ['a.example:443', 'b.example:8443'] },
+    ]);
+  });
+
+  test('who is on the network of this machine has none unless it is named', () => {
+    const lines = ['agent:', '  kind: command', '  command: "true"', 'secrets:', '  API_KEY:'];
+    const given = ['    env: OTHER', '    host: a.example'];
+    expect(usersOf(load(matter(...lines, ...given)))).toEqual(['gate']);
+    expect(usersOf(load(matter(...lines, ...given, '    for: [coder]')))).toEqual(['coder']);
+  });
+
+  test.each([
+    [['host: a.example'], /secrets\.API_KEY: must have either `command`, which prints it, or `env`/],
+    [['command: x', 'env: X', 'host: a.example'], /must have either `command`/],
+    [['env: X'], /secrets\.API_KEY\.host: expected text/],
+    [['env: X', 'host: "*.example.org"'], /secrets\.API_KEY\.host: must be one host/],
+    [['env: X', 'host: npm'], /must be a host/],
+    [['env: X', 'host: https://a.example/'], /is a URL: write the host alone/],
+    [['env: X', 'host: []'], /secrets\.API_KEY\.host/],
+    [['env: X', 'host: a.example', 'for: [gates]'], /secrets\.API_KEY\.for\.0: expected one of .*"gate"/],
+    [['env: X', 'host: a.example', 'hosts: b.example'], /secrets\.API_KEY: there is no "hosts" in it/],
+  ])('wrong: %j', (lines, words) => {
+    expect(refusal(secret(...lines)).message).toMatch(words);
+  });
+
+  test.each(['HOME', 'SSL_CERT_FILE', 'https_proxy', 'FORGE_ROLE'])('%s is the loop’s own', (name) => {
+    const text = matter('secrets:', `  ${name}: { env: X, host: a.example }`);
+    expect(refusal(text).message).toContain(`secrets.${name}: the loop sets this variable itself`);
+  });
+
+  test.each([
+    ['env:', '  pass: [API_KEY]', 'env.pass: gives API_KEY to everybody'],
+    ['env:', '  gates: { pass: [OTHER] }', 'env.gates.pass: gives OTHER to everybody'],
+    ['env:', '  set: { API_KEY: x }', 'env.set: gives API_KEY to everybody'],
+  ])('what `env` hands out can’t be kept back: %s%s', (key, line, words) => {
+    const given = ['secrets:', '  API_KEY: { env: OTHER, host: a.example }'];
+    expect(refusal(matter(key, line, ...given)).message).toContain(words);
+  });
+});
+
+describe('MCP servers', () => {
+  const SERVERS = matter.bind(
+    null,
+    'mcp:',
+    '  docs: { command: [docs-server, --quiet], env: { KEY: $DOCS_KEY } }',
+  );
+  const granted = (...grants: string[]) => SERVERS(`roles: { critic: { access: { mcp: [${grants}] } } }`);
+
+  test('nobody has one that is not granted; a grant is a server or single tools of it', () => {
+    const docs = { name: 'docs', command: ['docs-server', '--quiet'], env: { KEY: 'sk-1' } };
+    const mcpOf = (text: string) => load(text, { DOCS_KEY: 'sk-1' }).policy.agents;
+    for (const role of ROLES) expect(mcpOf(SERVERS())[role].mcp).toEqual([]);
+    expect(mcpOf(granted('docs')).critic.mcp).toEqual([{ ...docs, tools: null }]);
+    expect(mcpOf(granted('docs')).coder.mcp).toEqual([]);
+    expect(mcpOf(granted('docs/search', 'docs/read', 'docs/search')).critic.mcp).toEqual([
+      { ...docs, tools: ['search', 'read'] },
+    ]);
+    expect(mcpOf(granted('docs/search', 'docs')).critic.mcp).toEqual([{ ...docs, tools: null }]);
+  });
+
+  test.each([
+    [granted('dosc/search'), 'there is no server "dosc" under `mcp`', 'Did you mean "docs"?'],
+    [granted('tracker'), 'there is no server "tracker" under `mcp`', 'There is docs.'],
+    [granted('docs/'), '"docs/" names no tool', 'Say "docs" for all of them.'],
+    [
+      matter('roles: { coder: { access: { mcp: [docs] } } }'),
+      'there is no server "docs" under `mcp`',
+      'There is none: describe it there.',
+    ],
+    [
+      SERVERS('agent: { kind: acp, preset: gemini }', 'roles: { coder: { access: { mcp: [docs] } } }'),
+      'gemini connects to no server',
+      'Give this role another agent, or no server.',
+    ],
+  ])('%s', (text, said, hint) => {
+    const error = refusal(text);
+    expect(error.message).toContain(said);
+    expect(inOneLine(error)).toContain(hint);
+  });
+
+  test.each([
+    ['Forge: { command: [x] }', `"forge" is the server of the loop's own tools`],
+    ['a_b: { command: [x] }', 'at most 32 letters, digits and hyphens'],
+    ['docs: { command: [./server.js] }', 'another one would be taken from the branch'],
+    ['docs: { command: [] }', 'mcp.docs.command'],
+    ['docs: { command: npx docs }', 'mcp.docs.command'],
+    ['docs: { command: [x], env: { HOME: /x } }', 'the loop sets this variable itself'],
+    ['docs: { command: [x], env: { "a b": x } }', 'must be the name of a variable'],
+  ])('%s is refused', (server, said) => {
+    expect(refusal(matter('mcp:', `  ${server}`)).message).toContain(said);
+  });
+
+  test('a key beside `command` that nobody knows is told', () => {
+    const { warnings } = load(matter('mcp:', '  docs: { command: [x], enviroment: {} }'));
+    expect(warnings).toMatchObject([{ key: 'mcp.docs.enviroment' }]);
+  });
+});
+
+describe('notify', () => {
+  const channel = (text: string, ...more: string[]): string =>
+    matter('notify:', '  channels:', `    phone: ${text}`, ...more);
+
+  test('a channel as the core sees it', () => {
+    const { policy } = load(
+      channel(
+        '{ kind: ntfy, url: $NTFY_URL, token: $NTFY_TOKEN, events: [needs_you], digest_ms: 0 }',
+        '  quiet_hours: 22:00-07:30',
+        '  time_zone: Europe/Berlin',
+      ),
+      { NTFY_URL: 'https://ntfy.sh/topic', NTFY_TOKEN: 'tk' },
+    );
+    expect(policy.notify.channels).toEqual([
+      {
+        name: 'phone',
+        kind: 'ntfy',
+        events: ['needs_you'],
+        digestMs: 0,
+        quiet: { from: 22 * 60, to: 7 * 60 + 30, timeZone: 'Europe/Berlin' },
+        url: 'https://ntfy.sh/topic',
+        secret: null,
+        token: 'tk',
+        command: null,
+        passEnv: [],
+      },
+    ]);
+  });
+
+  test('a channel of its own quiet hours, or none', () => {
+    const usual = '  quiet_hours: 22:00-07:00';
+    const [phone] = load(channel('{ kind: desktop, quiet_hours: none }', usual)).policy.notify.channels;
+    expect(phone?.quiet).toBeNull();
+  });
+
+  test.each(['url', 'secret', 'token'])('a written %s is refused, and not shown', (key) => {
+    const { message, problems } = refusal(channel(`{ kind: slack, ${key}: https://hooks.example/hidden }`));
+    expect(problems).toMatchObject([{ key: `notify.channels.phone.${key}`, line: 4 }]);
+    expect(message).toContain('must be a variable');
+    expect(JSON.stringify([message, problems])).not.toContain('hidden');
+  });
+
+  test('a variable that is not set is a warning, and keeps nobody from working', () => {
+    const { warnings, policy } = load(channel('{ kind: slack, url: $SLACK }'));
+    expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining('SLACK is not set')]);
+    expect(policy.notify.channels[0]?.url).toBeNull();
+  });
+
+  test.each([
+    ['{ kind: pigeon }', 'notify.channels.phone.kind'],
+    ['{ kind: desktop, events: [merge] }', 'notify.channels.phone.events.0'],
+    ['{ kind: desktop, quiet_hours: 25:00-07:00 }', 'notify.channels.phone.quiet_hours'],
+  ])('%s is refused', (text, key) => {
+    expect(refusal(channel(text)).problems).toMatchObject([{ key }]);
+  });
+
+  test('a time zone that nobody knows is refused', () => {
+    expect(refusal(matter('notify: { time_zone: Mars/Base }')).problems).toMatchObject([
+      { key: 'notify.time_zone' },
     ]);
   });
 });

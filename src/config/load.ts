@@ -9,15 +9,16 @@ import type { z } from 'zod';
 import type { PromptKind } from '../core/event.ts';
 import type { AgentPolicy, Policy } from '../core/policy.ts';
 import { unpricedRoles } from '../core/prices.ts';
+import { ROLES } from '../core/role.ts';
 import { SAMPLE_CONTEXTS } from '../core/words/prompt-context.ts';
 import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
 import { BadFrontMatter, type FrontMatter, type Path, readFrontMatter } from '../front-matter.ts';
-import { type Env, expandEnvironment } from './environment.ts';
-import { choices, configKeys, keysOf, schemaAt, typeText } from './keys.ts';
+import { channelSecrets, type Env, expandEnvironment, isVariable } from './environment.ts';
+import { choices, configKeys, keysOf, schemaAt, typeText, valuesOf } from './keys.ts';
 import { isMap, valueAt } from './map.ts';
 import { nearest } from './nearest.ts';
-import { toPolicy } from './policy.ts';
+import { grantParts, toPolicy } from './policy.ts';
 import { configError, frontMatterError, problemText } from './problems.ts';
 import { checkPrompt } from './prompt.ts';
 import { LIMITED_STATES, type Workflow, workflowSchema } from './schema.ts';
@@ -54,16 +55,21 @@ export function loadSettings(path: string, env: Env, root = dirname(resolve(path
   const given = withoutEmpty(matter.values) as Record<string, unknown>;
   warnUnknownKeys(given, workflowSchema, [], warn);
   dropInvalidLimits(given, warn);
+  const written = writtenSecrets(given, matter);
   expandEnvironment(given, { env, home: env.HOME || homedir(), folder: dirname(file), warn });
   const parsed = workflowSchema.safeParse(given);
   for (const issue of parsed.error?.issues ?? []) problems.push(problemOf(issue, given, matter));
-  problems.push(...promptProblems(given.prompts, matter));
+  problems.push(...written, ...promptProblems(given.prompts, matter));
   if (problems.some(({ level }) => level === 'error'))
     throw configError(file, parsed.success ? 'template' : 'invalid', problems);
   const workflow = parsed.data as Workflow;
   const policy = toPolicy(workflow);
-  const blind = blindBudgets(policy, matter);
-  if (blind.length > 0) throw configError(file, 'invalid', [...problems, ...blind]);
+  const unsound = [
+    ...blindBudgets(policy, matter),
+    ...openSecrets(workflow, matter),
+    ...ungrantable(workflow, policy, matter),
+  ];
+  if (unsound.length > 0) throw configError(file, 'invalid', [...problems, ...unsound]);
   return {
     path: file,
     policy: { ...policy, protectedPaths: [...new Set([...policy.protectedPaths, relative(root, file)])] },
@@ -124,8 +130,12 @@ function withoutEmpty(value: unknown): unknown {
 type Warn = (at: Path, message: string) => void;
 
 function warnUnknownKeys(value: unknown, schema: z.core.$ZodType, path: readonly string[], warn: Warn): void {
-  const known = isMap(value) ? keysOf(schema) : null;
-  if (!isMap(value) || known === null) return;
+  if (!isMap(value)) return;
+  const each = valuesOf(schema);
+  if (each)
+    for (const [name, below] of Object.entries(value)) warnUnknownKeys(below, each, [...path, name], warn);
+  const known = keysOf(schema);
+  if (known === null) return;
   for (const [name, below] of Object.entries(value)) {
     const at = [...path, name];
     const schemaBelow = Object.hasOwn(known, name) ? known[name] : undefined;
@@ -171,8 +181,9 @@ function problemOf(issue: z.core.$ZodIssue, given: object, matter: FrontMatter):
   const schema = schemaAt(path);
   const expected = said ?? `expected ${schema ? typeText(schema) : 'another value'}`;
   const value = valueAt(given, path);
-  // What stands under the tracker's own settings may be a secret.
-  const shown = key.startsWith('tracker.provider.') ? `a ${typeof value}` : found(value);
+  // What stands under the tracker's own settings, or says where a channel is, may be a secret.
+  const isSecret = /^(tracker\.provider\.|notify\.channels\.[^.]+\.(url|secret|token)$)/.test(key);
+  const shown = isSecret ? `a ${typeof value}` : found(value);
   const meant = typeof value === 'string' && schema ? nearest(value, choices(schema)) : null;
   return {
     level: 'error',
@@ -193,6 +204,8 @@ function deepest(issue: z.core.$ZodIssue): { path: (string | number)[]; said: st
       return { path: [...path, ...below.path], said: below.said };
     }
   }
+  if (issue.code === 'unrecognized_keys')
+    return { path, said: `there is no ${issue.keys.map((key) => `"${key}"`).join(', ')} in it` };
   if (issue.code === 'custom' || issue.code === 'invalid_format') return { path, said: issue.message };
   return { path, said: issue.code === 'too_big' ? `expected at most ${issue.maximum}` : null };
 }
@@ -224,6 +237,95 @@ function blindBudgets(policy: Policy, matter: FrontMatter): ConfigProblem[] {
             },
           ],
   );
+}
+
+/** Where a channel is, and what it is signed with, must not stand in a file that is committed. Its text is not shown. */
+function writtenSecrets(given: object, matter: FrontMatter): ConfigProblem[] {
+  return channelSecrets(given).flatMap((path): ConfigProblem[] => {
+    if (isVariable(valueAt(given, path))) return [];
+    const key = path.join('.');
+    return [
+      {
+        level: 'error',
+        key,
+        line: matter.lineOf(path),
+        text: `${key}: must be a variable`,
+        hint: 'Write `$NAME`, and give the value in the environment of the loop.',
+      },
+    ];
+  });
+}
+
+/** What one key keeps back another must not hand out. */
+function openSecrets({ env, secrets }: Workflow, matter: FrontMatter): ConfigProblem[] {
+  const given = Object.entries({
+    env,
+    'env.roles': env.roles,
+    'env.gates': env.gates,
+    'env.hooks': env.hooks,
+  });
+  return Object.entries(secrets).flatMap(([name, secret]) =>
+    given.flatMap(([key, { pass, set }]): ConfigProblem[] => {
+      const names = [name, ...(secret.env ? [secret.env] : [])];
+      const [said] = [
+        ...pass.filter((one) => names.includes(one)).map((one) => [`${key}.pass`, one]),
+        ...Object.keys(set)
+          .filter((one) => one === name)
+          .map((one) => [`${key}.set`, one]),
+      ];
+      if (!said) return [];
+      const [where = '', variable] = said;
+      return [
+        {
+          level: 'error',
+          key: where,
+          line: matter.lineOf(where.split('.')),
+          text: `${where}: gives ${variable} to everybody it is for, and secrets.${name} keeps it from them`,
+          hint: `Take ${variable} out of ${where}.`,
+        },
+      ];
+    }),
+  );
+}
+
+/** Servers that are granted, and that nobody described or the role's agent can't be given. */
+function ungrantable({ mcp, roles }: Workflow, policy: Policy, matter: FrontMatter): ConfigProblem[] {
+  return ROLES.flatMap((role) => {
+    const grants = roles[role]?.access.mcp ?? [];
+    const at = ['roles', role, 'access', 'mcp'];
+    const key = at.join('.');
+    const problem = (line: Path, text: string, hint: string): ConfigProblem => ({
+      level: 'error',
+      key,
+      line: matter.lineOf(line),
+      text: `${key}: ${text}`,
+      hint,
+    });
+    const { kind, preset } = policy.agents[role];
+    if (grants.length > 0 && kind === 'acp' && preset === 'gemini')
+      return [
+        problem(
+          at,
+          "gemini connects to no server in a folder that it does not trust, and a branch's is none",
+          'Give this role another agent, or no server.',
+        ),
+      ];
+    return grants.flatMap((grant, index) => {
+      const { name, tool } = grantParts(grant);
+      const line = [...at, index];
+      if (!Object.hasOwn(mcp, name))
+        return [
+          problem(line, `there is no server "${name}" under \`mcp\``, meantServer(name, Object.keys(mcp))),
+        ];
+      return tool === '' ? [problem(line, `"${grant}" names no tool`, `Say "${name}" for all of them.`)] : [];
+    });
+  });
+}
+
+function meantServer(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  if (meant) return `Did you mean "${meant}"?`;
+  return known.length > 0 ? `There is ${known.join(', ')}.` : 'There is none: describe it there.';
 }
 
 const modelText = ({ kind, preset, model }: AgentPolicy): string =>

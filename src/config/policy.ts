@@ -1,10 +1,15 @@
 /** The front matter's words become the policy that the core decides with. */
-import type { AgentPolicy, Policy } from '../core/policy.ts';
-import { ROLES, type Role } from '../core/role.ts';
+
+import { authorityOf, destinationOf, type Network } from '../core/network.ts';
+import type { ChannelPolicy, QuietHours } from '../core/notify.ts';
+import type { AgentPolicy, McpServer, Policy } from '../core/policy.ts';
+import { ROLES, type Role, roleRow } from '../core/role.ts';
+import type { SecretPolicy, SecretUser } from '../core/secret.ts';
 import { type ChildPolicy, TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
-import { GATE_TIMEOUT_MS, GATES_AT_ONCE, type Workflow } from './schema.ts';
+import { GATE_TIMEOUT_MS, GATES_AT_ONCE, REGISTRIES, type Workflow } from './schema.ts';
 
 export function toPolicy(workflow: Workflow): Policy {
+  const sandbox = sandboxOf(workflow.sandbox);
   const { agent, critic, hooks, labels, merge, budget, recovery, keep } = workflow;
   const { running, revising } = agent.max_concurrent_by_state;
   return {
@@ -24,10 +29,9 @@ export function toPolicy(workflow: Workflow): Policy {
     perState: { ...(running && { running }), ...(revising && { revising }) },
     maxTurns: agent.max_turns,
     maxWaiting: agent.max_waiting === 'auto' ? null : agent.max_waiting,
-    agents: Object.fromEntries(ROLES.map((role) => [role, agentFor(role, workflow)])) as Record<
-      Role,
-      AgentPolicy
-    >,
+    agents: Object.fromEntries(
+      ROLES.map((role) => [role, agentFor(role, workflow, sandbox.network)]),
+    ) as Record<Role, AgentPolicy>,
     critic: {
       enabled: critic.enabled,
       maxRounds: critic.max_rounds,
@@ -35,11 +39,11 @@ export function toPolicy(workflow: Workflow): Policy {
       blockOn: critic.block_on,
     },
     spec: { expand: workflow.spec.expand },
-    gate: gateOf(workflow.gate, childOf(workflow.env, 'gates')),
+    gate: gateOf(workflow, sandbox.network),
     loop: loopOf(workflow.loop),
     session: workflow.session.policy,
     whenFull: workflow.session.when_full,
-    sandbox: workflow.sandbox,
+    sandbox,
     merge: {
       enabled: merge.enabled,
       method: merge.method,
@@ -64,6 +68,7 @@ export function toPolicy(workflow: Workflow): Policy {
       afterMerge: hooks.after_merge,
       timeoutMs: hooks.timeout_ms,
       env: childOf(workflow.env, 'hooks'),
+      secrets: secretsFor('hooks', sandbox.network, workflow.secrets),
     },
     deploy: {
       command: workflow.deploy.command,
@@ -72,11 +77,35 @@ export function toPolicy(workflow: Workflow): Policy {
       env: childOf(workflow.env, null),
       passEnv: workflow.deploy.pass_env,
     },
+    notify: { channels: channelsOf(workflow.notify) },
     cooldownMs: agent.cooldown_ms,
     idleTurns: agent.idle_turns,
     protectedPaths: workflow.protected_paths,
     coAuthor: merge.co_author,
   };
+}
+
+function channelsOf({ channels, ...usual }: Workflow['notify']): ChannelPolicy[] {
+  return Object.entries(channels).map(([name, given]) => {
+    const { kind, events, url, secret, token, command, pass_env: passEnv } = given;
+    return {
+      name,
+      kind,
+      events,
+      digestMs: given.digest_ms ?? usual.digest_ms,
+      quiet: quietOf(given.quiet_hours ?? usual.quiet_hours, usual.time_zone),
+      ...{ url, secret, token, command, passEnv },
+    };
+  });
+}
+
+function quietOf(hours: string, timeZone: string | null): QuietHours | null {
+  if (hours === 'none') return null;
+  const [from = 0, to = 0] = hours.split('-').map((time) => {
+    const [hour = 0, minute = 0] = time.split(':').map(Number);
+    return hour * 60 + minute;
+  });
+  return { from, to, timeZone: timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone };
 }
 
 function loopOf({ max_iterations, session, post_action: after, ...given }: Workflow['loop']): Policy['loop'] {
@@ -91,26 +120,69 @@ function loopOf({ max_iterations, session, post_action: after, ...given }: Workf
   };
 }
 
+function sandboxOf(given: Workflow['sandbox']): Policy['sandbox'] {
+  if (typeof given === 'string')
+    return { kind: given, image: null, read: [], network: REGISTRIES, trusted: ['deploy'] };
+  return { ...given, network: networkOf(given.network) };
+}
+
+const networkOf = (given: Network | 'none'): Network => (given === 'none' ? [] : given);
+
 const limit = (given: number | 'none'): number | null => (given === 'none' ? null : given);
 
-function agentFor(role: Role, { agent, roles, prices, env }: Workflow): AgentPolicy {
-  const own = roles[role] ?? {};
+function agentFor(
+  role: Role,
+  { agent, roles, prices, env, gateway, secrets, mcp: servers }: Workflow,
+  usualNetwork: Network,
+): AgentPolicy {
+  const own: Partial<NonNullable<Workflow['roles'][Role]>> = roles[role] ?? {};
+  const { read = [], write = [], network, mcp = [] } = own.access ?? {};
+  const kind = own.kind ?? agent.kind;
+  const preset = own.preset ?? agent.preset;
+  // Where the provider of a program is that nobody knows, it knows itself. Who only reads needs nothing but its model.
+  const isUnknown = kind === 'command' || (kind === 'acp' && preset === null);
+  const usual = isUnknown ? 'host' : roleRow(role).tools === 'work' ? usualNetwork : [];
+  const where = network === undefined ? usual : networkOf(network);
   return {
-    kind: own.kind ?? agent.kind,
+    kind,
     command: own.command ?? agent.command,
     script: own.script ?? agent.script,
-    preset: own.preset ?? agent.preset,
+    preset,
     model: own.model ?? agent.model,
     fallbackModels: own.fallback_models ?? agent.fallback_models,
     effort: own.effort ?? agent.effort,
     prices: pricesOf(prices),
     toolCalls: own.tool_calls ?? agent.tool_calls,
+    forgeRequests: own.forge_requests ?? agent.forge_requests,
     turnTimeoutMs: own.turn_timeout_ms ?? agent.turn_timeout_ms,
     stallTimeoutMs: own.stall_timeout_ms ?? agent.stall_timeout_ms,
     env: childOf(env, 'roles'),
+    read,
+    write,
+    network: where,
+    secrets: secretsFor(role, where, secrets),
+    mcp: grantedServers(mcp, servers),
+    gateway: gateway.credentials,
     toolTimeoutMs: own.tool_timeout_ms ?? agent.tool_timeout_ms,
     repeatedCalls: own.repeated_calls ?? agent.repeated_calls,
   };
+}
+
+/** `docs` is the whole server, `docs/search` one of its tools. */
+export function grantParts(grant: string): { name: string; tool: string | null } {
+  const [name = '', ...rest] = grant.split('/');
+  return { name, tool: rest.length === 0 ? null : rest.join('/') };
+}
+
+/** Whoever has the whole of a server has the tools that are named beside it, too. */
+function grantedServers(grants: readonly string[], servers: Workflow['mcp']): McpServer[] {
+  const parts = grants.map(grantParts);
+  return Object.entries(servers).flatMap(([name, { command, env }]) => {
+    const own = parts.filter((part) => part.name === name);
+    if (own.length === 0) return [];
+    const named = own.flatMap(({ tool }) => tool ?? []);
+    return [{ name, command, env, tools: named.length < own.length ? null : [...new Set(named)] }];
+  });
 }
 
 function childOf(env: Workflow['env'], whose: 'roles' | 'gates' | 'hooks' | null): ChildPolicy {
@@ -124,7 +196,23 @@ function childOf(env: Workflow['env'], whose: 'roles' | 'gates' | 'hooks' | null
   };
 }
 
-function gateOf(gate: Workflow['gate'], env: ChildPolicy): Policy['gate'] {
+const USUAL_USERS: readonly SecretUser[] = ['coder', 'gate'];
+
+/** What somebody with this network may use; nothing can be held for whoever is on the machine's own, unless it is said. */
+function secretsFor(user: SecretUser, network: Network, given: Workflow['secrets']): SecretPolicy[] {
+  return Object.entries(given).flatMap(([name, { command, env, host, for: users }]) => {
+    const isUser = users ? users.includes(user) : USUAL_USERS.includes(user) && network !== 'host';
+    if (!isUser) return [];
+    const hosts = [host].flat().map((one) => authorityOf(destinationOf(one, 443)!));
+    return [{ name, from: command === undefined ? { env: env! } : { command }, hosts }];
+  });
+}
+
+function gateOf({ gate, env: all, secrets }: Workflow, usual: Network): Policy['gate'] {
+  const env = childOf(all, 'gates');
+  const own = gate === 'none' ? undefined : gate.network;
+  const network = own === undefined ? usual : networkOf(own);
+  const shared = { env, network, secrets: secretsFor('gate', network, secrets) };
   if (gate === 'none') {
     return {
       setup: [],
@@ -135,7 +223,7 @@ function gateOf(gate: Workflow['gate'], env: ChildPolicy): Policy['gate'] {
       setupCache: true,
       reports: [],
       maxConcurrent: GATES_AT_ONCE,
-      env,
+      ...shared,
     };
   }
   return {
@@ -147,7 +235,7 @@ function gateOf(gate: Workflow['gate'], env: ChildPolicy): Policy['gate'] {
     setupCache: gate.setup_cache,
     reports: gate.reports,
     maxConcurrent: gate.max_concurrent,
-    env,
+    ...shared,
   };
 }
 

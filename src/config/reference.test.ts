@@ -33,7 +33,7 @@ function load(text: string) {
   const file = join(folder, 'WORKFLOW.md');
   writeFileSync(file, text);
   try {
-    return loadSettings(file, { HOME: '/home/ada', TRACKER_TOKEN: 't', WEBHOOK_SECRET: 's' });
+    return loadSettings(file, { HOME: '/home/ada', TRACKER_TOKEN: 't', WEBHOOK_SECRET: 's', NTFY_URL: 'u' });
   } finally {
     rmSync(folder, { recursive: true });
   }

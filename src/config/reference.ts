@@ -39,7 +39,8 @@ of them: eight tasks land by one gate instead of eight.
   A deploy may see such a commit, and so does a bisection of yours. The approval is still of exactly each task's own head.
 
 \`why\` and the events say with whom and where it was tested: \`together with #7 and #9 at 1a2b3c4d5e\`. A forge that merges by a
-queue of its own, or wants heads up to date, gets one task at a time, and nothing is batched.
+queue of its own, or wants heads up to date, gets one task at a time, and nothing is batched. With
+\`recovery.mode: manual\`, a task whose runner died while it was tested waits for a person, and the others go on without it.
 
 ## What a child gets of your environment and home
 
@@ -54,7 +55,7 @@ and in a private home these entries of yours, a small file as a copy and a folde
 ${list(TOOLCHAIN_ENTRIES)}
 
 What tools write to stays private: \`CARGO_HOME\`, \`GOPATH\` and every cache are in the private home, so that no task leaves
-anything there for another. A link leads to your own folder: until a sandbox keeps it from that, a child can write there. What
+anything there for another. A link leads to your own folder: where nothing is confined, a child can write there. What
 holds credentials, or well may, is offered only where \`env.home_entries\` names it:
 
 ${list(CREDENTIAL_ENTRIES)}

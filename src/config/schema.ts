@@ -5,9 +5,12 @@
 import { z } from 'zod';
 import { SEVERITIES } from '../core/change/findings.ts';
 import type { PromptKind } from '../core/event.ts';
-import { AGENT_KINDS, type Labels } from '../core/policy.ts';
+import { destinationOf, domainProblem, NETWORK_PRESETS } from '../core/network.ts';
+import { CHANNEL_KINDS, NOTICE_KINDS } from '../core/notify.ts';
+import { AGENT_KINDS, type Labels, TOOL_SERVER } from '../core/policy.ts';
 import { ROLES } from '../core/role.ts';
-import { isOurs } from '../core/toolchains.ts';
+import type { SecretUser } from '../core/secret.ts';
+import { isOurs, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
 
 // A process parses its settings once: compiling the schema first takes longer than that.
 z.config({ jitless: true });
@@ -27,6 +30,8 @@ const PROTECTED_PATHS = [
   '.codex/',
   '.opencode/',
   'opencode.json',
+  'opencode.jsonc',
+  '.gemini/',
   '.cursor/',
   '.mcp.json',
   '.lfsconfig',
@@ -67,6 +72,7 @@ const agentKeys = {
   fallback_models: z.array(text).max(5),
   effort: text,
   tool_calls: z.int().min(0),
+  forge_requests: z.int().min(0),
   turn_timeout_ms: milliseconds,
   stall_timeout_ms: patience,
   tool_timeout_ms: patience,
@@ -81,6 +87,153 @@ const price = z.object({
   cache_write: dollars.describe('Of what is put into the cache.'),
 });
 
+const domain = text.superRefine((given, problems) => {
+  const problem = given in NETWORK_PRESETS || given === 'npm' ? null : domainProblem(given);
+  if (problem) problems.addIssue({ code: 'custom', message: problem });
+});
+/** `none` says more than an empty list. */
+const network = z.union([z.enum(['host', 'any', 'none']), z.array(domain)]);
+
+const OWN_VARIABLE = 'the loop sets this variable itself';
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable');
+
+/** Of a map of variables: each name is one that may be set. */
+function nameVariables(given: object, problems: z.RefinementCtx): void {
+  for (const name of Object.keys(given)) {
+    const message = isOurs(name) ? OWN_VARIABLE : variable.safeParse(name).error?.issues[0]?.message;
+    if (message) problems.addIssue({ code: 'custom', path: [name], message });
+  }
+}
+
+/** What agents make tool names of: `mcp__docs__search`, `docs_search`. */
+const SERVER_NAME = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;
+
+const mcpServer = z.object({
+  command: z
+    .array(z.string().min(1))
+    .min(1)
+    .superRefine(([program = ''], problems) => {
+      const message =
+        'the program must be one on the PATH or an absolute path: another one would be taken from the branch';
+      if (program.includes('/') && !program.startsWith('/'))
+        problems.addIssue({ code: 'custom', path: [0], message });
+    })
+    .describe('The program and its arguments; no shell reads them.'),
+  env: z
+    .record(z.string(), z.string())
+    .default({})
+    .superRefine(nameVariables)
+    .describe('Variables that it gets besides; a value may be `$VAR`, so that no secret stands in the file.'),
+});
+
+const mcp = z
+  .record(z.string(), mcpServer)
+  .default({})
+  .superRefine((given, problems) => {
+    for (const name of Object.keys(given)) {
+      const message = !SERVER_NAME.test(name)
+        ? 'the name of a server is at most 32 letters, digits and hyphens, and begins with a letter'
+        : name.toLowerCase() === TOOL_SERVER
+          ? `"${TOOL_SERVER}" is the server of the loop's own tools: choose another name`
+          : null;
+      if (message) problems.addIssue({ code: 'custom', path: [name], message });
+    }
+  })
+  .meta({
+    description:
+      'MCP servers that roles may be given, by name; `roles.<role>.access.mcp` gives them. `command` is a list, the program and its arguments, which no shell reads; `env` are variables that it gets besides, whose value may be `$VAR`, so that no secret stands in the file. See docs/agents.md.',
+    examples: [{ docs: { command: ['npx', '-y', 'some-docs-server'], env: { DOCS_LANGUAGE: 'en' } } }],
+  });
+
+const QUIET_HOURS = /^(none|([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d)$/;
+const quietHours = text.regex(QUIET_HOURS, 'must be two times of day, such as 22:00-07:00, or none');
+
+const timeZone = text.refine((zone) => {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
+  } catch {
+    return false;
+  }
+}, 'must be the name of a time zone, such as Europe/Berlin');
+
+/** At most a day: what waits longer is given up. */
+const digest = z.int().min(0).max(86_400_000);
+
+const channel = z.object({
+  kind: z.enum(CHANNEL_KINDS).describe('What it is.'),
+  events: z
+    .array(z.enum(NOTICE_KINDS))
+    .default([...NOTICE_KINDS])
+    .describe('What it is told; without it, everything.'),
+  url: optional(text, 'Where it is, as `$VAR`.', '$SLACK_WEBHOOK'),
+  secret: optional(text, 'What a webhook is signed with, as `$VAR`.', '$WEBHOOK_SECRET'),
+  token: optional(text, 'The access token of ntfy, as `$VAR`.', '$NTFY_TOKEN'),
+  command: optional(shell, 'A shell command that reads the message, as JSON.', './notify.sh'),
+  pass_env: z.array(variable).default([]).describe('Variables of yours that the command gets.'),
+  digest_ms: digest.optional().describe('In place of `notify.digest_ms`.'),
+  quiet_hours: quietHours.optional().describe('In place of `notify.quiet_hours`.'),
+});
+
+const notify = z
+  .object({
+    channels: z
+      .record(z.string(), channel)
+      .default({})
+      .superRefine((given, problems) => {
+        for (const name of Object.keys(given))
+          if (!SERVER_NAME.test(name))
+            problems.addIssue({
+              code: 'custom',
+              path: [name],
+              message:
+                'the name of a channel is at most 32 letters, digits and hyphens, and begins with a letter',
+            });
+      })
+      .meta({
+        description: `Where people are told, by name. \`kind\` is ${CHANNEL_KINDS.map((kind) => `\`${kind}\``).join(', ')}; \`events\` lists what it is told (${NOTICE_KINDS.map((kind) => `\`${kind}\``).join(', ')}; without it, everything). \`url\`, \`secret\` and \`token\` are only ever written as \`$VAR\`. \`digest_ms\` and \`quiet_hours\` of a channel go before those of all. See docs/notifications.md.`,
+        examples: [{ phone: { kind: 'ntfy', url: '$NTFY_URL', events: ['needs_you', 'loop_held'] } }],
+      }),
+    digest_ms: digest
+      .default(300_000)
+      .describe('After a message, what comes within this time is sent together. 0: each at once.'),
+    quiet_hours: quietHours.default('none').meta({
+      description:
+        'When nothing is sent, such as `22:00-07:00`; what came meanwhile is sent together afterwards.',
+      examples: ['22:00-07:00'],
+    }),
+    time_zone: optional(
+      timeZone,
+      'Where `quiet_hours` are meant. Default: the time zone of this machine.',
+      'Europe/Berlin',
+    ),
+  })
+  .prefault({})
+  .describe('Whom to tell, of what, and when.');
+
+const access = z.object({
+  read: z
+    .array(text)
+    .default([])
+    .meta({ description: 'Paths that it may read besides.', examples: [['~/specifications']] }),
+  write: z
+    .array(text)
+    .default([])
+    .meta({ description: 'Paths that it may write to besides.', examples: [['~/.cache/models']] }),
+  network: network.optional().meta({
+    description:
+      'Where it may go, beside its model. Unless this is set: the coder where `sandbox.network` says, others nowhere; an `agent.command`, whose provider is not known, stays on the network of this machine.',
+    examples: [['npm', 'docs.example.org']],
+  }),
+  mcp: z
+    .array(text)
+    .default([])
+    .meta({
+      description:
+        'Servers of `mcp` that it has, with all their tools (`docs`) or with those that are named (`tracker/search`). Nothing else is loaded, whatever the branch says.',
+      examples: [['docs', 'tracker/search']],
+    }),
+});
+
 const role = z.object({
   kind: agentKeys.kind.optional().describe('Overrides `agent.kind`.'),
   command: agentKeys.command.optional().describe('Overrides `agent.command`.'),
@@ -90,10 +243,12 @@ const role = z.object({
   fallback_models: agentKeys.fallback_models.optional().describe('Overrides `agent.fallback_models`.'),
   effort: agentKeys.effort.optional().describe('Overrides `agent.effort`.'),
   tool_calls: agentKeys.tool_calls.optional().describe('Overrides `agent.tool_calls`.'),
+  forge_requests: agentKeys.forge_requests.optional().describe('Overrides `agent.forge_requests`.'),
   turn_timeout_ms: agentKeys.turn_timeout_ms.optional().describe('Overrides `agent.turn_timeout_ms`.'),
   stall_timeout_ms: agentKeys.stall_timeout_ms.optional().describe('Overrides `agent.stall_timeout_ms`.'),
   tool_timeout_ms: agentKeys.tool_timeout_ms.optional().describe('Overrides `agent.tool_timeout_ms`.'),
   repeated_calls: agentKeys.repeated_calls.optional().describe('Overrides `agent.repeated_calls`.'),
+  access: access.prefault({}).describe('What it may touch besides, confined: see docs/security.md.'),
 });
 
 const roles = z.object(
@@ -131,9 +286,6 @@ const allowance = (usd: number, tokens: number) =>
     tokens: optional(count, 'Tokens, in and out.', tokens),
   });
 
-const OWN_VARIABLE = 'the loop sets this variable itself';
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable');
-
 const variables = {
   pass: z
     .array(variable.refine((name) => !isOurs(name), OWN_VARIABLE))
@@ -142,12 +294,7 @@ const variables = {
   set: z
     .record(z.string(), z.string())
     .default({})
-    .superRefine((given, problems) => {
-      for (const name of Object.keys(given)) {
-        const message = isOurs(name) ? OWN_VARIABLE : variable.safeParse(name).error?.issues[0]?.message;
-        if (message) problems.addIssue({ code: 'custom', path: [name], message });
-      }
-    })
+    .superRefine(nameVariables)
     .meta({ description: 'Variables with a fixed value.', examples: [{ RUSTFLAGS: '-D warnings' }] }),
 };
 
@@ -191,7 +338,97 @@ const env = z.object({
   hooks: variablesOf('hooks'),
 });
 
+/** What builds fetch their dependencies from. */
+export const REGISTRIES = [
+  'npm',
+  'yarn',
+  'pypi',
+  'crates',
+  'go',
+  'maven',
+  'rubygems',
+  'nuget',
+  'packagist',
+] as const;
+
+const secretHost = text.superRefine((given, problems) => {
+  const isPlain = destinationOf(given, 443) !== null && !(given in NETWORK_PRESETS) && given !== 'npm';
+  const problem = given.includes('*')
+    ? 'must be one host: a secret is sent to no host that you did not name'
+    : (domainProblem(given) ?? (isPlain ? null : 'must be a host, such as `api.example.org`'));
+  if (problem) problems.addIssue({ code: 'custom', message: problem });
+});
+
+const SECRET_USERS = [...ROLES, 'gate', 'hooks'] as const satisfies readonly SecretUser[];
+
+const secret = z
+  .strictObject({
+    command: shell.optional(),
+    env: variable.optional(),
+    host: z.union([secretHost, z.array(secretHost).min(1)]),
+    for: z.array(z.enum(SECRET_USERS)).min(1).optional(),
+  })
+  .refine(({ command, env }) => (command === undefined) !== (env === undefined), {
+    error: 'must have either `command`, which prints it, or `env`, a variable of the loop',
+  });
+
+const secrets = z
+  .record(z.string(), secret)
+  .default({})
+  .superRefine((given, problems) => {
+    for (const name of Object.keys(given)) {
+      const isTaken = isOurs(name) || TOOLCHAIN_VARIABLES.includes(name);
+      const message = isTaken ? OWN_VARIABLE : variable.safeParse(name).error?.issues[0]?.message;
+      if (message) problems.addIssue({ code: 'custom', path: [name], message });
+    }
+  })
+  .meta({
+    description:
+      'Secrets that the project under work may use, by variable. Whoever is named by `for` (roles, `gate`, `hooks`; by default the coder and the gate, unless their network is `host`) finds a placeholder in that variable, and the gateway puts the value in its place, at `host` and nowhere else; that host is thereby in their network. `command` prints the value, in your own environment, once for each run of the loop, within a minute; or `env` names a variable of the loop. `host` is one host or a list, without a port 443 is meant. See docs/security.md.',
+    examples: [
+      {
+        STRIPE_TEST_KEY: { command: 'pass show stripe/test', host: 'api.stripe.com', for: ['coder', 'gate'] },
+      },
+    ],
+  });
+
+const sandboxKind = z.enum(['auto', 'required', 'none', 'bwrap', 'container', 'srt']);
+
+const sandbox = z.object({
+  kind: sandboxKind
+    .default('auto')
+    .describe(
+      "`auto`: what works on this machine, with a warning where nothing does. `required`: what works, and nothing runs where nothing does. `bwrap`: bubblewrap, or nothing runs. `container`: a container of `sandbox.image`, or nothing runs. `srt`: Anthropic's sandbox-runtime, for macOS and untested there, or nothing runs. `none`: no confinement.",
+    ),
+  image: optional(
+    z.string().regex(/^[A-Za-z0-9][\w./:@-]*$/, 'must be the name of an image'),
+    'What containers are made of, by podman or docker: a Linux with glibc, `sh` and the toolchain of your project. You pull it; the loop never does. With `auto` and `required`, containers are used where bubblewrap does not work.',
+    'docker.io/library/node:22-bookworm',
+  ),
+  read: z
+    .array(text)
+    .default([])
+    .meta({
+      description:
+        'Paths that everything confined may read, beside the system, the PATH and what `env` offers: a toolchain in your home.',
+      examples: [['~/.local/share/uv']],
+    }),
+  network: network.default([...REGISTRIES]).meta({
+    description:
+      'Where gates, hooks and the coder may go, confined: domains (`example.org`, `*.example.org`, `example.org:8443`) and presets (`npm`, `yarn`, `pypi`, `crates`, `go`, `maven`, `rubygems`, `nuget`, `packagist`). `any`: every public host. `none`: nowhere. `host`: the network of this machine, for what does not go through a proxy or needs a service that runs here.',
+    examples: [['npm', 'api.example.org']],
+  }),
+  trusted: z
+    .array(z.enum(['hooks', 'deploy']))
+    .default(['deploy'])
+    .describe('Commands of yours that run unconfined.'),
+});
+
 const gate = z.object({
+  network: network.optional().meta({
+    description: 'Where setup, commands and `verify:` may go, confined, in place of `sandbox.network`.',
+    examples: [['npm', 'api.example.org']],
+  }),
   setup: z
     .array(shell)
     .default([])
@@ -490,6 +727,11 @@ export const workflowSchema = z
           .describe(
             "How often each of the agents' own tools (`report_progress`, `findings_write` …) is answered in one turn.",
           ),
+        forge_requests: agentKeys.forge_requests
+          .default(20)
+          .describe(
+            'How often the loop asks the forge in one turn because its coder or planner wants to read issues or pull requests (`issue_read` …). 0: these tools are not offered.',
+          ),
         billing: z
           .enum(['usd', 'subscription'])
           .default('usd')
@@ -547,6 +789,7 @@ export const workflowSchema = z
     roles: roles
       .prefault({})
       .describe('An agent of its own for a role. What is not named is taken from `agent`.'),
+    mcp,
     prices: z
       .record(text, price)
       .default({})
@@ -651,11 +894,31 @@ export const workflowSchema = z
       .prefault({})
       .describe('How plans are worked through: see docs/plans.md.'),
     sandbox: z
-      .enum(['auto', 'none', 'required'])
-      .default('auto')
-      .describe(
-        '`auto`: confine where this machine can, warn where not. `required`: refuse to run unconfined.',
-      ),
+      .union([sandboxKind, sandbox])
+      .prefault({})
+      .superRefine((given, problems) => {
+        const { kind, image } = typeof given === 'string' ? { kind: given, image: null } : given;
+        const message = 'must be set where sandbox.kind is container';
+        if (kind === 'container' && image === null)
+          problems.addIssue({ code: 'custom', path: ['image'], message });
+      })
+      .meta({
+        description:
+          'What keeps agents, gates and hooks to what they were given: see docs/security.md. A word is its `kind`.',
+        examples: ['required'],
+      }),
+    gateway: z
+      .object({
+        credentials: z
+          .enum(['all', 'keys', 'none'])
+          .default('all')
+          .describe(
+            'Which credentials of model providers stay with the loop, so that agents never hold them: all, API keys without logins, or none. Cloud credentials (Bedrock, Vertex) are always handed on.',
+          ),
+      })
+      .prefault({})
+      .describe('What stands between agents and their providers: see docs/security.md.'),
+    secrets,
     merge: z
       .object({
         enabled: z.boolean().default(true).describe('`false`: wait for a person to merge.'),
@@ -760,6 +1023,7 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe('What follows when trunk has moved.'),
+    notify,
     recovery: z
       .object({
         mode: z

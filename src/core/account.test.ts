@@ -12,6 +12,7 @@ import {
   outageOf,
   PROVIDERS_OWN,
   triedAccount,
+  usedUp,
   withOtherSettings,
 } from './account.ts';
 import { type EventData, event } from './event.ts';
@@ -390,6 +391,24 @@ describe('an account that is refused what every task needs', () => {
     }
     expect(play.wait(HOUR / 100).worked('d1').task.state).toBe('awaiting_critic');
     expect(play.world.accountLimits).toEqual([]);
+  });
+
+  test('waits for a person whatever the clock says', () => {
+    const play = running().turn('failed', refused('billing')).checkpoint('c1');
+    const { accountLimits } = play.world;
+    const { since } = blockOf(accountLimits, 'scripted')!;
+    for (const now of [since! - 30 * 24 * HOUR, since! + 365 * 24 * HOUR]) {
+      expect(limitOf(accountLimits, 'scripted', now)?.blocked?.code).toBe('billing');
+      expect(usedUp(accountLimits, now)).toHaveLength(1);
+    }
+  });
+
+  test('a clock that was set back behind its release hides no new refusal', () => {
+    const play = running().turn('failed', refused('billing')).checkpoint('c1').wait(HOUR);
+    released(play);
+    play.now -= HOUR / 2;
+    const late = { ...refused('billing'), status: 'failed', blocks: 'x', durationMs: 1_000 } as const;
+    expect(blocked(elsewhere(play, late))).toBe('billing');
   });
 
   test('a turn that began before that says nothing when it fails afterwards', () => {

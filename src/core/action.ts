@@ -10,6 +10,7 @@ import type { RemarkRef } from './change/remark.ts';
 import type { Candidate, PromptKind } from './event.ts';
 import type { Ahead } from './line.ts';
 import type { WrittenLoopHold } from './loop-hold.ts';
+import type { Message } from './notify.ts';
 import type { Role } from './role.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -61,7 +62,9 @@ export type Effect =
   | { kind: 'switch_checkout' }
   | { kind: 'delete_branch' }
   | { kind: 'reap_workspace' }
-  | { kind: 'preserve_workspace' };
+  | { kind: 'preserve_workspace' }
+  /** The loop's own: no task ever waits for it. Whom to reach and how is looked up in the settings when it is sent. */
+  | { kind: 'notify'; channel: string; message: Message };
 
 export type Run =
   | {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { landing, merging } from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
-import { batchOf, batchStep, type InBatch } from './batch.ts';
+import { batchOf, batchStep, type InBatch, testOf } from './batch.ts';
 import { type Evidence, type GateOutcome, gateDigest } from './gate.ts';
 
 const { gate } = testPolicy();
@@ -94,6 +94,21 @@ describe('what a test of several has to prove', () => {
       with: [{ task: 'a', issue: null }],
       digests: [gateDigest(gate, wanting), gateDigest(gate, contract)],
     });
+  });
+
+  test('leaves out those behind, and is compared with what is below the first', () => {
+    const batch = [{ ...a, contract: wanting }, b, line('a b c')[2]!];
+    const below = { base: 'trunk', with: [], digests: [gateDigest(gate, wanting)] };
+    expect(testOf(batch, 'a', gate)).toEqual(below);
+    expect(testOf(batch, 'c', gate)).toMatchObject({
+      base: 'trunk',
+      with: [{ task: 'a' }, { task: 'b' }],
+      digests: [gateDigest(gate, wanting), gateDigest(gate, contract), gateDigest(gate, contract)],
+    });
+  });
+
+  test('is compared with what is below itself while the first is being built', () => {
+    expect(testOf(line('(a) b'), 'b', gate)).toMatchObject({ base: 'of-a', with: [{ task: 'a' }] });
   });
 
   test('a green of the last one alone is not enough', () => {

@@ -10,6 +10,7 @@ import { type Evidence, gateDigest, proves } from './gate.ts';
 import { type Ahead, asAhead, type InLine, inOrder } from './line.ts';
 import type { Policy } from './policy.ts';
 import type { Task } from './task.ts';
+import { shortSha } from './words/short-sha.ts';
 import { nameOf, namesOf, togetherText } from './words/words.ts';
 
 export interface InBatch extends InLine {
@@ -85,7 +86,7 @@ export function batchStep(batch: readonly InBatch[], id: string, gate: Policy['g
   if (isFound && at === red) return { kind: 'red' };
   if (isFound) return wait(`waiting until ${nameOf(batch[red]!)}, which is red, has left`);
   if (testing < 0 && at === Math.floor((green + red) / 2)) return test;
-  return wait(`red together at ${batch[red]!.candidate!.sha.slice(0, 10)}; finding out which one is`);
+  return wait(`red together at ${shortSha(batch[red]!.candidate!.sha)}; finding out which one is`);
 }
 
 /** `together with #7 and #9 at 1a2b3c4d5e`, which is the last of them. */

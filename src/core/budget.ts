@@ -50,6 +50,37 @@ export function loopLimit(
   return today ? { scope: 'day', why: `the budget of the day is spent: ${today}`, until: dayEndsAt } : null;
 }
 
+/** What may still be spent; null where there is no limit. */
+export interface Room {
+  usd: number | null;
+  tokens: number | null;
+  /** Which limit is reached; null when none is. */
+  spent: string | null;
+}
+
+/** The least that any of the limits leaves. */
+export function roomWithin(
+  own: Spent,
+  all: { day: Spending; ever: Spending } | null,
+  budget: Policy['budget'],
+  limit: LoopLimit | null,
+): Room {
+  const left = (kind: 'usd' | 'tokens'): number | null => {
+    const rooms = [
+      [budget[kind], own[kind]],
+      ...(all
+        ? [
+            [budget.day[kind], ofSpending(all.day)[kind]],
+            [budget.loop[kind], ofSpending(all.ever)[kind]],
+          ]
+        : []),
+    ].flatMap(([of, used]) => (of == null ? [] : [of - (used ?? 0)]));
+    return rooms.length === 0 ? null : Math.min(...rooms);
+  };
+  const reached = exhausted({ ...own, wallMs: 0 }, { ...budget, wallMs: null });
+  return { usd: left('usd'), tokens: left('tokens'), spent: reached ?? limit?.why ?? null };
+}
+
 /** A limit that is nearly reached; warned of once. */
 export interface Nearing {
   limit: 'usd' | 'tokens' | 'wall_ms';

@@ -1,6 +1,7 @@
 /** Several tasks that are tested by one gate, on the last of them. */
 import { describe, expect, test } from 'vitest';
 import { APPROVE, awaiting, evidence, type OtherInLine, type Play } from '../../test/support/play.ts';
+import type { PolicyChange } from '../../test/support/policy.ts';
 import type { GateOutcome } from './gate.ts';
 
 const other = (task: string, issue: number, trunk: string): OtherInLine => ({
@@ -20,8 +21,8 @@ const last: OtherInLine = {
 };
 
 /** Approved behind these and ahead of those. */
-function between(ahead: OtherInLine[], behind: OtherInLine[]): Play {
-  const play = awaiting();
+function between(ahead: OtherInLine[], behind: OtherInLine[], change: PolicyChange = {}): Play {
+  const play = awaiting(change);
   Object.assign(play.world, { ahead, behind, trunk: 'trunk' });
   return play.critic(APPROVE).candidate();
 }
@@ -170,6 +171,39 @@ describe('the line moves under a batch', () => {
       expect(play.of('gate_completed').at(-1)).toMatchObject({ reused: true, evidence: { outcome } });
       expect(play.resting()).toBe(why);
     }
+  });
+
+  describe('what was found does not hold for the same tree', () => {
+    const rebuilt = (play: Play, ...ahead: OtherInLine[]): Play =>
+      play.change({ ahead }).answer({
+        kind: 'candidate',
+        candidate: {
+          sha: 'anew',
+          tree: 'tree-candidate',
+          trunk: ahead.at(-1)!.candidate!.sha,
+          headSha: 'c1',
+        },
+      });
+    const moved = other('b', 2, 'of-a');
+    const anew: OtherInLine = { ...moved, candidate: { ...moved.candidate!, sha: 'b2' } };
+
+    test('where one ahead asks for more than was run', () => {
+      const play = between([first, second], []).gate('pass');
+      const criteria = [{ id: 'c1', text: 'it runs', verify: './run' }];
+      rebuilt(play, first, { ...anew, contract: { ...play.task.contract, criteria } });
+      expect(pending(play)).toMatchObject({ kind: 'gate', commit: 'anew' });
+    });
+
+    test('where a red was let pass since trunk below the batch was red, and that is another now', () => {
+      const play = between([first, second], [], { gate: { preexisting: 'allow_unchanged' } });
+      const red = { outcome: 'fail', exitCode: 1, problem: 'exit 1', failing: ['old'] } as const;
+      const base = { ...evidence('', 'fail', play.policy, play.task.contract).results[0]!, ...red };
+      const vanished = { count: 0, some: [] };
+      play.gated({ ...red, vanished, base: { ...base, sha: 'trunk', setup: '' } });
+      expect(play.task.landing?.gate?.outcome).toBe('pass');
+      rebuilt(play, { ...first, candidate: { ...first.candidate!, trunk: 'trunk2' } }, anew);
+      expect(pending(play)).toMatchObject({ kind: 'gate', commit: 'anew', base: 'trunk2' });
+    });
   });
 
   test('a red of before it lined up is not held against it', () => {

@@ -380,6 +380,17 @@ describe('people', () => {
     expect(play.gate('pass').run()).toMatchObject({ role: 'critic' });
   });
 
+  test('a workspace that is gone when their head is verified is made anew at it', () => {
+    const play = awaiting();
+    play.world.branch = { sha: 'theirs', tree: 'tree-theirs' };
+    play.turn('failed', { code: 'critic_wrote' });
+    play.answer({ kind: 'workspace_lost', saved: 'c1' });
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', head: { sha: 'theirs' } });
+    expect(play.actionsOf('adopt_head')).toHaveLength(2);
+    expect(play.run()).toMatchObject({ kind: 'gate', commit: 'theirs' });
+    expect(play.gate('pass').run()).toMatchObject({ role: 'critic' });
+  });
+
   test('what was asked of an older head is dropped with it: the new one is judged first', () => {
     const play = awaiting();
     play.world.slotsFull = true;

@@ -50,7 +50,7 @@ describe.each(STATES)('in %s', (_state, reach) => {
   ])('a person asks to %s it (dispatch 25)', (kind, reason) => {
     const play = reach().ask(kind, 'bob');
     expect(ended(play)).toEqual(['abandoned', reason]);
-    expect(play.task.why).toBe(`${kind} asked by bob`);
+    expect(play.task.why).toBe(`${kind} requested by bob`);
     expect(play.world.requests).toEqual([]);
   });
 
@@ -196,9 +196,9 @@ describe('while the loop can’t', () => {
 
   test('an effect that can’t be performed holds everything but an ending', () => {
     const play = queued();
-    play.world.stuck = 'label failed 3×; tried again later';
+    play.world.stuck = 'label failed 3×; will retry';
     play.change({ slotsFull: false });
-    expect(play.resting()).toBe('label failed 3×; tried again later');
+    expect(play.resting()).toBe('label failed 3×; will retry');
     expect(ended(play.ask('cancel'))).toEqual(['abandoned', 'cancelled']);
   });
 

@@ -174,6 +174,23 @@ describe('a push that the forge refuses', () => {
   });
 });
 
+describe('a pull request that the forge refuses to open', () => {
+  const SAYS = 'GitHub Actions is not permitted to create or approve pull requests';
+
+  test('is held like a push that it refuses, and resumed it is opened without another push', () => {
+    const play = running();
+    play.failing.set('ensure_pull', [{ kind: 'publish_refused', detail: SAYS }]);
+    play.worked('c1');
+    expect(play.task).toMatchObject({ state: 'running', hold: { reason: 'publish_refused', detail: SAYS } });
+    expect([occupiesSlot(play.task), play.pending]).toEqual([false, []]);
+    expect(play.wait(86_400_000).actionsOf('ensure_pull')).toHaveLength(1);
+
+    play.ask('resume');
+    expect([play.actionsOf('push').length, play.actionsOf('ensure_pull').length]).toEqual([1, 2]);
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: null, turns: 1 });
+  });
+});
+
 describe('a workspace that had to be made anew for a revision', () => {
   const failed = { kind: 'workspace_failed', problem: 'hook afterCreate failed (exit 3)' } as const;
   const remade = (times: number): Play => {

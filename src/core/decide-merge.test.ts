@@ -618,7 +618,7 @@ describe('a refusal of the forge that may pass', () => {
     const waits: number[] = [];
     for (let n = 0; n < 12; n += 1) {
       play.pending = [];
-      play.change({ stuck: 'land failed 1×; tried again later' });
+      play.change({ stuck: 'land failed 1×; will retry' });
       waits.push(play.task.hold!.until! - play.now);
       play.world.stuck = null;
       again(play);
@@ -729,6 +729,16 @@ describe('a merge queue of the forge’s own', () => {
       why: "the forge's merge queue merged it",
     });
     expect(play.actionsOf('land')).toHaveLength(1);
+  });
+
+  test('out of it since a time that is still to come, by a clock that was set back, it is waited for from now on', () => {
+    const play = shows(waiting().wait(7_200_000), { inMergeQueue: false });
+    play.now -= 3_600_000;
+    play.ask('resume');
+    expect(play.task).toMatchObject({
+      inMergeQueue: { unseenAt: play.now },
+      hold: { reason: 'merge_queued', until: play.now + 300_000 },
+    });
   });
 
   test('never shown again, a person looks after a while; it is not put in again by itself', () => {
@@ -906,6 +916,16 @@ describe('a text whose history lags', () => {
     expect(play.claim().decide()).toMatchObject({ kind: 'rest', ...unproved });
     delete play.world.issue.unproved;
     expect(play.look().task.state).toBe('running');
+  });
+
+  test('keeps an approved task out of the line', () => {
+    const play = awaiting();
+    play.world.issue = { ...play.world.issue!, unproved };
+    play.critic(APPROVE);
+    expect(play.task).toMatchObject({ state: 'awaiting_critic', hold: null });
+    expect(play.decide()).toMatchObject({ kind: 'rest', ...unproved });
+    delete play.world.issue.unproved;
+    expect(play.look().task.state).toBe('merging');
   });
 
   test('is waited for before the merge', () => {

@@ -236,8 +236,8 @@ describe('a turn that broke', () => {
     expect(play.task.why).toBe('overloaded');
   });
 
-  test.each(['overload', 'rate_limit', 'network'])(
-    'a provider in trouble (%s) is given a quarter of an hour',
+  test.each(['overload', 'rate_limit', 'network', 'forge_unavailable'])(
+    'a provider or a forge in trouble (%s) is given a quarter of an hour',
     (code) => {
       const play = running();
       const begun = play.now;
@@ -334,11 +334,13 @@ describe('a turn that broke', () => {
     expect(prompt(play)).toContain(play.world.issue!.body);
   });
 
-  test('a session that never began is not continued either', () => {
-    const play = running()
-      .turn('failed', { code: 'hook_failed', message: 'no' })
-      .checkpoint('base', { empty: true });
-    expect(play.wait(10_000).run()).toMatchObject({ sessionId: 's2', prompt: 'handover' });
+  test.each([
+    ['could_not_start', 'handover'],
+    ['hook_failed', 'handover'],
+    ['forge_unavailable', 'task'],
+  ])('a session that never began (%s) is not continued either', (code, prompt) => {
+    const play = running().turn('failed', { code, message: 'no' }).checkpoint('base', { empty: true });
+    expect(play.wait(10_000).run()).toMatchObject({ sessionId: 's2', prompt });
   });
 
   test('timed out turns go on at once, and end the task after several', () => {

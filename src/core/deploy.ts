@@ -5,6 +5,7 @@
  * merges there were. A commit is deployed at most once, unless a person asks for another try.
  */
 import type { Policy } from './policy.ts';
+import { shortSha } from './words/short-sha.ts';
 
 export type DeployStatus = 'running' | 'succeeded' | 'failed' | 'interrupted';
 
@@ -61,7 +62,7 @@ export function deployHold(
 ): string | null {
   const last = state?.last;
   if (!last || isGood(last) || again || deploy.command === null || !deploy.haltOnFailure) return null;
-  return `the deploy of ${last.sha.slice(0, 10)} ${last.status}: ${last.problem}`;
+  return `the deploy of ${shortSha(last.sha)} ${last.status}: ${last.problem}`;
 }
 
 const isGood = ({ status }: Deploy): boolean => status === 'succeeded' || status === 'running';

@@ -2,8 +2,8 @@
 
 import type { Action } from './action.ts';
 import { exhausted, spent } from './budget.ts';
-import { act, approvedAtHead, type Decision, type Facts, transition } from './decision.ts';
-import { event, type NewEvent } from './event.ts';
+import { act, approvedAtHead, type Decision, type Facts, graveOf, transition } from './decision.ts';
+import { type Checkpoint, event, type NewEvent } from './event.ts';
 import { untestedMerge } from './loop-hold.ts';
 import { REASONS, type Reason } from './machine.ts';
 import type { PlanProgress } from './plan/progress.ts';
@@ -11,7 +11,7 @@ import type { Policy } from './policy.ts';
 import { hasLabel } from './schedule.ts';
 import { type Task, testedTree } from './task.ts';
 import { endedComment } from './words/comments.ts';
-import { untestedText } from './words/words.ts';
+import { takenBackText, untestedText } from './words/words.ts';
 
 export type Ending =
   | { to: 'merged'; sha: string; why: string }
@@ -32,7 +32,7 @@ export function endingOf(task: Task, facts: Facts, policy: Policy, now: number):
     return {
       to: 'abandoned',
       reason: asked.kind === 'cancel' ? 'cancelled' : 'operator_abandon',
-      why: `${asked.kind} asked by ${asked.by}`,
+      why: `${asked.kind} requested by ${asked.by}`,
     };
   }
   if (task.issue !== null) {
@@ -93,6 +93,29 @@ function afterPlan({ state, plan }: Task, end: Ending): Ending {
   return { to: 'completed', why: `the plan is done; its post action was stopped: ${end.why}` };
 }
 
+/**
+ * What was audited, where a post action was stopped before all that it left was verified: the branch is delivered as that.
+ * Null where there is nothing to take back.
+ */
+function auditedInstead(task: Task, end: Ending, facts: Facts): Checkpoint | null {
+  const { plan, head, gate, inspected } = task;
+  if (end.to !== 'completed' || plan?.phase !== 'post_action' || plan.delivers !== 'branch') return null;
+  const { audited } = plan;
+  const isVerified =
+    head !== null &&
+    (head.tree === audited?.tree ||
+      (gate?.outcome === 'pass' &&
+        gate.tree === head.tree &&
+        inspected?.headSha === head.sha &&
+        graveOf(task, facts).length === 0));
+  return isVerified ? null : (audited ?? null);
+}
+
+export const takenBack = ({ sha }: Checkpoint, why: string): NewEvent =>
+  event('post_action_ended', { summary: null, problem: takenBackText(sha, why), takenBack: true });
+
+export const adopt = ({ sha }: Checkpoint): Action => ({ kind: 'adopt_head', sha });
+
 export function finish(task: Task, wanted: Ending, facts: Facts, policy: Policy, now: number): Decision {
   const end = afterPlan(task, wanted);
   const isNews = end.to === 'merged' && task.mergedSha === null;
@@ -108,15 +131,17 @@ export function finish(task: Task, wanted: Ending, facts: Facts, policy: Policy,
     mergedSha: end.to === 'merged' ? end.sha : null,
     endedAt: now,
   };
+  const audited = auditedInstead(task, end, facts);
   const events = [
     ...observed,
+    ...(audited ? [takenBack(audited, task.refused ?? end.why)] : []),
     ...(untested ? [event('trunk_unverified', untested)] : []),
     ...(task.inMergeQueue && end.to === 'abandoned' ? [event('queue_left', {})] : []),
     ...(task.plan && end.to === 'completed' ? [delivered(task.plan)] : []),
     transition(task, end.to, end.why, reason),
   ];
   return {
-    ...act(events, endingActions(ended, end.why, facts, policy)),
+    ...act(events, [...(audited ? [adopt(audited)] : []), ...endingActions(ended, end.why, facts, policy)]),
     consume: facts.requests.map((request) => request.id),
   };
 }

@@ -164,6 +164,15 @@ export interface Within {
   with: Ahead[];
 }
 
+export interface NetworkRow {
+  host: string;
+  port: number;
+  verdict: 'allowed' | 'refused' | 'failed';
+  times: number;
+  sentBytes: number;
+  receivedBytes: number;
+}
+
 interface TaskEvents {
   task_created: {
     kind: TaskKind;
@@ -351,7 +360,8 @@ interface TaskEvents {
     head: Checkpoint;
   };
   /** What the post action said last, as it said it; null when it did not come to an end of its own. */
-  post_action_ended: { summary: string | null; problem: string | null };
+  /** `takenBack`: the head is again what it was before. */
+  post_action_ended: { summary: string | null; problem: string | null; takenBack?: true };
   /** A plan to keep, once for each text; of a task that drafts one, its result. */
   plan_stored: Omit<StoredPlan, 'createdAt' | 'changedAt'>;
   /** Its template could not be rendered, so the turn never began; `digest` is of the template as it was. */
@@ -384,11 +394,15 @@ interface TaskEvents {
   /** Its directory is gone. It is made anew from this commit; what was not committed is lost. */
   workspace_lost: { saved: string; why: string };
   worktree_reaped: { path: string };
+  /** The operator's checkout is at the branch of a plan that was asked for there, or why it is not. */
+  checkout_switched: { problem: string | null };
   /** Its runner was stopped, or nobody needs it any more. What it found until then proves nothing. */
   gate_cut_off: { scope: 'work' | 'candidate' | 'trunk' };
   /** A command of the operator's that is run once for a task. */
   hook_completed: { name: 'after_merge'; problem: string | null };
   /** 80 % of a limit are used; said once for each limit and, of the day's, each day. */
+  /** Where a turn or a command went through the gateway, or was not let; hosts, never what was said there. */
+  network_used: { by: string; requests: NetworkRow[] };
   budget_warned: {
     scope: 'task' | 'day' | 'loop';
     limit: 'usd' | 'tokens' | 'wall_ms';
@@ -456,6 +470,14 @@ interface LoopEvents {
   /** The forge reported that something happened; whoever sees this looks. */
   webhook_received: { kinds: string[] };
   loop_failed: { where: string; problem: string };
+  /** Nothing is left that goes on by itself; `waiting` things wait for a person. Said once after something was done. */
+  loop_idle: { waiting: number };
+  /** A message of notices was sent to a channel; `id` is the message's. */
+  notified: { channel: string; id: string; notices: string[] };
+  /** It could not be sent, and is tried again; said once for each message. */
+  notify_failed: { channel: string; id: string; problem: string };
+  /** It was tried for a day, or its channel is gone. */
+  notify_given_up: { channel: string; id: string; problem: string };
 }
 
 export type EventData = TaskEvents & LoopEvents;

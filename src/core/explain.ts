@@ -15,7 +15,8 @@ import { grants, isHeld } from './schedule.ts';
 import { isEnded, nameOfTask, occupiesSlot, type Task } from './task.ts';
 import { isPutOff } from './waiting.ts';
 import { oneLine } from './words/fence.ts';
-import { adviceText, namesOf, togetherText } from './words/words.ts';
+import { shortSha } from './words/short-sha.ts';
+import { adviceText, effectName, failedText, namesOf, togetherText } from './words/words.ts';
 
 interface Explanation {
   why: string;
@@ -43,17 +44,17 @@ export function explain(task: Task, around: Around, policy: Policy, now: number)
     return { why: holdText(task.hold, nameOfTask(task)), until: task.hold.until };
   if (pending && isPutOff(pending, now))
     return {
-      why: `${pending.action.kind} failed ${pending.attempts}×; tried again${failure === null ? '' : `: ${oneLine(failure)}`}`,
+      why: `${failedText(pending.action.kind, pending.attempts)}${failure === null ? '' : `: ${oneLine(failure)}`}`,
       until: pending.notBefore,
     };
   if (pending) {
-    const stage = pending.startedAt === null ? 'is next' : 'at work';
+    const stage = pending.startedAt === null ? 'is next' : 'in progress';
     return { why: `${task.state}: ${doing(pending.action)} ${stage}`, until: null };
   }
   const live = around.all.filter((other) => !isEnded(other));
   const decision = decide(task, factsKnown(task, live, around, policy, now), policy, now);
   if (decision.kind !== 'rest')
-    return { why: `${task.state}: continues with the next step of its runner`, until: null };
+    return { why: `${task.state}: ready; the runner takes the next step`, until: null };
   return {
     why: `${task.state}: ${decision.why}${whoHasIt(decision, task, live, policy)}`,
     until: decision.until,
@@ -155,11 +156,11 @@ export function eventText(happened: LoopEvent): string {
     case 'gate_completed':
       return `gate on the ${happened.data.scope}: ${happened.data.evidence.outcome}${togetherIn(happened)}`;
     case 'verdict_recorded':
-      return `${happened.data.verdict} by ${happened.data.by} at ${happened.data.headSha.slice(0, 10)}`;
+      return `${happened.data.verdict} by ${happened.data.by} at ${shortSha(happened.data.headSha)}`;
     case 'hold_set':
       return `held (${happened.data.reason}): ${oneLine(happened.data.detail)}`;
     case 'request_made':
-      return `${happened.data.kind} asked by ${oneLine(happened.data.by)}`;
+      return `${happened.data.kind} requested by ${oneLine(happened.data.by)}`;
     default:
       return happened.type.replaceAll('_', ' ');
   }
@@ -183,7 +184,7 @@ export function doing(action: Action): string {
     case 'hook':
       return `the hook ${action.name}`;
     default:
-      return action.kind.replaceAll('_', ' ');
+      return effectName(action.kind);
   }
 }
 

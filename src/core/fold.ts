@@ -10,7 +10,7 @@ import { withSpecified } from './issue/specification.ts';
 import { isEdge, isTerminal } from './machine.ts';
 import { endsSession, isNotItsDoing, REPEATING, TAMPERED, waitsForAccount } from './outcome.ts';
 import { isAudit } from './plan/phase.ts';
-import { bornPlan, changedMilestone } from './plan/progress.ts';
+import { bornPlan, changedMilestone, type PlanProgress } from './plan/progress.ts';
 import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
 import { born, mishaps, NO_MEMORY, type RoleMemory, restarted, type Task, withCriteria } from './task.ts';
 import { fitting } from './words/prompt-size.ts';
@@ -113,7 +113,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return {
         ...task,
         unprepared: happened.data.why,
-        head: null,
+        // What is published is not lost with it.
+        head: task.state === 'awaiting_critic' ? task.head : null,
         streaks: { ...task.streaks, workspace: 0 },
       };
     case 'turn_started': {
@@ -359,7 +360,9 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       return { ...task, plan: { ...task.plan, drafted: { id, name } } };
     }
     case 'post_action_ended':
-      return task.plan ? { ...task, plan: { ...task.plan, completionSummary: happened.data.summary } } : task;
+      return task.plan ? { ...task, ...acted(task.plan, happened.data) } : task;
+    case 'checkout_switched':
+      return task.plan ? { ...task, plan: { ...task.plan, checkout: happened.data } } : task;
     case 'recovery_failed':
       return { ...task, unrecoverable: happened.data.why };
     case 'worktree_reaped':
@@ -391,6 +394,7 @@ function entered(
       phase,
       milestone,
       audit: null,
+      ...(phase === 'post_action' && task.head && { audited: task.head }),
       iterations: plan.iterations + (isDirty ? 1 : 0),
       turnsBefore: isNext || isWhole || phase === 'delivered' ? task.turns : plan.turnsBefore,
       milestones: changedMilestone(plan, plan.milestone, (one) => ({
@@ -402,6 +406,14 @@ function entered(
     ...(isNext && { summary: null, streaks: { ...task.streaks, idle: 0 } }),
   };
 }
+
+const acted = (
+  plan: PlanProgress,
+  { summary, problem, takenBack }: EventData['post_action_ended'],
+): Partial<Task> => ({
+  plan: { ...plan, completionSummary: summary, ...(takenBack && problem && { tookBack: problem }) },
+  ...(takenBack && plan.audited && { head: plan.audited, headSha: plan.audited.sha }),
+});
 
 function candidateJudged(task: Task, { evidence, within }: EventData['gate_completed']): Task {
   const { candidate, ahead } = task.landing ?? {};

@@ -94,7 +94,9 @@ const criteriaCommands = (gate: GatePolicy, { criteria }: Contract): GateCommand
 
 /** What evidence has to have been made with to count under this policy and contract. */
 export function gateDigest(gate: GatePolicy, contract: Contract): string {
-  return digestOfValue([gate.setup, gateCommands(gate, contract), gate.preexisting, gate.env, gate.reports]);
+  const { setup, preexisting, env, reports, secrets } = gate;
+  const used = secrets.length > 0 ? [secrets] : [];
+  return digestOfValue([setup, gateCommands(gate, contract), preexisting, env, reports, ...used]);
 }
 
 export const setupDigest = ({ setup, env, reports }: GatePolicy): string =>

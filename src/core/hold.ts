@@ -122,7 +122,7 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
     ends: ({ facts }) => facts.promptChanged,
   },
   sandbox_unavailable: {
-    advice: 'set `sandbox: auto` or `sandbox: none` in WORKFLOW.md; the task then continues',
+    advice: 'install what its detail names, or set `sandbox: auto` in WORKFLOW.md; the task then continues',
     ends: ({ facts }) => facts.unconfined === null,
   },
   filter_unsupported: {
@@ -173,6 +173,20 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
     ends: ({ task, facts, policy }) => saidOf(task, facts, policy)?.objections.length === 0,
   },
 };
+
+/** What goes on by itself, a person's own word, and what is said of the whole loop at once. */
+const CALLS_NOBODY: readonly HoldReason[] = [
+  'retry_backoff',
+  'operator_pause',
+  'merge_queued',
+  'waits_for_loops',
+  'provider_limit',
+  'gate_empty',
+];
+
+/** Somebody has to be told of it: it lasts until a person does something. */
+export const needsPerson = ({ reason, until }: Hold): boolean =>
+  until === null && !CALLS_NOBODY.includes(reason);
 
 /** A fact it rests on has changed. A person's new head or word ends whatever has no end of its own. */
 export function isOver(look: Look): boolean {

@@ -41,8 +41,9 @@ import { askAnew, lastProblem, nextTry, startTurn } from './turn.ts';
 import { approvedText, editedComment } from './words/comments.ts';
 import { oneLine } from './words/fence.ts';
 import { gateFailureText } from './words/gate-text.ts';
+import { shortSha } from './words/short-sha.ts';
 import { nameOf, namesOf, redAloneText, redBeforeText, redTogetherText } from './words/words.ts';
-import { evidenceAt, gateBroken, inspect, verify } from './work.ts';
+import { evidenceAt, gateBroken, inspect, prepareAgain, verify } from './work.ts';
 
 export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   if (facts.branch && personPushed(task, facts)) {
@@ -55,6 +56,7 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
     );
   }
   const head = headOf(task);
+  if (task.unprepared) return prepareAgain(task, task.unprepared, facts, policy, now, head.sha);
   const verdict = verdictAtHead(task);
   if (verdict?.verdict === 'BLOCK') return finish(task, abandon('critic_blocked'), facts, policy, now);
   if (verdict?.verdict === 'BLOCK_ON_SPEC') return finish(task, abandon('spec_rejected'), facts, policy, now);
@@ -113,10 +115,10 @@ const graveText = (grave: readonly Finding[]): string =>
 /** CI or a person said no to this very head, and the coder, who was told, left it as it is: a person decides. */
 function refusals(task: Task, { sha }: Checkpoint, facts: Facts, policy: Policy): NewEvent | null {
   const said = saidOf(task, facts, policy);
-  if (said?.red) return hold('checks_red', `red at ${sha.slice(0, 10)}: ${said.red}${said.unread}`);
+  if (said?.red) return hold('checks_red', `red at ${shortSha(sha)}: ${said.red}${said.unread}`);
   const [objection] = said?.objections ?? [];
   return objection
-    ? hold('changes_requested', `${objection.author} asked for changes at ${sha.slice(0, 10)}`)
+    ? hold('changes_requested', `${objection.author} asked for changes at ${shortSha(sha)}`)
     : null;
 }
 
@@ -173,7 +175,7 @@ const kindsOf = ({ feedback }: Task): string => [...new Set(feedback.map(({ kind
 
 function seekVerdict(task: Task, head: Checkpoint, facts: Facts, policy: Policy, now: number): Decision {
   if (!policy.critic.enabled) {
-    const asks = hold('needs_approval', `a person has to approve ${head.sha.slice(0, 10)}`);
+    const asks = hold('needs_approval', `a person has to approve ${shortSha(head.sha)}`);
     return byPerson(task, head, facts, now) ?? act([asks]);
   }
   const next = nextTry(task, 'critic', facts, policy, now);

@@ -14,6 +14,7 @@ import { isByPerson, type Task, testedTree } from './task.ts';
 import { blocking } from './verdict.ts';
 import { oneLine } from './words/fence.ts';
 import { resultText } from './words/gate-text.ts';
+import { shortSha } from './words/short-sha.ts';
 import { togetherText } from './words/words.ts';
 
 export interface MergeFacts {
@@ -57,17 +58,17 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     condition(
       'the issue is unchanged since it was made ready',
       facts.textHash === agreedHash(task.contract),
-      short(facts.textHash),
+      shortSha(facts.textHash),
     ),
     condition(
       'the published branch is at the judged head',
       head !== null && facts.branchSha === head,
-      short(facts.branchSha),
+      shortSha(facts.branchSha),
     ),
     condition(
       'approved at this head',
       approvedAtHead(task),
-      verdict ? `${verdict.verdict} by ${verdict.by} at ${short(verdict.headSha)}` : 'no verdict',
+      verdict ? `${verdict.verdict} by ${verdict.by} at ${shortSha(verdict.headSha)}` : 'no verdict',
       verdict ? `round ${verdict.round}` : '',
     ),
     criteriaCondition(task),
@@ -84,7 +85,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
     condition(
       'the candidate is this head on trunk',
       candidate !== null && candidate.headSha === head,
-      candidate ? `${short(candidate.sha)} on ${short(candidate.trunk)}` : 'none built',
+      candidate ? `${shortSha(candidate.sha)} on ${shortSha(candidate.trunk)}` : 'none built',
     ),
     condition(
       within ? 'the gate passed on a commit that contains the candidate' : 'the gate passed on the candidate',
@@ -92,7 +93,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
         holdsFor(gate, testedTree(landing), gateDigest(policy.gate, task.contract)) &&
         hasPassed(gate, policy),
       gate
-        ? `${gate.outcome} on ${short(gate.tree)}${within ? `, ${togetherText(within.with, within.sha)}` : ''}`
+        ? `${gate.outcome} on ${shortSha(gate.tree)}${within ? `, ${togetherText(within.with, within.sha)}` : ''}`
         : 'not run',
       (gate?.results ?? []).map((result) => `\`${result.command}\` ${resultText(result)}`).join('; '),
     ),
@@ -169,4 +170,3 @@ const condition = (name: string, met: boolean, value: string, evidence = ''): Co
 const MAX_EVIDENCE = 1000;
 const listed = (names: readonly string[] | undefined): string =>
   names === undefined ? 'unknown' : names.join(', ') || 'none';
-const short = (sha: string | null): string => sha?.slice(0, 10) ?? 'none';

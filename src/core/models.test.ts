@@ -28,7 +28,7 @@ describe('in a task', () => {
   const { agents } = testPolicy();
   const policy = { agents: { ...agents, coder: agent, critic: agent } };
 
-  test('a coder that is overloaded goes on in its session with the next model, and later with its own', () => {
+  test('a coder that is overloaded goes on in its session with the next model, and later with its own (loops 49)', () => {
     const play = running(policy)
       .turn('failed', { code: 'overload', message: 'busy' })
       .checkpoint('c1')

@@ -112,5 +112,6 @@ export type Outcome =
   /** It may be taken when it is tried again: the forge is still looking at it, or at what is around it. */
   | { kind: 'landing_refused'; detail: string }
   | { kind: 'merge_refused'; detail: string }
+  | { kind: 'switched'; problem: string | null }
   | { kind: 'reaped'; path: string }
   | { kind: 'preserved'; path: string };

@@ -1,6 +1,9 @@
 /** What the operator decided, resolved from WORKFLOW.md: plain values, no file names of ours, no clock. */
 import type { Severity } from './change/findings.ts';
+import type { Network } from './network.ts';
+import type { ChannelPolicy } from './notify.ts';
 import type { Role } from './role.ts';
+import type { SecretPolicy } from './secret.ts';
 import type { ChildPolicy } from './toolchains.ts';
 
 export const AGENT_KINDS = ['claude', 'codex', 'opencode', 'acp', 'command', 'scripted'] as const;
@@ -14,6 +17,18 @@ export interface Price {
   output: number;
   cacheRead: number;
   cacheWrite: number;
+}
+
+/** The name under which agents know the server of the loop's own tools. */
+export const TOOL_SERVER = 'forge';
+
+/** A program that speaks MCP on stdin and stdout. */
+export interface McpServer {
+  name: string;
+  command: string[];
+  env: Readonly<Record<string, string>>;
+  /** Those that were granted; null is all of them. */
+  tools: string[] | null;
 }
 
 export interface AgentPolicy {
@@ -31,10 +46,22 @@ export interface AgentPolicy {
   prices: Readonly<Record<string, Price>>;
   /** How often one of the coder's tools is answered in a turn. */
   toolCalls: number;
+  /** How often the forge is asked in a turn because its agent wants to read there. */
+  forgeRequests: number;
   turnTimeoutMs: number;
   /** The longest silence while no tool is at work, and while one is; 0 is any. */
   stallTimeoutMs: number;
   env: ChildPolicy;
+  /** Confined, it may read and write these besides, and go there. */
+  read: string[];
+  write: string[];
+  network: Network;
+  /** What it may use without knowing it. */
+  secrets: SecretPolicy[];
+  /** The MCP servers it was granted; beside the loop's own tools it has no other. */
+  mcp: McpServer[];
+  /** Which credentials of providers the gateway holds in its place: all, keys without logins, or none. */
+  gateway: 'all' | 'keys' | 'none';
   toolTimeoutMs: number;
   /** How often in a row the same call may have the same result; 0 is any. */
   repeatedCalls: number;
@@ -86,6 +113,10 @@ export interface Policy {
     /** So many run at the same time. */
     maxConcurrent: number;
     env: ChildPolicy;
+    /** Where its commands may go, confined. */
+    network: Network;
+    /** What they may use without knowing it. */
+    secrets: SecretPolicy[];
   };
   /** Of plans. */
   loop: {
@@ -103,7 +134,18 @@ export interface Policy {
   session: SessionPolicy;
   /** When a conversation is too long although its agent shortens it: a lost session, or a new one with a hand-over. */
   whenFull: 'compact' | 'rotate';
-  sandbox: 'auto' | 'none' | 'required';
+  sandbox: {
+    /** `auto`: what works here, or nothing. `required`: what works here. */
+    kind: 'auto' | 'required' | 'none' | 'bwrap' | 'container' | 'srt';
+    /** Of containers; null is none. */
+    image: string | null;
+    /** What every confined command may read besides. */
+    read: string[];
+    /** Where everything confined may go that has no network of its own. */
+    network: Network;
+    /** Commands of the operator's that run unconfined. */
+    trusted: ('hooks' | 'deploy')[];
+  };
   merge: {
     enabled: boolean;
     method: 'squash' | 'merge' | 'rebase';
@@ -125,6 +167,7 @@ export interface Policy {
     afterMerge: string | null;
     timeoutMs: number;
     env: ChildPolicy;
+    secrets: SecretPolicy[];
   };
   deploy: {
     command: string | null;
@@ -134,6 +177,7 @@ export interface Policy {
     /** Variables of the runner's own environment that it gets on top, those of the loop too. */
     passEnv: string[];
   };
+  notify: { channels: ChannelPolicy[] };
   /** For how long after its end the homes and sessions of an abandoned task stay, and the logs of any. */
   keep: { abandonedMs: number; logsMs: number };
   cooldownMs: number;

@@ -6,7 +6,7 @@
 import type { AgentPolicy, Policy, Price } from './policy.ts';
 import { type Role, rolesInUse } from './role.ts';
 
-interface Usage {
+export interface Usage {
   input: number;
   output: number;
   cacheRead: number;

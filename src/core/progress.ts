@@ -1,6 +1,9 @@
 /** What an agent does inside a turn, in words that are the same for all of them; every surface shows these. */
 
-/** Why a call was not let through, for programs. `input_requested`: it asked a person. `tool_missing`: nobody has that tool. */
+/**
+ * Why a call was not let through, for programs. `input_requested`: it asked a person. `tool_missing`: nobody has that tool.
+ * `forge_budget`: the forge is not asked for it now.
+ */
 export type RefusalCode =
   | 'publish'
   | 'history'
@@ -9,7 +12,8 @@ export type RefusalCode =
   | 'path'
   | 'permission'
   | 'input_requested'
-  | 'tool_missing';
+  | 'tool_missing'
+  | 'forge_budget';
 
 export type Progress =
   | { kind: 'said'; text: string }
@@ -37,7 +41,7 @@ export function progressText(progress: ShownProgress): string {
     case 'retrying':
       return `tries again: ${progress.why}`;
     case 'compacted':
-      return `shortened its conversation: ${progress.why}`;
+      return `compacted its conversation: ${progress.why}`;
     default:
       return progress satisfies never;
   }

@@ -33,6 +33,7 @@ import { blocking, effectiveVerdict, judgementsOf, parseReport } from './verdict
 import { reviewBody, trunkRedComment } from './words/comments.ts';
 import { fence } from './words/fence.ts';
 import { auditText } from './words/plan-text.ts';
+import { shortSha } from './words/short-sha.ts';
 import { changesText, conflictText, lostWorkText, rewrittenText, takeBackText } from './words/words.ts';
 
 interface Recorded {
@@ -181,6 +182,8 @@ function eventsOf(task: Task, action: Action, outcome: Outcome): NewEvent[] {
         event('candidate_dropped', { why: outcome.detail }),
         event('hold_set', { reason: 'merge_refused', detail: outcome.detail, until: null }),
       ];
+    case 'switched':
+      return [event('checkout_switched', { problem: outcome.problem })];
     case 'reaped':
       return [event('worktree_reaped', { path: outcome.path })];
     case 'preserved':
@@ -215,7 +218,7 @@ function lostWorkspace(task: Task, action: Action, saved: string): NewEvent[] {
 function afterTrunkGate({ unverified, issue, id }: Task, evidence: Evidence): Action[] {
   if (!unverified) return [];
   if (evidence.outcome === 'pass') {
-    const why = `trunk passes the gate at ${unverified.sha.slice(0, 10)}`;
+    const why = `trunk passes the gate at ${shortSha(unverified.sha)}`;
     return [{ kind: 'release_loop', key: loopHoldKey(untestedMerge(id, unverified)), why }];
   }
   const body = trunkRedComment(unverified, evidence);

@@ -12,7 +12,8 @@ import {
 } from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
 import type { Action, PendingAction } from './action.ts';
-import { type Probes, type RecoveryPlan, recover } from './recover.ts';
+import type { Policy } from './policy.ts';
+import { isLeftBegun, type Probes, type RecoveryPlan, recover } from './recover.ts';
 
 const INTACT = { exists: true, intact: true, problem: null };
 const GONE = { exists: false, intact: false, problem: null };
@@ -194,6 +195,16 @@ test.each([
 ])('the working time of a turn that was killed counts: %s', (_what, lastSignAt, durationMs) => {
   const { events } = recover(started(coder), { ...SEEN, lastSignAt }, testPolicy());
   expect(events[1]?.data).toMatchObject({ status: 'interrupted', durationMs });
+});
+
+const begun = [{ ...started(coder), action: gate }];
+test.each<[string, PendingAction[], Policy['recovery']['mode'], boolean]>([
+  ['was at work', begun, 'manual', true],
+  ['was at work, and is taken up by itself', begun, 'auto', false],
+  ['was to begin', [{ ...begun[0]!, startedAt: null }], 'manual', false],
+  ['was done', [], 'manual', false],
+])('one that %s, its runner gone', (_what, pending, mode, isLeft) => {
+  expect(isLeftBegun(pending, testPolicy({ recovery: { mode } }))).toBe(isLeft);
 });
 
 test('why a workspace is lost is said', () => {

@@ -118,6 +118,16 @@ export function recover(started: PendingAction | null, probes: Probes, policy: P
 export const isLeftToPeople = ({ state, plan }: Task): boolean =>
   plan?.recovery === 'manual' && plan.phase !== 'delivered' && state !== 'queued' && !isTerminal(state);
 
+/** A run of it had begun, and by these settings only a person goes on with it. Called of a task that nobody at work owns. */
+export const isLeftBegun = (
+  pending: readonly PendingAction[],
+  { recovery }: Pick<Policy, 'recovery'>,
+): boolean => recovery.mode === 'manual' && hasBegun(pending);
+
+/** A run of it was started, and may have done something. */
+export const hasBegun = (pending: readonly PendingAction[]): boolean =>
+  pending.some(({ action, startedAt }) => isRun(action) && startedAt !== null);
+
 /**
  * A lower bound: what it did after its last sign nobody knows. Clocks are set meanwhile: no turn can have worked for longer
  * than one may.

@@ -15,18 +15,43 @@ export interface Access {
   readRoots: readonly string[];
   /** Below these it may write, too. */
   writeRoots: readonly string[];
-  /** The domains it may reach. */
-  network: 'any' | readonly string[];
+  /** Its way to others: the machine's own network, none, or a door of the gateway. */
+  network: 'host' | 'none' | Way;
   /** `work`: it edits files and runs commands. `read`: neither. */
   tools: 'work' | 'read';
   /** `provider`: what its model's provider asks for, and no other. */
   credentials: 'provider' | 'none';
+  /** What keeps it to that. Where nothing does, agents keep to it by their own means, as far as those go. */
+  sandbox: SandboxKind;
 }
+
+/** A socket of the gateway, which is at that port inside. */
+export interface Way {
+  socket: string;
+  port: number;
+  /** What tells programs so, and what else they are told of it. */
+  env: Readonly<Record<string, string>>;
+  /** Files that `env` names. */
+  reads: readonly string[];
+  /** What is asked of the socket to offer it a connection to what listens inside. */
+  offer: string;
+}
+
+export type SandboxKind = 'none' | 'bwrap' | 'srt' | Container;
+
+interface Container {
+  image: string;
+}
+
+export const sandboxName = (kind: SandboxKind): string =>
+  typeof kind === 'string' ? kind : `container of ${kind.image}`;
 
 export interface RoleRow {
   /** Where it works: the task's workspace, or a throwaway copy of the head (of trunk, while there is no head). */
   place: 'workspace' | 'copy';
   tools: Access['tools'];
+  /** Whose refs must stand as they did when it is done: all that are there, or those of its task. */
+  leavesAlone: 'repository' | 'task';
   /** What it may say to the loop, and ask of it, in the middle of a turn: see words/turn-tools.ts. */
   offers: readonly ToolName[];
   /**
@@ -61,10 +86,18 @@ export const PROVIDER_PATIENCE = 8;
 /** It was overloaded or could not be had: another one may help. */
 const MODELS_OWN = ['overload', 'model_unavailable'];
 
+/**
+ * Issues and pull requests hold the words of anybody. They are for those whose work is judged by somebody who has not read
+ * them, by what was agreed to: a coder's by gate and critic, a planner's by the person who approves the plan. Who judges, or
+ * writes what is judged by (critic, auditor, specifier), must not be led by them.
+ */
+const FORGE: readonly ToolName[] = ['issue_read', 'pull_request_read', 'issues_search'];
+
 const TABLE = {
   specifier: {
     place: 'copy',
     tools: 'read',
+    leavesAlone: 'repository',
     offers: [],
     session: 'fresh',
     prompt: 'spec',
@@ -81,7 +114,8 @@ const TABLE = {
   coder: {
     place: 'workspace',
     tools: 'work',
-    offers: ['report_progress', 'list_findings', 'ask_operator', 'finish', 'milestone_read'],
+    leavesAlone: 'task',
+    offers: ['report_progress', 'list_findings', 'ask_operator', 'finish', 'milestone_read', ...FORGE],
     session: 'continues',
     prompt: null,
     answer: null,
@@ -97,6 +131,7 @@ const TABLE = {
   critic: {
     place: 'copy',
     tools: 'read',
+    leavesAlone: 'repository',
     offers: [],
     session: 'while_warm',
     prompt: 'critic',
@@ -110,6 +145,8 @@ const TABLE = {
   auditor: {
     place: 'copy',
     tools: 'read',
+    // A plan takes hours in a repository that people work in: what they commit is not the auditor's doing.
+    leavesAlone: 'task',
     offers: ['findings_read', 'findings_write', 'findings_resolve', 'milestone_read'],
     session: 'continues',
     prompt: 'audit',
@@ -128,7 +165,8 @@ const TABLE = {
   planner: {
     place: 'copy',
     tools: 'read',
-    offers: [],
+    leavesAlone: 'repository',
+    offers: FORGE,
     session: 'continues',
     prompt: 'plan_draft',
     // A plan is a text: made a field of JSON, it would only be harder to write.
@@ -150,17 +188,35 @@ export const roleRow = (role: Role): RoleRow => TABLE[role];
 export const rolesInUse = (policy: Pick<Policy, 'critic' | 'spec'>): Role[] =>
   ROLES.filter((role) => roleRow(role).isAsked(policy));
 
-/** What the role may touch in this place. Everything can be read and reached until a sandbox says otherwise. */
+/** What the settings give a role besides; `offered` is what its home leads to. */
+export const grantsOf = (
+  policy: Pick<Policy, 'agents' | 'sandbox'>,
+  role: Role,
+  sandbox: SandboxKind,
+  offered: readonly string[],
+) => ({
+  sandbox,
+  read: [...policy.sandbox.read, ...offered, ...policy.agents[role].read],
+  write: policy.agents[role].write,
+});
+
+/** What the role may touch in this place, beside what every confined command may: see src/sandbox/. */
 export function accessOf(
   role: Role,
   { cwd, home, session }: Record<'cwd' | 'home' | 'session', string>,
+  {
+    sandbox = 'none',
+    read = [],
+    write = [],
+  }: { sandbox?: SandboxKind; read?: readonly string[]; write?: readonly string[] } = {},
 ): Access {
   const { tools } = roleRow(role);
   return {
-    readRoots: ['/'],
-    writeRoots: tools === 'work' ? [cwd, home, session] : [home, session],
-    network: 'any',
+    readRoots: tools === 'work' ? read : [cwd, ...read],
+    writeRoots: [...(tools === 'work' ? [cwd] : []), home, session, ...write],
+    network: 'host',
     tools,
     credentials: 'provider',
+    sandbox,
   };
 }

@@ -4,7 +4,7 @@ import { Play } from '../../test/support/play.ts';
 import type { Action } from './action.ts';
 import { hold, transition } from './decision.ts';
 import { event, type NewEvent } from './event.ts';
-import { withStatus } from './status.ts';
+import { stillToSay, withStatus } from './status.ts';
 
 const TURN: Action = {
   kind: 'turn',
@@ -42,4 +42,15 @@ test('it is told before a run, which may take hours', () => {
 test('a task without an issue has nowhere to tell it', () => {
   const events = [transition(running, 'abandoned', 'closed', 'issue_closed')];
   expect(withStatus({ ...running, issue: null }, events, [], 100)).toEqual([]);
+});
+
+test('what people were to be told is told although a decision overtakes it, and once', () => {
+  const dropped: Action[] = [
+    { kind: 'tell_status', issue: 7 },
+    { kind: 'comment', issue: 7, marker: 'm', body: 'b' },
+    { kind: 'build_candidate', headSha: 'c1' },
+  ];
+  const events = [transition(running, 'awaiting_critic', 'comment failed')];
+  const told = withStatus(running, events, stillToSay(dropped), 100);
+  expect(told.map(({ kind }) => kind)).toEqual(['tell_status', 'comment']);
 });

@@ -18,11 +18,16 @@ export function withStatus(
   actions: readonly Action[],
   now: number,
 ): Action[] {
-  if (task.issue === null || !tellsNews(task, events, now)) return [...actions];
+  const isToldAnyway = actions.some(({ kind }) => kind === 'tell_status');
+  if (task.issue === null || isToldAnyway || !tellsNews(task, events, now)) return [...actions];
   const found = actions.findIndex(isRun);
   const at = found < 0 ? actions.length : found;
   return [...actions.slice(0, at), { kind: 'tell_status', issue: task.issue }, ...actions.slice(at)];
 }
+
+/** Of actions that are dropped for a decision: what people were to be told, they are still told. */
+export const stillToSay = (dropped: readonly Action[]): Action[] =>
+  dropped.filter(({ kind }) => kind === 'tell_status' || kind === 'comment' || kind === 'reply');
 
 function tellsNews(before: Task, events: readonly NewEvent[], now: number): boolean {
   const after = events.reduce(

@@ -210,10 +210,8 @@ export const ALONE_AFTER = 3;
 
 /** No other turn may run beside the next one of this task. */
 export function runsAlone({ state, roles }: Task): boolean {
-  const { critic, ...working } = roles;
   const isJudged = state === 'awaiting_critic' || state === 'merging';
-  const interrupted = isJudged ? [critic] : Object.values(working);
-  return interrupted.some((memory) => memory.interrupted >= ALONE_AFTER);
+  return ROLES.some((role) => (role === 'critic') === isJudged && roles[role].interrupted >= ALONE_AFTER);
 }
 
 /** What people call it: its issue's number, its plan's name, or its id. */

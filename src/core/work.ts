@@ -9,6 +9,7 @@ import {
   type Decision,
   type Facts,
   gateEmpty,
+  graveOf,
   hold,
   isGateEmpty,
   MAX_FETCH_FAILURES,
@@ -22,7 +23,7 @@ import {
   waitedFor,
 } from './decision.ts';
 import { digestOf } from './digest.ts';
-import { abandon, finish } from './ending.ts';
+import { abandon, adopt, finish, takenBack } from './ending.ts';
 import { type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, holdsFor, isAskedFor, isTrunksRed } from './gate.ts';
 import { endsSession, isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
@@ -35,7 +36,7 @@ import { doubts, propose, specify } from './specify.ts';
 import type { RoleMemory, Task } from './task.ts';
 import { nextTry } from './turn.ts';
 import { addressedText, couldNotRunComment, redBeforeComment } from './words/comments.ts';
-import { gateFailureText } from './words/gate-text.ts';
+import { gateFailureText, redText } from './words/gate-text.ts';
 import { couldNotRunText, redBeforeText } from './words/words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
@@ -92,7 +93,8 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   const { head } = task;
   const { last } = task.roles.coder;
   if (task.unprepared) return prepareAgain(task, task.unprepared, facts, policy, now);
-  if (isInPhases(task) && task.plan.phase === 'post_action') return afterPostAction(task, facts, policy, now);
+  if (isInPhases(task) && task.plan.phase === 'post_action')
+    return verifyAction(task, facts, policy) ?? afterPostAction(task, facts, policy, now);
   if (task.refused !== null) return afterRefusal(task, task.refused, facts, policy, now);
   if (head === null) return act([], [{ kind: 'checkpoint' }]);
   const isDelivered = task.plan?.phase === 'delivered';
@@ -118,6 +120,23 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   const looked = inspectFirst(head, task, facts);
   if (looked) return looked;
   return isInPhases(task) ? advance(task, head, facts, policy, now) : publish(task, head);
+}
+
+/**
+ * What a post action changed on a branch that nobody judges after it: it stays where it passes what all work has to pass,
+ * else it is taken back. Null where there is nothing to verify (any more).
+ */
+function verifyAction(task: Task, facts: Facts, policy: Policy): Decision | null {
+  const { head, plan } = task;
+  const { audited, delivers } = plan ?? {};
+  if (!head || !audited || delivers !== 'branch' || head.tree === audited.tree) return null;
+  const gate = evidenceAt(head, task, policy);
+  if (!gate) return verify(head, task, policy);
+  const takeBack = (why: string): Decision => act([takenBack(audited, why)], [adopt(audited)]);
+  if (gate.outcome !== 'pass') return takeBack(redText(gate));
+  if (task.inspected?.headSha !== head.sha) return inspect(head, task);
+  const [grave] = graveOf(task, facts);
+  return grave ? takeBack(grave.message) : null;
 }
 
 /** What a session that begins anew has to know: what the gate, or an audit, found last. */
@@ -162,12 +181,23 @@ function trunkRed(task: Task): Decision {
   return act([hold('trunk_red', detail)], notice);
 }
 
-/** Its workspace had to be made anew and is not ready: no turn starts in one that its hook has not set up. */
-function prepareAgain(task: Task, problem: string, facts: Facts, policy: Policy, now: number): Decision {
+/** Its workspace had to be made anew, at `head` if one is given, and is not ready: nothing runs in one that its hook has not set up. */
+export function prepareAgain(
+  task: Task,
+  problem: string,
+  facts: Facts,
+  policy: Policy,
+  now: number,
+  head: string | null = null,
+): Decision {
   const { workspace: failures } = task.streaks;
   if (!task.unfetched && failures >= MAX_WORKSPACE_FAILURES)
     return finish(task, abandon('workspace_failed', problem), facts, policy, now);
-  if (failures === 0 || waitedFor(task, now)) return act([], [{ kind: 'prepare_workspace' }]);
+  if (failures === 0 || waitedFor(task, now))
+    return act(
+      [],
+      [{ kind: 'prepare_workspace' }, ...(head ? [{ kind: 'adopt_head', sha: head } as const] : [])],
+    );
   const until = now + backoffMs(failures, facts.jitter);
   const waits = waitForWorkspace(task, problem, facts, now);
   // A person's word is enough for the next try.

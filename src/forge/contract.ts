@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Check, Remark } from '../core/change/remark.ts';
 import type { Candidate } from '../core/event.ts';
+import { SHOWN, searchWords } from '../core/forge-reading.ts';
 import type { Forge } from './forge.ts';
 
 export interface People {
@@ -250,6 +251,83 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         await forge.ensureComment(4711, 'm', 'text');
         await forge.closeIssue(4711);
         expect(await forge.issue(4711)).toBeNull();
+      });
+    });
+
+    describe('what agents read', () => {
+      it('is an issue with its newest comments, and nothing for a number that has none', async () => {
+        const number = await people.createIssue({ title: 'Dark mode', body: 'Too bright.', labels: ['ui'] });
+        for (let n = 1; n <= SHOWN.comments + 2; n++) await people.comment(number, `said ${n}`);
+        const read = await forge.readIssue(number);
+        expect(read).toMatchObject({ number, title: 'Dark mode', state: 'open', text: 'Too bright.' });
+        expect(read?.labels).toEqual(['ui']);
+        expect(read?.comments.total).toBe(SHOWN.comments + 2);
+        expect(read?.comments.shown.map(({ text }) => text)).toEqual(
+          Array.from({ length: SHOWN.comments }, (_, n) => `said ${n + 3}`),
+        );
+        for (const { author, at } of read?.comments.shown ?? []) {
+          expect(author).toMatch(/./);
+          expect(at).toBeGreaterThan(0);
+        }
+        await people.closeIssue(number);
+        expect(await forge.readIssue(number)).toMatchObject({ state: 'closed' });
+        expect(await forge.readIssue(number + 1000)).toBeNull();
+        expect(await forge.readPull(number + 1000)).toBeNull();
+      });
+
+      it('is a pull request with what it changes, what CI says and what people said', async () => {
+        const { pull } = await openPull('work', { 'a.txt': '1\n2\n', 'README.md': null });
+        await people.reportCheck(pull.number, { name: 'build', state: 'red', log: 'no' });
+        await people.remark(pull.number, {
+          verdict: 'request_changes',
+          body: 'Not like this.',
+          file: null,
+          line: null,
+        });
+        await people.remark(pull.number, { verdict: 'comment', body: 'Why 2?', file: 'a.txt', line: 2 });
+        const read = await forge.readPull(pull.number);
+        const { branch: into } = await forge.trunk();
+        expect(read).toMatchObject({ number: pull.number, state: 'open', from: pull.branch, into });
+        expect(read?.title).toMatch(/./);
+        expect(read?.checks).toEqual({ shown: [{ name: 'build', state: 'red' }], total: 1 });
+        expect(read?.files).toEqual({
+          shown: [
+            { path: 'README.md', added: 0, deleted: 1 },
+            { path: 'a.txt', added: 2, deleted: 0 },
+          ],
+          total: 2,
+        });
+        expect(read?.reviews.shown.find(({ text }) => text === 'Not like this.')?.verdict).toMatch(
+          /request.*change|change.*request/,
+        );
+        expect(read?.threads).toMatchObject({
+          shown: [{ file: 'a.txt', line: 2, isResolved: false, said: { shown: [{ text: 'Why 2?' }] } }],
+          total: 1,
+        });
+        await people.closePull(pull.number);
+        expect(await forge.readPull(pull.number)).toMatchObject({ state: 'closed' });
+      });
+
+      it('is found by its words, open or closed, in whatever case', async () => {
+        const number = await people.createIssue({ title: 'Zebra stripes', body: 'of the quagga' });
+        await people.createIssue({ title: 'Zebra crossing', body: 'x' });
+        await people.closeIssue(number);
+        // Where there is an index, it is a while behind.
+        await expect
+          .poll(async () => (await forge.search('zebra quagga')).shown, { timeout: 60_000, interval: 1000 })
+          .toEqual([{ kind: 'issue', number, title: 'Zebra stripes', state: 'closed' }]);
+        expect(await forge.search('nothinglikethis')).toEqual({ shown: [], total: 0 });
+      });
+
+      it('finds pull requests as such', async () => {
+        const { pull } = await openPull('work', { 'a.txt': '1\n' });
+        const { title } = (await forge.readPull(pull.number))!;
+        await expect
+          .poll(async () => (await forge.search(searchWords(title).join(' '))).shown, {
+            timeout: 60_000,
+            interval: 1000,
+          })
+          .toContainEqual({ kind: 'pull', number: pull.number, title, state: 'open' });
       });
     });
 
@@ -500,7 +578,7 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
         const onIssue = (await people.comments(issue)).filter((text) => text.includes('is answered here.'));
         expect(onIssue).toHaveLength(1);
         expect((await people.conversation(pull.number)).split('is answered here.')).toHaveLength(2);
-        expect(timeless((await forge.commands(0)).remarks)).toEqual(timeless(remarks));
+        expect(timeless((await (await under.reopen()).commands(0)).remarks)).toEqual(timeless(remarks));
         expect((await forge.feedback(pull.number))?.remarks).toHaveLength(1);
       });
     });

@@ -6,6 +6,7 @@
  */
 import type { PullFeedback, Remark, RemarkRef } from '../core/change/remark.ts';
 import type { Candidate, Checkpoint, Related } from '../core/event.ts';
+import type { FoundRow, IssueReading, Part, PullReading, RequestsLeft } from '../core/forge-reading.ts';
 
 export interface Issue {
   number: number;
@@ -111,10 +112,13 @@ export interface Forge {
 
   /** Something happened there: whatever was read before is out of date, however short ago that was. */
   forget?(): void;
+  /** A merge rests on what is read next: nothing that was read before counts, not even what seems unchanged. */
+  doubt?(): void;
 
   /** Every open issue. */
   openIssues(): Promise<Issue[]>;
-  issue(number: number): Promise<Issue | null>;
+  /** `lately`: what the last look of the loop's own showed will do. */
+  issue(number: number, when?: 'lately'): Promise<Issue | null>;
   relabel(issue: number, change: { add: string[]; remove: string[] }): Promise<void>;
   /** One comment for each marker; said again with another text, it is edited in place. */
   ensureComment(issue: number, marker: string, body: string): Promise<void>;
@@ -196,4 +200,15 @@ export interface Forge {
   land(pull: number, candidate: Candidate): Promise<LandResult>;
   /** Is this commit, or a commit with the same effect for the pull request, on trunk? */
   onTrunk(sha: string): Promise<boolean>;
+
+  /**
+   * What people wrote, for agents to read: of this repository alone, at most `SHOWN` of each list, as of now. Where requests
+   * are counted, each of these is one, or one more where the repository's own name has to be asked for.
+   */
+  readIssue(number: number): Promise<IssueReading | null>;
+  readPull(number: number): Promise<PullReading | null>;
+  /** What has all of these words; the words are as `searchWords` makes them. */
+  search(words: string): Promise<Part<FoundRow>>;
+  /** Known without asking; absent where requests are not counted. */
+  requestsLeft?(): RequestsLeft;
 }

@@ -92,3 +92,18 @@ it('tells again what two ids differ in, and looks anew where a name may have mov
   commit();
   expect((await byName()).files).toEqual(['a', 'b']);
 });
+
+it('has the messages as git tells them, of one commit or many, in whatever encoding', async () => {
+  const before = commit();
+  sh('-c', 'i18n.commitEncoding=iso-8859-1', 'commit', '-q', '--allow-empty', '-m', 'caf\u00e9');
+  const latin = sh('rev-parse', 'HEAD').trim();
+  sh('commit', '-q', '--allow-empty', '-m', 'a title\n\nparent of a body');
+  const plain = sh('rev-parse', 'HEAD').trim();
+  const told = (from: string, head: string): string[] =>
+    sh('log', '--reverse', '--format=%H%n%B', '-z', `${from}..${head}`).split('\0').filter(Boolean);
+  const found = async (from: string, head: string): Promise<string[]> =>
+    (await diffs(repo.git, from, head)).commits.map(({ sha, message }) => `${sha}\n${message}\n`);
+  expect(await found(before, latin)).toEqual(told(before, latin));
+  expect(await found(latin, plain)).toEqual(told(latin, plain));
+  expect(await found(before, plain)).toEqual(told(before, plain));
+});

@@ -3,7 +3,7 @@ import type { Change, ChangeCommit, ChangedBlob } from '../core/change/change.ts
 import { type Changed, changesBetween } from './changes.ts';
 import { type Git, nulSeparated } from './git.ts';
 import { hiddenIn } from './hidden.ts';
-import { isId, mergeBase, treeOf } from './objects.ts';
+import { isId, mergeBase, NEAR, readCommit, treeOf } from './objects.ts';
 import { rememberRecent } from './recent.ts';
 
 export async function diffs(git: Git, base: string, head: string): Promise<Change> {
@@ -79,7 +79,7 @@ async function withPatches(
   git: Git,
   from: string,
   head: string,
-  commits: readonly { sha: string; message: string }[],
+  commits: readonly Said[],
 ): Promise<ChangeCommit[]> {
   if (commits.length < 2) return commits.map((commit) => ({ ...commit, patch: null }));
   const shown = ['--patch', '--diff-merges=dense-combined', '--no-renames', '--no-color', '--full-index'];
@@ -100,15 +100,32 @@ async function withPatches(
   return commits.map((commit) => ({ ...commit, patch: patches.get(commit.sha) ?? '' }));
 }
 
+interface Said {
+  sha: string;
+  message: string;
+}
+
 /** Oldest first. */
-async function commitsBetween(
-  git: Git,
-  from: string,
-  head: string,
-): Promise<{ sha: string; message: string }[]> {
+async function commitsBetween(git: Git, from: string, head: string): Promise<Said[]> {
+  const line = await lineBetween(git, from, head);
+  if (line) return line;
   const log = await git(['log', '--reverse', '--format=%H%n%B', '-z', `${from}..${head}`]);
   return nulSeparated(log.stdout).map((entry) => {
     const first = entry.indexOf('\n');
     return { sha: entry.slice(0, first), message: entry.slice(first + 1).trim() };
   });
+}
+
+/** A few commits, each with one parent; null where they are more, or otherwise, or speak another encoding. */
+async function lineBetween(git: Git, from: string, head: string): Promise<Said[] | null> {
+  if (!isId(head)) return null;
+  const line: Said[] = [];
+  for (let at = head; at !== from; ) {
+    const commit = line.length < NEAR ? await readCommit(git, at) : null;
+    if (commit?.parents.length !== 1 || /^encoding /m.test(commit.headers) || commit.message.includes('\0'))
+      return null;
+    line.unshift({ sha: at, message: commit.message.trim() });
+    at = commit.parents[0]!;
+  }
+  return line;
 }

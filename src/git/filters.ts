@@ -23,8 +23,12 @@ export async function mayFilter(git: Git, tree: string, near: string | null): Pr
 }
 
 async function hasFilters(git: Git, tree: string, near: string | null): Promise<boolean> {
-  const alike = near !== null && (await hasSameAttributes(git, near, tree)) ? await treeOf(git, near) : tree;
-  return remembered(git, `has filters ${alike}`, [alike], () => mentionsFilters(git, alike));
+  const other = near === null ? tree : await treeOf(git, near);
+  return remembered(git, `has filters ${tree}`, [tree], async () =>
+    other !== tree && (await hasSameAttributes(git, other, tree))
+      ? hasFilters(git, other, null)
+      : mentionsFilters(git, tree),
+  );
 }
 
 async function hasSameAttributes(git: Git, one: string, other: string): Promise<boolean> {

@@ -50,8 +50,8 @@ export interface Git {
   /** The id of the object a full name (`refs/…`, an id, either with `^{tree}`) stands for now; null when there is none. */
   resolve(name: string): Promise<string | null>;
   resolveAll(names: readonly string[]): Promise<(string | null)[]>;
-  /** The text of the file a name (`<commit>:<path>`) stands for; null when it is no file, or not there. */
-  text(name: string): Promise<string | null>;
+  /** The text of the file (`<commit>:<path>`) or the commit a name stands for; null when it is none, or not there. */
+  text(name: string, type?: 'blob' | 'commit'): Promise<string | null>;
   /** How long each of these objects is; null for one that is not there. */
   sizes(shas: readonly string[]): Promise<(number | null)[]>;
   /** All or nothing, never through a symbolic ref. Throws GitFailed when one is not where it should be. */

@@ -1,6 +1,7 @@
 /** Git LFS from the host's side: pointers, the operator's store of objects, and fetching what is missing there. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { shortSha } from '../core/words/short-sha.ts';
 import { FetchFailed, GitFailed } from '../errors.ts';
 import { type Git, nulSeparated } from './git.ts';
 import { operatorConfig } from './operator-config.ts';
@@ -82,7 +83,7 @@ async function fetchObjects(git: Git, treeish: string, module: string | null): P
     if (!(error instanceof GitFailed)) throw error;
     const said = error.stderr.trim().split('\n').slice(0, 3).join(' ');
     throw new FetchFailed(
-      `Git LFS objects of ${module === null ? '' : `the submodule ${module} at `}${treeish.slice(0, 12)} are missing here and could not be fetched from ${remote}: ${said}`,
+      `Git LFS objects of ${module === null ? '' : `the submodule ${module} at `}${shortSha(treeish)} are missing here and could not be fetched from ${remote}: ${said}`,
       `Fetch them with: git ${module === null ? '' : `-C ${module} `}lfs fetch ${remote} ${treeish}`,
       { cause: error },
     );

@@ -36,13 +36,47 @@ export async function mergeBase(git: Git, one: string, other: string): Promise<s
   });
 }
 
+/** Null when it is not there. */
+export async function readCommit(git: Git, commit: string): Promise<Commit | null> {
+  const text = await git.text(commit, 'commit');
+  if (text === null) return null;
+  const end = text.indexOf('\n\n');
+  const headers = end < 0 ? text : text.slice(0, end);
+  // Where git looks for them: a line of that name further down is none.
+  const [, listed = ''] = /^tree \w+((?:\nparent \w+)*)/.exec(headers) ?? [];
+  const parents = listed.split('\nparent ').slice(1);
+  return { parents, headers, message: end < 0 ? '' : text.slice(end + 2) };
+}
+
+interface Commit {
+  parents: string[];
+  headers: string;
+  message: string;
+}
+
 /** The commits from `newest` back to `end`, which is not among them, along first parents. Newest first. */
 export async function firstParents(git: Git, end: string, newest: string): Promise<string[]> {
   if (end === newest) return [];
   return remembered(git, `line ${end} ${newest}`, [end, newest], async () => {
+    const near: string[] = [];
+    for (let at: string | undefined = newest; at && near.length < NEAR; at = (await parentsOf(git, at))[0]) {
+      if (!isId(at)) break;
+      if (at === end) return near;
+      near.push(at);
+    }
     const listed = await git(['rev-list', '--first-parent', `${end}..${newest}`]);
     return listed.stdout.split('\n').filter((line) => line !== '');
   });
+}
+
+/** So many commits are asked for one by one before git is started to list them. */
+export const NEAR = 20;
+
+async function parentsOf(git: Git, commit: string): Promise<readonly string[]> {
+  const known = await remembered(git, `parents ${commit}`, [commit], async () => {
+    return (await readCommit(git, commit))?.parents ?? null;
+  });
+  return known ?? [];
 }
 
 /** A full id: it stands for one object for ever. */
@@ -56,6 +90,7 @@ export function learn(git: Git, sha: string, made: { tree: string; parents: read
   const known = factsOf(git);
   const wasMadeBefore = known.has(`tree ${sha}`);
   known.set(`tree ${sha}`, made.tree);
+  known.set(`parents ${sha}`, made.parents);
   for (const parent of made.parents) known.set(baseKey(parent, sha), parent);
   const [only, ...others] = made.parents;
   if (wasMadeBefore || only === undefined || others.length > 0) return;

@@ -13,7 +13,7 @@ import { couldNotStart, type Invocation, start } from './run.ts';
 
 interface Reader {
   resolveAll(names: readonly string[]): Promise<(string | null)[]>;
-  text(name: string): Promise<string | null>;
+  text(name: string, type?: 'blob' | 'commit'): Promise<string | null>;
   sizes(shas: readonly string[]): Promise<(number | null)[]>;
   close(): Promise<void>;
 }
@@ -35,9 +35,9 @@ export function createReader(invocation: Invocation): Reader {
   return {
     resolveAll: async (names) => (await infos(names)).map((found) => found?.sha ?? null),
     sizes: async (shas) => (await infos(shas)).map((found) => found?.size ?? null),
-    text: async (name) => {
+    text: async (name, type = 'blob') => {
       const found = await ask('contents', name);
-      return found?.type === 'blob' ? found.content.toString('utf8') : null;
+      return found?.type === type ? found.content.toString('utf8') : null;
     },
     close: async () => current?.close(),
   };

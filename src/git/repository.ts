@@ -18,15 +18,17 @@ export interface Repository {
   treeOf(commit: string): Promise<string>;
   /** The text of a file as a commit has it; null when it has no such file. */
   fileAt(commit: string, path: string): Promise<string | null>;
-  /** Switches the operator's checkout to a branch; or why it stays as it is. Nothing in it is ever overwritten. */
-  switchTo(branch: string): Promise<string | null>;
+  /** Switches the operator's checkout from one branch to another; or why it stays as it is. Nothing in it is ever overwritten. */
+  switchTo(branch: string, from: string | null): Promise<string | null>;
   /** Tracked paths with a filter that is not applied here. */
   unsupportedFilters(commit: string): Promise<FilteredPaths[]>;
 }
 
 /** Idempotent. */
-async function switchTo(git: Git, branch: string): Promise<string | null> {
-  if ((await currentBranch(git)) === branch) return null;
+async function switchTo(git: Git, branch: string, from: string | null): Promise<string | null> {
+  const current = await currentBranch(git);
+  if (current === branch) return null;
+  if (current !== from) return `${current ?? 'another commit'} is checked out meanwhile`;
   const dirty = await dirtyIn(git);
   if (dirty !== null) return dirty;
   const { exitCode, stderr } = await git(['switch', '--quiet', branch], { allow: [1, 128] });
@@ -45,7 +47,7 @@ export async function dirtyIn(git: Git): Promise<string | null> {
 export function gitRepository(git: Git): Repository {
   return {
     diff: (base, head) => diffs(git, base, head),
-    switchTo: (branch) => switchTo(git, branch),
+    switchTo: (branch, from) => switchTo(git, branch, from),
     unsupportedFilters: (commit) => unsupportedFilters(git, commit),
     treeOf: (commit) => treeOf(git, commit),
     fileAt: (commit, path) => git.text(`${commit}:${path}`),

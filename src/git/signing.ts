@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { SigningFailed } from '../errors.ts';
 import { commitTree } from './commit.ts';
 import type { Git } from './git.ts';
+import { readCommit } from './objects.ts';
 import { operatorConfig } from './operator-config.ts';
 import { inScratch } from './scratch.ts';
 
@@ -15,8 +16,7 @@ export async function wantsSignatures(git: Git): Promise<boolean> {
 }
 
 export async function isSigned(git: Git, commit: string): Promise<boolean> {
-  const { stdout } = await git(['cat-file', 'commit', commit]);
-  return /^gpgsig(-sha256)? /m.test(stdout.split('\n\n', 1)[0]!);
+  return /^gpgsig(-sha256)? /m.test((await readCommit(git, commit))?.headers ?? '');
 }
 
 /** Signs a commit that is thrown away; null when that works, else why not. Nothing is written to the repository. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { memoryStore } from '../../test/support/memory-store.ts';
 import { claimed } from '../../test/support/store-steps.ts';
+import { event } from '../core/event.ts';
 import type { Store } from '../store/store.ts';
 import { activityOf, MOST_REFUSALS, watchActivity } from './activity.ts';
 
@@ -55,13 +56,23 @@ const watch = (writeText = writeFile as (path: string, text: string) => Promise<
 const call = { code: 'publish', tool: 'Bash', detail: 'git push', why: 'do not push' } as const;
 const refused = { kind: 'refused', ...call } as const;
 
-test('each refused call is an event; of many, the first ones and a number', async () => {
+test('each refused call is an event; of many, the first ones and a number (loops 70)', async () => {
   const activity = watch();
   for (let times = 0; times < MOST_REFUSALS + 7; times += 1) activity.see(refused);
   await activity.over();
   const events = await store.events({ task: 'a', type: 'tool_refused' });
   expect(events).toHaveLength(MOST_REFUSALS + 1);
   expect(events[0]?.data).toEqual({ ...TURN, ...call });
+  expect(events.at(-1)?.data).toMatchObject({ further: 7 });
+});
+
+test('so it is with refusals of the loop’s own tools: a stubborn agent does not fill the log', async () => {
+  const activity = watch();
+  for (let times = 0; times < MOST_REFUSALS + 7; times += 1)
+    expect(await activity.note(event('tool_refused', { ...TURN, ...call }))).toBe(true);
+  await activity.over();
+  const events = await store.events({ task: 'a', type: 'tool_refused' });
+  expect(events).toHaveLength(MOST_REFUSALS + 1);
   expect(events.at(-1)?.data).toMatchObject({ further: 7 });
 });
 

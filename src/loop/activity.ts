@@ -46,18 +46,25 @@ export function watchActivity(
     async over() {
       cancelWrite?.();
       if (last && refused > MOST_REFUSALS)
-        note(event('tool_refused', { ...last, further: refused - MOST_REFUSALS }));
+        record(event('tool_refused', { ...last, further: refused - MOST_REFUSALS }));
       await writing;
     },
   };
 
   function refuse({ code, tool, detail, why }: Extract<Progress, { kind: 'refused' }>): void {
-    refused += 1;
-    last = { role, turn, code, tool, detail: detail.slice(0, 500), why };
-    if (refused <= MOST_REFUSALS) note(event('tool_refused', last));
+    note(event('tool_refused', { role, turn, code, tool, detail: detail.slice(0, 500), why }));
   }
 
-  function note(one: NewEvent): Promise<boolean> {
+  async function note(one: NewEvent): Promise<boolean> {
+    if (one.type === 'tool_refused') {
+      refused += 1;
+      last = one.data;
+      if (refused > MOST_REFUSALS) return true;
+    }
+    return record(one);
+  }
+
+  function record(one: NewEvent): Promise<boolean> {
     return after(() => store.record({ task, events: [one], at: clock.now() }));
   }
 

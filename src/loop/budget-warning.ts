@@ -29,6 +29,7 @@ export async function warnOfTaskBudget(
           ? []
           : [{ kind: 'comment', issue: task.issue, marker, body: budgetComment(near.says) }],
     });
+    said.add(keyOf(warning));
     ports.log('warn', `the budget of ${nameOfTask(task)} is nearly spent: ${near.says}`, { task: task.id });
   }
 }
@@ -45,6 +46,7 @@ export async function warnOfLoopBudget(ports: Ports, lease: Lease, said: Set<str
   for (const warning of warnings) {
     if (!(await isNews(ports, warning, said, null))) continue;
     await ports.store.record({ lease, events: [event('budget_warned', warning)], at: ports.clock.now() });
+    said.add(keyOf(warning));
     ports.log('warn', `the budget of the ${warning.scope} is nearly spent: ${warning.says}`);
   }
 }
@@ -68,9 +70,7 @@ async function isNews(
   if (said.has(key)) return false;
   const earlier = await ports.store.events({ type: 'budget_warned', ...(task === null ? {} : { task }) });
   for (const one of earlier) if (one.type === 'budget_warned' && one.task === task) said.add(keyOf(one.data));
-  if (said.has(key)) return false;
-  said.add(key);
-  return true;
+  return !said.has(key);
 }
 
 /** A limit that was raised is another limit. */

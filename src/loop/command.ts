@@ -1,8 +1,13 @@
 /** Runs one shell command for a task: confined, held until its record is durable, its output kept. */
-import type { Access } from '../core/role.ts';
+import type { Network } from '../core/network.ts';
+import type { Access, SandboxKind } from '../core/role.ts';
+import { type SecretPolicy, unheldText } from '../core/secret.ts';
 import type { ChildPolicy } from '../core/toolchains.ts';
+import type { Door, NetworkRequest } from '../gateway/gateway.ts';
 import type { LaunchResult } from '../process/process.ts';
+import type { Confined, Sandbox } from '../sandbox/sandbox.ts';
 import type { Child, Lease } from '../store/store.ts';
+import { networkUse } from './network-use.ts';
 import type { Ports } from './ports.ts';
 
 interface CommandRequest {
@@ -17,57 +22,126 @@ interface CommandRequest {
   child: ChildPolicy;
   /** Beside what every child gets. */
   env?: Record<string, string>;
-  /** The operator's own program: it is not confined and gets these variables of the runner's environment, too. */
-  trusted?: { pass: readonly string[] };
+  /** Where it may go, confined; as everything confined unless it is said. */
+  network?: Network;
+  /** What it may use without knowing it; whoever can't be given one is not started. */
+  secrets?: readonly SecretPolicy[];
+  /** The operator's own program, which may be trusted: whose setting says so, and what else of the runner's environment it gets. */
+  own?: { kind: 'hooks' | 'deploy'; pass?: readonly string[] };
   logPath: string;
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-export async function runCommand(ports: Ports, request: CommandRequest): Promise<LaunchResult> {
-  const { task, lease, purpose, cwd, logPath, timeoutMs, signal } = request;
-  const refused = whyUnconfined(ports);
-  if (refused) return notStarted(refused);
+interface CommandEnd extends LaunchResult {
+  /** Hosts that it was not let go to. */
+  refused: string[];
+}
+
+export async function runCommand(ports: Ports, request: CommandRequest): Promise<CommandEnd> {
+  const { task, lease, purpose, cwd, logPath, timeoutMs, signal, own } = request;
+  const { sandbox: wanted } = ports.settings.policy();
+  const { kind, why } = await chosenSandbox(ports);
+  if (kind === null) return notStarted(why);
   const home = request.home ?? ports.places.home(task, 'commands');
-  await ports.prepareHome(home, request.child);
-  const built = await ports.childEnvironment(request.child, { task, home, ...request.trusted });
+  const offered = await ports.prepareHome(home, request.child);
+  const built = await ports.childEnvironment(request.child, { task, home, pass: own?.pass ?? [] });
   const env = { ...built, ...request.env };
   const argv = ['/bin/sh', '-c', request.command];
+  const sandbox = own && wanted.trusted.includes(own.kind) ? 'none' : kind;
+  const network = sandbox === 'none' ? 'host' : (request.network ?? wanted.network);
+  const used = networkUse();
+  const { secrets = [] } = request;
+  if (network === 'host' && secrets.length > 0)
+    return notStarted(unheldText(secrets, `the ${purpose} runs on the network of this machine`));
+  const door = await doorTo(ports, {
+    network,
+    secrets,
+    setting: own ? 'sandbox.network' : 'gate.network',
+    onRequest: used.onRequest,
+  }).catch((error: Error) => error.message);
+  if (typeof door === 'string') return notStarted(door);
   const access: Access = {
-    readRoots: ['/'],
-    writeRoots: [cwd, home],
-    network: 'any',
-    tools: 'work',
-    credentials: 'none',
+    ...commandAccess({ cwd, home }, sandbox, [...wanted.read, ...offered]),
+    network: door?.way ?? (network === 'host' ? 'host' : 'none'),
   };
-  const confined = request.trusted
-    ? { argv, env, dispose: async () => {} }
-    : await ports.sandbox.confine(argv, env, access);
+  const confined = await confinedOr(ports.sandbox.confine({ argv, env, cwd }, access));
+  if (typeof confined === 'string') {
+    await door?.close();
+    return notStarted(confined);
+  }
   const recorder = processRecorder(ports, task, lease, `${purpose}: ${request.command}`);
   try {
-    return await ports.processes.launch({
+    const result = await ports.processes.launch({
       argv: confined.argv,
       env: confined.env,
-      cwd,
+      cwd: confined.cwd,
       stdin: '',
       logPath,
       timeoutMs,
       signal,
       onHeld: recorder.onHeld,
     });
+    const problem = confined.problem(result);
+    if (problem !== null) return { ...notStarted(`${problem}: ${result.tail.trim()}`), tail: result.tail };
+    return { ...result, refused: used.refused() };
   } finally {
     await recorder.forget();
     await confined.dispose();
+    await door?.close();
+    await used.record(ports, task, `${purpose}: ${request.command}`);
   }
 }
 
-/** Why nothing may be run now: the operator asks for a sandbox that is not there. Null when it may. */
-export function whyUnconfined({ settings, sandbox }: Pick<Ports, 'settings' | 'sandbox'>): string | null {
-  const missing = settings.policy().sandbox === 'required' && sandbox.kind === 'none';
-  return missing ? 'WORKFLOW.md says `sandbox: required`, and there is no sandbox here' : null;
+export const commandAccess = (
+  { cwd, home }: Record<'cwd' | 'home', string>,
+  sandbox: SandboxKind,
+  readRoots: readonly string[],
+): Access => ({
+  readRoots,
+  writeRoots: [cwd, home],
+  network: 'none',
+  tools: 'work',
+  credentials: 'none',
+  sandbox,
+});
+
+/** Null where it needs none: it goes anywhere by itself, or nowhere. */
+const doorTo = async (
+  { gateway }: Ports,
+  {
+    network,
+    secrets,
+    setting,
+    onRequest,
+  }: {
+    network: Network;
+    secrets: readonly SecretPolicy[];
+    setting: string;
+    onRequest(request: NetworkRequest): void;
+  },
+): Promise<Door | null> => {
+  if (network === 'host' || (network.length === 0 && secrets.length === 0)) return null;
+  const advice = `add it to ${setting} in WORKFLOW.md`;
+  return gateway.open({ at: 'inside', network, secrets, advice, onRequest });
+};
+
+const confinedOr = (confining: Promise<Confined>): Promise<Confined | string> =>
+  confining.catch((error: Error) => error.message);
+
+/** What confines a command now; or why nothing may be run: the operator asks for a sandbox that is not there. */
+export async function chosenSandbox({
+  settings,
+  sandbox,
+}: Pick<Ports, 'settings' | 'sandbox'>): ReturnType<Sandbox['choose']> {
+  const wanted = settings.policy().sandbox;
+  const chosen = await sandbox.choose(wanted);
+  return chosen.kind === null
+    ? { kind: null, why: `WORKFLOW.md says \`sandbox: ${wanted.kind}\`, and ${chosen.why}` }
+    : chosen;
 }
 
-const notStarted = (spawnError: string): LaunchResult => ({
+const notStarted = (spawnError: string): CommandEnd => ({
   code: null,
   signal: null,
   timedOut: false,
@@ -75,6 +149,7 @@ const notStarted = (spawnError: string): LaunchResult => ({
   spawnError,
   tail: '',
   durationMs: 0,
+  refused: [],
 });
 
 /** Makes a child's record durable before it is let go, and takes it back when the child is gone. */

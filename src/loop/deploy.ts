@@ -113,7 +113,7 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
         timeoutMs: deploy.timeoutMs,
         signal,
         env: { FORGE_SHA: last.sha },
-        trusted: { pass: deploy.passEnv },
+        own: { kind: 'deploy', pass: deploy.passEnv },
       });
       if (signal.aborted) await finish(lease, state, last, 'interrupted', 'its runner was stopped');
       else if (exit.code === 0) await finish(lease, state, last, 'succeeded', null);

@@ -46,11 +46,14 @@ export async function runIn(
     cwd: place.path,
     home: place.home,
     child: gate.env,
+    network: gate.network,
+    secrets: gate.secrets,
     logPath,
     timeoutMs: gate.timeoutMs,
     signal,
   });
-  const { outcome, problem } = classifyExit(exit, exit.tail);
+  const { outcome, problem: said } = classifyExit(exit, exit.tail);
+  const problem = outcome === 'pass' ? said : refusedText(said, exit.refused);
   const report = outcome === 'fail' ? await readReport() : null;
   const run: CommandRun = {
     outcome,
@@ -64,6 +67,12 @@ export async function runIn(
   };
   return { run, report };
 }
+
+/** What it was not let go to may be all that is wrong with it. */
+const refusedText = (problem: string | null, hosts: readonly string[]): string | null =>
+  hosts.length === 0
+    ? problem
+    : `${problem}; it needs ${hosts.slice(0, 5).join(', ')}: add ${hosts.length === 1 ? 'it' : 'them'} to gate.network in WORKFLOW.md`;
 
 /** Null when everything is ready; else what could not be run, which is never held against the work. */
 export async function setUp(

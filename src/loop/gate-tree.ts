@@ -6,6 +6,7 @@
  */
 import { digestOfValue } from '../core/digest.ts';
 import type { CommandResult } from '../core/gate.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { UserError } from '../errors.ts';
 import type { Setup, Stage } from '../workspace/workspace.ts';
 import { type Circumstances, setUp } from './gate-command.ts';
@@ -41,7 +42,7 @@ const NOWHERE: Stage = {
 };
 
 const unmade = (commit: string, { message, hint }: UserError): CommandResult => ({
-  command: `git checkout ${commit.slice(0, 12)}`,
+  command: `git checkout ${shortSha(commit)}`,
   outcome: 'could_not_run',
   problem: `could not be done: ${message}`,
   exitCode: null,

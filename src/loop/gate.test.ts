@@ -6,13 +6,14 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memoryStore } from '../../test/support/memory-store.ts';
 import { running } from '../../test/support/play.ts';
 import { merged, type PolicyChange, testPolicy } from '../../test/support/policy.ts';
-import { event } from '../core/event.ts';
+import { type Contract, event } from '../core/event.ts';
 import { gateDigest } from '../core/gate.ts';
 import { contractOf } from '../core/issue/criteria.ts';
 import type { Ahead } from '../core/line.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Task } from '../core/task.ts';
 import { resultText } from '../core/words/gate-text.ts';
+import { openGateway } from '../gateway/server.ts';
 import { childEnvironment } from '../process/environment.ts';
 import { hostProcesses } from '../process/host.ts';
 import { noSandbox } from '../sandbox/none.ts';
@@ -42,10 +43,14 @@ beforeEach(async () => {
     workspaces: scene.workspaces,
     processes: hostProcesses(),
     sandbox: noSandbox(),
+    gateway: openGateway({}),
     settings: { policy: () => policy },
     places: { home: () => at('home'), session: () => '', log: (task, name) => at('logs', task, name) },
     watchTestReports,
-    prepareHome: async (home) => void mkdirSync(home, { recursive: true }),
+    prepareHome: async (home) => {
+      mkdirSync(home, { recursive: true });
+      return [];
+    },
     childEnvironment: async (env, { task, home }) => childEnvironment({ home, mark: task, identity, env }),
     clock: { now: () => 5 },
     log: (level, message) => level === 'warn' && warned.push(message),
@@ -301,7 +306,7 @@ describe('a tree that can’t be made', () => {
     const said = scope === 'candidate' ? evidence.results[0] : evidence.results[0]?.base;
     expect(said).toMatchObject({
       outcome: 'could_not_run',
-      problem: expect.stringContaining('The submodule lib is recorded at 121212121212'),
+      problem: expect.stringContaining('The submodule lib is recorded at 1212121212'),
       tail: expect.stringContaining('git submodule update --init lib'),
     });
     expect(outcome).toBe(scope === 'candidate' ? 'could_not_run' : 'fail');
@@ -414,27 +419,48 @@ describe('criteria that name a command', () => {
     expect([outcome, bases]).toEqual(['fail', []]);
   });
 
-  test('of all that are tested together are verified, each by its own name', async () => {
-    const { store } = ports;
-    const intake = (await store.acquireLease(INTAKE_LEASE, 'me', 0, 1e15, () => false))!;
-    const contract = contractOf({
-      title: 'o',
-      body: '- [ ] It greets.\n  verify: ./greet.sh\n',
-      textHash: 'o',
-    });
-    const birth = { kind: 'issue', issue: 8, attempt: 1, slug: 'o', branch: 'o', contract } as const;
-    const events = [event('task_created', birth)];
-    await store.claim({ lease: intake, taskId: 't8', issue: 8, events, actions: [], at: 0 });
+  describe('of all that are tested together', () => {
+    /** Another in line, whose criterion this command verifies. */
+    async function beside(verify: string): Promise<{ others: Ahead[]; contract: Contract }> {
+      const { store } = ports;
+      const intake = (await store.acquireLease(INTAKE_LEASE, 'me', 0, 1e15, () => false))!;
+      const text = `- [ ] It greets.\n  verify: ${verify}\n`;
+      const contract = contractOf({ title: 'o', body: text, textHash: 'o' });
+      const birth = { kind: 'issue', issue: 8, attempt: 1, slug: 'o', branch: 'o', contract } as const;
+      const events = [event('task_created', birth)];
+      await store.claim({ lease: intake, taskId: 't8', issue: 8, events, actions: [], at: 0 });
+      return { others: [{ task: 't8', issue: 8 }], contract };
+    }
 
-    const { evidence, outcome } = await gate(['true'], {}, body, 'work', [{ task: 't8', issue: 8 }]);
-    expect(evidence.results.map(({ command, criterion, of }) => [command, criterion, of])).toEqual([
-      ['true', undefined, undefined],
-      ['./answer.sh', 'c1', 't1'],
-      ['true', 'c2', 't1'],
-      ['./greet.sh', 'c1', 't8'],
-    ]);
-    expect(outcome).toBe('fail');
-    expect(evidence.alsoFor).toEqual([gateDigest(policy.gate, contract)]);
+    test('are verified, each by its own name', async () => {
+      const { others, contract } = await beside('./greet.sh');
+      const { evidence, outcome } = await gate(['true'], {}, body, 'work', others);
+      expect(evidence.results.map(({ command, criterion, of }) => [command, criterion, of])).toEqual([
+        ['true', undefined, undefined],
+        ['./answer.sh', 'c1', 't1'],
+        ['true', 'c2', 't1'],
+        ['./greet.sh', 'c1', 't8'],
+      ]);
+      expect(outcome).toBe('fail');
+      expect(evidence.alsoFor).toEqual([gateDigest(policy.gate, contract)]);
+    });
+
+    test.each([
+      ['green when run again, is flaky and passes', './once.sh', 'pass'],
+      ['red again, fails', './never.sh', 'fail'],
+    ])('one of another, %s', async (_how, command, outcome) => {
+      put('once.sh', '#!/bin/sh\n[ -e second ] || { touch second; exit 4; }\n', 0o755);
+      put('never.sh', '#!/bin/sh\nexit 4\n', 0o755);
+      const { others } = await beside(command);
+      const { evidence } = await gate(['true'], {}, 'b', 'work', others);
+      expect(evidence.outcome).toBe(outcome);
+      expect(evidence.results.at(-1)).toMatchObject({
+        command,
+        of: 't8',
+        outcome,
+        first: { outcome: 'fail', exitCode: 4 },
+      });
+    });
   });
 
   test('are left alone where the operator refuses', async () => {

@@ -4,7 +4,7 @@ import type { Lease } from '../store/store.ts';
 import { runCommand } from './command.ts';
 import type { Ports } from './ports.ts';
 
-type HookName = Exclude<keyof Policy['hooks'], 'timeoutMs' | 'env'>;
+type HookName = Exclude<keyof Policy['hooks'], 'timeoutMs' | 'env' | 'secrets'>;
 
 interface HookRequest {
   task: string;
@@ -26,6 +26,8 @@ export async function runHook(ports: Ports, name: HookName, request: HookRequest
     purpose: `hook ${name}`,
     command,
     child: hooks.env,
+    secrets: hooks.secrets,
+    own: { kind: 'hooks' },
     logPath,
     timeoutMs: hooks.timeoutMs,
   });

@@ -1,45 +1,65 @@
 /**
- * Plans that people started and whose runner is gone. Nobody goes on with one by itself, so it keeps no slot from others
- * and nothing waits for it.
+ * What only a person goes on with, since its runner is gone: plans that people started, and with `recovery.mode: manual`
+ * whatever was at work. Such a task keeps no slot and no place from others, and nothing waits for it.
  */
+import type { PendingAction } from '../core/action.ts';
+import { hasLapsed, momentOf } from '../core/lease.ts';
 import { isInLine } from '../core/line.ts';
-import { isLeftToPeople } from '../core/recover.ts';
+import { isLeftBegun, isLeftToPeople } from '../core/recover.ts';
 import { isJudging, occupiesSlot, type Task } from '../core/task.ts';
 import { type Commit, type Store, taskLease } from '../store/store.ts';
 import type { Ports } from './ports.ts';
 
-export async function interruptedAmong(
-  {
-    store,
-    clock,
-    isOwnerDead,
-  }: Pick<Ports, 'isOwnerDead'> & {
-    store: Pick<Store, 'leases'>;
-    clock: Pick<Ports['clock'], 'now'>;
-  },
+interface Needs extends Pick<Ports, 'isOwnerDead' | 'bootClock'> {
+  owner?: Ports['owner'];
+  store: Pick<Store, 'leases'>;
+  clock: Pick<Ports['clock'], 'now'>;
+}
+
+/** Plans. */
+export const interruptedAmong = (ports: Needs, tasks: readonly Task[]): Promise<Set<Task>> =>
+  unowned(ports, tasks.filter(isLeftToPeople));
+
+/** Plans, and with `recovery.mode: manual` whatever was at work. */
+export async function leftAmong(
+  ports: Needs & { settings: Pick<Ports['settings'], 'policy'>; store: Pick<Store, 'pendingActions'> },
   tasks: readonly Task[],
 ): Promise<Set<Task>> {
-  const left = tasks.filter(isLeftToPeople);
+  const policy = ports.settings.policy();
+  const left: Task[] = [];
+  for (const task of tasks)
+    if (isLeftToPeople(task) || isLeftBegun(await pendingOf(task), policy)) left.push(task);
+  return unowned(ports, left);
+
+  async function pendingOf({ id }: Task): Promise<PendingAction[]> {
+    return policy.recovery.mode === 'manual' ? ports.store.pendingActions(id) : [];
+  }
+}
+
+async function unowned(
+  { store, clock, bootClock, isOwnerDead, owner: self }: Needs,
+  left: readonly Task[],
+): Promise<Set<Task>> {
   if (left.length === 0) return new Set();
+  const at = momentOf(clock.now(), bootClock);
+  // Whoever asks is alive: what slipped from it is still its own.
   const held = (await store.leases()).filter(
-    ({ expiresAt, owner }) => expiresAt > clock.now() && !isOwnerDead(owner),
+    (lease) => lease.owner === self || !(hasLapsed(lease, at) || isOwnerDead(lease.owner)),
   );
   const keys = new Set(held.map(({ key }) => key));
   return new Set(left.filter(({ id }) => !keys.has(taskLease(id))));
 }
 
-/** Limits as they are for the others, since what an interrupted plan takes is nobody's; null when there is none. */
+/** Limits as they are for the others, since what such a task takes is nobody's; null when there is none. */
 export async function limitsBeside(
   ports: Ports,
   limits: Commit['limits'],
 ): Promise<NonNullable<Commit['limits']> | null> {
   const live = (await ports.store.tasks({ live: true })).map(({ task }) => task);
-  const interrupted = [...(await interruptedAmong(ports, live))];
-  if (interrupted.length === 0 || !limits) return null;
+  const left = [...(await leftAmong(ports, live))];
+  if (left.length === 0 || !limits) return null;
   const kinds = Object.keys(limits) as (keyof typeof TAKES)[];
-  return Object.fromEntries(
-    kinds.map((kind) => [kind, limits[kind]! + interrupted.filter(TAKES[kind]).length]),
-  );
+  return Object.fromEntries(kinds.map((kind) => [kind, limits[kind]! + left.filter(TAKES[kind]).length]));
 }
 
 const TAKES = {

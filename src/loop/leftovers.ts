@@ -38,6 +38,7 @@ export async function stopRecorded(
   records: readonly ProcessRecord[],
 ): Promise<number[]> {
   const stopped = await ports.processes.stop(task, records);
+  await ports.sandbox.clear(task);
   for (const record of records) await ports.store.forgetProcess(record);
   if (stopped.length === 0) return stopped;
   const events = stopped.map((pid) =>

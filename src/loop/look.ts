@@ -22,9 +22,13 @@ export async function look(work: Work, task: Task, stuck: string | null = null):
   const around = { ...surrounding(driver), paused: whyPaused(driver, loop), loop, inFlight: null, stuck };
   const recent = issue.recent();
   const facts = await observe(ports, task, { ...around, issue: async () => recent ?? issue.read(task) });
-  const seen = await concluded(work, task, facts);
-  if (!recent || onlySaves(seen.decision)) return seen;
-  return concluded(work, task, { ...facts, issue: await issue.read(task) });
+  let seen = await concluded(work, task, facts);
+  if (recent && !settlesMerge(seen.decision) && !onlySaves(seen.decision))
+    seen = await concluded(work, task, { ...facts, issue: await issue.read(task) });
+  if (!settlesMerge(seen.decision)) return seen;
+  // It rests on what is so now, not on what was so a moment ago.
+  ports.forge.doubt?.();
+  return concluded(work, task, await observe(ports, task, { ...around, issue: () => issue.read(task) }));
 }
 
 /** May the run go on? With `known` only the spending is in question: the forge's last answers stand. */
@@ -39,7 +43,11 @@ export async function lookAtRun(
   const { store } = ports;
   if (!known) {
     const around = { ...surrounding(driver), paused: null, loop: await store.loop(), inFlight, stuck: null };
-    return concluded(work, task, await observe(ports, task, { ...around, issue: () => issue.read(task) }));
+    return concluded(
+      work,
+      task,
+      await observe(ports, task, { ...around, issue: () => issue.read(task, 'lately') }),
+    );
   }
   const [spend, requests] = [await store.spend(task.id), await store.requests(task.id)];
   return concluded(work, task, {
@@ -66,6 +74,9 @@ async function concluded({ driver: { ports }, warned }: Work, task: Task, facts:
   await warnOfTaskBudget(ports, task, spent(task, facts.spend, inFlightMs), warned);
   return { facts, decision };
 }
+
+const settlesMerge = (decision: Decision): boolean =>
+  decision.kind === 'act' && decision.events.some(({ type }) => type === 'merge_decided');
 
 /** Nothing of it begins or ends anything: the work is kept safe and looked at. */
 const onlySaves = (decision: Decision): boolean =>

@@ -7,15 +7,15 @@ import type { Candidate, Contract } from '../core/event.ts';
 import { isTrunksRed } from '../core/gate.ts';
 import { aheadOf, freePlaces, isInLine, type Partners, partnersOf } from '../core/line.ts';
 import { whyAwaits } from '../core/plan/each.ts';
-import { grants } from '../core/schedule.ts';
+import { grants, isHeld } from '../core/schedule.ts';
 import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
 import { filteredText } from '../core/words/words.ts';
 import type { LoopRow } from '../store/store.ts';
-import { whyUnconfined } from './command.ts';
+import { chosenSandbox } from './command.ts';
 import type { Driver } from './driver.ts';
 import { guardedIn } from './inspect.ts';
-import { interruptedAmong } from './interrupted.ts';
+import { leftAmong } from './interrupted.ts';
 import { readLoopLimit } from './loop-limit.ts';
 import type { Ports } from './ports.ts';
 import { templateDigest } from './prompt.ts';
@@ -34,8 +34,6 @@ interface Around
 export async function observe(ports: Ports, task: Task, around: Around): Promise<Facts> {
   const { store, forge } = ports;
   const policy = ports.settings.policy();
-  // A merge rests on what is so now, not on what was so a moment ago.
-  if (task.state === 'merging' && task.landing?.gate) forge.forget?.();
   const issue = await around.issue();
   const pull = task.pull === null ? null : await forge.pull(task.pull);
   const branch = task.pull === null ? null : await forge.branchHead(task.branch);
@@ -44,6 +42,7 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
   const among = await amongOthers(ports, task, around);
   const asksTrunk = task.state === 'merging' || isKeptByTrunk(task, around);
   const trunk = asksTrunk ? (await forge.trunk()).sha : null;
+  const unconfined = await chosenSandbox(ports);
   return {
     issue,
     pull,
@@ -61,7 +60,7 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
       ? await changeOf(ports, task.contract, task.landing.candidate)
       : { files: [], secrets: [], guarded: [] },
     mergeBlocker: aboutToMerge(task, among.mergeFree) ? await forge.mergeBlocker(task.head?.sha) : null,
-    unconfined: whyUnconfined(ports),
+    unconfined: unconfined.kind === null ? unconfined.why : null,
     unfiltered: isBeforeWork(task) ? await unfilteredOn(ports) : null,
     promptChanged: isMended(ports, task),
     loopLimit: await readLoopLimit(ports),
@@ -88,14 +87,15 @@ async function amongOthers(
   const notEnded = (await store.tasks({ live: true }))
     .map((stored) => stored.task)
     .filter((other) => !isEnded(other));
-  const interrupted = await interruptedAmong(ports, notEnded);
-  const live = interrupted.size === 0 ? notEnded : notEnded.filter((other) => !interrupted.has(other));
-  const granted = grants(live, eligible, policy, clock.now(), loop.accountLimits, order);
+  const left = await leftAmong(ports, notEnded);
+  const live = left.size === 0 ? notEnded : notEnded.filter((other) => !left.has(other));
+  const now = clock.now();
+  const granted = isHeld(task, now) ? null : grants(live, eligible, policy, now, loop.accountLimits, order);
   const goesFirst = (other: Task): boolean =>
     waitsForPlace(other.id) && mayLineUp(other) && order(other, task) < 0;
   return {
-    slot: granted.slots.includes(task.id),
-    criticSlot: granted.critics.includes(task.id),
+    slot: granted?.slots.includes(task.id) ?? false,
+    criticSlot: granted?.critics.includes(task.id) ?? false,
     mergeFree: isLanding && live.filter(goesFirst).length < freePlaces(live, lineLength),
     lineLength,
     ahead: aheadOf(task, live),

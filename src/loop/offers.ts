@@ -6,7 +6,7 @@ import { freePlaces } from '../core/line.ts';
 import { grants, type Order } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { catchAndLog } from './catch-and-log.ts';
-import { interruptedAmong } from './interrupted.ts';
+import { leftAmong } from './interrupted.ts';
 import type { Ports } from './ports.ts';
 import type { Worker } from './worker.ts';
 
@@ -55,8 +55,8 @@ export function createOffers(
     const notEnded = (await store.tasks({ live: true }))
       .map(({ task }) => task)
       .filter((task) => !isEnded(task));
-    const interrupted = await interruptedAmong(ports, notEnded);
-    const live = notEnded.filter((task) => !interrupted.has(task));
+    const left = await leftAmong(ports, notEnded);
+    const live = notEnded.filter((task) => !left.has(task));
     const { accountLimits } = await store.loop();
     const policy = settings.policy();
     const granted = grants(live, around.eligible(), policy, clock.now(), accountLimits, around.order());

@@ -1,6 +1,7 @@
 /** Effects at the edge: what is said when only a part of one could be done. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type GitHubScratch, githubScratch } from '../../test/support/github/scratch.ts';
+import { running } from '../../test/support/play.ts';
 import type { Evidence } from '../core/gate.ts';
 import type { Task } from '../core/task.ts';
 import type { Lease } from '../store/store.ts';
@@ -35,4 +36,18 @@ it('a push that only could not be marked as verified is said to be done, and mar
   expect(await s.github.world.git.resolve('refs/heads/loop/7-a')).toBe(sha);
   expect(await push()).toEqual({ kind: 'pushed' });
   expect(s.github.world.statuses).toMatchObject([{ sha, context: 'forge-loop/gate', state: 'success' }]);
+});
+
+it('a pull request that the forge refuses to open is an answer, in its words', async () => {
+  const sha = await s.people.commit((await s.forge.trunk()).sha, { 'a.txt': 'a\n' });
+  await s.forge.push('loop/7-a', sha, null);
+  s.github.world.tokens.get(s.bot.token)!.lacks.push('pull_requests=write');
+  const task = { ...running().task, branch: 'loop/7-a', headSha: sha };
+  const spend = async () => ({ tokens: 0, costUsd: 0, unpriced: 0, complete: true });
+  const ports = { forge: s.forge, store: { spend } } as unknown as Ports;
+  const { signal } = new AbortController();
+  expect(await perform(ports, task, { kind: 'ensure_pull', headSha: sha }, {} as Lease, signal)).toEqual({
+    kind: 'publish_refused',
+    detail: expect.stringContaining('Resource not accessible by personal access token'),
+  });
 });

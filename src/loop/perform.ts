@@ -118,17 +118,8 @@ export async function perform(
       if (!theirs) return { kind: 'pushed' };
       return { kind: 'moved', sha: theirs.sha };
     }
-    case 'ensure_pull': {
-      const { issue, branch } = task;
-      const pull = await forge.ensurePull({
-        issue,
-        branch,
-        title: pullTitle(task),
-        body: await priced(pullBody(task)),
-        marker: task.id,
-      });
-      return { kind: 'pull', pull: pull.number };
-    }
+    case 'ensure_pull':
+      return ensurePull(ports, task, await priced(pullBody(task)));
     case 'inspect':
       return {
         kind: 'inspected',
@@ -185,9 +176,9 @@ export async function perform(
       return DONE;
     }
     case 'switch_checkout': {
-      const problem = await ports.repository.switchTo(task.branch);
+      const problem = await ports.repository.switchTo(task.branch, task.plan?.from?.branch ?? null);
       if (problem) ports.log('warn', `${task.branch} is not checked out: ${problem}`, { task: task.id });
-      return DONE;
+      return { kind: 'switched', problem };
     }
     case 'delete_branch':
       await forge.deleteBranch(task.branch);
@@ -199,7 +190,7 @@ export async function perform(
       }
       await runHook(ports, 'beforeRemove', { task: task.id, lease, cwd: task.workspace, signal });
       signal.throwIfAborted();
-      await workspaces.reap(key);
+      await workspaces.reap(key, { keepsFormer: task.plan?.tookBack !== undefined });
       await ports.places.remove(task.id, 'private');
       return { kind: 'reaped', path: task.workspace };
     }
@@ -225,9 +216,21 @@ async function showVerified({ forge }: Ports, sha: string): Promise<void> {
   }
 }
 
+/** One that the forge will not have is an answer, as with a push. */
+async function ensurePull({ forge }: Ports, task: Task, body: string): Promise<Outcome> {
+  const { id: marker, issue, branch } = task;
+  try {
+    const pull = await forge.ensurePull({ issue, branch, title: pullTitle(task), body, marker });
+    return { kind: 'pull', pull: pull.number };
+  } catch (problem) {
+    if (!(problem instanceof UserError)) throw problem;
+    return { kind: 'publish_refused', detail: problem.message };
+  }
+}
+
 async function prepare(ports: Ports, task: Task, lease: Lease, signal: AbortSignal): Promise<Outcome> {
   try {
-    const baseSha = task.baseSha ?? (await ports.forge.trunk()).sha;
+    const baseSha = task.baseSha ?? task.plan?.from?.sha ?? (await ports.forge.trunk()).sha;
     const key = workspaceKey(task, baseSha);
     const made = await ports.workspaces.prepare(key);
     if (task.plan) await ports.workspaces.place(key, await placedFiles(ports));

@@ -3,12 +3,15 @@ import type { Agent } from '../agent/agent.ts';
 import type { TestReport } from '../core/change/test-report.ts';
 import type { PromptKind } from '../core/event.ts';
 import type { Part } from '../core/keep.ts';
+import type { BootClock } from '../core/lease.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Role } from '../core/role.ts';
 import type { ChildPolicy } from '../core/toolchains.ts';
 import type { PromptContext } from '../core/words/prompt-context.ts';
 import type { Forge } from '../forge/forge.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 import type { Repository } from '../git/repository.ts';
+import type { Channels } from '../notify/notify.ts';
 import type { Processes } from '../process/process.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Store } from '../store/store.ts';
@@ -59,13 +62,18 @@ export interface Ports {
   workspaces: Workspaces;
   processes: Processes;
   sandbox: Sandbox;
+  gateway: Gateway;
+  channels: Channels;
   agentFor(role: Role): Agent;
   settings: SettingsSource;
   render(kind: PromptKind, template: string, context: PromptContext): string;
   places: Places;
   identity(): Promise<{ name: string; email: string }>;
-  /** Makes a private home, and offers in it what the operator's has. Idempotent, and cheap when it is there. */
-  prepareHome(home: string, child: ChildPolicy): Promise<void>;
+  /**
+   * Makes a private home, and offers in it what the operator's has. Idempotent, and cheap when it is there. Answers with
+   * the folders of the operator's that it leads to.
+   */
+  prepareHome(home: string, child: ChildPolicy): Promise<string[]>;
   /** The whole environment of a child that runs project code. `pass` names variables of the runner's own that it gets on top. */
   childEnvironment(
     child: ChildPolicy,
@@ -83,9 +91,13 @@ export interface Ports {
   /** When anything of these files, or below these folders, was last written; null when there is none. */
   lastWrite(paths: readonly string[]): Promise<number | null>;
   clock: Clock;
+  /** By which the leases of this boot are judged: nobody sets it. */
+  bootClock: BootClock;
   timing: Timing;
   random(): number;
   newId(): string;
+  /** What people call the repository. */
+  project: string;
   /** `tracker.trunk` as it was when the forge was opened. */
   configuredTrunk: string | null;
   owner: string;

@@ -3,6 +3,7 @@ import type { PendingAction } from '../core/action.ts';
 import { event } from '../core/event.ts';
 import { backoffMs } from '../core/schedule.ts';
 import { LONGEST_PUT_OFF_MS } from '../core/waiting.ts';
+import { failedText } from '../core/words/words.ts';
 import { ForgeUnavailable } from '../errors.ts';
 import type { Lease, Store } from '../store/store.ts';
 import type { Ports } from './ports.ts';
@@ -26,7 +27,7 @@ export async function putOff(
   const wanted = Math.max(asked ?? 0, now + backoffMs(attempt, random()));
   const notBefore = Math.min(wanted, now + LONGEST_PUT_OFF_MS);
   const text = problem instanceof Error ? problem.message : String(problem);
-  log('warn', `${kind} failed: ${text}`, { ...(task === null ? {} : { task }), attempt });
+  log('warn', `${failedText(kind, attempt)}: ${text}`, { ...(task === null ? {} : { task }), attempt });
   const failed = event('effect_failed', { action: kind, problem: text, attempt });
   await store.deferAction(lease, id, notBefore, [failed], now);
 }

@@ -66,10 +66,11 @@ export function createReception(
 async function performOwn(ports: Ports, lease: Lease): Promise<void> {
   const { store, clock } = ports;
   for (const pending of await store.pendingActions(null)) {
-    if (isPutOff(pending, clock.now()) || isRun(pending.action)) continue;
+    const { action } = pending;
+    if (isPutOff(pending, clock.now()) || isRun(action) || action.kind === 'notify') continue;
     await store.proveLease(lease, clock.now());
     try {
-      await performForge(ports, pending.action);
+      await performForge(ports, action);
     } catch (problem) {
       await putOff(ports, lease, pending, problem);
       continue;

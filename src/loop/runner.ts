@@ -19,6 +19,7 @@ import type { Errand } from './errand.ts';
 import { stopOrphans } from './leftovers.ts';
 import { readLoopLimit } from './loop-limit.ts';
 import { createNews } from './news.ts';
+import { createNotifier } from './notifier.ts';
 import { createOffers } from './offers.ts';
 import { pinTrunk } from './pin-trunk.ts';
 import type { Ports } from './ports.ts';
@@ -82,6 +83,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   const deployer = createDeployer(ports, onSettled);
   const trier = createTrier(ports, { hasWork, onSettled });
   const errands: readonly Errand[] = [deployer, trier];
+  const notifier = createNotifier(ports);
   const news = createNews(ports);
   const offers = createOffers(ports, {
     workers: () => workers.values(),
@@ -98,6 +100,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   let progress = 0;
   let removeAt = Number.NEGATIVE_INFINITY;
   let lastSeq = 0;
+  let idleAt = -1;
   let isTrunkPinned = false;
   let lastDelivery = Number.NEGATIVE_INFINITY;
 
@@ -161,13 +164,17 @@ export function createRunner(ports: Ports, version: string): Runner {
         if (driver.closing || (driver.draining && !anyBusy())) end = 'stopped';
         else if (onceOnly) end = 'once';
         else if (quiet && !anyBusy()) {
-          if (mode === 'until_idle' && (await isDone())) end = 'idle';
+          const isNews = progress !== idleAt;
+          const idle = (isNews || mode === 'until_idle') && (await isDone());
+          if (idle && isNews) await catchAndLog(ports, 'idle', noteIdle);
+          if (idle && mode === 'until_idle') end = 'idle';
           else await alarm.wait(intervalMs);
         }
         intervalMs = quiet ? Math.min(intervalMs * 2, longestWaitMs()) : FIRST_POLL_MS;
       }
       // What was spent since the last pulse may have passed the mark, too.
       await catchAndLog(ports, 'budget warning', warnOfSpending);
+      if (!driver.closing) await catchAndLog(ports, 'notify', () => tell('last'));
       return { why: end, needsPerson: await waitingForPeople(ports, await standing()) };
     } finally {
       for (const cancel of cancels) cancel();
@@ -197,11 +204,16 @@ export function createRunner(ports: Ports, version: string): Runner {
     obey(stop);
     await tryOtherSettings(accountLimits);
     if (!driver.draining) {
-      intake ??= await takeIntake();
+      if (!intake) {
+        intake = await takeIntake();
+        // From here on nothing that happens is missed.
+        await catchAndLog(ports, 'notify', () => tell('events'));
+      }
       if (intake) progress += await reception.ask(intake);
       await catchAndLog(ports, 'remove', removeDaily);
       for (const one of errands) await catchAndLog(ports, one.name, () => consider(one));
     }
+    await catchAndLog(ports, 'notify', () => tell('all'));
     await wakeWithNews();
   }
 
@@ -259,8 +271,13 @@ export function createRunner(ports: Ports, version: string): Runner {
   async function consider(errand: Errand): Promise<void> {
     const { isStopping, waits } = await readLoop();
     if (isStopping || waits.some(({ stops }) => errand.waitsFor.includes(stops))) return;
+    await withIntake(() => errand.consider(intake));
+  }
+
+  /** Another runner may have taken it over: then it is theirs to do. */
+  async function withIntake(work: () => Promise<void>): Promise<void> {
     try {
-      await errand.consider(intake);
+      await work();
     } catch (problem) {
       if (!(problem instanceof LeaseLost)) throw problem;
       dropIntake();
@@ -304,8 +321,8 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   function obey(asked: LoopRow['stop']): void {
-    if (asked === 'now') stopNow('asked by `forge-loop stop --now`');
-    else if (asked === 'drain') drainOnce('asked by `forge-loop stop`');
+    if (asked === 'now') stopNow('requested by `forge-loop stop --now`');
+    else if (asked === 'drain') drainOnce('requested by `forge-loop stop`');
   }
 
   /** Notices what other processes wrote: requests, a pause, a freed slot. */
@@ -314,6 +331,7 @@ export function createRunner(ports: Ports, version: string): Runner {
       hasSpent = false;
       await warnOfSpending();
     }
+    await catchAndLog(ports, 'notify', () => tell('events'));
     const fresh = await store.events({ after: lastSeq, limit: 500 });
     if (fresh.length === 0) return;
     lastSeq = fresh.at(-1)!.seq;
@@ -336,6 +354,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   /** Errands run under its lease. */
   function dropIntake(): void {
     intake = null;
+    notifier.abort();
     for (const one of errands) one.abort();
   }
 
@@ -380,7 +399,31 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   async function warnOfSpending(): Promise<void> {
-    if (intake) await warnOfLoopBudget(ports, intake, warned);
+    const lease = intake;
+    if (lease) await withIntake(() => warnOfLoopBudget(ports, lease, warned));
+  }
+
+  /** Between ticks only what happened is looked at: what the loop waits for takes longer to find out. */
+  async function tell(what: 'events' | 'all' | 'last'): Promise<void> {
+    const lease = intake;
+    if (!lease || (what === 'events' && ports.settings.policy().notify.channels.length === 0)) return;
+    const waits = what === 'events' ? null : (await readLoop()).waits;
+    await withIntake(() =>
+      what === 'last' ? notifier.finish(lease, waits ?? []) : notifier.look(lease, waits),
+    );
+  }
+
+  /** Once after something was done; a runner that finds nothing to do has nothing to say. */
+  async function noteIdle(): Promise<void> {
+    idleAt = progress;
+    const lease = intake;
+    const [said] = await store.events({ type: 'loop_idle', last: 1 });
+    const [moved] = await store.events({ type: 'worker_state_transition', last: 1 });
+    if (!lease || !moved || (said?.seq ?? 0) > moved.seq) return;
+    const waiting = (await waitingForPeople(ports, await standing())).length;
+    await withIntake(() =>
+      store.record({ lease, events: [event('loop_idle', { waiting })], at: clock.now() }),
+    );
   }
 
   async function isDone(): Promise<boolean> {
@@ -407,7 +450,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   function stopNow(why: string): void {
     driver.draining ??= why;
     driver.closing = true;
-    for (const one of [...workers.values(), ...errands]) one.abort();
+    for (const one of [...workers.values(), ...errands, notifier]) one.abort();
     alarm.ring();
   }
 

@@ -7,7 +7,7 @@ import type { Issue } from '../forge/forge.ts';
 import type { Ports } from './ports.ts';
 
 export interface SeenIssue {
-  read(task: Task): Promise<Issue | null>;
+  read(task: Task, when?: 'lately'): Promise<Issue | null>;
   /** As it was read a moment ago; null when it has to be read. */
   recent(): Issue | null;
   forget(): void;
@@ -16,8 +16,8 @@ export interface SeenIssue {
 export function seenIssue({ forge, clock, settings }: Ports): SeenIssue {
   let seen: { issue: Issue; at: number } | null = null;
   return {
-    async read(task) {
-      const issue = task.issue === null ? null : await forge.issue(task.issue);
+    async read(task, when) {
+      const issue = task.issue === null ? null : await forge.issue(task.issue, when);
       seen = issue && { issue, at: clock.monotonic() };
       return issue;
     },

@@ -22,7 +22,8 @@ export async function isIdle(
   { poll, waits, restOf }: Standing,
   isDeployDue: () => Promise<boolean>,
 ): Promise<boolean> {
-  if ((await store.pendingActions(null)).length > 0) return false;
+  // People are told beside everything else.
+  if ((await store.pendingActions(null)).some(({ action }) => action.kind !== 'notify')) return false;
   const forPeople = waits.filter(isForPeople);
   const isStoppedFor = (what: LoopWait['stops']): boolean => forPeople.some(({ stops }) => stops === what);
   if (isStoppedFor('everything')) return true;

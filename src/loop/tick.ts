@@ -9,9 +9,10 @@ import { type Action, isRun, type PendingAction, type Run } from '../core/action
 import type { Decision, Facts } from '../core/decision.ts';
 import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { withStatus } from '../core/status.ts';
+import { stillToSay, withStatus } from '../core/status.ts';
 import { isEnded, type StoredTask } from '../core/task.ts';
 import { isPutOff } from '../core/waiting.ts';
+import { failedText } from '../core/words/words.ts';
 import { LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
 import type { Commit, Lease } from '../store/store.ts';
 import type { Rest, Work } from './driver.ts';
@@ -59,7 +60,7 @@ async function act(
   // Trunk has moved already; only performing it again finishes what was cut short, in checkouts and pull request.
   const isHalfLanded = isOldLanding && (await ports.forge.onTrunk(action.permit.candidate.sha));
 
-  if (isPutOff(first, clock.now())) return wait(work, lease, stored, first, isHalfLanded);
+  if (isPutOff(first, clock.now())) return wait(work, lease, stored, first, pending, isHalfLanded);
   if (isRun(action)) {
     if (first.startedAt === null) return start(work, lease, stored, first, action, facts);
     await takeOver(ports, work.id, lease);
@@ -95,14 +96,17 @@ async function wait(
   lease: Lease,
   stored: StoredTask,
   { action, attempts, notBefore }: PendingAction,
+  pending: readonly PendingAction[],
   isHalfLanded: boolean,
 ): Promise<Rest | null> {
-  const why = `${action.kind} failed ${attempts}×; tried again later`;
+  const why = failedText(action.kind, attempts);
   const waits: Rest = { why, until: notBefore, for: 'time' };
   if (isEnded(stored.task) || isHalfLanded) return waits;
   const { decision } = await look(work, stored.task, why);
   if (decision.kind !== 'act') return waits;
-  const decided = await writeDown(work, lease, stored, decision, { dropActions: 'all' });
+  const said = stillToSay(pending.map((one) => one.action));
+  const overtaking = { ...decision, actions: [...said, ...decision.actions] };
+  const decided = await writeDown(work, lease, stored, overtaking, { dropActions: 'all' });
   return 'why' in decided ? waits : null;
 }
 

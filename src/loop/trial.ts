@@ -13,6 +13,7 @@ import type { Lease } from '../store/store.ts';
 import { catchAndLog } from './catch-and-log.ts';
 import type { Errand } from './errand.ts';
 import { createBase } from './gate-base.ts';
+import { leftAmong } from './interrupted.ts';
 import type { Ports } from './ports.ts';
 
 /** It looks at trunk as it is now, with or without the lease. */
@@ -69,8 +70,14 @@ export function createTrier(
 
   /** Trunk is about to move on to what was tested: what stands between is nobody's to build on. */
   async function isInsideBatch(): Promise<boolean> {
-    const live = await store.tasks({ live: true });
-    return live.some(({ task }) => task.state === 'merging' && task.landing?.within !== undefined);
+    const live = (await store.tasks({ live: true })).map(({ task }) => task);
+    const left = await leftAmong(ports, live);
+    return live.some((task) => {
+      const { state, landing } = task;
+      if (left.has(task)) return false;
+      const isLast = landing?.ahead !== undefined && landing.gate?.outcome === 'pass';
+      return state === 'merging' && (landing?.within !== undefined || isLast);
+    });
   }
 
   /** Such as a full disk: it says nothing about the gate, and is tried again by itself. */

@@ -1,4 +1,4 @@
-/** The tools of one turn: answered from what the loop knows, counted, and noted as events. */
+/** The tools of one turn: answered from what the loop knows or the forge tells it, counted, and noted as events. */
 import type { TurnTools } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { CoderSummary } from '../core/event.ts';
@@ -6,34 +6,44 @@ import type { AuditNotes } from '../core/plan/audit.ts';
 import type { Task } from '../core/task.ts';
 import { answerCall, toolsOf } from '../core/words/turn-tools.ts';
 import type { Activity } from './activity.ts';
+import { askForge } from './ask-forge.ts';
 import type { Ports } from './ports.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
 
 /** Null where the role has none. */
 export function turnTools(
-  { store, settings }: Pick<Ports, 'store' | 'settings'>,
+  ports: Pick<Ports, 'store' | 'settings' | 'forge' | 'log'>,
   task: Task,
   { role, turn, sessionId }: TurnAction,
   activity: Activity,
+  signal: AbortSignal,
 ): TurnTools | null {
-  const list = toolsOf(role, { hasPlan: task.plan !== undefined });
+  const { store, settings, forge } = ports;
+  const hasPlan = task.plan !== undefined;
+  const list = toolsOf(role, { hasPlan, asksForge: settings.policy().agents[role].forgeRequests > 0 });
   if (list.length === 0) return null;
   const calls = new Map<string, number>();
+  let asked = 0;
   return {
     list,
     async call(name, input) {
       const before = calls.get(name) ?? 0;
       calls.set(name, before + 1);
-      const { toolCalls: most } = settings.policy().agents[role];
       const findings = await store.findings(task.id);
       const notes = await notesOf(store, task, sessionId);
       const asking = { task, role, turn, sessionId, findings, notes };
-      const { answer, events } = answerCall(asking, { name, input, calls: before, most });
-      for (const one of events)
+      const { toolCalls: most, forgeRequests } = settings.policy().agents[role];
+      const allowance = { asked, most: forgeRequests, left: forge.requestsLeft?.() ?? null };
+      const said = answerCall(asking, { name, input, calls: before, most, forge: allowance });
+      if ('asks' in said) {
+        asked += 1;
+        return askForge(ports, said.asks, signal);
+      }
+      for (const one of said.events)
         if (!(await activity.note(one)))
           return { text: 'this could not be written down: say it in your answer', isError: true };
-      return answer;
+      return said.answer;
     },
   };
 }

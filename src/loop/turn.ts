@@ -4,21 +4,26 @@
  */
 import type { TurnHooks, TurnRequest, TurnResult, UnheardEnd } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
+import type { Room } from '../core/budget.ts';
 import { isAmount } from '../core/cost.ts';
+import { OUT_OF_BUDGET } from '../core/decision.ts';
 import { opensSession, type TurnStatus } from '../core/event.ts';
 import { asking } from '../core/models.ts';
 import { type Outcome, TAMPERED } from '../core/outcome.ts';
 import type { Progress } from '../core/progress.ts';
 import { workedMs } from '../core/recover.ts';
-import { accessOf, roleRow } from '../core/role.ts';
+import { accessOf, grantsOf, roleRow, type SandboxKind } from '../core/role.ts';
 import type { Task } from '../core/task.ts';
 import { conventionsText } from '../core/words/prompt-context.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
+import { METERED } from '../gateway/gateway.ts';
 import type { Lease } from '../store/store.ts';
 import { watchActivity } from './activity.ts';
-import { processRecorder, whyUnconfined } from './command.ts';
+import { chosenSandbox, processRecorder } from './command.ts';
 import { contextsOf, conventionsOf } from './critic-brief.ts';
+import { roomOf } from './loop-limit.ts';
 import { type LostWorkspace, lostWorkspace } from './lost-workspace.ts';
+import { networkUse } from './network-use.ts';
 import type { Places, Ports } from './ports.ts';
 import { promptFor } from './prompt.ts';
 import { toldIn, turnTools } from './turn-tools.ts';
@@ -50,8 +55,8 @@ export async function runTurn(turn: Turn): Promise<TurnOutcome | PromptBroken | 
   const startedAt = ports.clock.monotonic();
   const tookMs = (): number => Math.round(ports.clock.monotonic() - startedAt);
   try {
-    const refused = whyUnconfined(ports);
-    if (refused) return ended('failed', 'sandbox_failed', refused);
+    const sandbox = await chosenSandbox(ports);
+    if (sandbox.kind === null) return ended('failed', 'sandbox_failed', sandbox.why);
     const prompt = await promptFor(ports, task, action);
     if (prompt.kind === 'prompt_broken') return prompt;
     const note = noteOf(ports, task, action);
@@ -67,8 +72,7 @@ export async function runTurn(turn: Turn): Promise<TurnOutcome | PromptBroken | 
       await ports.writeText(promptPathOf(ports.places, task, action), prompt.text);
       await note(place.found);
       if (row.place === 'copy') await ports.writeText(cwdPathOf(ports.places, task, action), place.path);
-      const request = await requestOf(turn, prompt.text, place.path);
-      await ports.prepareHome(request.home, request.policy.env);
+      const request = await requestOf(turn, prompt.text, place.path, sandbox.kind);
       await turn.begin();
       const problem = await place.enter();
       if (problem) return ended('failed', 'hook_failed', problem);
@@ -114,9 +118,23 @@ export async function unheardEnd(
   if (prompt === null) return null;
   const { onUsage, written, known } = spending({ ports, task, action, lease, onSpend: () => {} });
   const unheard = { ...partsOf(ports, task, action), prompt, startedAt };
-  const end = await ports.agentFor(action.role).finished(unheard, onUsage);
+  // What was counted on the wire is in the ledger already.
+  const isMetered = await wasMetered(ports, task, action);
+  const end = await ports.agentFor(action.role).finished(unheard, isMetered ? () => {} : onUsage);
   await written();
   return end && { ...end, result: known(end.result) };
+}
+
+async function wasMetered(
+  { store }: Ports,
+  task: Task,
+  { role, turn, sessionId }: TurnAction,
+): Promise<boolean> {
+  const booked = await store.usage(task.id);
+  return booked.some(
+    (one) =>
+      one.role === role && one.turn === turn && one.sessionId === sessionId && one.key.startsWith(METERED),
+  );
 }
 
 /** Its outcome, as it would have been. */
@@ -135,7 +153,7 @@ export async function takeUp(
   const leave = leaveInstead[roleRow(action.role).place];
   const note = noteOf(ports, task, action);
   return leaving(ports, task, action, outcome, (finished) =>
-    leave(ports, task, { lease, finished, found, note }),
+    leave(ports, task, { role: action.role, lease, finished, found, note }),
   );
 }
 
@@ -167,6 +185,8 @@ function outcomeOfResult(result: TurnResult, durationMs: number): TurnOutcome {
         ...(result.summary && { summary: result.summary }),
       });
     case 'failed':
+      if (result.code === OUT_OF_BUDGET)
+        return endedTurn('interrupted', OUT_OF_BUDGET, result.message, known);
       return endedTurn('failed', result.code, result.message, { ...known, retryAt: result.retryAt });
     case 'timed_out':
       return endedTurn('timed_out', null, result.message, known);
@@ -216,11 +236,18 @@ function partsOf({ places, settings }: Ports, task: Task, action: TurnAction) {
   };
 }
 
-async function requestOf({ ports, task, action }: Turn, prompt: string, cwd: string): Promise<TurnRequest> {
+async function requestOf(
+  { ports, task, action }: Turn,
+  prompt: string,
+  cwd: string,
+  sandbox: SandboxKind,
+): Promise<TurnRequest> {
   const { role } = action;
   const opens = opensSession(action.prompt);
   const parts = partsOf(ports, task, action);
   const home = ports.places.home(task.id, role);
+  const offered = await ports.prepareHome(home, parts.policy.env);
+  const allowed = grantsOf(ports.settings.policy(), role, sandbox, offered);
   return {
     ...parts,
     task: task.id,
@@ -228,7 +255,7 @@ async function requestOf({ ports, task, action }: Turn, prompt: string, cwd: str
     cwd,
     prompt,
     resume: !opens,
-    access: accessOf(role, { cwd, home, session: parts.sessionDir }),
+    access: accessOf(role, { cwd, home, session: parts.sessionDir }, allowed),
     identity: await ports.identity(),
     home,
     mark: task.id,
@@ -266,8 +293,13 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
   const agent = ports.agentFor(role);
   const recorder = processRecorder(ports, task.id, lease, `${role} turn ${action.turn}`);
   const activity = watchActivity(ports, task.id, action);
-  const tools = turnTools(ports, task, action, activity);
+  const tools = turnTools(ports, task, action, activity, signal);
   const { onUsage, written, known, hasSpent } = spending(turn);
+  const network = networkUse();
+  const room = async (): Promise<Room> => {
+    await written();
+    return roomOf(ports, task);
+  };
   const seen = { called: false, shortened: false };
   const onProgress: TurnHooks['onProgress'] = (progress) => {
     turn.onProgress(progress);
@@ -277,7 +309,8 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
     activity.see(progress);
   };
 
-  const hooks = { signal, onHeld: recorder.onHeld, onProgress, onUsage, ...(tools && { tools }) };
+  const told = { onProgress, onUsage, onNetwork: network.onRequest };
+  const hooks = { signal, onHeld: recorder.onHeld, ...told, room, ...(tools && { tools }) };
   // Files tell of work only where all was saved before: not after a merge that left conflicts, or a hook that wrote.
   const wasUnsaved = await isUnsaved(turn);
   const result = known(await agent.run(request, hooks));
@@ -286,6 +319,7 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
   } finally {
     await activity.over();
     await recorder.forget();
+    await network.record(ports, task.id, `${role} turn ${action.turn}`);
   }
 
   const endedBy = result.status === 'cancelled' ? turn.stopped()?.status : result.status;

@@ -4,9 +4,8 @@
  * A worker decides nothing and holds nothing that a crash could lose. A failure here ends this worker's step, never the
  * daemon.
  */
-import { isRun } from '../core/action.ts';
 import { event } from '../core/event.ts';
-import { isLeftToPeople } from '../core/recover.ts';
+import { hasBegun, isLeftToPeople } from '../core/recover.ts';
 import { backoffMs } from '../core/schedule.ts';
 import { ForgeUnavailable, LeaseLost, StoreUnavailable, VersionConflict } from '../errors.ts';
 import { type Lease, taskLease } from '../store/store.ts';
@@ -112,7 +111,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     const { leaseTtlMs } = ports.timing;
     lease = await store.acquireLease(taskLease(id), ports.owner, clock.now(), leaseTtlMs, ports.isOwnerDead);
     if (!lease) return ELSEWHERE;
-    if (ports.settings.policy().recovery.mode !== 'auto' && (await hasStartedRun())) {
+    if (ports.settings.policy().recovery.mode !== 'auto' && hasBegun(await store.pendingActions(id))) {
       await letGo();
       return { why: 'waits for `forge-loop recover` or `restart`', until: null, for: 'person' };
     }
@@ -142,11 +141,6 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
         .catch(() => {});
     }
     return { why: text, until, for: 'time' };
-  }
-
-  async function hasStartedRun(): Promise<boolean> {
-    const pending = await store.pendingActions(id);
-    return pending.some(({ action, startedAt }) => isRun(action) && startedAt !== null);
   }
 
   async function letGo(): Promise<void> {

@@ -70,7 +70,7 @@ async function openCopy(ports: Ports, task: Task, { role, near }: Visit): Promis
   const trunk = await ports.forge.trunk();
   // The specifier comes before all work: there is no head yet, and it reads what the work will start from.
   const commit = task.headSha ?? trunk.sha;
-  const look = () => surroundings(ports, task, trunk.branch);
+  const look = () => surroundings(ports, task, role, trunk.branch);
   let before = await look();
   // What a gate or an earlier critic left lying about is put away: what is there afterwards, this one wrote.
   if (before.dirty) {
@@ -87,7 +87,7 @@ async function openCopy(ports: Ports, task: Task, { role, near }: Visit): Promis
   };
 }
 
-interface Left extends Pick<Visit, 'lease' | 'note'> {
+interface Left extends Pick<Visit, 'role' | 'lease' | 'note'> {
   finished: boolean;
   /** What the one who entered it found; null when that is not known. */
   found: string | null;
@@ -100,11 +100,11 @@ export const leaveInstead: Record<
 > = {
   workspace: async (ports, task, left) =>
     left.found === HOOK_BEGUN ? [] : leaveWorkspace(ports, task, left),
-  copy: async (ports, task, { finished, found }) => {
+  copy: async (ports, task, { role, finished, found }) => {
     if (!finished) return [];
     if (found === null) return ['something unknown'];
     const before = new Map(z.array(z.tuple([z.string(), z.string()])).parse(JSON.parse(found)));
     const trunk = await ports.forge.trunk();
-    return changedSince(before, (await surroundings(ports, task, trunk.branch)).standing);
+    return changedSince(before, (await surroundings(ports, task, role, trunk.branch)).standing);
   },
 };

@@ -1,4 +1,5 @@
 /** What `doctor` says of agents, and `doctor --agents` of those that answer nothing. */
+import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -48,6 +49,21 @@ test.each([
     isSaid ? [{ name: 'agent', level: 'warn', what: expect.stringMatching(/^codex: .*\(bwrap: no\)/) }] : [],
   );
 });
+
+// It needs bubblewrap, which CI installs.
+test.skipIf(spawnSync('bwrap', ['--version']).status !== 0)(
+  'the turn of one word may touch what its role may',
+  async () => {
+    const given = join(here.root, 'given');
+    writeFileSync(given, 'ready\n');
+    here.configure(
+      `agent: { command: "cd / && cat ${given.slice(1)}" }\ngate: none\nsandbox: required\nroles: { coder: { access: { read: [${given}] } } }`,
+    );
+    const { checks } = await perform(here.context, 'doctor', { agents: true });
+    const turns = checks.filter(({ name }) => name.endsWith(' turn'));
+    expect(turns.filter(({ level }) => level === 'ok').map(({ name }) => name)).toEqual(['coder turn']);
+  },
+);
 
 const HOUR = 3_600_000;
 const about = { name: 'codex', installed: true, version: '0.163.0' };

@@ -1,13 +1,13 @@
 /** Which agents are here, and whether those that are configured answer: a turn of one word for each role. */
 
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { About, Agent, TurnResult } from '../agent/agent.ts';
 import type { Context } from '../context.ts';
 import type { AgentPolicy } from '../core/policy.ts';
-import { accessOf, type Role, rolesInUse } from '../core/role.ts';
+import { accessOf, grantsOf, type Role, rolesInUse, type SandboxKind } from '../core/role.ts';
 import { untilOf } from '../core/words/wall-time.ts';
 import type { Check } from './doctor.ts';
 
@@ -75,9 +75,12 @@ export async function smokeTurns(context: Context): Promise<Check[]> {
 async function smokeCheck(context: Context, role: Role, policy: AgentPolicy): Promise<Check[]> {
   if (policy.kind === 'scripted')
     return [{ name: `${role} turn`, level: 'ok', what: 'scripted: nobody to ask', fix: null }];
-  const { agent } = await context.tools();
+  const { agent, sandbox } = await context.tools();
   if ((await agent(policy.kind).unavailable(policy)) !== null) return [];
-  return [await smokeTurn(context, role, policy)];
+  const { settings } = await context.settings();
+  const { kind } = await sandbox.choose(settings.policy.sandbox);
+  // Nothing is asked unconfined where that is not allowed; the check of the sandbox says why.
+  return kind === null ? [] : [await smokeTurn(context, role, policy, kind)];
 }
 
 const PROMPT =
@@ -85,18 +88,19 @@ const PROMPT =
 const TIMEOUT_MS = 120_000;
 const limitOf = ({ turnTimeoutMs }: AgentPolicy): number => Math.min(turnTimeoutMs, TIMEOUT_MS);
 
-async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Promise<Check> {
+async function smokeTurn(context: Context, role: Role, policy: AgentPolicy, by: SandboxKind): Promise<Check> {
   const tools = await context.tools();
   const agent: Agent = tools.agent(policy.kind);
   const task = `doctor-${randomUUID()}`;
   const places = await context.places();
   const home = places.home(task, role);
-  const cwd = await mkdtemp(join(tmpdir(), 'forge-doctor-'));
+  const cwd = await realpath(await mkdtemp(join(tmpdir(), 'forge-doctor-')));
   const sessionId = randomUUID();
   let tokens = 0;
   const startedAt = context.now();
   try {
-    await tools.prepareHome(home, policy.env);
+    const offered = await tools.prepareHome(home, policy.env);
+    const allowed = grantsOf((await context.settings()).settings.policy, role, by, offered);
     const result = await agent.run(
       {
         task,
@@ -108,7 +112,7 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Pro
         sessionDir: places.session(task, sessionId),
         resume: false,
         policy: { ...policy, turnTimeoutMs: limitOf(policy) },
-        access: accessOf(role, { cwd, home, session: places.session(task, sessionId) }),
+        access: accessOf(role, { cwd, home, session: places.session(task, sessionId) }, allowed),
         identity: await tools.identity(),
         home,
         logPath: places.log(task, 'turn.log'),
@@ -127,6 +131,7 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy): Pro
     return checkOf(role, policy, result, took);
   } finally {
     await tools.processes.stop(task, []);
+    await tools.sandbox.clear(task);
     await rm(cwd, { recursive: true, force: true });
     await tools.discard(join(home, '..'));
   }

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-function said(change: Partial<ChildPolicy>, env: Record<string, string> = {}): string[] {
+function said(change: Partial<ChildPolicy>, env: Record<string, string> = {}, isConfined = false): string[] {
   const child = { ...BARE, ...change };
   const base = testPolicy();
   const coder = { ...base.agents.coder, env: child };
@@ -23,7 +23,7 @@ function said(change: Partial<ChildPolicy>, env: Record<string, string> = {}): s
     gate: { ...base.gate, env: child },
     hooks: { ...base.hooks, env: child },
   };
-  return environment(policy, { env, home }).map(({ level, what }) => `${level} ${what}`);
+  return environment(policy, isConfined, { env, home }).map(({ level, what }) => `${level} ${what}`);
 }
 
 test('nothing is said of a child that gets nothing', () => {
@@ -52,6 +52,10 @@ test('links can be written through, and that is said plainly; credentials are na
     expect.stringMatching(/^warn .*children can write to, since nothing confines them: \.rustup$/),
     expect.stringMatching(/^warn .*may hold credentials: \.npmrc\./),
     expect.stringMatching(/^ok not offered, .*: \.netrc\./),
+  ]);
+  expect(said({ homeEntries: ['.rustup'] }, {}, true)).toEqual([
+    'ok private, with your .rustup',
+    expect.stringMatching(/^ok not offered/),
   ]);
 });
 

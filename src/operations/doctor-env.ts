@@ -20,9 +20,10 @@ interface Operator {
 
 export function environment(
   policy: Policy,
+  isConfined: boolean,
   operator: Operator = { env: process.env, home: homedir() },
 ): Check[] {
-  return [...variables(policy, operator), ...ownHome(policy), ...privateHome(policy, operator)];
+  return [...variables(policy, operator), ...ownHome(policy), ...privateHome(policy, isConfined, operator)];
 }
 
 /** Said by `run` too: nobody should learn it in the morning. */
@@ -65,7 +66,7 @@ function variables(policy: Policy, { env }: Operator): Check[] {
   return checks;
 }
 
-function privateHome({ gate }: Policy, { home }: Operator): Check[] {
+function privateHome({ gate }: Policy, isConfined: boolean, { home }: Operator): Check[] {
   const { homeEntries, home: whose } = gate.env;
   if (whose === 'operator') return [];
   const offered = homeEntries.filter((entry) => kindOf(join(home, entry)) !== null);
@@ -80,7 +81,7 @@ function privateHome({ gate }: Policy, { home }: Operator): Check[] {
   const checks: Check[] = [];
   if (offered.length > 0)
     checks.push({ name: 'home', level: 'ok', what: `private, with your ${offered.join(', ')}`, fix: null });
-  if (links.length > 0)
+  if (links.length > 0 && !isConfined)
     checks.push({
       name: 'home',
       level: 'warn',

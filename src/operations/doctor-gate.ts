@@ -1,6 +1,7 @@
 /** Runs the gate on trunk as the loop would, now; what it came to counts for the loop too. */
 import type { Context } from '../context.ts';
 import type { Policy } from '../core/policy.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { count } from '../core/words/words.ts';
 import { UserError } from '../errors.ts';
 import { stopChildren } from '../loop/leftovers.ts';
@@ -38,7 +39,7 @@ async function tried(context: Context, { gate }: Policy): Promise<Check> {
     await stopChildren(ports, lease.key);
     const made = await tryOnTrunk(ports, { sha, tree }, lease, new AbortController().signal, 'anew');
     await store.record({ lease, events: made.events, at: clock.now() });
-    const where = `trunk at ${sha.slice(0, 10)}`;
+    const where = `trunk at ${shortSha(sha)}`;
     if (made.outcome === 'pass')
       return {
         name: 'gate run',

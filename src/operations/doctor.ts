@@ -9,6 +9,7 @@ import { problemText } from '../config/problems.ts';
 import type { Context } from '../context.ts';
 import { unpricedRoles } from '../core/prices.ts';
 import { rolesInUse } from '../core/role.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { copiedAdvice, copiedText } from '../core/words/words.ts';
 import { ConfigError, ForgeUnavailable, GitFailed, UserError } from '../errors.ts';
 import { identity as operatorIdentity } from '../git/git.ts';
@@ -16,8 +17,12 @@ import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
 import { installedAgents, nameOf, smokeTurns } from './doctor-agents.ts';
 import { environment } from './doctor-env.ts';
+import { mcp } from './doctor-mcp.ts';
+import { notify } from './doctor-notify.ts';
 import { planNeeds } from './doctor-plans.ts';
 import { repositoryNeeds } from './doctor-repository.ts';
+import { sandbox } from './doctor-sandbox.ts';
+import { secrets } from './doctor-secrets.ts';
 import { webhook } from './doctor-webhook.ts';
 
 export interface Check {
@@ -45,11 +50,14 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
     ...(await installedAgents(context)),
     ...(input.agents ? await smokeTurns(context) : []),
     ...(await sandbox(context)),
+    ...(await secrets(context)),
+    ...(await mcp(context)),
     ...(await database(context)),
     ...(await leftovers(context)),
     ...(await disk(context)),
     ...(await forge(context, 'with rights')),
     ...(await webhook(context)),
+    ...(await notify(context)),
   ]);
 }
 
@@ -67,6 +75,7 @@ export async function requireReady(context: Context, inForce: Settings | null = 
     ...(keepsForge ? [] : await repository(context)),
     ...(await agents(context)),
     ...(await sandbox(context)),
+    ...(await secrets(context)),
     ...(keepsForge ? [] : await remoteForge(context)),
   ];
   const failed = checks.filter((check) => check.level === 'fail');
@@ -121,7 +130,7 @@ async function repository(context: Context): Promise<Check[]> {
   try {
     const { branch, sha } = await (await context.forge()).trunk();
     const head = await context.git(['symbolic-ref', '--quiet', '--short', 'HEAD'], { allow: [1] });
-    const trunk = ok('repository', `${context.root}, trunk ${branch} at ${sha.slice(0, 10)}`);
+    const trunk = ok('repository', `${context.root}, trunk ${branch} at ${shortSha(sha)}`);
     if (head.exitCode === 0) return [trunk];
     return [
       trunk,
@@ -142,12 +151,14 @@ async function configuration(context: Context): Promise<Check[]> {
   const { settings, problem } = await context.settings();
   if (problem) return brokenConfig(problem);
   const warnings = settings.warnings.map(({ message }) => warn('config', message, 'Correct the key.'));
-  const { gate, critic, merge } = settings.policy;
+  const { gate, critic, merge, sandbox: wanted } = settings.policy;
+  const chosen = await (await context.tools()).sandbox.choose(wanted);
+  const isConfined = chosen.kind !== null && chosen.kind !== 'none';
   const commands = gate.commands === 'none' ? [] : gate.commands;
   const checks = [
     ok('config', context.configPath),
     ...warnings,
-    ...environment(settings.policy),
+    ...environment(settings.policy, isConfined),
     ...(await planNeeds(context, settings.policy)),
   ];
   if (gate.commands === 'none') checks.push(warn('gate', '`gate: none`: nothing verifies the work', null));
@@ -192,28 +203,6 @@ async function agents(context: Context): Promise<Check[]> {
       ),
     );
   return checks;
-}
-
-async function sandbox(context: Context): Promise<Check[]> {
-  const { settings, problem } = await context.settings();
-  if (problem) return [];
-  if (settings.policy.sandbox === 'required')
-    return [
-      fail(
-        'sandbox',
-        '`sandbox: required`, and no sandbox is available here',
-        'Set `sandbox: auto` or `sandbox: none`.',
-      ),
-    ];
-  const open =
-    'agents and gate commands run with your rights: they can read your files, use the network, and reach anything your user can';
-  return [
-    warn(
-      'sandbox',
-      `none: ${open}`,
-      'Run the loop as a user of its own, in a container or a virtual machine.',
-    ),
-  ];
 }
 
 async function database(context: Context): Promise<Check[]> {

@@ -101,7 +101,7 @@ describe('findings', () => {
     await expect(perform(here.context, name, { ...input })).rejects.toThrow(says);
   });
 
-  test('are found by file and by pattern', async () => {
+  test('are found by file and by pattern (loops 33)', async () => {
     await judged();
     expect(await names({ file: 'a.ts', pattern: 'GO.E$' })).toEqual(['aaaa0001.2 resolved']);
     expect(await names({ file: 'b.ts' })).toEqual([]);
@@ -157,6 +157,18 @@ describe('findings of a plan', () => {
         { status: 'resolved', by: expect.stringContaining('Eva'), why: 'there is a check' },
       ],
     });
+  });
+
+  test('are its own: the same plan started again sees none of them (loops 33)', async () => {
+    await started();
+    await perform(here.context, 'loop.cancel', { loop: 'tidy-cli' });
+    await perform(here.context, 'findings.write', crash);
+    const again = await started();
+    expect(again).toMatchObject({ name: 'tidy-cli-2', already: false });
+    expect(await perform(here.context, 'findings.list', { task: again.task })).toEqual([]);
+    expect(await perform(here.context, 'findings.list', { task: 'tidy-cli' })).toMatchObject([
+      { file: 'src/cli.ts', line: 12, severity: 'sev2', message: 'crashes without input' },
+    ]);
   });
 
   test('a completed one takes no more', async () => {

@@ -1,30 +1,35 @@
 /** A list of features, as people write it: one loop for each, those that others wait for first. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { parseDocument } from 'yaml';
+import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { Context } from '../context.ts';
 import { type Feature, featureProblem, inOrder } from '../core/plan/each.ts';
 import type { Plan } from '../core/plan/plan.ts';
 import { contractOfPlan, planTasks } from '../core/plan/start.ts';
 import { isEnded, type Task } from '../core/task.ts';
-import { UserError } from '../errors.ts';
+import { oneLine } from '../core/words/fence.ts';
+import { UserError, whyUnreadable } from '../errors.ts';
 import { isRunnerAlive } from '../view.ts';
 import { problemOf, z } from './input.ts';
 import { type Beginning, begin, readPlan, starting } from './loops.ts';
 
-const featureList = z.object({
-  concurrency: z.number().int().positive().optional(),
-  features: z
-    .array(
-      z.object({
-        name: z.string().trim().min(1),
-        plan: z.string().min(1).optional(),
-        goal: z.string().trim().min(1).optional(),
-        after: z.array(z.string().trim().min(1)).default([]),
-      }),
-    )
-    .min(1),
-});
+const featureList = z
+  .object({
+    concurrency: z.number().int().positive().optional(),
+    features: z
+      .array(
+        z
+          .object({
+            name: z.string().trim().min(1),
+            plan: z.string().min(1).optional(),
+            goal: z.string().trim().min(1).optional(),
+            after: z.array(z.string().trim().min(1)).default([]),
+          })
+          .strict(),
+      )
+      .min(1),
+  })
+  .strict();
 
 /** One loop for each feature of a list. Nothing is started before all of it was found to be sound. */
 export async function startEach(
@@ -71,34 +76,46 @@ interface PlannedFeature extends Feature {
 }
 
 async function readFeatures(file: string): Promise<{ most: number | null; features: PlannedFeature[] }> {
-  const fail = (problem: string, line: number | null = null): UserError =>
+  const text = await textOf(file, file);
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const fail = (problem: string, line: number | null): UserError =>
     new UserError(`${file}${line === null ? '' : `:${line}`}: ${problem}`, 'See docs/plans.md.');
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw fail(error.message);
-  });
-  const document = parseDocument(text);
   const [broken] = document.errors;
-  if (broken) throw fail(broken.message, broken.linePos?.[0].line ?? null);
+  if (broken) throw fail(oneLine(broken.message), broken.linePos?.[0].line ?? null);
   const parsed = featureList.safeParse(document.toJS());
-  if (!parsed.success) throw fail(problemOf(parsed.error.issues[0]!));
-  const wrong = featureProblem(parsed.data.features);
-  if (wrong) throw fail(wrong.problem, lineOf(text, wrong.name));
-  const features = await Promise.all(
-    parsed.data.features.map(async ({ name, after, plan: path, goal = null }) => {
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw fail(problemOf(issue!), lineAt(issue!.path));
+  }
+  const { concurrency = null, features } = parsed.data;
+  const lineOf = (at: number): number | null => lineAt(['features', at]);
+  const wrong = featureProblem(features);
+  if (wrong) throw fail(wrong.problem, lineOf(wrong.at));
+  const planned = await Promise.all(
+    features.map(async ({ name, after, plan: path, goal = null }, at) => {
       if (path === undefined && goal === null)
-        throw fail(`"${name}" has neither a plan nor a goal`, lineOf(text, name));
+        throw fail(`"${name}" has neither a plan nor a goal`, lineOf(at));
       if (path === undefined) return { name, after, goal, plan: null };
-      const at = resolve(dirname(file), path);
-      const plan = await readFile(at, 'utf8').catch((error: Error) => {
-        throw fail(`the plan of "${name}": ${error.message}`, lineOf(text, name));
-      });
-      return { name, after, goal, plan: readPlan({ text: plan, file: at }).plan };
+      const found = resolve(dirname(file), path);
+      const written = await textOf(found, `${file}:${lineOf(at)}: the plan of "${name}"`);
+      return { name, after, goal, plan: readPlan({ text: written, file: path }).plan };
     }),
   );
-  return { most: parsed.data.concurrency ?? null, features };
+  return { most: concurrency, features: planned };
+
+  /** Where it stands, or what it should stand in. */
+  function lineAt(path: readonly PropertyKey[]): number | null {
+    for (let depth = path.length; depth >= 0; depth -= 1) {
+      const node = document.getIn(path.slice(0, depth), true);
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+    }
+    return null;
+  }
 }
 
-const lineOf = (text: string, name: string): number | null => {
-  const at = text.split('\n').findIndex((line) => line.includes(name));
-  return at === -1 ? null : at + 1;
-};
+async function textOf(path: string, name: string): Promise<string> {
+  return readFile(path, 'utf8').catch((cause: Error) => {
+    throw new UserError(`${name} can't be read: ${whyUnreadable(cause)}`, null, { cause });
+  });
+}

@@ -50,15 +50,18 @@ export interface LoopDetail extends LoopView {
   open: Finding[];
   /** How often each way between two phases was taken, such as `coding→auditing`. */
   phases: Record<string, number>;
+  /** Of each role with each model. */
+  cost: CostLine[];
+  /** The same, of each session. */
   usage: UsageLine[];
+  /** Why what the post action changed is not on the branch; null where that did not happen. */
+  tookBack: string | null;
+  /** For `--mode here`, at the end: why the operator's checkout was not switched; null when it was. */
+  checkout: { problem: string | null } | null;
   restart: Restartability & { says: string };
 }
 
-/** Of one session, in one role, with one model. */
-export interface UsageLine {
-  role: Role;
-  sessionId: string;
-  model: string;
+interface Amounts {
   messages: number;
   input: number;
   output: number;
@@ -67,6 +70,19 @@ export interface UsageLine {
   cacheWrite: number;
   /** Null when nothing of it is known. */
   costUsd: number | null;
+}
+
+/** Of one session, in one role, with one model. */
+export interface UsageLine extends Amounts {
+  role: Role;
+  sessionId: string;
+  model: string;
+}
+
+export interface CostLine extends Amounts {
+  role: Role;
+  model: string;
+  sessions: number;
 }
 
 export async function listLoops(context: Context, input: { all: boolean }): Promise<LoopView[]> {
@@ -84,6 +100,7 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
   const task = await findLoop(store, input.loop);
   const plan = task.plan!;
   const ledger = await store!.findings(task.id);
+  const usage = usageLines(await store!.usage(task.id));
   return {
     ...(await loopView(context, store!, task)),
     plan: plan.milestones.map((one, index) => ({ ...one, number: index + 1 })),
@@ -91,7 +108,10 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
     lastAudit: plan.lastAudit,
     open: ledger.filter(({ status }) => status === 'open'),
     phases: phaseCounts(await store!.events({ task: task.id, type: 'phase_entered' })),
-    usage: usageLines(await store!.usage(task.id)),
+    cost: costLines(usage),
+    usage,
+    tookBack: plan.tookBack ?? null,
+    checkout: plan.checkout ?? null,
     restart: await restartOf(context, store!, task),
   };
 }
@@ -129,38 +149,57 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
 function usageLines(usage: readonly Usage[]): UsageLine[] {
   const lines = new Map<string, UsageLine>();
   for (const one of usage) {
-    const key = [one.role, one.sessionId, one.model].join('\0');
-    const before = lines.get(key);
-    lines.set(key, {
-      role: one.role,
-      sessionId: one.sessionId,
-      model: one.model,
-      messages: (before?.messages ?? 0) + 1,
-      input: (before?.input ?? 0) + one.input,
-      output: (before?.output ?? 0) + one.output,
-      reasoning: (before?.reasoning ?? 0) + one.reasoning,
-      cacheRead: (before?.cacheRead ?? 0) + one.cacheRead,
-      cacheWrite: (before?.cacheWrite ?? 0) + one.cacheWrite,
-      costUsd: one.costUsd === null ? (before?.costUsd ?? null) : (before?.costUsd ?? 0) + one.costUsd,
-    });
+    const { role, sessionId, model } = one;
+    const key = [role, sessionId, model].join('\0');
+    lines.set(key, { role, sessionId, model, ...sum(lines.get(key), { ...one, messages: 1 }) });
   }
   return [...lines.values()];
 }
+
+function costLines(usage: readonly UsageLine[]): CostLine[] {
+  const lines = new Map<string, CostLine>();
+  for (const one of usage) {
+    const { role, model } = one;
+    const key = [role, model].join('\0');
+    const before = lines.get(key);
+    lines.set(key, { role, model, sessions: (before?.sessions ?? 0) + 1, ...sum(before, one) });
+  }
+  return [...lines.values()];
+}
+
+const sum = (before: Amounts | undefined, one: Amounts): Amounts => ({
+  messages: (before?.messages ?? 0) + one.messages,
+  input: (before?.input ?? 0) + one.input,
+  output: (before?.output ?? 0) + one.output,
+  reasoning: (before?.reasoning ?? 0) + one.reasoning,
+  cacheRead: (before?.cacheRead ?? 0) + one.cacheRead,
+  cacheWrite: (before?.cacheWrite ?? 0) + one.cacheWrite,
+  costUsd: one.costUsd === null ? (before?.costUsd ?? null) : (before?.costUsd ?? 0) + one.costUsd,
+});
 
 async function restartOf(context: Context, store: Store, task: Task): Promise<LoopDetail['restart']> {
   const isOwned = (await ownedKeys(context, store)).has(taskLease(task.id));
   const { workspaces } = await context.tools();
   const probe = task.workspace === null ? null : await workspaces.probe(workspaceKey(task));
   const can = restartability(task, { isOwned, hasWorktree: probe?.exists ?? true });
-  return { ...can, says: SAYS[can.blocked ?? 'none'] };
+  return { ...can, says: restartText(can.blocked, task.plan!.name) };
 }
 
-const SAYS: Record<'none' | NonNullable<Restartability['blocked']>, string> = {
-  none: 'it can be restarted',
-  completed: 'it is completed and cannot be restarted',
-  missing_worktree: 'its worktree is gone; `--recreate-worktree` makes it anew from its branch',
-  active: 'it is queued or at work; `--force` cancels it first',
-};
+function restartText(blocked: Restartability['blocked'], name: string): string {
+  const command = `forge-loop loop restart ${name}`;
+  switch (blocked) {
+    case null:
+      return `\`${command}\` continues it`;
+    case 'completed':
+      return 'it is completed and cannot be restarted';
+    case 'missing_worktree':
+      return `its worktree is gone; \`${command} --recreate-worktree\` makes it anew from its branch`;
+    case 'active':
+      return `it is queued or at work; \`${command} --force\` cancels it first`;
+    default:
+      return blocked satisfies never;
+  }
+}
 
 export async function readMilestone(
   context: Context,

@@ -8,7 +8,9 @@ import type { PlanBirth, PlanMode } from '../core/plan/progress.ts';
 import { contractOfPlan, freeName, placed, planTasks, startedEvents } from '../core/plan/start.ts';
 import { type StoredPlan, storing } from '../core/plan/stored.ts';
 import { isEnded, type Task } from '../core/task.ts';
+import { placeText } from '../core/words/plan-text.ts';
 import { UsageError, UserError } from '../errors.ts';
+import { currentBranch } from '../git/git.ts';
 import { dirtyIn } from '../git/repository.ts';
 import type { Ports } from '../loop/ports.ts';
 import { takeOver } from '../loop/recovery.ts';
@@ -52,7 +54,7 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
   await context.refuseInTurn('loop start');
   const stored = await storedPlan(context, wanted);
   const read = readPlan(stored ? { ...wanted, text: stored.text, file: `plan ${stored.id}` } : wanted);
-  if (wanted.mode === 'here') await refuseDirty(context);
+  const from = wanted.mode === 'here' ? await checkoutOf(context, wanted) : undefined;
   const ports = await context.ports();
   const { store } = ports;
   const started = await starting(context, store, async (lease) => {
@@ -68,6 +70,7 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
           goal,
           wanted: wanted.name ?? read.plan?.name ?? read.plan?.title ?? goal ?? '',
           options: wanted,
+          ...(from && { from }),
           ...(wanted.text !== undefined && { file: wanted.file ?? 'a text' }),
         })),
       already: Boolean(same),
@@ -97,13 +100,20 @@ async function storedPlan(context: Context, { text, plan, goal }: Wanted): Promi
   return isSaid ? null : planToStart(context, plan);
 }
 
-async function refuseDirty({ git, root }: Context): Promise<void> {
+/** What a plan starts from that is asked for in the operator's checkout. It is theirs to merge. */
+async function checkoutOf({ git, root }: Context, { pullRequest }: Wanted): Promise<Beginning['from']> {
+  if (pullRequest)
+    throw new UsageError(
+      'loop start: give --mode here or --pull-request, not both: the first is not merged.',
+    );
   const dirty = await dirtyIn(git);
-  if (dirty === null) return;
-  throw new UserError(
-    `${root} is not clean: ${dirty}.`,
-    'Commit or stash it first, or leave out --mode here.',
-  );
+  if (dirty !== null)
+    throw new UserError(
+      `${root} is not clean: ${dirty}.`,
+      'Commit or stash it first, or leave out --mode here.',
+    );
+  const { stdout } = await git(['rev-parse', 'HEAD']);
+  return { sha: stdout.trim(), branch: await currentBranch(git) };
 }
 
 export function readPlan({ text, file = 'the plan', goal }: Pick<Wanted, 'text' | 'file' | 'goal'>): {
@@ -128,6 +138,7 @@ export interface Beginning {
   wanted: string;
   options: Pick<Wanted, 'mode' | 'pullRequest' | 'model' | 'auditorModel'>;
   group?: PlanBirth['group'];
+  from?: PlanBirth['from'];
   /** Where the plan was read: whoever starts a file has approved it, and it is kept. */
   file?: string;
 }
@@ -137,7 +148,7 @@ export async function begin(
   store: Store,
   lease: Lease,
   tasks: readonly Task[],
-  { plan, goal, wanted, options, group, file }: Beginning,
+  { plan, goal, wanted, options, group, from, file }: Beginning,
 ): Promise<Task> {
   const branches = new Set(await loopBranches(context));
   const name = freeName(
@@ -157,6 +168,7 @@ export async function begin(
     startedBy,
     models: { ...(model && { coder: model }), ...(auditorModel && { auditor: auditorModel }) },
     ...(group && { group }),
+    ...(from && { from }),
   });
   if (plan && file !== undefined) {
     const about = { source: { kind: 'file', file }, status: 'approved', by: startedBy } as const;
@@ -272,7 +284,7 @@ async function endHere(context: Context, ports: Ports, lease: Lease, id: string)
   await takeOver(ports, id, lease);
   const { task, version } = (await ports.store.task(id))!;
   if (isEnded(task)) return;
-  const why = `cancel asked by ${await context.operator()}`;
+  const why = `cancel requested by ${await context.operator()}`;
   await ports.store.commit({
     lease,
     taskId: id,
@@ -285,13 +297,17 @@ async function endHere(context: Context, ports: Ports, lease: Lease, id: string)
   });
 }
 
-/** What was not committed is committed first. */
+/** What was not committed is committed first; what was to be taken back is. */
 async function cleanUp(context: Context, ports: Ports, lease: Lease, id: string): Promise<string | null> {
   const { task, version } = (await ports.store.task(id))!;
   const path = task.workspace;
   if (path === null) return null;
   const pending = await ports.store.pendingActions(id);
-  await ports.workspaces.reap(workspaceKey(task));
+  const key = workspaceKey(task);
+  for (const { action } of pending)
+    if (action.kind === 'adopt_head' && (await ports.workspaces.probe(key)).exists)
+      await ports.workspaces.adopt(key, action.sha);
+  await ports.workspaces.reap(key, { keepsFormer: task.plan?.tookBack !== undefined });
   await ports.store.commit({
     lease,
     taskId: id,
@@ -299,7 +315,7 @@ async function cleanUp(context: Context, ports: Ports, lease: Lease, id: string)
     events: [event('worktree_reaped', { path })],
     at: context.now(),
     finishActions: pending.flatMap(({ id: action, action: { kind } }) =>
-      kind === 'reap_workspace' || kind === 'preserve_workspace' ? [action] : [],
+      ['adopt_head', 'reap_workspace', 'preserve_workspace'].includes(kind) ? [action] : [],
     ),
   });
   return path;
@@ -350,5 +366,5 @@ export async function restartLoop(
   const { id, plan } = await findLoop(await context.reading(), input.loop);
   const { phase, milestone } = plan!;
   const restarted = await restartTask(context, { ...input, task: id });
-  return { ...restarted, name: plan!.name, phase, milestone };
+  return { ...restarted, name: plan!.name, phase, milestone, place: placeText(plan!) };
 }

@@ -178,7 +178,7 @@ async function requeue(
   rebuilt: string | null,
 ): Promise<void> {
   const { task, version } = stored;
-  const why = `restart asked by ${by}`;
+  const why = `restart requested by ${by}`;
   const ended: NewEvent[] = isEnded(task) ? [] : [transition(task, 'abandoned', why, 'cancelled')];
   const again = transition({ ...task, state: 'abandoned' }, 'queued', why);
   const { labels } = ports.settings.policy();

@@ -69,7 +69,7 @@ describe('requests', () => {
     expect(await perform(here.context, 'task.retry', { task: '1' })).toMatchObject({ issue: 1, attempt: 2 });
     expect((await perform(here.context, 'issue.show', { issue: 1 })).labels).toEqual(['loop:ready']);
     expect((await perform(here.context, 'why', { issue: 1 })).issues).toMatchObject([
-      { why: 'ready: taken up when a slot is free' },
+      { why: 'ready: starts when a slot is free' },
     ]);
   });
 });

@@ -1,12 +1,13 @@
 /** Looking at tasks, and asking something of one. What is asked is a fact for the runner that owns the task. */
 import type { Context } from '../context.ts';
 import type { Finding } from '../core/change/findings.ts';
-import type { EventData } from '../core/event.ts';
+import type { EventData, NetworkRow } from '../core/event.ts';
 import type { Criterion } from '../core/issue/criteria.ts';
 import { specificationText } from '../core/issue/specification.ts';
 import { type RequestKind, refusal } from '../core/request.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Judgement } from '../core/verdict.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { adviceText } from '../core/words/words.ts';
 import { UserError } from '../errors.ts';
 import type { Request, Store, TurnRow } from '../store/store.ts';
@@ -36,10 +37,15 @@ interface TaskDetail extends TaskView {
   merge: (EventData['merge_decided'] & { at: string }) | null;
   pending: { action: string; attempts: number; notBefore: string | null }[];
   requests: { kind: string; by: string; at: string }[];
+  /** Where its turns and commands went through the gateway, or were not let; null when it was not asked for. */
+  network: (NetworkRow & { by: string; at: string })[] | null;
   logs: string;
 }
 
-export async function showTask(context: Context, input: { task: string }): Promise<TaskDetail> {
+export async function showTask(
+  context: Context,
+  input: { task: string; network: boolean },
+): Promise<TaskDetail> {
   const store = await context.reading();
   const { task } = await findTask(store, input.task);
   const places = await context.places();
@@ -66,8 +72,18 @@ export async function showTask(context: Context, input: { task: string }): Promi
       notBefore: notBefore > 0 ? iso(notBefore) : null,
     })),
     requests: (await store!.requests(task.id)).map(({ kind, by, at }) => ({ kind, by, at: iso(at)! })),
+    network: input.network ? await networkOf(store!, task.id) : null,
     logs: places.log(task.id, ''),
   };
+}
+
+async function networkOf(store: Store, task: string): Promise<NonNullable<TaskDetail['network']>> {
+  const used = await store.events({ task, type: 'network_used' });
+  return used.flatMap((one) => {
+    if (one.type !== 'network_used') return [];
+    const { by, requests } = one.data;
+    return requests.map((request) => ({ ...request, by, at: iso(one.at)! }));
+  });
 }
 
 async function lastMergeDecision(store: Store, task: string): Promise<TaskDetail['merge']> {
@@ -105,7 +121,7 @@ async function approveHead(context: Context, task: Task): Promise<void> {
   const head = await forge.branchHead(task.branch);
   if (head?.sha !== task.headSha) {
     throw new UserError(
-      `${task.branch} is at ${head?.sha.slice(0, 10) ?? 'no commit'}, and task ${task.id} was verified at ${task.headSha?.slice(0, 10)}.`,
+      `${task.branch} is at ${shortSha(head?.sha, 'no commit')}, and task ${task.id} was verified at ${shortSha(task.headSha)}.`,
       'Let a runner verify the new head first, then approve it.',
     );
   }

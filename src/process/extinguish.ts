@@ -26,28 +26,33 @@ const GIVE_UP_MS = 30_000;
 
 export async function extinguish(lineage: Lineage): Promise<Extinguished> {
   const begun = performance.now();
-  const asked = new Set<number>();
+  const asked = new Map<number, string>();
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 100)) {
-    const found = membersOf(lineage);
+    const found = membersOf(lineage, asked);
     const survivors = found.map((live) => live.pid);
     const elapsedMs = performance.now() - begun;
     if (found.length === 0 || elapsedMs > GIVE_UP_MS) {
-      return { stopped: [...asked].filter((pid) => !survivors.includes(pid)), survivors };
+      return { stopped: [...asked.keys()].filter((pid) => !survivors.includes(pid)), survivors };
     }
     if (elapsedMs >= GRACE_MS) kill(found, lineage.groups);
     else for (const pid of survivors) if (!asked.has(pid)) send(pid, 'SIGTERM');
-    for (const pid of survivors) asked.add(pid);
+    for (const { pid, startTime } of found) asked.set(pid, startTime);
     await delay(pauseMs);
   }
 }
 
-function membersOf({ groups, mark, since }: Lineage): LiveProcess[] {
+/** Whoever was known is, also without its environment: it may be about to end, or have begun another program. */
+function membersOf({ groups, mark, since }: Lineage, known: ReadonlyMap<number, string>): LiveProcess[] {
   const inGroup = (live: LiveProcess) =>
     groups.includes(live.group) || (live.session !== null && groups.includes(live.session));
   // Start times count up where environments can be read at all.
   const isOlder = (live: LiveProcess) => since !== undefined && Number(live.startTime) < Number(since);
   return liveProcesses().filter(
-    (live) => live.pid !== process.pid && (inGroup(live) || (!isOlder(live) && wasGiven(live.pid, mark))),
+    (live) =>
+      live.pid !== process.pid &&
+      (inGroup(live) ||
+        known.get(live.pid) === live.startTime ||
+        (!isOlder(live) && wasGiven(live.pid, mark))),
   );
 }
 

@@ -343,6 +343,15 @@ describe('recovery', () => {
     expect(await lasting).toMatchObject({ cancelled: true });
   });
 
+  test('who takes off the mark when it is asked to end is ended all the same', async () => {
+    const script = `trap 'exec env -i /bin/sleep 1000' TERM; echo > ready; while :; do sleep 0.05; done`;
+    const { env } = sh('');
+    const child = spawn('setsid', ['/bin/sh', '-c', script], { cwd: dir, env, stdio: 'ignore' });
+    await expect.poll(() => existsSync(join(dir, 'ready')), { timeout: 60_000 }).toBe(true);
+    await processes.stop(task, []);
+    expect(processAt(child.pid as number)).toBeNull();
+  });
+
   test('stops what a dead runner left, in its group and out of it, and nobody else (dispatch 37)', async () => {
     const script = `echo $$ > pids; setsid sh -c "trap '' TERM; echo \\$\\$ >> pids; while :; do sleep 0.1; done" & sleep 1000`;
     const runner = await startRunner({ release: true, launch: launchOf(script) });

@@ -1,10 +1,13 @@
 /** No confinement: the command may do whatever the operator may. */
 import type { Sandbox } from './sandbox.ts';
 
-export function noSandbox(): Sandbox {
+export function noSandbox(why: string | null = null): Sandbox {
   return {
-    kind: 'none',
-    unavailable: async () => null,
-    confine: async (argv, env) => ({ argv, env, dispose: async () => {} }),
+    choose: async ({ kind }) =>
+      kind === 'none' || kind === 'auto'
+        ? { kind: 'none', why, unlimited: null }
+        : { kind: null, why: why ?? 'there is no sandbox here' },
+    confine: async (command) => ({ ...command, problem: () => null, dispose: async () => {} }),
+    clear: async () => {},
   };
 }

@@ -406,6 +406,25 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         );
       });
 
+      test('of the loop are recorded together with a change of its row, or neither is', async () => {
+        const intake = await lease(store, INTAKE_LEASE);
+        const notify = { considered: 4, told: { 'task a': 'why' }, channels: {} };
+        await store.record({ lease: intake, events: [], at: 5, addActions: [LABEL], loop: { notify } });
+        expect((await store.loop()).notify).toEqual(notify);
+        expect(await store.pendingActions(null)).toHaveLength(1);
+        const lost = { ...intake, fencing: intake.fencing - 1 };
+        const late = store.record({
+          lease: lost,
+          events: [],
+          at: 6,
+          addActions: [LABEL],
+          loop: { notify: null },
+        });
+        await expect(late).rejects.toThrow(LeaseLost);
+        expect((await store.loop()).notify).toEqual(notify);
+        expect(await store.pendingActions(null)).toHaveLength(1);
+      });
+
       test('of the loop are not recorded under a lost lease', async () => {
         const intake = await lease(store, INTAKE_LEASE, 'me', 0);
         const late = store.record({ lease: intake, events: [event('loop_paused', { by: 'me' })], at: TTL });
@@ -600,7 +619,7 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         expect(await (await made.reopen()).plans()).toEqual([two]);
       });
 
-      test('usage counts each key once', async () => {
+      test('usage counts each key once, whenever it is told again (loops 40)', async () => {
         await spent(store, used({ key: 'k1' }), used({ key: 'k2' }));
         await spent(
           store,
@@ -686,7 +705,7 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         expect(await store.spendSince(at)).toMatchObject({ complete: false });
       });
 
-      test('findings are updated in their place, and none is lost', async () => {
+      test('findings are of one task, updated in their place, and none is lost (loops 33)', async () => {
         const a = await claimed(store, 'a', 1);
         const b = await commit(store, a, [], { findings: [finding('f1'), finding('f2')] });
         const resolved: Finding = {
@@ -809,6 +828,7 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
           commandsSince: null,
           deploy: null,
           deployAgain: null,
+          notify: null,
           trunk: null,
           accountLimits: [],
           holds: [],
@@ -827,6 +847,7 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
           commandsSince: 77,
           deploy,
           deployAgain: 'eva',
+          notify: null,
           trunk: 'main',
           accountLimits: [],
           holds: [],

@@ -13,6 +13,7 @@ import type { DeployState } from '../core/deploy.ts';
 import type { LoopEvent, NewEvent, PromptKind, TurnStatus } from '../core/event.ts';
 import type { LeaseTimes } from '../core/lease.ts';
 import type { FoldedRow } from '../core/loop-row.ts';
+import type { NotifyState } from '../core/notify.ts';
 import type { StoredPlan } from '../core/plan/stored.ts';
 import type { RequestKind } from '../core/request.ts';
 import type { Role } from '../core/role.ts';
@@ -105,9 +106,14 @@ export interface LoopRow extends FoldedRow {
   deploy: DeployState | null;
   /** Who asked for another try of a deploy that did not succeed. */
   deployAgain: string | null;
+  /** Null while there is nobody to tell. Written under the intake lease. */
+  notify: NotifyState | null;
   /** The branch that work lands on, as the first run found it or a person accepted it since; null before. */
   trunk: string | null;
 }
+
+/** What of it is not a fold. */
+export type LoopChange = Partial<Omit<LoopRow, keyof FoldedRow>>;
 
 export interface Commit {
   lease: Lease;
@@ -164,7 +170,7 @@ export interface Store {
   deferAction(lease: Lease, id: number, notBefore: number, events: NewEvent[], at: number): Promise<void>;
   /**
    * The loop's own events and actions, such as declining an issue; also finishes one of its actions, and passes on what
-   * people asked of tasks. With `task`, the events are about that task, and must not be of those that change its row.
+   * people asked of tasks, and changes the loop's row. With `task`, the events are about that task, and must not be of those that change its row.
    */
   record(record: {
     lease?: Lease;
@@ -173,6 +179,7 @@ export interface Store {
     at: number;
     addActions?: Action[];
     finishAction?: number;
+    loop?: LoopChange;
     requests?: NewRequest[];
   }): Promise<void>;
 
@@ -220,12 +227,7 @@ export interface Store {
 
   loop(): Promise<LoopRow>;
   /** Refused with `LeaseLost` when a lease is shown that is not ours any more. */
-  updateLoop(
-    change: Partial<Omit<LoopRow, keyof FoldedRow>>,
-    events: NewEvent[],
-    at: number,
-    lease?: Lease,
-  ): Promise<LoopRow>;
+  updateLoop(change: LoopChange, events: NewEvent[], at: number, lease?: Lease): Promise<LoopRow>;
 
   /** Strictly after `after`, in sequence. `last` gives only that many of the newest. */
   events(query?: {

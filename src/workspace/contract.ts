@@ -688,6 +688,41 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       expect(run(['rev-parse', `${head.sha}^`])).toBe(sha);
     });
 
+    it('seals what was done into one commit, none when there is no change, and finds it done when its runner died after it (loops 29)', async () => {
+      const { workspaces, spec, run: git } = scene;
+      await workspaces.prepare(spec);
+      for (const name of ['one.txt', 'two.txt']) {
+        await writeFile(join(path, name), 'done\n');
+        await workspaces.checkpoint(spec, name);
+      }
+      const { head, commit } = await workspaces.seal(spec, spec.baseSha, 'section 1: both\n');
+      expect(commit).toBe(head.sha);
+      expect(git(['log', '--format=%P %s', `${spec.baseSha}..${spec.branch}`]).trim()).toBe(
+        `${spec.baseSha} section 1: both`,
+      );
+      expect(await (await scene.reopen()).seal(spec, spec.baseSha, 'section 1: both\n')).toEqual({
+        head,
+        commit,
+      });
+      expect(await workspaces.seal(spec, head.sha, 'section 2: nothing\n')).toEqual({ head, commit: null });
+      expect(await workspaces.probe(spec)).toMatchObject({ intact: true, dirty: false });
+    });
+
+    it('seals a merge of trunk once, on top of it', async () => {
+      const { workspaces, spec, run: git } = scene;
+      await workspaces.prepare(spec);
+      await writeFile(join(path, 'mine.txt'), 'done\n');
+      await workspaces.checkpoint(spec, 'mine');
+      await writeFile(join(scene.repo, 'theirs.txt'), 'done\n');
+      git(['add', '.']);
+      git(['commit', '-q', '-m', 'theirs']);
+      await workspaces.mergeTrunk(spec, git(['rev-parse', 'HEAD']).trim());
+      const merged = await workspaces.checkpoint(spec, 'merged');
+      const sealed = await workspaces.seal(spec, spec.baseSha, 'section 1: both\n');
+      expect(git(['rev-parse', `${sealed.commit}^`]).trim()).toBe(merged.head.sha);
+      expect(await (await scene.reopen()).seal(spec, spec.baseSha, 'section 1: both\n')).toEqual(sealed);
+    });
+
     it('moves to a branch a person rebased onto trunk', async () => {
       const former = branchHead();
       const tree = run(['rev-parse', 'main^{tree}']);
@@ -856,6 +891,18 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
         'refs/heads/loop/7-add-thing',
         'refs/heads/main',
       ]);
+    });
+
+    it('keeps former work beside a workspace that goes, where that is asked, until it is forgotten', async () => {
+      const { workspaces, spec } = scene;
+      await workspaces.prepare(spec);
+      await put('taken-back.txt', 'x');
+      const { head } = await workspaces.checkpoint(spec, 'taken back\n');
+      await workspaces.adopt(spec, spec.baseSha);
+      await workspaces.reap(spec, { keepsFormer: true });
+      expect(kept()).toEqual([head.sha]);
+      expect(await workspaces.forget(spec)).toBe(true);
+      expect(run(['for-each-ref', 'refs/forge'])).toBe('');
     });
 
     it('finishes a removal that died halfway', async () => {

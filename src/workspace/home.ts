@@ -33,7 +33,7 @@ export async function prepareHome(
   home: string,
   { home: whose, homeEntries }: Pick<ChildPolicy, 'home' | 'homeEntries'>,
   operatorHome: string,
-): Promise<void> {
+): Promise<string[]> {
   mkdirSync(dirname(home), { recursive: true, mode: 0o700 });
   await ownDirectory(dirname(home), [basename(home)]);
   const wanted = whose === 'private' ? outermost(homeEntries) : [];
@@ -47,12 +47,16 @@ export async function prepareHome(
   await takeBack(home, withdrawn);
   // Noted before they are made: what a crash leaves is then known as offered.
   if (String(before) !== String(names)) replacePlain(noteOf(home), JSON.stringify(names));
+  const linked: string[] = [];
   for (const { entry, from, stats } of offers) {
     const parts = entry.split('/');
     await ownDirectory(home, parts.slice(0, -1));
-    if (stats.isDirectory() || stats.size > COPY_LIMIT_BYTES) await offerLink(join(home, entry), from);
-    else await offerCopy(join(home, entry), from, stats);
+    if (stats.isDirectory() || stats.size > COPY_LIMIT_BYTES) {
+      await offerLink(join(home, entry), from);
+      linked.push(from);
+    } else await offerCopy(join(home, entry), from, stats);
   }
+  return whose === 'operator' ? [realpathSync.native(operatorHome)] : linked;
 }
 
 /**

@@ -43,7 +43,7 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
     probe: async (spec) => own(spec, () => probe(shared, spec)),
     refs: async (spec) => own(spec, () => refsAround(git, spec)),
     forget: async (spec) => own(spec, () => forget(git, spec.task)),
-    reap: async (spec) => own(spec, () => reap(shared, spec)),
+    reap: async (spec, how) => own(spec, () => reap(shared, spec, how?.keepsFormer ?? false)),
     export: (commit, purpose, near) => openTree(shared, commit, purpose, { near }),
     stage: (commit, purpose, setup) => stageWithSetup(shared, commit, purpose, setup),
     setupKey: (commit, setup) => setupKey(git, commit, setup),
@@ -126,7 +126,7 @@ async function isUnsaved(
   return changes.written.length + changes.removed.length + changes.links.length > 0;
 }
 
-async function reap(shared: Shared, spec: WorkspaceKey): Promise<void> {
+async function reap(shared: Shared, spec: WorkspaceKey, keepsFormer: boolean): Promise<void> {
   const path = pathOf(shared, spec);
   const removing = transientPath(path, 'removing');
   if (occupancy(path) === 'directory') {
@@ -141,7 +141,7 @@ async function reap(shared: Shared, spec: WorkspaceKey): Promise<void> {
   }
   await removeTree(removing);
   await shared.layout.forget(shared, path);
-  await dropPins(shared.git, spec.task);
+  await dropPins(shared.git, spec.task, keepsFormer);
   const kept = keptIndexOf(shared, spec.task);
   await dropIndex(kept);
   forgetPlaced(kept);

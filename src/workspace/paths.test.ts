@@ -52,7 +52,7 @@ describe('workspacePath', () => {
 });
 
 describe('keyOfPath', () => {
-  it('is the same for a repository however it is reached, and differs between equal names (dispatch 14)', async () => {
+  it('is the same for a repository however it is reached, and differs between equal names (dispatch 14) (loops 65)', async () => {
     const [one, two] = [join(dir, 'one', 'my app'), join(dir, 'two', 'my app')];
     await mkdir(one, { recursive: true });
     await mkdir(two, { recursive: true });

@@ -75,9 +75,11 @@ export function branchMoved(spec: Pick<WorkspaceKey, 'branch'>, to: string | nul
   );
 }
 
-export async function dropPins(git: Git, task: string): Promise<void> {
+/** With `keepsFormer`, what the branch does not contain any more stays until `forget`. */
+export async function dropPins(git: Git, task: string, keepsFormer: boolean): Promise<void> {
   const listed = await git(['for-each-ref', '--format=%(refname)', pinRef(task)]);
-  const refs = listed.stdout.split('\n').filter((ref) => ref !== '');
+  const isKept = (ref: string): boolean => keepsFormer && ref.startsWith(`${pinRef(task, 'kept')}/`);
+  const refs = listed.stdout.split('\n').filter((ref) => ref !== '' && !isKept(ref));
   await git.moveRefs(refs.map((ref) => ({ ref, to: null })));
 }
 

@@ -5,6 +5,7 @@
  * and index back by renaming plain files into place.
  */
 import { join } from 'node:path';
+import { shortSha } from '../core/words/short-sha.ts';
 import { WorkspaceRefused } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { plainDirectories, readPlain, replaceIndex, replacePlain } from './plain-files.ts';
@@ -78,7 +79,7 @@ export async function settle(
   replacePlain(join(place.dir, 'HEAD'), `ref: refs/heads/${at.branch}\n`);
   replaceIndex(join(place.dir, 'index'), at.index);
   if (at.merging !== null) {
-    replacePlain(join(place.dir, 'MERGE_MSG'), `Merge ${at.merging.slice(0, 12)} into ${at.branch}\n`);
+    replacePlain(join(place.dir, 'MERGE_MSG'), `Merge ${shortSha(at.merging)} into ${at.branch}\n`);
     replacePlain(join(place.dir, 'MERGE_HEAD'), `${at.merging}\n`);
   }
 }

@@ -2,12 +2,12 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Places } from '../loop/ports.ts';
-import { defaultRoot } from './paths.ts';
+import { defaultRoot, realRoot } from './paths.ts';
 import { list, lstatOrNull } from './plain-files.ts';
 import { removeTree } from './remove-tree.ts';
 
 export function openPlaces(repositoryKey: string): Places {
-  const tasks = join(dirname(defaultRoot()), repositoryKey, 'tasks');
+  const tasks = join(realRoot(dirname(defaultRoot())), repositoryKey, 'tasks');
   const log = (task: string, name: string): string => join(tasks, task, LOGS, name);
   return {
     // The coder's is named as the only one was: programs that keep their sessions there find them again.

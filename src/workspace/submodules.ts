@@ -6,6 +6,7 @@
  */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { shortSha } from '../core/words/short-sha.ts';
 import { FetchFailed, WorkspaceRefused } from '../errors.ts';
 import { changesBetween } from '../git/changes.ts';
 import { type Git, nulSeparated } from '../git/git.ts';
@@ -29,7 +30,7 @@ export async function placeModules(git: Git, worktree: string, treeish: string):
     if (module === null) continue;
     if (!(await hasCommit(module, commit))) {
       throw new FetchFailed(
-        `The submodule ${path} is recorded at ${commit.slice(0, 12)}, which is not in your repository of it and could not be fetched.`,
+        `The submodule ${path} is recorded at ${shortSha(commit)}, which is not in your repository of it and could not be fetched.`,
         `Push that commit, then: git submodule update --init ${path}`,
       );
     }
@@ -100,7 +101,7 @@ async function commitAt(submodule: Submodule, worktree: string): Promise<string 
   if (place === null || module === null || lstatOrNull(join(place, '.git')) === null) return null;
   const commit = headOf(place);
   if (commit === null || !(await hasCommit(module, commit)))
-    throw notTaken(path, `its commit ${commit?.slice(0, 12) ?? ''} is only in this work tree`);
+    throw notTaken(path, `its commit ${shortSha(commit, '')} is only in this work tree`);
   await surveyWorktree(module.git, place, commit);
   const changed = await changedIn(module.git, place, commit);
   if (changed !== undefined) throw notTaken(path, `${changed} was changed`);
@@ -126,7 +127,7 @@ export async function refuseUnknownLinks(
   for (const { path, commit, module } of moved.values()) {
     if (module === null) throw notTaken(path, 'it is not initialised here, so its new commit is unknown');
     if (!(await hasCommit(module, commit)))
-      throw notTaken(path, `its commit ${commit.slice(0, 12)} is only in this work tree`);
+      throw notTaken(path, `its commit ${shortSha(commit)} is only in this work tree`);
   }
 }
 

@@ -203,15 +203,15 @@ test('what the operator prefers for their own checkout does not hide a touched f
   scene.run(['config', 'core.ignoreStat', 'true']);
   await first.dispose();
   first = await stage();
-  const { atime, mtime, ctime } = statSync(inFirst('src', 'a.txt'));
+  const { atime, mtime, ctimeMs } = statSync(inFirst('src', 'a.txt'));
   // git knows times to the second, and compares the content of a file that is as young as its index. A file's time comes
-  // from a coarser clock than ours.
-  const secondOf = (time: Date) => Math.floor(time.getTime() / 1000);
+  // from a coarser clock than ours, and as a Date it is rounded up.
+  const secondOf = (timeMs: number) => Math.floor(timeMs / 1000);
   const fileSecond = () => {
     writeFileSync(join(scene.dir, 'clock'), '');
-    return secondOf(statSync(join(scene.dir, 'clock')).mtime);
+    return secondOf(statSync(join(scene.dir, 'clock')).mtimeMs);
   };
-  await expect.poll(fileSecond, { timeout: 60_000 }).toBeGreaterThan(secondOf(ctime));
+  await expect.poll(fileSecond, { timeout: 60_000 }).toBeGreaterThan(secondOf(ctimeMs));
   const indexes = join(scene.repo, '.git', 'forge-loop');
   const now = new Date();
   for (const name of readdirSync(indexes)) utimesSync(join(indexes, name), now, now);

@@ -106,8 +106,11 @@ export interface Workspaces {
   refs(spec: WorkspaceKey): Promise<ReadonlyMap<string, string>>;
   /** Drops what the repository keeps of it beside its branch; false when there was nothing. A workspace stays usable. */
   forget(spec: WorkspaceKey): Promise<boolean>;
-  /** Removes it; pending changes are checkpointed first. Idempotent. */
-  reap(spec: WorkspaceKey): Promise<void>;
+  /**
+   * Removes it; pending changes are checkpointed first. Idempotent. With `keepsFormer`, the repository keeps what its branch
+   * does not contain any more, until `forget`.
+   */
+  reap(spec: WorkspaceKey, how?: { keepsFormer: boolean }): Promise<void>;
   /**
    * A tree of exactly one commit, to read and to run commands in: a repository of its own with that commit as its HEAD,
    * its history, the operator's tags, and trunk as a branch and as `origin`'s. Nothing done in it reaches the operator's

@@ -121,7 +121,7 @@ describe('stopping', () => {
     await run.says(/turn 1 started/);
     await appears(`${hold}.begun`);
     expect((await repo.run('stop')).stdout).toMatch(/Stopping when this has finished: .*turn 1/);
-    await run.says(/stop asked by Eva/);
+    await run.says(/stop requested by Eva/);
     expect(await repo.json<Snapshot>('status')).toMatchObject({ stopRequested: 'drain' });
     rmSync(hold);
     expect(await run.ended).toMatchObject({ code: 0 });
@@ -331,8 +331,9 @@ describe('before it starts', () => {
     ],
     [
       'a sandbox that is required',
-      (own: Project) => own.write('WORKFLOW.md', workflow(own.folder, 'sandbox: required\n')),
-      /sandbox: required/,
+      (own: Project) =>
+        own.write('WORKFLOW.md', workflow(own.folder, 'sandbox: required\nworkspace: { kind: worktree }\n')),
+      /sandbox: required`, and a linked worktree writes to your repository's \.git/,
     ],
   ])('%s is one clear error', async (_name, spoil, message) => {
     repo = project();

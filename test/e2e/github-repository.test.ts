@@ -62,7 +62,7 @@ test('a run begun while GitHub is down waits for it, and `why` speaks of the out
   await on.settings({});
   on.github.faults.add({ how: { kind: 'answer', status: 503 }, times: 10_000 });
   const why = await world.cli('why');
-  expect(why.stdout).toContain("the forge can't be asked");
+  expect(why.stdout).toContain('the forge does not answer');
   expect(why.stdout).not.toContain('no open issue');
   const runner = world.run('--until-idle');
   await world.event('forge_unavailable');

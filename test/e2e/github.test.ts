@@ -44,7 +44,7 @@ test('ready → work tree → pull request → CI red → same session → chang
   const [told, ...more] = on.row(issue).comments.map(({ body }) => body.replace(/^.*\n/, ''));
   expect(more).toEqual([]);
   expect(told).toContain(
-    `**Merged as \`${task.mergedSha!.slice(0, 12)}\`** after 3 turns and 2 critic rounds, approved by critic.`,
+    `**Merged as \`${task.mergedSha!.slice(0, 10)}\`** after 3 turns and 2 critic rounds, approved by critic.`,
   );
   expect(told).toContain(`Task \`${task.id}\`, attempt 1, pull request #${pull!.number}.`);
   expect(on.github.world.statuses.map(({ context, state }) => `${context} ${state}`)).toEqual([

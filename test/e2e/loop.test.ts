@@ -3,8 +3,16 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { LoopView } from '../../src/operations/loop-status.ts';
-import type { Halt } from '../support/e2e/halt.ts';
-import { loopStatus, loopTask, planFile, planText, scriptLoop, startLoop } from '../support/e2e/loops.ts';
+import { type Halt, quoted } from '../support/e2e/halt.ts';
+import {
+  CLEAN,
+  loopStatus,
+  loopTask,
+  planFile,
+  planText,
+  scriptLoop,
+  startLoop,
+} from '../support/e2e/loops.ts';
 import { isLiving } from '../support/e2e/proc.ts';
 import type { Program } from '../support/e2e/program.ts';
 import { test, type World } from '../support/e2e/world.ts';
@@ -36,6 +44,33 @@ async function completed(world: World, name = 'tally'): Promise<void> {
 }
 
 describe('loop start', () => {
+  test('what the operator commits and tags during an audit is not the auditor’s; what it writes onto the branch is', async ({
+    world,
+  }) => {
+    const halt = world.halt('audit');
+    const evil = `
+      PATH=\${PATH#*:} # past the stand-ins
+      cd ${quoted(world.root)}
+      git update-ref refs/heads/loop/tally "$(git commit-tree main^{tree} -p loop/tally -m evil)"`;
+    scriptLoop(
+      world,
+      { when: { role: 'auditor', turn: 1 }, steps: [{ shell: halt.shell }, CLEAN] },
+      { when: { role: 'auditor', turn: 2 }, steps: [{ shell: evil }, CLEAN] },
+    );
+    await startLoop(world, planText());
+    const runner = world.run();
+    await halt.arrived();
+    world.git('checkout', '-q', '-b', 'mine');
+    world.git('commit', '-q', '--allow-empty', '-m', 'mine');
+    world.git('tag', 'mine-1');
+    halt.lift();
+    const { data } = await world.event('turn_completed', ({ role }) => role === 'auditor');
+    expect(data).toMatchObject({ status: 'finished', code: null });
+    const tampered = await world.event('turn_completed', ({ code }) => code === 'critic_wrote');
+    expect(tampered.data).toMatchObject({ role: 'auditor', message: expect.stringContaining('loop/tally') });
+    await runner.kill();
+  });
+
   test('a plan is coded, gated and audited by its milestones; its branch is left to the operator (loops 1, 2, 3, 7, 28, 29)', async ({
     world,
   }) => {
@@ -134,6 +169,76 @@ describe('loop start', () => {
     expect(after.task.costUsd).toBeCloseTo(total, 9);
     expect(after.usage.filter(({ role }) => role === 'coder')[0]).toMatchObject({ costUsd: 0.25 });
   });
+});
+
+describe('loop start --mode here', () => {
+  const branch = (world: World) => world.git('branch', '--show-current').trim();
+
+  test('starts from what is checked out, and switches the checkout at the end', async ({ world }) => {
+    scriptLoop(world);
+    world.settings({ tracker: { trunk: 'main' } });
+    world.git('switch', '--quiet', '--create', 'feature');
+    world.git('commit', '--quiet', '--allow-empty', '--message', 'mine');
+    const both = await world.cli(
+      'loop',
+      'start',
+      planFile(world, planText()),
+      '--mode',
+      'here',
+      '--pull-request',
+    );
+    expect(both.code).toBe(2);
+    await startLoop(world, planText(), '--mode', 'here');
+    await world.settle();
+    expect(branch(world)).toBe('loop/tally');
+    expect(existsSync(join(world.root, 'done-all.txt'))).toBe(true);
+    expect(subjects(world, 'main..loop/tally')[0]).toBe('mine');
+    expect(await loopStatus(world)).toMatchObject({
+      status: 'completed',
+      audits: 0,
+      checkout: { problem: null },
+    });
+  });
+
+  test('leaves a checkout alone whose operator went elsewhere meanwhile, and says so', async ({ world }) => {
+    scriptLoop(world);
+    world.settings({ tracker: { trunk: 'main' } });
+    await startLoop(world, planText(), '--mode', 'here');
+    world.git('switch', '--quiet', '--create', 'elsewhere');
+    await world.settle();
+    expect(branch(world)).toBe('elsewhere');
+    expect(await loopStatus(world)).toMatchObject({
+      status: 'completed',
+      checkout: { problem: 'elsewhere is checked out meanwhile' },
+    });
+  });
+});
+
+test('what a post action breaks is not delivered, and loop status says so (loops 20, 68)', async ({
+  world,
+}) => {
+  world.settings({
+    gate: { commands: ['test ! -e broken.txt'] },
+    loop: { post_action: { enabled: true, prompt: 'Tidy up.' } },
+  });
+  scriptLoop(world, {
+    when: { role: 'coder', title: 'Tidy up.' },
+    steps: [{ shell: 'touch broken.txt' }, { say: 'All tidy.' }],
+  });
+  await startLoop(world, planText({ milestones: 1 }));
+  await world.settle();
+  expect(subjects(world, 'main..loop/tally')).toEqual(['section 1: Part 1']);
+  expect(await loopStatus(world)).toMatchObject({
+    status: 'completed',
+    completionSummary: null,
+    tookBack: expect.stringMatching(/^taken back to [0-9a-f]{10}, the audited head: .*broken\.txt/),
+  });
+  const kept = world.git('for-each-ref', '--format=%(objectname)', 'refs/forge/').trim().split('\n');
+  const files = kept.map((sha) => world.git('ls-tree', '--name-only', sha));
+  expect(
+    files.some((names) => names.includes('broken.txt')),
+    'it can be had back',
+  ).toBe(true);
 });
 
 describe('loop restart', () => {

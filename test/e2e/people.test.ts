@@ -102,7 +102,7 @@ test('a review and a comment on a line: one prompt to the same session, each ans
   expect(task).toMatchObject({ turns: 2 });
   expect(task.sessionIds).toHaveLength(1);
   const [said] = world.pulls(issue);
-  const answer = `Addressed in \`${task.headSha!.slice(0, 12)}\`.`;
+  const answer = `Addressed in \`${task.headSha!.slice(0, 10)}\`.`;
   expect(said!.split(answer)).toHaveLength(3);
   expect(said).toContain('on done-1.txt:1: NAME-IT-REVOKE');
 });

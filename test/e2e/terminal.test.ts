@@ -1,5 +1,5 @@
 /** What becomes of a runner when whoever watched it is gone: a closed window, a pipe that was left. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { expect } from 'vitest';
 import { quoted } from '../support/e2e/halt.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
@@ -54,3 +54,15 @@ test('without a terminal a runner outlives SIGHUP and everybody who listened to 
   await world.finished(runner);
   expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
 });
+
+for (const command of ['--help', '--version', 'status', 'no-such-command'])
+  test(`${command} into a pipe that nobody reads is no crash`, ({ world: { root, env } }) => {
+    const line = [process.execPath, PROGRAM, command].map(quoted).join(' ');
+    // What it says of itself goes past the pipe.
+    const { stdout } = spawnSync('sh', ['-c', `{ ${line} 2>&3 | true; } 3>&1`], {
+      cwd: root,
+      env,
+      encoding: 'utf8',
+    });
+    expect(stdout).not.toMatch(/EPIPE|node:/);
+  });

@@ -29,6 +29,8 @@ export interface Temper {
   garbage: number;
   /** Probability of an approval that contradicts itself. */
   flaws: number;
+  /** Probabilities of a critic leaving out what was open before, and of not being content with what was done about it. */
+  forgets: number;
   reading: Reading;
   /** Probability of a coder meddling with what judges it. */
   lies: number;
@@ -47,6 +49,7 @@ export const WILLING: Temper = {
   blocks: 0,
   garbage: 0,
   flaws: 0,
+  forgets: 0,
   lies: 0,
   reading: { expands: 0, declines: 0, contradicts: 0, babbles: 0 },
 };

@@ -12,18 +12,27 @@ export function criticReport(world: World, temper: Temper, turn: TurnRequest): u
   const head = turn.prompt.match(/head ([0-9a-f]{40})/)?.[1] ?? '';
   const [told = '', settled = ''] = turn.prompt.split('SETTLED');
   const ids = told.match(/^[cs]\d+(?=:)/gm) ?? [];
-  // Advice of an auditor blocks nobody.
-  const open = [...told.matchAll(/^- (\w+\.\d+) \[sev[12]\]/gm)].map(([, id]) => id!);
+  const open = [...told.matchAll(/^- (\w+\.\d+) \[(sev\d)\]/gm)].map(([, id, severity]) => ({
+    id: id!,
+    severity: severity!,
+  }));
   const left = [...settled.matchAll(/^- \w+\.\d+ \[sev\d\](?: a\.txt:1)? (\w+ \w+)/gm)].map(
     ([, said]) => said!,
   );
 
   const criteria = ids.map((id) => ({ id, met: 'met', evidence: 'seen' }));
-  const isForgetful = random.chance(0.1);
+  const isForgetful = random.chance(temper.forgets);
   const earlier = open
     .filter(() => !isForgetful)
-    .map((id) => ({ id, addressed: random.chance(0.9) ? 'yes' : random.pick(['no', 'partly']), why: '' }));
-  const isSatisfied = earlier.length === open.length && earlier.every(({ addressed }) => addressed === 'yes');
+    .map(({ id }) => ({
+      id,
+      addressed: random.chance(1 - temper.forgets) ? 'yes' : random.pick(['no', 'partly']),
+      why: '',
+    }));
+  // Advice of an auditor is in nobody's way, whatever is said of it.
+  const isSatisfied = open
+    .filter(({ severity }) => severity !== 'sev3')
+    .every(({ id }) => earlier.some((one) => one.id === id && one.addressed === 'yes'));
   const rest = { criteria, earlier };
   if (random.chance(temper.blocks))
     return { ...rest, verdict: random.pick(['BLOCK', 'BLOCK_ON_SPEC']), findings: [] };

@@ -59,9 +59,10 @@ export function simForge(world: World, policy: Policy): Forge {
     async ensurePull({ issue, branch, body, marker }) {
       const found = world.pulls.find((pull) => pull.branch === branch && pull.marker === marker);
       if (found) return seen(found);
-      const isSame = (one: number | null): boolean => issue !== null && one === issue;
-      const open = world.pulls.filter((pull) => isSame(pull.issue) && seen(pull).state === 'open');
-      if (open.length > 0) world.violate(`a second open pull request for issue ${issue}`);
+      const isSame = (one: SimPull): boolean =>
+        one.marker === marker || (issue !== null && one.issue === issue);
+      if (world.pulls.some((pull) => isSame(pull) && seen(pull).state === 'open'))
+        world.violate(`a second open pull request for ${issue === null ? marker : `issue ${issue}`}`);
       const made: SimPull = {
         number: world.pulls.length + 1,
         issue,
@@ -166,6 +167,10 @@ export function simForge(world: World, policy: Policy): Forge {
       return { kind: 'landed', sha: candidate.sha };
     },
     onTrunk: async (sha) => repository.isAncestor(sha, world.trunk()),
+    // Its agents call no tools.
+    readIssue: async () => null,
+    readPull: async () => null,
+    search: async () => ({ shown: [], total: 0 }),
   };
 
   function landedAs(sha: string, tested: string): LandResult {

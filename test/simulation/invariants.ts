@@ -7,12 +7,13 @@ import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop-row.ts';
 import { REASONS } from '../../src/core/machine.ts';
 import { isNotItsDoing } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
+import { isLeftToPeople } from '../../src/core/recover.ts';
 import { latestAttempts } from '../../src/core/schedule.ts';
 import { STATUS_MARKER } from '../../src/core/status.ts';
-import { isBeforeWork, isEnded, occupiesSlot, type Task } from '../../src/core/task.ts';
+import { isEnded, occupiesSlot, type Task } from '../../src/core/task.ts';
 import { statusText } from '../../src/core/words/words.ts';
-import { interruptedAmong } from '../../src/loop/interrupted.ts';
-import type { UsageDelta } from '../../src/store/store.ts';
+import { taskLease, type UsageDelta } from '../../src/store/store.ts';
+import { checkTold } from './channels.ts';
 import { checkPlan } from './plans.ts';
 import { DAY_MS } from './runner.ts';
 import type { World } from './world.ts';
@@ -28,27 +29,44 @@ export function watchStore(world: World, policy: Policy): void {
     if (left.length > 0) world.violate(`the loop went on before trunk was verified for ${left.join(', ')}`);
     return updateLoop(row, events, at);
   };
+  const record = store.record.bind(store);
+  store.record = async (change) => {
+    await record(change);
+    if (change.loop?.notify) world.toldFrom ??= change.loop.notify.considered;
+  };
   const commit = store.commit.bind(store);
   store.commit = async (change) => {
     const result = await commit(change);
     const tasks = (await store.tasks({ live: true })).map((stored) => stored.task);
+    const slots = tasks.filter(occupiesSlot);
     // What a dead runner left to people takes nothing from anybody.
-    const onlooker = {
-      store,
-      clock: world.time,
-      isOwnerDead: (owner: string) => owner === 'person' || world.deadOwners.has(owner),
-    };
-    const left = await interruptedAmong(onlooker, tasks);
-    const used = tasks.filter((task) => occupiesSlot(task) && !left.has(task)).length;
-    if (used > policy.maxConcurrent) world.violate(`${used} slots used of ${policy.maxConcurrent}`);
+    const used = slots.length > policy.maxConcurrent ? await inHand(world, slots) : slots;
+    if (used.length > policy.maxConcurrent)
+      world.violate(`${used.length} slots used of ${policy.maxConcurrent}`);
+    const agents = await inHand(world, atWork(world, tasks));
+    if (agents.length > policy.maxConcurrent)
+      world.violate(`${agents.length} agents are at work in ${policy.maxConcurrent} slots`);
     const inLine = tasks.filter(isInLine).length;
-    const hasLinedUp = change.events.some(
-      (one) => one.type === 'worker_state_transition' && one.data.to === 'merging',
-    );
-    // Whoever stood beside it comes back even when it is full.
-    if (hasLinedUp && inLine > policy.merge.queue.ahead) world.violate(`${inLine} tasks are in line`);
+    if (inLine > policy.merge.queue.ahead) world.violate(`${inLine} tasks are in line`);
     return result;
   };
+}
+
+/** Tasks with an agent that needs a slot: whatever their rows say, it lives. */
+function atWork({ processes }: World, tasks: readonly Task[]): Task[] {
+  const [...alive] = processes.values();
+  return tasks.filter(({ id }) =>
+    alive.some(({ task, purpose }) => task === id && /^agent (?!critic)/.test(purpose)),
+  );
+}
+
+/** All but the plans left to people that no living runner has a lease of. */
+async function inHand({ store, time, deadOwners }: World, tasks: readonly Task[]): Promise<Task[]> {
+  const held = (await store.leases()).filter(
+    ({ owner, expiresAt }) => owner !== 'person' && !deadOwners.has(owner) && expiresAt > time.now(),
+  );
+  const keys = new Set(held.map(({ key }) => key));
+  return tasks.filter((task) => !isLeftToPeople(task) || keys.has(taskLease(task.id)));
 }
 
 /** Tasks whose merge landed untested, and whose gate on trunk has yet to be run. */
@@ -89,20 +107,7 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     const mine = events.filter((event) => event.task === task.id);
     checkPaidOnce(world, task.id, mine);
     if (hasPlan(task)) await checkPlan(world, policy, task, mine);
-    const started = mine.filter(
-      (event) => event.type === 'turn_started' && event.data.role === 'coder',
-    ).length;
-    const takenBack = mine.filter(
-      (event) =>
-        event.type === 'turn_completed' &&
-        event.data.role === 'coder' &&
-        (event.data.status === 'interrupted' || failedAtOnce(event.data) || isNotItsDoing(event.data.code)),
-    ).length;
-    // A restart counts anew, and a plan's turns are counted by milestone.
-    if (!task.plan && started - takenBack !== task.turns)
-      world.violate(`${task.id} counts ${task.turns} turns, events say ${started - takenBack}`);
-    if (!task.plan && task.turns > policy.maxTurns)
-      world.violate(`${task.id} took ${task.turns} turns of ${policy.maxTurns}`);
+    checkTurns(world, policy, task, mine);
     if (new Set(task.acknowledged).size !== task.acknowledged.length)
       world.violate(`${task.id} was told something twice: ${task.acknowledged.join(', ')}`);
     for (const { id, body } of world.remarks) {
@@ -167,13 +172,15 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     if (task && isEnded(task) && issue.labels.includes('loop:running'))
       world.violate(`issue ${issue.number} still says it is running`);
     const status = world.comments.find((one) => one.issue === issue.number && one.marker === STATUS_MARKER);
-    // Of one that was only taken up, its label says so.
-    const isUntold = status === undefined && task !== undefined && isBeforeWork(task) && task.attempt === 1;
+    // That it was taken up, and nothing else, its label says.
+    const isLabelled = issue.labels.includes('loop:running');
+    const isUntold = status === undefined && task?.attempt === 1 && isTakenUp(task) && isLabelled;
     if (task && !isUntold && !status?.body.startsWith(`**${statusText(task)}**`))
       world.violate(`issue ${issue.number} says ${status?.body}, and its task ${statusText(task)}`);
     if (task?.state === 'merged' && issue.state !== 'closed')
       world.violate(`issue ${issue.number} is merged but open`);
   }
+  await checkTold(world, policy);
   await checkDeploys(world, policy);
   for (const task of tasks) {
     const runs = world.hooksRun.filter((one) => one.task === task.id).length;
@@ -183,6 +190,36 @@ export async function checkInvariants(world: World, policy: Policy): Promise<voi
     if (told !== wanted) world.violate(`${task.id}: ${told} hooks are recorded, ${wanted} wanted`);
   }
 }
+
+/** Turns are counted as they start, and those that were not its doing are taken back; a restart counts anew. */
+function checkTurns(world: World, policy: Policy, task: Task, mine: readonly LoopEvent[]): void {
+  let [turns, here] = [0, 0];
+  let part = '0';
+  for (const { type, data } of mine) {
+    if (type === 'worker_state_transition' && data.from === 'abandoned') [turns, here] = [0, 0];
+    if (type === 'phase_entered') {
+      const before = part;
+      part = partOf(data);
+      if (part !== before) here = 0;
+    }
+    if (type === 'turn_completed' && data.role === 'coder' && countsForNothing(data))
+      [turns, here] = [turns - 1, here - 1];
+    if (type !== 'turn_started' || data.role !== 'coder') continue;
+    [turns, here] = [turns + 1, here + 1];
+    if (here > policy.maxTurns) world.violate(`${task.id} took turn ${here} of ${policy.maxTurns}`);
+  }
+  if (turns !== task.turns) world.violate(`${task.id} counts ${task.turns} turns, events say ${turns}`);
+}
+
+/** Each milestone of a plan has an allowance of its own, and so has what comes after the last. */
+const partOf = ({ phase, milestone }: EventData['phase_entered']): string =>
+  phase === 'coding' || phase === 'auditing' ? `${milestone}` : phase.replace(/^final_.*/, 'whole');
+
+const countsForNothing = (ended: EventData['turn_completed']): boolean =>
+  ended.status === 'interrupted' || failedAtOnce(ended) || isNotItsDoing(ended.code);
+
+const isTakenUp = (task: Task): boolean =>
+  statusText(task) === statusText({ ...task, state: 'queued', hold: null });
 
 const hasPlan = (task: Task): task is Task & { plan: NonNullable<Task['plan']> } => task.plan !== undefined;
 
@@ -201,8 +238,11 @@ function checkPaidOnce(world: World, task: string, mine: readonly LoopEvent[]): 
     if (started && endedAt < started.at) continue;
     const thrownAway = own.find(({ type, seq }) => type === 'turn_completed' && seq > after);
     if (thrownAway?.type !== 'turn_completed' || thrownAway.data.status !== 'interrupted') continue;
-    // What it did was lost with its workspace: whoever restarts it knows.
-    if (mine.some(({ type, seq }) => type === 'recovery_failed' && seq === thrownAway.seq + 1)) continue;
+    // Somebody deleted the work tree with what it did.
+    const isLost = world.losses.some(
+      (one) => one.task === task && one.after >= (started?.seq ?? 0) && one.after < thrownAway.seq,
+    );
+    if (role === 'coder' && isLost) continue;
     const isAskedAgain = mine.some(
       ({ type, data, seq }) => type === 'turn_started' && data.role === role && seq > thrownAway.seq,
     );

@@ -1,10 +1,14 @@
 /** What must be true of the line of tasks that are about to land, seen from outside at the moment one of them does. */
 import { isInLine } from '../../src/core/line.ts';
+import { hasBegun } from '../../src/core/recover.ts';
 import type { SimCommit } from './repository.ts';
 import type { SimPull, World } from './world.ts';
 
 /** It is the first of the line. Clocks may differ: a task is ahead of another by its own clock and by the events. */
-export async function judgeOrder({ store, violate }: World, { marker: landing }: SimPull): Promise<void> {
+export async function judgeOrder(
+  { store, violate, isManual }: World,
+  { marker: landing }: SimPull,
+): Promise<void> {
   const linedUp = new Map<string | null, { at: number; seq: number }>();
   for (const one of await store.events())
     if (one.type === 'line_rejoined' || (one.type === 'worker_state_transition' && one.data.to === 'merging'))
@@ -13,7 +17,9 @@ export async function judgeOrder({ store, violate }: World, { marker: landing }:
   if (!mine) return violate(`${landing} landed and was never in line`);
   for (const { task } of await store.tasks({ live: true })) {
     const { at, seq } = linedUp.get(task.id) ?? mine;
-    if (isInLine(task) && seq < mine.seq && at < mine.at) violate(`${landing} landed before ${task.id}`);
+    if (!isInLine(task) || seq >= mine.seq || at >= mine.at) continue;
+    const isLeft = isManual && hasBegun(await store.pendingActions(task.id));
+    if (!isLeft) violate(`${landing} landed before ${task.id}`);
   }
 }
 

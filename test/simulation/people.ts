@@ -108,8 +108,7 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       return;
     }
     case 9:
-      for (const workspace of world.workspaces.keys())
-        if (random.chance(0.3)) world.workspaces.delete(workspace);
+      await loseWorkspaces(world);
       return;
     case 16:
     case 17: {
@@ -181,6 +180,15 @@ async function act(world: World, runners: readonly SimRunner[]): Promise<void> {
       const session = random.pick([...world.sessions.keys(), '']);
       world.sessions.delete(session);
     }
+  }
+}
+
+async function loseWorkspaces({ workspaces, losses, random, store }: World): Promise<void> {
+  const [newest] = await store.events({ last: 1 });
+  for (const [path, { task }] of workspaces) {
+    if (!random.chance(0.3)) continue;
+    workspaces.delete(path);
+    losses.push({ task, after: newest?.seq ?? 0 });
   }
 }
 

@@ -95,8 +95,8 @@ async function restart({ store, time }: World, ports: Ports, lease: Lease, id: s
     taskId: id,
     expectedVersion: version,
     events: [
-      transition(task, 'abandoned', 'restart asked by person', 'cancelled'),
-      transition({ ...task, state: 'abandoned' }, 'queued', 'restart asked by person'),
+      transition(task, 'abandoned', 'restart requested by person', 'cancelled'),
+      transition({ ...task, state: 'abandoned' }, 'queued', 'restart requested by person'),
       event('request_made', { kind: 'restart', by: 'person' }),
     ],
     at: time.now(),
@@ -157,5 +157,8 @@ export async function checkPlan(
   }
   const isDone = task.state === 'completed' || task.state === 'merged';
   if (isDone && plan.phase !== 'delivered') world.violate(`${task.id} is ${task.state} in ${plan.phase}`);
+  const tree = task.headSha === null ? null : repository.get(task.headSha).tree;
+  const isGreen = tree === null || world.greenTrees.has(tree) || world.allowsRedBefore;
+  if (task.state === 'completed' && !isGreen) world.violate(`${task.id} is completed at a head that is red`);
   if (plan.iterations > dirty) world.violate(`${task.id} counts ${plan.iterations} of ${dirty} dirty rounds`);
 }

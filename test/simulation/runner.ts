@@ -9,15 +9,18 @@ import { testReport } from '../../src/core/change/test-report.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { DEFAULT_PROMPTS } from '../../src/core/words/prompts.ts';
 import { ForgeUnavailable } from '../../src/errors.ts';
+import { openGateway } from '../../src/gateway/server.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { Ports } from '../../src/loop/ports.ts';
 import { createRunner, type RunEnd, type Runner } from '../../src/loop/runner.ts';
+import { noSandbox } from '../../src/sandbox/none.ts';
 import type { Store } from '../../src/store/store.ts';
 import { simAgent, type Temper } from './agent.ts';
+import { simChannels } from './channels.ts';
 import { simForge } from './forge.ts';
 import { simProcesses } from './processes.ts';
 import { simWorkspaces } from './workspaces.ts';
-import type { World } from './world.ts';
+import { bootClockOf, type World } from './world.ts';
 
 export interface Faults {
   /** Crash after the n-th call that changes something. */
@@ -62,6 +65,8 @@ export function startRunner(
   const die = (): void => {
     dead = true;
     world.deadOwners.add(owner);
+    world.lastDeathAt = time.now();
+    world.mishaps.push(time.now());
     for (const work of lastWords.splice(0)) work();
   };
   const never = new Promise<never>(() => {});
@@ -91,8 +96,10 @@ export function startRunner(
             die();
             return never;
           }
-          if (faulty && random.chance(faults.loseAnswerChance))
+          if (faulty && random.chance(faults.loseAnswerChance)) {
+            world.mishaps.push(time.now());
             throw new ForgeUnavailable(`the answer of ${name}.${String(key)} was lost`);
+          }
           return answer;
         };
       },
@@ -109,11 +116,9 @@ export function startRunner(
       simProcesses(world, faults, (work) => lastWords.push(work)),
       false,
     ),
-    sandbox: {
-      kind: 'none',
-      unavailable: async () => null,
-      confine: async (argv, env) => ({ argv, env, dispose: async () => {} }),
-    },
+    sandbox: noSandbox(),
+    gateway: openGateway({}),
+    channels: wrap('channels', simChannels(world), true),
     agentFor: () => wrap('agent', agent, false),
     settings: {
       path: 'WORKFLOW.md',
@@ -132,7 +137,7 @@ export function startRunner(
       removeLogs: async () => [],
     },
     identity: async () => ({ name: 'n', email: 'e' }),
-    prepareHome: async () => {},
+    prepareHome: async () => [],
     watchTestReports:
       async ({ tree, logPath }) =>
       async () => {
@@ -157,9 +162,11 @@ export function startRunner(
           else wake();
         }),
     },
+    bootClock: bootClockOf(time),
     timing: { leaseTtlMs: 300_000, renewMs: 60_000, pulseMs: 10_000 },
     random: () => random(),
     newId: () => random.hex(32),
+    project: 'project',
     configuredTrunk: null,
     owner,
     isOwnerDead: (other) => world.deadOwners.has(other),
@@ -180,6 +187,7 @@ export function startRunner(
     isDead: () => dead,
     suspend: () => {
       world.wasSuspended = true;
+      world.mishaps.push(time.now());
       suspended ??= [];
     },
     resume: () => {
@@ -231,5 +239,5 @@ export const WRITES = new Set([
     'checkpoint',
     'adopt',
   ],
-  ...['mergeTrunk', 'seal', 'reap', 'export', 'stage', 'launch', 'stop', 'run'],
+  ...['mergeTrunk', 'seal', 'reap', 'export', 'stage', 'launch', 'stop', 'run', 'send'],
 ]);

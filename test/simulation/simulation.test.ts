@@ -3,10 +3,12 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compiled } from '../support/compiled.ts';
 
-const SEEDS = Number(process.env.SIM_SEEDS ?? 2000);
+const SEEDS = Number(process.env.SIM_SEEDS ?? 600);
 const FIRST = Number(process.env.SIM_SEED ?? 1);
 /** Stories of each storm. */
-const STORMS = Math.min(SEEDS, Number(process.env.SIM_STORMS ?? 100));
+const STORMS = Math.min(SEEDS, Number(process.env.SIM_STORMS ?? 40));
+/** Seeds whose stories found a bug once. Add to them. */
+const FOUND_A_BUG = [1359];
 
 let program: { folder: string; script: string };
 beforeAll(() => {
@@ -83,6 +85,8 @@ describe('the whole loop on virtual time', () => {
       play(['seeds', `${FIRST + half}`, `${SEEDS - half}`]),
     ]);
     expect(halves[0].stories + halves[1].stories).toBe(SEEDS);
+    if (process.env.SIM_SEED === undefined)
+      for (const seed of FOUND_A_BUG) await play(['seeds', `${seed}`, '1']);
     console.log(`outcomes of ${SEEDS} stories: ${JSON.stringify(sum(halves.map((half) => half.outcomes)))}`);
   });
 

@@ -6,6 +6,7 @@ import type { Ports } from '../../src/loop/ports.ts';
 import { LABELS } from '../support/labels.ts';
 import { BARE } from '../support/policy.ts';
 import { simAgent, type Temper, WILLING } from './agent.ts';
+import { someChannels } from './channels.ts';
 import { startCi } from './ci.ts';
 import { checkInvariants, watchStore } from './invariants.ts';
 import { mendTrunk } from './landing.ts';
@@ -130,9 +131,11 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   track(last);
   await time.play(() => finished.has(last.owner), time.now() + 48 * HOUR);
   if (!finished.has(last.owner)) world.violate('the last runner never became idle');
+  let isToldLater = false;
   for (
     let times = 0;
-    times < 12 && ((await mendTrunk(world)) || (await askForDeploy()) || (await goOn(world, ports)));
+    times < 12 &&
+    ((await mendTrunk(world)) || (await askForDeploy()) || (await goOn(world, ports)) || (await tellLater()));
     times++
   ) {
     const next = start(NO_FAULTS);
@@ -146,6 +149,14 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
       `#${task.issue}.${task.attempt} ${task.state} ${task.reason ?? ''} ${task.hold?.reason ?? ''}`,
   );
   return { violations: world.violations, calls: first.calls(), states, world };
+
+  /** What could not be told is told in an hour, in which other things happen, too. */
+  async function tellLater(): Promise<boolean> {
+    if (isToldLater || (await world.store.pendingActions(null)).length === 0) return false;
+    isToldLater = true;
+    await time.play(() => false, time.now() + HOUR);
+    return true;
+  }
 
   async function askForDeploy(): Promise<boolean> {
     if (!(await isHeldByDeploy(world, policy))) return false;
@@ -186,9 +197,16 @@ export function somePolicy(random: Random): Policy {
     effort: null,
     prices: {},
     toolCalls: 20,
+    forgeRequests: 20,
     turnTimeoutMs: 60_000,
     stallTimeoutMs: random.pick([0, 20_000]),
     env: BARE,
+    read: [],
+    write: [],
+    network: 'host',
+    secrets: [],
+    mcp: [],
+    gateway: 'all',
     toolTimeoutMs: 0,
     repeatedCalls: 0,
   };
@@ -223,10 +241,12 @@ export function somePolicy(random: Random): Policy {
       reports: [],
       maxConcurrent: 4,
       env: BARE,
+      network: 'host',
+      secrets: [],
     },
     session: random.pick(['persist', 'persist', 'rotate', 'fresh']),
     whenFull: random.pick(['compact', 'rotate']),
-    sandbox: 'none',
+    sandbox: { kind: 'none', image: null, read: [], network: 'host', trusted: [] },
     merge: {
       enabled: random.chance(0.95),
       method: 'squash',
@@ -251,6 +271,7 @@ export function somePolicy(random: Random): Policy {
       afterMerge: random.pick([null, 'notify']),
       timeoutMs: 1000,
       env: BARE,
+      secrets: [],
     },
     deploy: {
       command: random.pick([null, 'deploy']),
@@ -259,6 +280,7 @@ export function somePolicy(random: Random): Policy {
       env: BARE,
       passEnv: [],
     },
+    notify: someChannels(random),
     cooldownMs: HOUR,
     idleTurns: 3,
     protectedPaths: [],
@@ -286,6 +308,7 @@ const crowdedTemper = (random: Random): Temper => ({
   good: random.pick([0.9, 1]),
   shares: random.pick([0, 0.3]),
   clashes: random.pick([0, 0.3, 0.9]),
+  forgets: 0.1,
 });
 
 function someTemper(random: Random): Temper {
@@ -301,6 +324,7 @@ function someTemper(random: Random): Temper {
     lies: random.pick([0, 0, 0.3]),
     blocks: random.pick([0, 0.05]),
     garbage: random.pick([0, 0.1]),
+    forgets: 0.1,
     flaws: 0.2,
     reading: {
       expands: random.pick([0.3, 0.9]),

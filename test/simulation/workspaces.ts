@@ -67,6 +67,7 @@ export function simWorkspaces(world: World): Workspaces {
       const workspace = of(spec);
       workspace.head = sha;
       workspace.files = { ...repository.get(sha).files };
+      refs.set(`forge/${spec.task}`, sha);
       return { sha, tree: repository.get(sha).tree };
     },
     async seal(spec, from, message) {
@@ -92,7 +93,8 @@ export function simWorkspaces(world: World): Workspaces {
     },
     async probe(spec) {
       const workspace = workspaces.get(path(spec));
-      if (!workspace) return { exists: false, intact: false, dirty: false, problem: 'gone' };
+      const saved = refs.get(`forge/${spec.task}`) ?? null;
+      if (!workspace) return { exists: false, intact: false, dirty: false, problem: 'gone', saved };
       const dirty = treeHash(workspace.files) !== repository.get(workspace.head).tree;
       return { exists: true, intact: true, dirty, problem: null };
     },

@@ -5,6 +5,8 @@
 import type { FailureCode, UnheardEnd, UsageReport } from '../../src/agent/agent.ts';
 import type { Check, Remark } from '../../src/core/change/remark.ts';
 import { textHash } from '../../src/core/issue/text-hash.ts';
+import type { BootClock } from '../../src/core/lease.ts';
+import type { Message } from '../../src/core/notify.ts';
 import type { Role } from '../../src/core/role.ts';
 import type { Issue, Pull } from '../../src/forge/forge.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -66,6 +68,8 @@ export interface World {
   /** What was in the prompts of coder turns that finished. */
   heard: string[];
   workspaces: Map<string, SimWorkspace>;
+  /** Work trees that somebody deleted, each with the last event before it. */
+  losses: { task: string; after: number }[];
   exports: Map<string, Tree>;
   sessions: Map<string, { messages: number; cwd: string }>;
   processes: Map<number, SimProcess>;
@@ -73,6 +77,7 @@ export interface World {
   finished: FinishedTurn[];
   texts: Map<string, string>;
   deadOwners: Set<string>;
+  lastDeathAt: number;
   /** Told by the world itself, not by the loop's records. */
   approvedHeads: Set<string>;
   passedTrees: Set<string>;
@@ -103,6 +108,10 @@ export interface World {
   hooksRun: { task: string; sha: string }[];
   /** How often a person asked for another try of a deploy. */
   deploysAskedFor: number;
+  /** What channels were sent, from which event on, and when a crash, a lost answer or a standstill may have sent it again. */
+  messages: { channel: string; message: Message; at: number }[];
+  toldFrom: number | null;
+  mishaps: number[];
   /** How each issue was worded, what its specifier said last, and the tasks whose proposal a person agreed to. */
   wordings: Map<number, Wording>;
   lastWord: Map<number, SpecifierWord>;
@@ -117,11 +126,16 @@ export interface World {
   outage: FailureCode | null;
   /** One runner at a time, and nobody meddles. */
   isCalm: boolean;
+  /** `recovery.mode: manual`: who was being tested when its runner died stands beside the line. */
+  isManual: boolean;
   violations: string[];
   violate(what: string): void;
   trunk(): string;
   startProcess(process: Omit<SimProcess, 'pid'>): SimProcess;
 }
+
+/** All machines share the database of one, and so its boot. */
+export const bootClockOf = ({ now }: Timeline): BootClock => ({ id: 'boot', now });
 
 export function createWorld(time: Timeline, random: Random): World {
   const repository = createRepository();
@@ -132,7 +146,7 @@ export function createWorld(time: Timeline, random: Random): World {
   const world: World = {
     time,
     random,
-    store: memoryStore({ id: 'boot', now: time.now }),
+    store: memoryStore(bootClockOf(time)),
     repository,
     issues: new Map(),
     comments: [],
@@ -143,12 +157,14 @@ export function createWorld(time: Timeline, random: Random): World {
     redSince: new Map(),
     heard: [],
     workspaces: new Map(),
+    losses: [],
     exports: new Map(),
     sessions: new Map(),
     processes: new Map(),
     finished: [],
     texts: new Map(),
     deadOwners: new Set(),
+    lastDeathAt: 0,
     approvedHeads: new Set(),
     passedTrees: new Set(),
     testedTrees: new Set(),
@@ -167,6 +183,9 @@ export function createWorld(time: Timeline, random: Random): World {
     deploys: [],
     hooksRun: [],
     deploysAskedFor: 0,
+    messages: [],
+    toldFrom: null,
+    mishaps: [],
     wordings: new Map(),
     lastWord: new Map(),
     agreedTo: new Set(),
@@ -176,6 +195,7 @@ export function createWorld(time: Timeline, random: Random): World {
     wasSuspended: false,
     outage: null,
     isCalm: false,
+    isManual: false,
     violations,
     violate: (what) => violations.push(`${time.now()}: ${what}`),
     trunk: () => repository.refs.get('main')!,

@@ -1,16 +1,18 @@
 /** A place for an agent under test to work in: a workspace, a home, a session, and a turn to perform there. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { Progress, TurnHooks, TurnRequest, TurnTools, UsageReport } from '../../src/agent/agent.ts';
 import type { Act, AgentUnderTest } from '../../src/agent/contract.ts';
 import type { AgentPolicy } from '../../src/core/policy.ts';
-import { accessOf, type Role } from '../../src/core/role.ts';
+import { accessOf, type Role, type SandboxKind } from '../../src/core/role.ts';
 import { toolsOf } from '../../src/core/words/turn-tools.ts';
 import { hostProcesses } from '../../src/process/host.ts';
+import { MARK } from '../../src/process/process.ts';
+import { liveProcesses, wasGiven } from '../../src/process/table.ts';
 import { BARE } from './policy.ts';
 
 export const IDLE_POLICY: AgentPolicy = {
@@ -23,15 +25,25 @@ export const IDLE_POLICY: AgentPolicy = {
   effort: null,
   prices: {},
   toolCalls: 20,
+  forgeRequests: 20,
   turnTimeoutMs: 300_000,
   stallTimeoutMs: 300_000,
   env: BARE,
+  read: [],
+  write: [],
+  network: [],
+  secrets: [],
+  mcp: [],
+  gateway: 'all',
   toolTimeoutMs: 3_600_000,
   repeatedCalls: 12,
 };
 
 /** Registers its own setup and cleaning with the suite it is called in. */
-export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' | 'performing'>) {
+export function agentStage(
+  { agent, performing }: Pick<AgentUnderTest, 'agent' | 'performing'>,
+  sandbox: SandboxKind = 'none',
+) {
   const processes = hostProcesses();
   let dir = '';
   let workspace = '';
@@ -39,7 +51,7 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
   let sessionId = '';
 
   beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'forge-agent-'));
+    dir = await realpath(await mkdtemp(join(tmpdir(), 'forge-agent-')));
     workspace = join(dir, 'work space');
     task = `task-${randomUUID().slice(0, 8)}`;
     sessionId = randomUUID();
@@ -57,9 +69,20 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
     workspace: () => workspace,
     task: () => task,
     inWorkspace,
+    /** Of the turns made from now on. */
+    newSession: () => {
+      sessionId = randomUUID();
+    },
     appeared: (file: string) =>
       expect.poll(() => existsSync(inWorkspace(file)), { timeout: 200_000 }).toBe(true),
     pidIn: async (file: string) => Number(await readFile(inWorkspace(file), 'utf8')),
+    /** Of its programs, that wrote their pids into these files: inside a sandbox they have others. */
+    pidsOf: async (...files: string[]) =>
+      sandbox === 'none'
+        ? Promise.all(files.map(async (file) => Number(await readFile(inWorkspace(file), 'utf8'))))
+        : liveProcesses()
+            .map(({ pid }) => pid)
+            .filter((pid) => wasGiven(pid, `${MARK}=${task}`)),
 
     async turnOf(acts: readonly Act[], change: Partial<TurnRequest> = {}): Promise<TurnRequest> {
       return {
@@ -73,11 +96,11 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
         sessionDir: join(dir, 'sessions', sessionId),
         resume: false,
         policy: { ...IDLE_POLICY, kind: agent.kind, ...(await performing(acts, dir)), ...change.policy },
-        access: accessOf(change.role ?? 'coder', {
-          cwd: workspace,
-          home: join(dir, 'home'),
-          session: join(dir, 'sessions', sessionId),
-        }),
+        access: accessOf(
+          change.role ?? 'coder',
+          { cwd: workspace, home: join(dir, 'home'), session: join(dir, 'sessions', sessionId) },
+          { sandbox },
+        ),
         identity: { name: 'Ada', email: 'ada@example.com' },
         home: join(dir, 'home'),
         logPath: join(dir, 'logs', 'turn.log'),
@@ -90,7 +113,7 @@ export function agentStage({ agent, performing }: Pick<AgentUnderTest, 'agent' |
     toolbox(role: Role = 'coder') {
       const calls: { name: string; input: unknown }[] = [];
       const tools: TurnTools = {
-        list: toolsOf(role, { hasPlan: true }),
+        list: toolsOf(role, { hasPlan: true, asksForge: true }),
         call: async (name, input) => {
           calls.push({ name, input });
           return { text: `ANSWER-${calls.length}`, isError: false };

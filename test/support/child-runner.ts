@@ -10,7 +10,7 @@ import { opencodeAgent } from '../../src/agent/opencode/opencode.ts';
 import { scriptedAgent } from '../../src/agent/scripted.ts';
 import { openDialogue } from '../../src/process/dialogue.ts';
 import { hostProcesses } from '../../src/process/host.ts';
-import { hostPrograms } from './programs.ts';
+import { hostParts } from './programs.ts';
 import type { RunnerJob } from './start-runner.ts';
 
 const job = JSON.parse(process.argv[2] ?? '') as RunnerJob;
@@ -27,15 +27,17 @@ if ('launch' in job) {
   await openDialogue({ ...job.talk, onHeld }).exited;
 } else {
   const { operator = {}, packagePath = '' } = job;
-  const programs = hostPrograms();
+  const { programs, gateway } = hostParts();
   const agents = [
-    commandAgent(programs),
-    scriptedAgent(programs),
-    claudeAgent({ programs, operator, now: Date.now, load: () => import(packagePath) }),
-    codexAgent({ programs, operator, now: Date.now, program: [process.execPath, packagePath] }),
-    acpAgent({ programs, operator, now: Date.now, load: () => import(packagePath) }),
-    opencodeAgent({ programs, operator, now: Date.now, program: [packagePath] }),
+    commandAgent({ programs, gateway }),
+    scriptedAgent({ programs, gateway }),
+    claudeAgent({ programs, gateway, operator, now: Date.now, load: () => import(packagePath) }),
+    codexAgent({ programs, gateway, operator, now: Date.now, program: [process.execPath, packagePath] }),
+    acpAgent({ programs, gateway, operator, now: Date.now, load: () => import(packagePath) }),
+    opencodeAgent({ programs, gateway, operator, now: Date.now, program: [packagePath] }),
   ];
   const agent = agents.find(({ kind }) => kind === job.agent);
-  await agent?.run(job.turn, { signal, onHeld, onUsage() {}, onProgress() {} });
+  // What a runner hears it writes down at once.
+  const onUsage = (usage: object) => void process.stdout.write(`${JSON.stringify({ usage })}\n`);
+  await agent?.run(job.turn, { signal, onHeld, onUsage, onProgress() {} });
 }

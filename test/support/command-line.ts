@@ -105,11 +105,13 @@ export function project(settings = ''): Project {
 export function workflow(folder: string, settings: string): string {
   const critic = settings.includes('critic:') ? '' : 'critic: { enabled: true }\n';
   const gate = settings.includes('gate:') ? '' : 'gate: { commands: ["! grep -q broken result-*.txt"] }\n';
+  // The scripts of these tests tell outside what they did.
+  const sandbox = settings.includes('sandbox:') ? '' : 'sandbox: none\n';
   return `---
 polling: { interval_ms: 1000 }
 agent: { kind: command, command: ${folder}/coder.sh }
 roles: { critic: { command: ${folder}/critic.sh } }
-${critic}${gate}${settings}---
+${critic}${gate}${sandbox}${settings}---
 Do issue {{ issue.number }}: {{ issue.title }}
 {{ issue.body }}
 `;

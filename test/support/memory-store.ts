@@ -64,6 +64,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
     commandsSince: null,
     deploy: null,
     deployAgain: null,
+    notify: null,
     trunk: null,
     ...NOTHING_FOLDED,
   };
@@ -234,7 +235,16 @@ export function memoryStore(boot: BootClock | null = null): Store {
       append(stamped);
       if (after && after !== stored.task) tasks.set(after.id, { task: after, version: stored.version + 1 });
     },
-    async record({ lease, task, events: added, at, addActions: todo, finishAction, requests: asked = [] }) {
+    async record({
+      lease,
+      task,
+      events: added,
+      at,
+      addActions: todo,
+      finishAction,
+      loop: changed,
+      requests: asked = [],
+    }) {
       if (lease) checkLease(lease, at);
       requireFinishable(null, finishAction);
       for (const request of asked) requireTask(request.task);
@@ -246,6 +256,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
       append(stamped);
       if (finishAction !== undefined) actions.delete(finishAction);
       addActions(null, todo);
+      if (changed) loop = { ...loop, ...copy(changed) };
       asked.forEach(addRequest);
     },
 

@@ -1,10 +1,11 @@
 /** Starts child-runner.ts with plain `node`, and waits until its child is held. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { TurnRequest } from '../../src/agent/agent.ts';
+import type { TurnRequest, UsageReport } from '../../src/agent/agent.ts';
 import type { DialogueRequest } from '../../src/process/dialogue.ts';
 import type { LaunchRequest } from '../../src/process/process.ts';
 import { compiled } from './compiled.ts';
@@ -27,18 +28,35 @@ export interface StartedRunner {
   child: { pid: number; startTime: string; bootId: string };
   /** SIGKILL: the runner gets to do nothing any more. */
   kill(): void;
+  /** What it wrote down of its turn's usage; to be asked when it is dead. */
+  told(): Promise<UsageReport[]>;
 }
 
-const PROGRAM = 'src/agent/scripted-program.js';
+/** Nobody imports them: they are started by their paths. */
+const PROGRAMS = ['src/agent/scripted-program.js', 'src/sandbox/door-program.js'];
 
 export async function startRunner(job: RunnerJob): Promise<StartedRunner> {
   const { folder, script } = compiled('test/support/child-runner.ts');
-  // Nobody imports it: the scripted agent starts it by its path.
-  cpSync(fileURLToPath(new URL(`../../${PROGRAM}`, import.meta.url)), join(folder, PROGRAM));
+  for (const program of PROGRAMS)
+    cpSync(fileURLToPath(new URL(`../../${program}`, import.meta.url)), join(folder, program));
   const runner = spawn(process.execPath, [script, JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   runner.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const { value } = await createInterface(runner.stdout)[Symbol.asyncIterator]().next();
-  return { pid: runner.pid as number, child: JSON.parse(value), kill: () => runner.kill('SIGKILL') };
+  const told: UsageReport[] = [];
+  const lines = createInterface(runner.stdout);
+  const over = once(lines, 'close');
+  const child = await new Promise<StartedRunner['child']>((resolve) => {
+    lines.on('line', (line) => {
+      const { usage, ...held } = JSON.parse(line);
+      if (usage) told.push(usage);
+      else resolve(held);
+    });
+  });
+  return {
+    pid: runner.pid as number,
+    child,
+    kill: () => runner.kill('SIGKILL'),
+    told: () => over.then(() => told),
+  };
 }

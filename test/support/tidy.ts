@@ -46,8 +46,10 @@ const INTERFACES = [
   'src/workspace/workspace.ts',
   'src/process/process.ts',
   'src/sandbox/sandbox.ts',
+  'src/gateway/gateway.ts',
   'src/git/git.ts',
   'src/git/repository.ts',
+  'src/notify/notify.ts',
 ];
 
 /** What a folder may import beside itself, `core` and `errors.ts`; a trailing slash is a whole folder. */
@@ -55,10 +57,12 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/git/': [],
   'src/process/': ['src/store/store.ts'],
   'src/sandbox/': ['src/process/'],
+  'src/gateway/': [],
   'src/store/': [],
   'src/forge/': ['src/git/', 'src/process/', 'src/front-matter.ts'],
   'src/workspace/': ['src/git/', 'src/process/'],
-  'src/agent/': ['src/process/', 'src/sandbox/sandbox.ts'],
+  'src/agent/': ['src/process/', 'src/sandbox/sandbox.ts', 'src/gateway/gateway.ts'],
+  'src/notify/': ['src/process/process.ts'],
   'src/config/': ['src/front-matter.ts'],
   'src/loop/': INTERFACES,
   'src/cli/': ['src/operations.ts', 'src/operations/', 'src/view.ts', 'src/why.ts', 'src/context.ts'],
@@ -328,4 +332,13 @@ function visit(source: Source, each: (node: ts.Node, lineOf: () => number) => vo
     ts.forEachChild(node, walk);
   };
   walk(file);
+}
+
+/** By their numbers: the behaviours of a list that tests are named for, as in `'… (loops 33)'`. A remark names none. */
+export function namedBehaviours(tests: readonly Source[], list: string): number[] {
+  const named = new RegExp(`\\(${list} ([\\d, ]+)\\)(?=['\`]| \\()`, 'g');
+  const numbers = tests.flatMap(({ text }) =>
+    [...text.matchAll(named)].flatMap(([, found]) => found!.split(',').map(Number)),
+  );
+  return [...new Set(numbers)].sort((a, b) => a - b);
 }

@@ -151,7 +151,7 @@ function eventLines(happened: LoopEvent): string[] {
     case 'session_lost':
       return [`session ${happened.data.sessionId} is given up (${happened.data.why})`];
     case 'request_made':
-      return [`${happened.data.kind} asked by ${happened.data.by}`];
+      return [`${happened.data.kind} requested by ${happened.data.by}`];
     case 'phase_entered': {
       const { phase, milestone } = happened.data;
       return [`phase ${phase}${phase === 'coding' || phase === 'auditing' ? `, milestone ${milestone + 1}` : ''}`];
@@ -235,6 +235,8 @@ function actionLines(action: Action): string[] {
     case 'reap_workspace':
     case 'preserve_workspace':
       return [action.kind];
+    case 'notify':
+      return [`notify ${action.channel}`];
     default:
       return action satisfies never;
   }

@@ -8,36 +8,42 @@
 
 import { join } from 'node:path';
 import { pricesFor } from '../../core/prices.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
 import {
   type Agent,
   failed,
+  notStarted,
   type TurnHooks,
   type TurnRequest,
   type TurnResult,
   type UsageReport,
 } from '../agent.ts';
 import { isBlind } from '../codex/sandbox.ts';
+import { readsByItself } from '../codex/settings.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
+import { withServers } from '../mcp-servers.ts';
+import { type Passage, through } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
-import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
+import { openToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { aboutAcp } from './about.ts';
 import { acpAccount } from './account.ts';
-import { type Ending, talk } from './conversation.ts';
+import { type Ending, type Offered, talk } from './conversation.ts';
 import { type Equipment, equip, type Recorder } from './presets.ts';
 import { type AcpSdk, loadAcp } from './sdk.ts';
 import { probeSession, readEnd, readSession, writeEnd } from './session.ts';
 
 interface AcpParts {
   programs: Programs;
+  gateway: Gateway;
   /** The operator's environment, where programs and credentials are looked for. */
   operator: Environment;
   now(): number;
   load?(): Promise<AcpSdk>;
 }
 
-export function acpAgent({ programs, operator, now, load = loadAcp }: AcpParts): Agent {
+export function acpAgent({ programs, gateway, operator, now, load = loadAcp }: AcpParts): Agent {
   return {
     kind: 'acp',
 
@@ -58,7 +64,12 @@ export function acpAgent({ programs, operator, now, load = loadAcp }: AcpParts):
             used.push(report);
             hooks.onUsage(report);
           };
-          const result = await take(turn, { ...hooks, onUsage }, programs, sdk, { ...equipment, tools });
+          const noting = { ...hooks, onUsage };
+          const result = await through(gateway, turn, noting, equipment.credential, (passage) =>
+            withServers(passage.turn, passage.hooks, (turn, servers) =>
+              take({ ...passage, turn }, programs, sdk, { ...equipment, tools, servers }),
+            ),
+          );
           if (result.status === 'finished')
             await writeEnd(turn.sessionDir, { ...result, number: turn.number, endedAt: now(), used });
           return result.status === 'failed'
@@ -68,7 +79,7 @@ export function acpAgent({ programs, operator, now, load = loadAcp }: AcpParts):
           await tools?.close();
         }
       } catch (error) {
-        return failed('could_not_start', (error as Error).message);
+        return notStarted(error);
       }
     },
 
@@ -98,11 +109,10 @@ export function acpAgent({ programs, operator, now, load = loadAcp }: AcpParts):
 }
 
 async function take(
-  turn: TurnRequest,
-  hooks: TurnHooks,
+  { turn, hooks, route }: Passage,
   programs: Programs,
   sdk: AcpSdk,
-  equipment: Equipment & { tools: ToolDialogue | null },
+  equipment: Equipment & Offered,
 ): Promise<TurnResult> {
   const known = turn.resume ? await readSession(turn.sessionDir) : null;
   const model = turn.policy.model ?? 'unknown';
@@ -120,7 +130,7 @@ async function take(
     onUpdate: (update: unknown) => recorder?.hear?.(update),
     onOver: async () => recorder?.lastWords?.(),
   };
-  const env = turnEnvironment(turn, await equipment.setUp(turn, equipment.tools));
+  const env = turnEnvironment(turn, await equipment.setUp(turn, equipment.tools, route));
   const blind = await whyBlind(turn, hooks, programs, { env, reading: equipment.reading });
   if (blind !== null) {
     await recorder?.close?.();
@@ -142,7 +152,7 @@ async function whyBlind(
   programs: Programs,
   { env, reading }: { env: Record<string, string>; reading: Equipment['reading'] },
 ): Promise<TurnResult | null> {
-  if (!reading || turn.access.tools !== 'read') return null;
+  if (!reading || !readsByItself(turn.access)) return null;
   const command = { argv: reading.argv, env, exitPath: join(turn.sessionDir, 'reading-exit.json') };
   const { code, tail, cancelled } = await programs.run(command, { ...turn, prompt: '' }, hooks);
   if (cancelled) return { status: 'cancelled', usageKnown: true };

@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { lastJsonBlock } from '../../core/verdict.ts';
 import { repairPrompt } from '../../core/words/prompts.ts';
 import type { Dialogue } from '../../process/dialogue.ts';
-import { type Failure, TOOL_SERVER, type TurnHooks, type TurnRequest } from '../agent.ts';
+import type { Failure, TurnHooks, TurnRequest } from '../agent.ts';
 import { fingerprint } from '../fingerprint.ts';
-import type { ToolDialogue } from '../tool-dialogue.ts';
+import type { GrantedServer } from '../mcp-servers.ts';
+import { ownServer, type ToolDialogue } from '../tool-dialogue.ts';
 import { withConventions } from '../turn-place.ts';
 import { answered } from '../unanswered.ts';
 import type { AcpAccount } from './account.ts';
@@ -32,6 +33,12 @@ export type Ending =
   /** The program ended first, or could not be talked to. */
   | { kind: 'broken'; problem: string };
 
+export interface Offered {
+  /** The host's own, where its role has some. */
+  tools: ToolDialogue | null;
+  servers: readonly GrantedServer[];
+}
+
 /** Whoever keeps the account. */
 interface Listening {
   /** The program may have used something. */
@@ -49,7 +56,7 @@ export function talk(
   turn: TurnRequest,
   hooks: TurnHooks,
   account: AcpAccount,
-  equipment: Equipment & { tools: ToolDialogue | null } & Listening,
+  equipment: Equipment & Offered & Listening,
 ): Talk {
   let session: KnownSession | null = null;
   let kept: Promise<unknown> = Promise.resolve();
@@ -129,10 +136,10 @@ export function talk(
         kind: 'broken',
         problem: `it speaks version ${protocolVersion} of ACP, not ${PROTOCOL_VERSION}`,
       };
-    const tools = equipment.toolsInSettings ? null : equipment.tools;
+    const own = equipment.tools && !equipment.toolsInSettings ? [ownServer(equipment.tools)] : [];
     const place = {
       cwd: turn.cwd,
-      mcpServers: tools ? [{ name: TOOL_SERVER, command: tools.command, args: tools.args, env: [] }] : [],
+      mcpServers: [...own, ...equipment.servers].map((server) => ({ ...server, env: [] })),
       ...(equipment.meta && { _meta: equipment.meta }),
     };
     const opened = turn.resume

@@ -6,14 +6,16 @@
  * minute: so the record is put aside under a name of its own first, where it is found all the same.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { costOf, pricesFor } from '../../core/prices.ts';
 import type { Access } from '../../core/role.ts';
 import type { Failure, TurnRequest, UsageReport } from '../agent.ts';
 import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
+import { type Passage, PLACEHOLDER } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
+import { ownFolder, removePlanted, replaceFile } from '../replace-file.ts';
 import { toldLedger } from '../told-ledger.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
 import { beyond } from './beyond-record.ts';
@@ -22,6 +24,18 @@ import { readTelemetry, telemetryIn } from './gemini-telemetry.ts';
 import type { Recorder } from './presets.ts';
 
 export const NOT_SIGNED_IN = 'Gemini is not signed in: set GEMINI_API_KEY in the environment of forge-loop';
+
+/** What takes its key's place, where the gateway holds it. */
+export function heldGemini(operator: Environment, route: Passage['route']): Environment {
+  if (route === null) return {};
+  const { GEMINI_API_KEY = '', GOOGLE_GEMINI_BASE_URL } = operator;
+  const url = route({
+    upstream: GOOGLE_GEMINI_BASE_URL || 'https://generativelanguage.googleapis.com',
+    headers: { 'x-goog-api-key': GEMINI_API_KEY },
+    asides: ['flash', 'lite'],
+  });
+  return { GEMINI_API_KEY: PLACEHOLDER, GOOGLE_GEMINI_BASE_URL: url };
+}
 
 /** `home` is where it keeps everything, in a folder `.gemini`. */
 export async function setUpGemini(
@@ -32,7 +46,8 @@ export async function setUpGemini(
 ): Promise<Record<string, string>> {
   if (turn.resume) await putRecordsAside(home);
   const own = join(home, '.gemini');
-  await mkdir(own, { recursive: true, mode: 0o700 });
+  ownFolder(own);
+  removePlanted(own, PLANTED);
   // A turn that died told nobody what is in it, but its record tells nearly all of that.
   await rm(telemetryIn(home), { force: true });
   const settings = {
@@ -40,7 +55,7 @@ export async function setUpGemini(
     telemetry: { enabled: true, target: 'local', outfile: telemetryIn(home), logPrompts: false },
     tools: { ...toolSettings(turn.access, tools), ...(tools && (await offeredTools(own, tools))) },
   };
-  await writeFile(join(own, 'settings.json'), JSON.stringify(settings));
+  replaceFile(join(own, 'settings.json'), JSON.stringify(settings));
   const { GEMINI_API_KEY = '', GOOGLE_GEMINI_BASE_URL } = operator;
   return {
     GEMINI_API_KEY,
@@ -98,6 +113,19 @@ export async function geminiRecorder(
     await ledger.settle([...told]);
   }
 }
+
+/** What it would heed in its own folder, beside its settings and its records. */
+const PLANTED = [
+  'GEMINI.md',
+  '.env',
+  'system.md',
+  'agents',
+  'commands',
+  'extensions',
+  'policies',
+  'skills',
+  'hooks',
+];
 
 const recordsIn = (home: string): string => join(home, '.gemini', 'tmp');
 
@@ -164,7 +192,7 @@ const toolSettings = ({ tools }: Access, offered: ToolDialogue | null): object =
 async function offeredTools(own: string, { command, args }: ToolDialogue): Promise<object> {
   const words = [command, ...args].map(quoted).join(' ');
   const callCommand = join(own, 'call-tool');
-  await writeFile(callCommand, `#!/bin/sh\nexec ${words} call "$1"\n`, { mode: 0o700 });
+  replaceFile(callCommand, `#!/bin/sh\nexec ${words} call "$1"\n`, 0o700);
   return { discoveryCommand: `${words} list`, callCommand };
 }
 

@@ -11,6 +11,7 @@ const cwd = '/srv/space';
 const turnOf = (role: 'coder' | 'critic') => ({
   cwd,
   access: accessOf(role, { cwd, home: '/srv/home', session: '/srv/session' }),
+  policy: { mcp: [{ name: 'docs', command: ['docs'], env: {}, tools: null }] },
 });
 const asked = (role: 'coder' | 'critic', toolCall: object, options: object[] = OPTIONS) =>
   answerPermission({ sessionId: 's', toolCall, options }, turnOf(role));
@@ -34,6 +35,7 @@ test.each([
   ['critic', { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] }, 'permission'],
   ['critic', {}, 'permission'],
   ['critic', { kind: 'other', title: 'mcp__forge__findings_read' }, null],
+  ['critic', { kind: 'other', title: 'mcp__docs__search' }, null],
   ['critic', { kind: 'other', title: 'mcp__other__write' }, 'permission'],
   ['critic', { kind: 'execute', title: 'mcp__forge__findings_read' }, 'permission'],
 ] as const)('a %s asks for %j: %s', (role, call, code) => {
@@ -49,12 +51,13 @@ test('who only reads may call a server where the agent has no other than ours', 
 });
 
 test('what a turn may change is below its write roots, wherever it works', () => {
-  const { access } = turnOf('coder');
+  const { access, policy } = turnOf('coder');
   const edit = { kind: 'edit', locations: [{ path: '/srv/space/a.ts' }] };
   const given = { sessionId: 's', toolCall: edit, options: OPTIONS };
   const { refusal } = answerPermission(given, {
     cwd,
     access: { ...access, writeRoots: ['/srv/space/docs'] },
+    policy,
   });
   expect(refusal?.why).toContain('outside your workspace');
 });

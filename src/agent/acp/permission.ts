@@ -3,9 +3,9 @@
  * that can't be read is refused, like one that must not be. Whoever does not ask can't be refused: see docs/agents.md.
  */
 import { z } from 'zod';
+import { type AgentPolicy, TOOL_SERVER } from '../../core/policy.ts';
 import type { Progress } from '../../core/progress.ts';
 import type { Access } from '../../core/role.ts';
-import { TOOL_SERVER } from '../agent.ts';
 import { refusedPath } from '../refusal.ts';
 
 type Refusal = Pick<Extract<Progress, { kind: 'refused' }>, 'code' | 'why'>;
@@ -35,7 +35,10 @@ const request = z.object({
 });
 type ToolCall = z.output<typeof request>['toolCall'];
 
-export function answerPermission(given: unknown, { cwd, access }: { cwd: string; access: Access }): Asked {
+export function answerPermission(
+  given: unknown,
+  { cwd, access, policy }: { cwd: string; access: Access; policy: Pick<AgentPolicy, 'mcp'> },
+): Asked {
   const { data } = request.safeParse(given);
   if (!data)
     return {
@@ -49,7 +52,7 @@ export function answerPermission(given: unknown, { cwd, access }: { cwd: string;
   const refusal =
     access.tools === 'work'
       ? refusedWork(toolCall, cwd, access.writeRoots)
-      : isOurs(data)
+      : isGranted(data, [TOOL_SERVER, ...policy.mcp.map(({ name }) => name)])
         ? null
         : refusedReading(toolCall);
   const choose = (...kinds: string[]) => {
@@ -73,10 +76,13 @@ const CHANGING = ['edit', 'delete', 'move'];
 const refusedReading = ({ kind }: ToolCall): Refusal | null =>
   kind && READING.includes(kind) ? null : { code: 'permission', why: 'you may read and nothing else' };
 
-/** A call of the host's own tools: Claude's adapter names it, Codex's says that it is of a server, and it has no other. */
-const isOurs = ({ toolCall: { kind, title }, _meta }: z.output<typeof request>): boolean =>
+/** A call of a server that it was given: Claude's adapter names it, Codex's says that it is of one, and it has no other. */
+const isGranted = (
+  { toolCall: { kind, title }, _meta }: z.output<typeof request>,
+  servers: readonly string[],
+): boolean =>
   _meta?.is_mcp_tool_approval === true ||
-  (kind === 'other' && (title?.startsWith(`mcp__${TOOL_SERVER}__`) ?? false));
+  (kind === 'other' && servers.some((name) => title?.startsWith(`mcp__${name}__`)));
 
 function refusedWork(call: ToolCall, cwd: string, roots: readonly string[]): Refusal | null {
   if (call.kind && CHANGING.includes(call.kind)) {

@@ -1,5 +1,5 @@
 /** Programs that speak ACP and that we know how to start: where they are, what they are signed in with, how they are set. */
-import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { lstat, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -7,34 +7,50 @@ import type { AgentPolicy } from '../../core/policy.ts';
 import { pricesFor } from '../../core/prices.ts';
 import type { Access } from '../../core/role.ts';
 import type { Failure, TurnRequest, UsageReport } from '../agent.ts';
-import { failureOfLogin, findCredential } from '../claude/credential.ts';
+import { failureOfLogin, findCredential, kindOf, shown } from '../claude/credential.ts';
 import { codexAccount } from '../codex/account.ts';
 import {
   failureOfLogin as failureOfCodexLogin,
   findCredential as findCodexCredential,
   putCredential,
   removeLogin,
+  shown as shownToCodex,
 } from '../codex/credential.ts';
 import { brokeOff, turnError } from '../codex/failure.ts';
 import { codexOf } from '../codex/program.ts';
 import { lastEnd } from '../codex/recorded-failure.ts';
 import { blindText, sandboxed } from '../codex/sandbox.ts';
-import { configFile } from '../codex/settings.ts';
+import { configFile, PLANTED } from '../codex/settings.ts';
 import { recordedTotals } from '../codex/thread.ts';
 import { installHint } from '../install-hint.ts';
 import { opencodeAccount } from '../opencode/account.ts';
 import { watchCalls } from '../opencode/asked.ts';
 import { recordedFailure as failureInOpencode } from '../opencode/failure.ts';
 import { refusedWorkspace } from '../opencode/plugins.ts';
-import { findProvider, modelParts, notSignedIn } from '../opencode/provider.ts';
+import {
+  findProvider,
+  kindOf as kindOfProvider,
+  modelParts,
+  notSignedIn,
+  shown as shownToOpencode,
+} from '../opencode/provider.ts';
 import { databaseOf, prepareSession, recordOf } from '../opencode/session.ts';
-import { findOpencode, NO_MODEL, notInstalled, OFFLINE, opencodeConfig } from '../opencode/settings.ts';
+import {
+  findOpencode,
+  NO_MODEL,
+  notInstalled,
+  OFFLINE,
+  opencodeConfig,
+  removeUserSettings,
+} from '../opencode/settings.ts';
+import type { Passage } from '../passage.ts';
 import { type Environment, isOlder, onPath } from '../program-path.ts';
+import { ownFolder, removePlanted, replaceFile } from '../replace-file.ts';
 import { toldLedger } from '../told-ledger.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
 import { claudeRecorder } from './claude-record.ts';
 import { isUnexplained } from './failure.ts';
-import { geminiRecorder, NOT_SIGNED_IN as NO_GEMINI, setUpGemini } from './gemini.ts';
+import { geminiRecorder, heldGemini, NOT_SIGNED_IN as NO_GEMINI, setUpGemini } from './gemini.ts';
 import { readSession } from './session.ts';
 
 /** A program that is there and signed in, or what is missing: a program, or somebody who pays for it. */
@@ -42,8 +58,14 @@ type Equipped = Equipment | string | { unsigned: string };
 
 export interface Equipment {
   argv: readonly string[];
+  /** What it needs to be let ask its model. */
+  credential: 'key' | 'login' | 'none' | 'other';
   /** Makes what the program needs in the session's directory; returns its part of the environment. */
-  setUp(turn: TurnRequest, tools: ToolDialogue | null): Promise<Record<string, string>>;
+  setUp(
+    turn: TurnRequest,
+    tools: ToolDialogue | null,
+    route: Passage['route'],
+  ): Promise<Record<string, string>>;
   /** It is told of the host's tools when it is furnished, not as of a server. */
   toolsInSettings?: boolean;
   /** Its model is one of its settings too; asked for in a session, it would be tried out first. */
@@ -86,7 +108,9 @@ export async function equip(
   now: number,
 ): Promise<Equipped> {
   if (preset !== null && isPreset(preset)) return KNOWN[preset](operator, model, now);
-  if (command !== null) return { argv: ['/bin/sh', '-c', `exec ${command}`], setUp: async () => ({}) };
+  // Who pays for it is its own affair.
+  if (command !== null)
+    return { argv: ['/bin/sh', '-c', `exec ${command}`], credential: 'none', setUp: async () => ({}) };
   return `agent.preset is not set: the agent \`acp\` needs one of ${PRESETS.join(', ')}, or agent.command with a program that speaks ACP on stdin and stdout`;
 }
 
@@ -101,6 +125,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
       if (typeof credential === 'string') return { unsigned: credential };
       return {
         argv,
+        credential: kindOf(credential),
         mode: () => 'default',
         failureOfLogin: (failure, at) => failureOfLogin(failure, credential, at),
         modelInSettings: true,
@@ -115,8 +140,8 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
             },
           },
         },
-        setUp: async (turn) => ({
-          ...credential.env,
+        setUp: async (turn, _, route) => ({
+          ...shown(credential, route),
           CLAUDE_CONFIG_DIR: await folder(turn, 'claude'),
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
           CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
@@ -136,20 +161,23 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
       if (typeof credential === 'string') return { unsigned: credential };
       return {
         argv,
+        credential: 'key' in credential ? 'key' : 'login',
         ...(codex && { reading: { argv: sandboxed(codex, 'test', '-r', '.'), blind: blindText } }),
         // Its other modes make the workspace's .git unwritable.
         mode: ({ tools }) => (tools === 'work' ? 'agent-full-access' : 'read-only'),
         failureOfLogin: (failure, at) => failureOfCodexLogin(failure, credential, at),
-        async setUp(turn) {
+        async setUp(turn, _, route) {
           // It declares the workspace trusted, whatever it is told, and its Codex then heeds what is there.
           if (await lstat(join(turn.cwd, '.codex')).catch(() => null))
             throw new Error(
               'the workspace has .codex, which codex-acp would heed, servers and hooks that the branch may have changed included, so it was not started. Use `agent.kind: codex`, which does not',
             );
           const home = await folder(turn, 'codex');
-          await writeFile(join(home, 'config.toml'), await configFile(operator, credential, turn));
+          const { credential: given, baseUrl } = shownToCodex(credential, operator, route);
+          removePlanted(home, PLANTED);
+          replaceFile(join(home, 'config.toml'), await configFile(baseUrl, given, turn, []));
           return {
-            ...(await putCredential(credential, home, now)),
+            ...(await putCredential(given, home, now)),
             CODEX_HOME: home,
             NO_BROWSER: '1',
             ...(model !== null && { CODEX_CONFIG: JSON.stringify({ model }) }),
@@ -190,14 +218,17 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
       if (!provider) return { unsigned: notSignedIn(parts.providerID) };
       return {
         argv: [...argv, 'acp'],
-        async setUp(turn) {
+        credential: kindOfProvider(provider),
+        async setUp(turn, _, route) {
           const refused = await refusedWorkspace(turn.cwd);
           if (refused !== null) throw new Error(refused);
           await prepareSession(turn.sessionDir);
+          removeUserSettings(turn);
+          const given = shownToOpencode(provider, route);
           return {
-            ...provider.env,
+            ...given.env,
             ...OFFLINE,
-            OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.access, model, provider, null)),
+            OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn, model, given, [])),
             OPENCODE_DB: databaseOf(turn.sessionDir),
           };
         },
@@ -234,10 +265,17 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
       if (!operator.GEMINI_API_KEY) return { unsigned: NO_GEMINI };
       return {
         argv: [...argv, '--acp', ...(model === null ? [] : ['--model', model])],
+        credential: 'key',
         mode: () => 'default',
         replaysLate: true,
         toolsInSettings: true,
-        setUp: async (turn, tools) => setUpGemini(turn, await folder(turn, 'gemini'), operator, tools),
+        setUp: async (turn, tools, route) =>
+          setUpGemini(
+            turn,
+            await folder(turn, 'gemini'),
+            { ...operator, ...heldGemini(operator, route) },
+            tools,
+          ),
         recorder: async (turn, report) => geminiRecorder(turn, await folder(turn, 'gemini'), report),
       };
     },
@@ -251,7 +289,8 @@ const recordsIn = ({ sessionDir }: Pick<TurnRequest, 'sessionDir'>): string => j
 /** Where the program keeps what it knows of the session; the same when it is resumed. */
 async function folder({ sessionDir }: TurnRequest, name: string): Promise<string> {
   const path = join(recordsIn({ sessionDir }), name);
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  ownFolder(recordsIn({ sessionDir }));
+  ownFolder(path);
   return path;
 }
 

@@ -88,7 +88,7 @@ describe('an account of Claude', () => {
     expect(keys([block('m1', { stop_reason: 'end_turn', usage: used(9) })])).toEqual([['m1', 9]]);
   });
 
-  test('takes subagents from the transcript: their blocks are not final', () => {
+  test('takes subagents from the transcript: their blocks are not final (loops 41)', () => {
     expect(keys([block('sub'), start('m1'), end(5)], [line('m1', 5), line('sub', 300)])).toEqual([
       ['m1', 5],
       ['sub', 300],

@@ -5,18 +5,28 @@
  * all it started. The session's id is ours, chosen before the first token; its transcript lives in the session's own
  * directory, which is also where a resumed turn finds it.
  */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pricesFor } from '../../core/prices.ts';
-import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import {
+  type Agent,
+  failed,
+  notStarted,
+  type TurnHooks,
+  type TurnRequest,
+  type TurnResult,
+} from '../agent.ts';
 import { fingerprint } from '../fingerprint.ts';
+import { type GrantedServer, withServers } from '../mcp-servers.ts';
+import { type Passage, through } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
+import { ownFolder } from '../replace-file.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { preparePlaces } from '../turn-place.ts';
 import { claudeAccount } from './account.ts';
 import { type Conversation, converse } from './conversation.ts';
-import { type Credential, failureOfLogin, findCredential, signInOf } from './credential.ts';
+import { type Credential, failureOfLogin, findCredential, kindOf, shown, signInOf } from './credential.ts';
 import { transcribedEnd } from './ending.ts';
 import { failureOf } from './failure.ts';
 import type { ClaudeMessage, ResultMessage } from './message.ts';
@@ -26,13 +36,14 @@ import { configDir, probeTranscript, transcriptUsage } from './transcript.ts';
 
 interface ClaudeParts {
   programs: Programs;
+  gateway: Gateway;
   /** The operator's environment, where the credential is looked for. */
   operator: Environment;
   now(): number;
   load?(): Promise<ClaudeSdk>;
 }
 
-export function claudeAgent({ programs, operator, now, load = loadClaude }: ClaudeParts): Agent {
+export function claudeAgent({ programs, gateway, operator, now, load = loadClaude }: ClaudeParts): Agent {
   return {
     kind: 'claude',
 
@@ -47,12 +58,17 @@ export function claudeAgent({ programs, operator, now, load = loadClaude }: Clau
           );
         const credential = await findCredential(operator, now());
         if (typeof credential === 'string') return failed('auth', credential, true);
-        const result = await take(turn, hooks, await load(), credential, programs);
+        const sdk = await load();
+        const result = await through(gateway, turn, hooks, kindOf(credential), (passage) =>
+          withServers(passage.turn, passage.hooks, (turn, servers) =>
+            take({ ...passage, turn }, sdk, credential, programs, servers),
+          ),
+        );
         return result.status === 'failed'
           ? { ...result, ...failureOfLogin(result, credential, now()) }
           : result;
       } catch (error) {
-        return failed('could_not_start', (error as Error).message);
+        return notStarted(error);
       }
     },
 
@@ -89,18 +105,18 @@ export function claudeAgent({ programs, operator, now, load = loadClaude }: Clau
 }
 
 async function take(
-  turn: TurnRequest,
-  hooks: TurnHooks,
+  { turn, hooks, route }: Passage,
   sdk: ClaudeSdk,
   credential: Credential,
   programs: Programs,
+  servers: readonly GrantedServer[],
 ): Promise<TurnResult> {
-  await mkdir(configDir(turn.sessionDir), { recursive: true, mode: 0o700 });
-  await mkdir(join(turn.home, 'tmp'), { recursive: true });
+  ownFolder(configDir(turn.sessionDir));
+  ownFolder(join(turn.home, 'tmp'));
   const account = claudeAccount(pricesFor(turn.policy), hooks.onUsage);
   const { untold, settle } = await ledgerOf(turn);
   account.catchUp(await untold());
-  const options = claudeOptions(turn, credential, hooks, sdk);
+  const options = claudeOptions(turn, shown(credential, route), hooks, sdk, servers);
   const conversation = await converse(sdk, options, programs, turn, hooks, (message) => {
     account.see(message);
     tellProgress(message, hooks);
@@ -120,7 +136,7 @@ async function ledgerOf({ sessionDir, number }: Pick<TurnRequest, 'sessionDir' |
 
 function resultOf(conversation: Conversation, turn: TurnRequest, usageKnown: boolean): TurnResult {
   const { result, refused, stop, exit, lastWords } = conversation;
-  if (refused !== null) return failed('could_not_start', refused);
+  if (refused !== null) return notStarted(refused);
   // A program that was stopped may have had a call under way whose cost nobody told.
   const stopped = stop.result(false);
   if (stopped) return stopped;

@@ -4,9 +4,9 @@
  * The prompt goes in as a stream that stays open until the result is there: only then can a turn be interrupted, and
  * an interrupted one still tells what it used. The SDK yields an error's result and then throws; what it yielded counts.
  */
-import type { Dialogue, Exit } from '../../process/dialogue.ts';
+import type { Exit } from '../../process/dialogue.ts';
 import type { TurnHooks, TurnRequest } from '../agent.ts';
-import type { Programs } from '../programs.ts';
+import type { ConfinedDialogue, Programs } from '../programs.ts';
 import { stopTurn, type TurnStop } from '../turn-stop.ts';
 import { type ClaudeMessage, isDoing, type ResultMessage, readMessage } from './message.ts';
 import type { PlainOptions } from './options.ts';
@@ -22,7 +22,7 @@ export interface Conversation {
   named: string | null;
   stop: TurnStop;
   /** Why the program was never let run; null when it was. */
-  refused: string | null;
+  refused: Error | null;
   exit: Exit;
   /** What there is to say about an end without a result. */
   lastWords: string;
@@ -39,7 +39,7 @@ export async function converse(
 ): Promise<Conversation> {
   const prompt = openPrompt(turn.prompt);
   const abortController = new AbortController();
-  const opened: Promise<Dialogue>[] = [];
+  const opened: Promise<ConfinedDialogue>[] = [];
   const query = sdk.query({
     prompt: prompt.messages,
     options: {
@@ -84,23 +84,27 @@ export async function converse(
   stop.disarm();
   prompt.close();
 
-  const opening = opened[0] ?? Promise.reject<Dialogue>(new Error('the SDK started no program'));
-  const refused = await opening.then(({ begun }) => begun).then(() => null, said);
+  const opening = opened[0] ?? Promise.reject<ConfinedDialogue>(new Error('the SDK started no program'));
+  const refused = await opening
+    .then(({ begun }) => begun)
+    .then(
+      () => null,
+      (error: Error) => error,
+    );
   const child = await opening.catch(() => null);
   const stderr = (await child?.end()) ?? '';
   const exit = (await child?.exited) ?? { code: null, signal: null };
+  const unconfined = result === null ? (child?.problem(exit) ?? null) : null;
   return {
     result,
     limitResetsAt,
     named,
     stop,
-    refused,
+    refused: refused ?? (unconfined ? new Error(`${unconfined}: ${stderr.trim()}`) : null),
     exit,
     lastWords: stderr.trim().slice(-1000) || problem,
   };
 }
-
-const said = (error: Error): string => error.message;
 
 /** One message, then nothing until it is closed. */
 function openPrompt(content: string): { messages: AsyncIterable<UserMessage>; close(): void } {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { untilOf } from '../../core/words/wall-time.ts';
 import type { Failure, SignIn } from '../agent.ts';
+import { type Passage, PLACEHOLDER } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
 import { cloudCredential } from './cloud.ts';
 
@@ -46,6 +47,33 @@ export async function findCredential(operator: Environment, now: number): Promis
   const env = { ...provider, CLAUDE_CODE_OAUTH_TOKEN: accessToken };
   return { source: file, env, ...(expiresAt !== undefined && { expiresAt }) };
 }
+
+/** What can be held for it, if anything can. */
+export const kindOf = ({ env }: Credential): 'key' | 'login' | 'other' =>
+  env.CLAUDE_CODE_OAUTH_TOKEN ? 'login' : KEYS.some((name) => env[name]) ? 'key' : 'other';
+
+/** Its part of the program's environment; without a route, with the credential itself. */
+export function shown({ env }: Credential, route: Passage['route']): Record<string, string> {
+  const key = KEYS.find((name) => env[name]);
+  if (route === null || key === undefined) return env;
+  const secret = env[key] as string;
+  const proof = key === 'ANTHROPIC_API_KEY' ? { 'x-api-key': secret } : { authorization: `Bearer ${secret}` };
+  const url = route({
+    upstream: env.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com',
+    headers: { ...headersIn(env.ANTHROPIC_CUSTOM_HEADERS ?? ''), ...proof },
+    asides: ['haiku'],
+  });
+  return { [key]: PLACEHOLDER, ANTHROPIC_BASE_URL: url };
+}
+
+/** A line each: `Name: value`. */
+const headersIn = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text.split('\n').flatMap((line) => {
+      const [, name, value] = /^([\w-]+):\s*(.*?)\s*$/.exec(line) ?? [];
+      return name === undefined ? [] : [[name.toLowerCase(), value ?? '']];
+    }),
+  );
 
 export async function signInOf(operator: Environment, now: number): Promise<SignIn> {
   const credential = await findCredential(operator, now);

@@ -30,7 +30,7 @@ test.each([
   [{ terminal_reason: 'api_error', api_error_status: 429, api_error: 'usage_limit_reached' }, 'usage_limit'],
   [{ subtype: 'error_during_execution', result: undefined, errors: ['it broke'] }, 'crashed'],
   [{ subtype: 'error_max_turns' }, 'crashed'],
-])('%j is %s', (change, code) => {
+])('%j is %s (loops 52)', (change, code) => {
   expect(failureOf(result(change), UNTOLD)?.code ?? null).toBe(code);
 });
 

@@ -2,17 +2,18 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { TOOL_SERVER } from '../../core/policy.ts';
 import { READER } from '../../core/words/prompts.ts';
 import type { Progress, TurnHooks, TurnRequest, TurnTools } from '../agent.ts';
-import { TOOL_SERVER } from '../agent.ts';
+import type { GrantedServer } from '../mcp-servers.ts';
 import { QUESTION_REFUSED, refusedPath } from '../refusal.ts';
 import { fromTrunk, turnEnvironment } from '../turn-place.ts';
-import type { Credential } from './credential.ts';
 import {
   type ClaudeOptions,
   type ClaudeSdk,
   EFFORTS,
   type Effort,
+  type StdioServer,
   type ToolDecision,
   type ToolServer,
 } from './sdk.ts';
@@ -22,9 +23,10 @@ export type PlainOptions = Omit<ClaudeOptions, 'spawnClaudeCodeProcess' | 'abort
 
 export function claudeOptions(
   turn: TurnRequest,
-  credential: Credential,
+  credential: Record<string, string>,
   { onProgress, tools }: Pick<TurnHooks, 'onProgress' | 'tools'>,
   sdk: ClaudeSdk,
+  servers: readonly GrantedServer[],
 ): PlainOptions {
   const onlyReads = turn.access.tools === 'read';
   return {
@@ -32,7 +34,10 @@ export function claudeOptions(
     env: claudeEnvironment(turn, credential),
     ...(turn.policy.model !== null && { model: turn.policy.model }),
     ...(turn.policy.effort !== null && { effort: effortOf(turn.policy.effort) }),
-    ...(tools && { mcpServers: { [TOOL_SERVER]: toolServer(sdk, tools) } }),
+    mcpServers: {
+      ...(tools && { [TOOL_SERVER]: toolServer(sdk, tools) }),
+      ...Object.fromEntries(servers.map(stdioServer)),
+    },
     ...(turn.resume ? { resume: turn.sessionId } : { sessionId: turn.sessionId }),
     // Nothing that the branch brings along configures the agent that works on it.
     settingSources: [],
@@ -57,9 +62,9 @@ export function claudeOptions(
   };
 }
 
-function claudeEnvironment(turn: TurnRequest, credential: Credential): Record<string, string> {
+function claudeEnvironment(turn: TurnRequest, credential: Record<string, string>): Record<string, string> {
   return turnEnvironment(turn, {
-    ...credential.env,
+    ...credential,
     CLAUDE_CONFIG_DIR: configDir(turn.sessionDir),
     CLAUDE_CODE_TMPDIR: join(turn.home, 'tmp'),
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -87,6 +92,12 @@ function toolServer(sdk: ClaudeSdk, tools: TurnTools): ToolServer {
     ),
   });
 }
+
+/** Always in the prompt, as ours is. */
+const stdioServer = ({ name, command, args }: GrantedServer): [string, StdioServer] => [
+  name,
+  { type: 'stdio', command, args, alwaysLoad: true },
+];
 
 function effortOf(said: string): Effort {
   const known = EFFORTS.find((one) => one === said);

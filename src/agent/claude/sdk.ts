@@ -34,6 +34,13 @@ export interface ToolServer {
   instance: unknown;
 }
 
+export interface StdioServer {
+  type: 'stdio';
+  command: string;
+  args: string[];
+  alwaysLoad: boolean;
+}
+
 interface ToolDefinition {
   name: string;
 }
@@ -57,12 +64,10 @@ export interface ClaudeOptions {
   env: Record<string, string>;
   model?: string;
   effort?: Effort;
-  mcpServers?: Record<string, ToolServer>;
+  mcpServers: Record<string, ToolServer | StdioServer>;
   sessionId?: string;
   resume?: string;
   settingSources: ('user' | 'project' | 'local')[];
-  /** Where project settings come from instead of `cwd`. */
-  projectConfigRoot?: string;
   strictMcpConfig: boolean;
   systemPrompt: string | { type: 'preset'; preset: 'claude_code'; snapshot: boolean; append?: string };
   permissionMode: 'bypassPermissions';

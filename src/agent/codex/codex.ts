@@ -4,13 +4,23 @@
  * One turn is one process of the server, born held and killed with all it started. The thread is Codex's own; its id is
  * written down before the first token, its record lives in the session's directory, and the same thread is resumed.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pricesFor } from '../../core/prices.ts';
-import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import {
+  type Agent,
+  failed,
+  notStarted,
+  type TurnHooks,
+  type TurnRequest,
+  type TurnResult,
+} from '../agent.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
+import { type GrantedServer, withServers } from '../mcp-servers.ts';
+import { type Passage, through } from '../passage.ts';
 import { type Environment, versionOf } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
+import { ownFolder, removePlanted, replaceFile } from '../replace-file.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { codexAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
@@ -20,17 +30,19 @@ import {
   findCredential,
   putCredential,
   removeLogin,
+  shown,
   signInOf,
 } from './credential.ts';
 import { recordedEnd } from './ending.ts';
 import { failureOf } from './failure.ts';
 import { findCodex, notInstalled, withoutWrapper } from './program.ts';
 import { whyBlindHere } from './sandbox.ts';
-import { configFile } from './settings.ts';
+import { configFile, PLANTED } from './settings.ts';
 import { codexHome, probeThread, recordedTotals } from './thread.ts';
 
 interface CodexParts {
   programs: Programs;
+  gateway: Gateway;
   /** The operator's environment, where program and credential are looked for. */
   operator: Environment;
   now(): number;
@@ -38,7 +50,7 @@ interface CodexParts {
   program?: readonly string[];
 }
 
-export function codexAgent({ programs, operator, now, program }: CodexParts): Agent {
+export function codexAgent({ programs, gateway, operator, now, program }: CodexParts): Agent {
   const find = async () => program ?? (await findCodex(operator));
   return {
     kind: 'codex',
@@ -57,20 +69,25 @@ export function codexAgent({ programs, operator, now, program }: CodexParts): Ag
         const credential = await findCredential(operator, now());
         if (typeof credential === 'string') return failed('auth', credential, true);
         const home = codexHome(turn.sessionDir);
-        await mkdir(home, { recursive: true, mode: 0o700 });
-        await writeFile(join(home, 'config.toml'), await configFile(operator, credential, turn));
-        const env = turnEnvironment(turn, {
-          ...(await putCredential(credential, home, now())),
-          CODEX_HOME: home,
-        });
-        const program = { argv: [...(await withoutWrapper(argv)), 'app-server'], env };
-        try {
-          return withLogin(await take(turn, hooks, programs, program), credential, now());
-        } finally {
-          await removeLogin(home);
-        }
+        ownFolder(home);
+        const kind = 'key' in credential ? 'key' : 'login';
+        const ask = async (passage: Passage, servers: readonly GrantedServer[]) => {
+          const { credential: given, baseUrl } = shown(credential, operator, passage.route);
+          removePlanted(home, PLANTED);
+          replaceFile(join(home, 'config.toml'), await configFile(baseUrl, given, turn, servers));
+          const env = turnEnvironment(turn, {
+            ...(await putCredential(given, home, now())),
+            CODEX_HOME: home,
+          });
+          const program = { argv: [...(await withoutWrapper(argv)), 'app-server'], env };
+          return take(passage.turn, passage.hooks, programs, program).finally(() => removeLogin(home));
+        };
+        const result = await through(gateway, turn, hooks, kind, (passage) =>
+          withServers(passage.turn, passage.hooks, (turn, servers) => ask({ ...passage, turn }, servers)),
+        );
+        return withLogin(result, credential, now());
       } catch (error) {
-        return failed('could_not_start', (error as Error).message);
+        return notStarted(error);
       }
     },
 

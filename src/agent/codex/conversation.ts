@@ -1,4 +1,5 @@
 /** One turn with `codex app-server`: a thread begun or resumed, the prompt, and everything until the turn is over. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { READER } from '../../core/words/prompts.ts';
 import type { Dialogue } from '../../process/dialogue.ts';
@@ -11,7 +12,7 @@ import { type CodexAccount, tokenTotal } from './account.ts';
 import { type AppServer, appServer } from './app-server.ts';
 import { brokeOff, type TurnError, turnError, wordsIn } from './failure.ts';
 import { blindText } from './sandbox.ts';
-import { permissions } from './settings.ts';
+import { permissions, readsByItself } from './settings.ts';
 import { readThread, writeThread } from './thread.ts';
 import { answerCall, CALL, offeredTools } from './tools.ts';
 
@@ -37,6 +38,9 @@ export interface Ending {
   usageKnown: boolean;
 }
 
+/** It gives its servers less itself; one that tells nothing of them is not waited for. */
+const LONGEST_START_MS = 90_000;
+
 const INTRODUCTION = {
   clientInfo: { name: 'forge-loop', title: 'forge-loop', version: '1' },
   // Tools of the client's own are called experimental.
@@ -59,6 +63,13 @@ export function talk(
     finish = resolve;
   });
   const patches = new Map<string, string[]>();
+  /** Servers that it has not yet told of as started or failed; it would begin without them. */
+  const starting = new Set(turn.policy.mcp.map(({ name }) => name));
+  let haveStarted: () => void = () => {};
+  const serversStarted = new Promise<void>((resolve) => {
+    haveStarted = resolve;
+  });
+  if (starting.size === 0) haveStarted();
   let thread = '';
   let turnId = '';
   const server = appServer(child.stdin, child.stdout, {
@@ -81,9 +92,10 @@ export function talk(
   async function converse(): Promise<Ending> {
     await ask('initialize', INTRODUCTION);
     server.notify('initialized');
-    const blind = turn.access.tools === 'read' ? await whyBlind(ask, turn.cwd) : null;
+    const blind = readsByItself(turn.access) ? await whyBlind(ask, turn.cwd) : null;
     if (blind !== null) return { ...ending(null, null, null), unasked: blind };
     thread = await beginThread(ask, turn, hooks, onModel);
+    await Promise.race([serversStarted, server.ended, delay(LONGEST_START_MS, null, { ref: false })]);
     const started = startedTurn.parse(
       await ask('turn/start', {
         threadId: thread,
@@ -106,6 +118,10 @@ export function talk(
     if (method === 'thread/tokenUsage/updated') {
       const { data } = usageUpdate.safeParse(params);
       if (data) account.see(data.threadId, data.tokenUsage.total);
+    } else if (method === 'mcpServer/startupStatus/updated') {
+      const { data } = serverStatus.safeParse(params);
+      if (data && data.status !== 'starting') starting.delete(data.name);
+      if (starting.size === 0) haveStarted();
     } else if (method === 'turn/completed') {
       const { data } = turnOver.safeParse(params);
       if (data?.turn.error && brokeOff(data.turn.error)) usageKnown = false;
@@ -263,6 +279,7 @@ function strict(schema: unknown): unknown {
 const begun = z.object({ thread: z.object({ id: z.string() }), model: z.string() });
 const executed = z.object({ exitCode: z.int(), stderr: z.string() });
 const startedTurn = z.object({ turn: z.object({ id: z.string() }) });
+const serverStatus = z.object({ name: z.string(), status: z.string() });
 const usageUpdate = z.object({ threadId: z.string(), tokenUsage: z.object({ total: tokenTotal }) });
 const turnOver = z.object({
   threadId: z.string(),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { chatgptLogin } from '../../../test/support/chatgpt-login.ts';
 import type { Failure } from '../agent.ts';
-import { failureOfLogin, findCredential, putCredential, removeLogin, signInOf } from './credential.ts';
+import { failureOfLogin, findCredential, putCredential, removeLogin, shown, signInOf } from './credential.ts';
 import { configFile } from './settings.ts';
 
 const NOW = Date.parse('2026-11-17T01:00:00Z');
@@ -60,7 +60,14 @@ test('a key takes the place of a login that a session had', async () => {
 test('a login goes where the operator’s own settings of Codex say ChatGPT is, and no gateway gets it', async () => {
   await signIn(chatgptLogin(NOW + HOUR));
   const turn = { cwd: home, access: { tools: 'work', writeRoots: [] } } as never;
-  const config = async () => configFile({ OPENAI_BASE_URL: 'http://gateway' }, (await find()) as never, turn);
+  const config = async () => {
+    const { credential, baseUrl } = shown(
+      (await find()) as never,
+      { OPENAI_BASE_URL: 'http://gateway' },
+      null,
+    );
+    return configFile(baseUrl, credential, turn, []);
+  };
   expect(await config()).toContain('base_url = "https://chatgpt.com/backend-api/codex"');
   const settings = 'chatgpt_base_url = "https://other/api/"\n[x]\nchatgpt_base_url = "https://no"\n';
   await writeFile(join(home, '.codex', 'config.toml'), settings);

@@ -3,12 +3,14 @@
  * on: it is good for one use, so a child that renews it would sign the operator out. The operator's own `codex` renews
  * it, and the next turn finds the new one.
  */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { untilOf } from '../../core/words/wall-time.ts';
 import type { Failure, FailureCode, SignIn } from '../agent.ts';
+import { type Passage, PLACEHOLDER } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
+import { replaceFile } from '../replace-file.ts';
 
 export type CodexCredential =
   /** Where it is from, to show people; never what it is. */
@@ -51,6 +53,47 @@ export async function signInOf(operator: Environment, now: number): Promise<Sign
   return at <= now ? { unusable: expired(at, now) } : { by, expires: { at, advice: LASTS } };
 }
 
+/** What the program is shown: the credential, or, by a route, what takes its place and where it is asked. */
+export function shown(
+  credential: CodexCredential,
+  operator: Environment,
+  route: Passage['route'],
+): { credential: CodexCredential; baseUrl: string } {
+  if ('key' in credential) {
+    const upstream = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
+    if (route === null) return { credential, baseUrl: upstream };
+    const headers = { authorization: `Bearer ${credential.key}` };
+    return { credential: { ...credential, key: PLACEHOLDER }, baseUrl: route({ upstream, headers }) };
+  }
+  const { login } = credential;
+  if (route === null) return { credential, baseUrl: login.baseUrl };
+  const { access_token = '', account_id } = login.tokens;
+  const headers = {
+    authorization: `Bearer ${access_token}`,
+    ...(account_id && { 'chatgpt-account-id': account_id }),
+  };
+  const baseUrl = route({ upstream: login.baseUrl, headers });
+  return { credential: { ...credential, login: { ...login, tokens: UNSIGNED, baseUrl } }, baseUrl };
+}
+
+const unsigned = (claims: object): string =>
+  [{ alg: 'none', typ: 'JWT' }, claims, {}]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
+
+/** A login in form: it reads its own tokens, and proves nothing by them. */
+const UNSIGNED = {
+  id_token: unsigned({
+    email: 'nobody@example.com',
+    'https://api.openai.com/auth': { chatgpt_plan_type: 'pro', chatgpt_account_id: PLACEHOLDER },
+  }),
+  access_token: unsigned({
+    exp: Date.UTC(2100, 0) / 1000,
+    'https://api.openai.com/auth': { chatgpt_account_id: PLACEHOLDER },
+  }),
+  account_id: PLACEHOLDER,
+};
+
 /** A turn that its login did not outlast failed for that, whatever Codex made of it. */
 export function failureOfLogin(failure: Failure, credential: CodexCredential, now: number): Failure {
   if ('key' in credential) return failure;
@@ -82,7 +125,7 @@ export async function putCredential(
     tokens: { ...tokens, refresh_token: '' },
     last_refresh: new Date(now).toISOString(),
   };
-  await writeFile(join(home, 'auth.json'), JSON.stringify(file), { mode: 0o600 });
+  replaceFile(join(home, 'auth.json'), JSON.stringify(file));
   return { CODEX_REFRESH_TOKEN_URL_OVERRIDE: NO_RENEWAL };
 }
 

@@ -2,14 +2,15 @@
 import { realpath } from 'node:fs/promises';
 import type { Access } from '../../core/role.ts';
 import type { TurnRequest } from '../agent.ts';
-import type { Environment } from '../program-path.ts';
+import type { GrantedServer } from '../mcp-servers.ts';
 import type { CodexCredential } from './credential.ts';
 
 /** The provider is spelled out: the built-in one tries websockets for seconds before it asks anything. */
 export async function configFile(
-  operator: Environment,
+  baseUrl: string,
   credential: CodexCredential,
   { cwd, access }: Pick<TurnRequest, 'cwd' | 'access'>,
+  servers: readonly GrantedServer[],
 ): Promise<string> {
   // Of a place that it may write to it trusts the settings too, servers and all, unless it is told not to.
   const places = new Set([cwd, await realpath(cwd)]);
@@ -19,7 +20,7 @@ export async function configFile(
   // Project documents are the branch's own; what trunk says is told when the thread begins.
   return `model_provider = "forge"
 project_doc_max_bytes = 0
-${providerOf(credential, operator)}wire_api = "responses"
+${providerOf(credential, baseUrl)}wire_api = "responses"
 request_max_retries = 2
 stream_max_retries = 2
 [features]
@@ -30,15 +31,23 @@ memories = false
 enable_request_compression = false
 ${access.tools === 'read' ? ALONE : ''}[skills]
 include_instructions = false
-${distrust.join('')}`;
+${distrust.join('')}${servers.map(serverSection).join('')}`;
 }
 
-function providerOf(credential: CodexCredential, operator: Environment): string {
+/** It was granted, so nobody has to be asked; `npx` may have to fetch it first. */
+const serverSection = ({ name, command, args }: GrantedServer): string => `[mcp_servers.${name}]
+command = ${JSON.stringify(command)}
+args = ${JSON.stringify(args)}
+default_tools_approval_mode = "approve"
+startup_timeout_sec = ${SERVER_STARTS_WITHIN_SECONDS}
+`;
+
+const SERVER_STARTS_WITHIN_SECONDS = 60;
+
+function providerOf(credential: CodexCredential, baseUrl: string): string {
   const provider = (url: string, access: string) =>
     `[model_providers.forge]\nname = "OpenAI"\nbase_url = ${JSON.stringify(url)}\n${access}\n`;
-  if ('key' in credential)
-    return provider(operator.OPENAI_BASE_URL || 'https://api.openai.com/v1', 'env_key = "OPENAI_API_KEY"');
-  const { baseUrl } = credential.login;
+  if ('key' in credential) return provider(baseUrl, 'env_key = "OPENAI_API_KEY"');
   // A login is kept in a file, is for ChatGPT alone, and tells its provider what was done with it unless told not to.
   return `chatgpt_base_url = ${JSON.stringify(`${baseUrl}/`)}
 cli_auth_credentials_store = "file"
@@ -46,6 +55,17 @@ cli_auth_credentials_store = "file"
 enabled = false
 ${provider(`${baseUrl}/codex`, 'requires_openai_auth = true')}`;
 }
+
+/** What Codex would heed in its own folder, beside its settings and its records. */
+export const PLANTED = [
+  'AGENTS.md',
+  'AGENTS.override.md',
+  'hooks.json',
+  'prompts',
+  'rules',
+  'skills',
+  'plugins',
+];
 
 /** Who only reads needs nobody to hand work to, and no goals; the tools for it would be sent with every verdict. */
 const ALONE = `multi_agent = false
@@ -56,7 +76,13 @@ goals = false
  * Who works asks before every change of a file, and is answered by rule (it asks before most commands too); its own sandbox
  * would make the workspace's .git unwritable, and confining is the loop's.
  */
-export const permissions = ({ tools }: Access) =>
-  tools === 'work'
+export const permissions = (access: Access) =>
+  access.tools === 'work'
     ? ({ approvalPolicy: 'untrusted', sandbox: 'danger-full-access' } as const)
-    : ({ approvalPolicy: 'never', sandbox: 'read-only' } as const);
+    : ({
+        approvalPolicy: 'never',
+        sandbox: readsByItself(access) ? 'read-only' : 'danger-full-access',
+      } as const);
+
+/** Whether only Codex's own sandbox keeps it from writing; inside of ours that could not start. */
+export const readsByItself = ({ tools, sandbox }: Access): boolean => tools === 'read' && sandbox === 'none';

@@ -12,7 +12,7 @@ function toolbox(answer: Awaited<ReturnType<TurnTools['call']>>) {
     calls.push(given);
     return answer;
   };
-  return { calls, tools: { list: toolsOf('coder', { hasPlan: false }), call } };
+  return { calls, tools: { list: toolsOf('coder', { hasPlan: false, asksForge: true }), call } };
 }
 
 const told: (Progress | undefined)[] = [];
@@ -25,7 +25,7 @@ beforeEach(() => void told.splice(0));
 test('every tool is offered with the schema of its input', () => {
   const [space] = offeredTools(toolbox({ text: '', isError: false }).tools).dynamicTools;
   expect(space?.tools.map(({ name }) => name)).toEqual(
-    toolsOf('coder', { hasPlan: false }).map(({ name }) => name),
+    toolsOf('coder', { hasPlan: false, asksForge: true }).map(({ name }) => name),
   );
   expect(space?.tools.find(({ name }) => name === 'finish')?.inputSchema).toMatchObject({
     type: 'object',

@@ -3,8 +3,9 @@
  * the conversation itself. An MCP server would be one more process, which Codex waits for before every turn.
  */
 import { z } from 'zod';
+import { TOOL_SERVER } from '../../core/policy.ts';
 import { inputSchemaOf } from '../../core/words/turn-tools.ts';
-import { TOOL_SERVER, type TurnHooks, type TurnTools } from '../agent.ts';
+import type { TurnHooks, TurnTools } from '../agent.ts';
 
 export const CALL = 'item/tool/call';
 

@@ -20,7 +20,7 @@ import {
   turnError,
 } from './message.ts';
 import { modelParts } from './provider.ts';
-import { addressOf, type OpencodeServer, opencodeServer, type ServerEvent } from './server.ts';
+import { type OpencodeServer, opencodeServer, portOf, type ServerEvent } from './server.ts';
 import { readSession, writeSession } from './session.ts';
 
 interface Talk {
@@ -42,6 +42,8 @@ interface Setting {
   password: string;
   model: string;
   now(): number;
+  /** Where a port that its server listens on is reached. */
+  reach(port: number): Promise<number>;
 }
 
 export function talk(
@@ -49,7 +51,7 @@ export function talk(
   turn: TurnRequest,
   hooks: TurnHooks,
   account: OpencodeAccount,
-  { password, model, now }: Setting,
+  { password, model, now, reach }: Setting,
 ): Talk {
   let server: OpencodeServer | null = null;
   let session = '';
@@ -81,9 +83,9 @@ export function talk(
   };
 
   async function converse(): Promise<Ending> {
-    const url = await answered(addressOf(child.stdout), 'its address');
-    if (url === null) return { kind: 'broken', problem: '' };
-    server = opencodeServer(url, password);
+    const port = await answered(portOf(child.stdout), 'its address');
+    if (port === null) return { kind: 'broken', problem: '' };
+    server = opencodeServer(`http://127.0.0.1:${await reach(port)}`, password);
     await server.listen(heard, () => finish({ kind: 'broken', problem: 'the stream of events ended' }));
     if (turn.resume) {
       const known = await readSession(turn.sessionDir);

@@ -7,24 +7,35 @@
  */
 import { randomBytes } from 'node:crypto';
 import { pricesFor } from '../../core/prices.ts';
-import { type Agent, failed, type TurnHooks, type TurnRequest, type TurnResult } from '../agent.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import { type Agent, failed, notStarted, type TurnRequest, type TurnResult } from '../agent.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
+import { type GrantedServer, withServers } from '../mcp-servers.ts';
+import { type Passage, through } from '../passage.ts';
 import { type Environment, versionOf } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
 import { toldLedger } from '../told-ledger.ts';
-import { openToolDialogue, type ToolDialogue } from '../tool-dialogue.ts';
+import { openToolDialogue, ownServer } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { opencodeAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import { endsBroken, failureOf } from './failure.ts';
 import { textOf } from './message.ts';
 import { refusedWorkspace } from './plugins.ts';
-import { findProvider, modelParts, notSignedIn, type Provider, signInOf } from './provider.ts';
+import { findProvider, kindOf, modelParts, notSignedIn, type Provider, shown, signInOf } from './provider.ts';
 import { databaseOf, prepareSession, probeSession, recordedEnd, recordOf } from './session.ts';
-import { findOpencode, NO_MODEL, notInstalled, OFFLINE, opencodeConfig } from './settings.ts';
+import {
+  findOpencode,
+  NO_MODEL,
+  notInstalled,
+  OFFLINE,
+  opencodeConfig,
+  removeUserSettings,
+} from './settings.ts';
 
 interface OpencodeParts {
   programs: Programs;
+  gateway: Gateway;
   /** The operator's environment, where program, provider and key are looked for. */
   operator: Environment;
   now(): number;
@@ -32,7 +43,7 @@ interface OpencodeParts {
   program?: readonly string[];
 }
 
-export function opencodeAgent({ programs, operator, now, program }: OpencodeParts): Agent {
+export function opencodeAgent({ programs, gateway, operator, now, program }: OpencodeParts): Agent {
   const find = async () => program ?? (await findOpencode(operator));
   /** Program, model and provider, or what is missing: one of them, or somebody who pays. */
   const equip = async (model: string | null): Promise<Equipment | string | { unsigned: string }> => {
@@ -56,15 +67,21 @@ export function opencodeAgent({ programs, operator, now, program }: OpencodePart
         if ('unsigned' in equipment) return failed('auth', equipment.unsigned, true);
         const refused = await refusedWorkspace(turn.cwd);
         if (refused !== null) return failed('could_not_start', refused);
-        await prepareSession(turn.sessionDir);
+        prepareSession(turn.sessionDir);
+        removeUserSettings(turn);
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
-          return await take(turn, hooks, programs, { ...equipment, tools }, now);
+          const own = tools ? [ownServer(tools)] : [];
+          return await through(gateway, turn, hooks, kindOf(equipment.provider), (passage) =>
+            withServers(passage.turn, passage.hooks, (turn, granted) =>
+              take({ ...passage, turn }, programs, { ...equipment, servers: [...own, ...granted] }, now),
+            ),
+          );
         } finally {
           await tools?.close();
         }
       } catch (error) {
-        return failed('could_not_start', (error as Error).message);
+        return notStarted(error);
       }
     },
 
@@ -111,12 +128,12 @@ interface Equipment {
 }
 
 async function take(
-  turn: TurnRequest,
-  hooks: TurnHooks,
+  { turn, hooks, route, reach }: Passage,
   programs: Programs,
-  { argv, model, provider, tools }: Equipment & { tools: ToolDialogue | null },
+  { argv, model, servers, provider: found }: Equipment & { servers: readonly GrantedServer[] },
   now: () => number,
 ): Promise<TurnResult> {
+  const provider = shown(found, route);
   const ledger = await toldLedger(turn.sessionDir, turn.number);
   const account = opencodeAccount(pricesFor(turn.policy), ledger, hooks.onUsage);
   // What a turn that died did not get to tell.
@@ -127,13 +144,13 @@ async function take(
     env: turnEnvironment(turn, {
       ...provider.env,
       ...OFFLINE,
-      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn.access, model, provider, tools)),
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn, model, provider, servers)),
       OPENCODE_DB: databaseOf(turn.sessionDir),
       OPENCODE_SERVER_PASSWORD: password,
     }),
   };
   const child = await programs.open(server, turn, hooks);
-  const talking = talk(child, turn, hooks, account, { password, model, now });
+  const talking = talk(child, turn, hooks, account, { password, model, now, reach });
   const heard = await hearOut(child, talking, turn, hooks);
   account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
   await ledger.settle(account.told());

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { SignIn } from '../agent.ts';
+import { type Passage, PLACEHOLDER } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
 import { readJsonc } from './jsonc.ts';
 
@@ -36,6 +37,71 @@ export async function findProvider(id: string, operator: Environment): Promise<P
   }
   // A provider of the operator's own making may need no key, or has it in its section.
   return config === null ? null : { id, config, env: {}, source: null };
+}
+
+/** How those are asked that opencode knows by name, and those of the operator's own making by the package they use. */
+const KNOWN: Readonly<Record<string, { upstream: string; header: Header }>> = {
+  anthropic: { upstream: 'https://api.anthropic.com/v1', header: 'x-api-key' },
+  openai: { upstream: 'https://api.openai.com/v1', header: 'authorization' },
+  google: { upstream: 'https://generativelanguage.googleapis.com/v1beta', header: 'x-goog-api-key' },
+};
+const PACKAGES: Readonly<Record<string, Header>> = {
+  '@ai-sdk/anthropic': 'x-api-key',
+  '@ai-sdk/openai': 'authorization',
+  '@ai-sdk/openai-compatible': 'authorization',
+  '@ai-sdk/google': 'x-goog-api-key',
+};
+type Header = 'x-api-key' | 'authorization' | 'x-goog-api-key';
+
+const section = z.object({
+  npm: z.string().optional().catch(undefined),
+  options: z.looseObject({
+    baseURL: z.string().optional().catch(undefined),
+    apiKey: z.string().optional().catch(undefined),
+  }),
+});
+
+interface Upstream {
+  upstream: string;
+  header: Header;
+  key: string;
+}
+
+function upstreamOf({ id, config, env }: Provider): Upstream | null {
+  const { npm, options } = section.safeParse(config).data ?? { options: {} };
+  const known = npm === undefined ? KNOWN[id] : undefined;
+  const header = known?.header ?? PACKAGES[npm ?? ''];
+  const upstream = options.baseURL ?? known?.upstream;
+  const [, variable] = /^\{env:(\w+)\}$/.exec(options.apiKey ?? '') ?? [];
+  const [only] = Object.keys(env).length === 1 ? Object.values(env) : [];
+  const kept = keptIn.safeParse(parsedOrNull(env.OPENCODE_AUTH_CONTENT)).data?.[id]?.key;
+  const key = kept ?? (variable !== undefined ? env[variable] : (options.apiKey ?? only));
+  if (header === undefined || upstream === undefined || key === undefined) return null;
+  return { upstream: upstream.replace(/\/+$/, ''), header, key };
+}
+
+const keptIn = z.record(z.string(), z.object({ key: z.string() }));
+
+function parsedOrNull(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the gateway can hold its key. */
+export const kindOf = (provider: Provider): 'key' | 'other' => (upstreamOf(provider) ? 'key' : 'other');
+
+/** As opencode is told of it: with its key, or, by a route, with what takes its place. */
+export function shown(provider: Provider, route: Passage['route']): Provider {
+  const found = route && upstreamOf(provider);
+  if (!route || !found) return provider;
+  const { upstream, header, key } = found;
+  const proof = header === 'authorization' ? `Bearer ${key}` : key;
+  const baseURL = route({ upstream, headers: { [header]: proof } });
+  const options = { ...(provider.config?.options as object | undefined), baseURL, apiKey: PLACEHOLDER };
+  return { ...provider, config: { ...provider.config, options }, env: {} };
 }
 
 /** A model is named with its provider: `anthropic/claude-sonnet-5`. */

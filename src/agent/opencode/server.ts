@@ -50,16 +50,16 @@ export function opencodeServer(url: string, password: string): OpencodeServer {
   };
 }
 
-/** The address it listens on; null when it ends first. */
-export async function addressOf(stdout: Readable): Promise<string | null> {
+/** The port it listens on; null when it ends first. */
+export async function portOf(stdout: Readable): Promise<number | null> {
   stdout.setEncoding('utf8');
   return new Promise((resolve) => {
     let said = '';
     // It goes on being read when the address is known, so that nothing it prints fills the pipe.
     stdout.on('data', (chunk: string) => {
       said = (said + chunk).slice(-4096);
-      const found = /listening on (http:\/\/127\.0\.0\.1:\d+)\s/.exec(said)?.[1];
-      if (found) resolve(found);
+      const found = /listening on http:\/\/127\.0\.0\.1:(\d+)\s/.exec(said)?.[1];
+      if (found) resolve(Number(found));
     });
     stdout.once('close', () => resolve(null));
   });

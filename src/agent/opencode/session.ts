@@ -3,19 +3,18 @@
  * record is opencode's own database in the session's directory, which is read only while no server is at it; the API
  * can't be asked for it, since it fails on every session that was asked for a structured answer.
  */
-import { mkdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { z } from 'zod';
 import type { SessionProbe, UnheardTurn } from '../agent.ts';
-import { replaceFile } from '../replace-file.ts';
+import { ownFolder, replaceFile } from '../replace-file.ts';
 import { type Messages, messages, textOf } from './message.ts';
 
 const opencodeDir = (sessionDir: string): string => join(sessionDir, 'opencode');
 export const databaseOf = (sessionDir: string): string => join(opencodeDir(sessionDir), 'opencode.db');
 
-export const prepareSession = (sessionDir: string): Promise<unknown> =>
-  mkdir(opencodeDir(sessionDir), { recursive: true, mode: 0o700 });
+export const prepareSession = (sessionDir: string): void => ownFolder(opencodeDir(sessionDir));
 
 const sessionFile = z.object({ session: z.string().min(1) });
 const pathOf = (sessionDir: string): string => join(sessionDir, 'opencode-session.json');

@@ -1,10 +1,13 @@
 /** What opencode is told besides the prompt: its program, its one provider, and how far it may go. */
 import { access } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { TOOL_SERVER } from '../../core/policy.ts';
 import type { Access } from '../../core/role.ts';
-import { TOOL_SERVER } from '../agent.ts';
+import type { TurnRequest } from '../agent.ts';
 import { installHint } from '../install-hint.ts';
+import type { GrantedServer } from '../mcp-servers.ts';
 import { type Environment, onPath } from '../program-path.ts';
+import { removePlanted } from '../replace-file.ts';
 import type { Provider } from './provider.ts';
 
 const OPENCODE_PACKAGE = 'opencode-ai';
@@ -28,22 +31,30 @@ export async function findOpencode(operator: Environment): Promise<string[] | nu
   }
 }
 
+/** `servers` are those that it is not told of in another way. */
 export function opencodeConfig(
-  { tools: may }: Access,
+  { access, policy }: Pick<TurnRequest, 'access' | 'policy'>,
   model: string,
   provider: Provider,
-  tools: { command: string; args: readonly string[] } | null,
+  servers: readonly GrantedServer[],
 ): Record<string, unknown> {
+  const granted = [TOOL_SERVER, ...policy.mcp.map(({ name }) => name)];
   return {
     model,
     // Whatever it asks on the side is asked of the model that was chosen, and counted with it.
     small_model: model,
     enabled_providers: [provider.id],
     ...(provider.config && { provider: { [provider.id]: provider.config } }),
-    permission: PERMISSIONS[may],
-    ...(tools && {
-      mcp: { [TOOL_SERVER]: { type: 'local', command: [tools.command, ...tools.args], enabled: true } },
-    }),
+    permission: {
+      ...PERMISSIONS[access.tools],
+      ...Object.fromEntries(granted.map((name) => [`${name}_*`, 'allow'])),
+    },
+    mcp: Object.fromEntries(
+      servers.map(({ name, command, args }) => [
+        name,
+        { type: 'local', command: [command, ...args], enabled: true, timeout: SERVER_STARTS_WITHIN_MS },
+      ]),
+    ),
     experimental: { continue_loop_on_deny: true },
     agent: { title: { disable: true } },
     // What was sent is sent again byte for byte, so that the provider's cache reads it.
@@ -55,6 +66,13 @@ export function opencodeConfig(
     formatter: false,
   };
 }
+
+/** Where it looks for settings, plugins, tools and servers of its user: nobody but an earlier turn can have put any there. */
+export const removeUserSettings = ({ home, policy }: Pick<TurnRequest, 'home' | 'policy'>): void =>
+  removePlanted(home, ['.config/opencode', '.opencode'], policy.env.homeEntries);
+
+/** `npx` may have to fetch one first. */
+const SERVER_STARTS_WITHIN_MS = 60_000;
 
 /** Of the branch's own settings nothing is read, and nothing is fetched. */
 export const OFFLINE: Record<string, string> = {
@@ -86,6 +104,5 @@ const PERMISSIONS: Record<Access['tools'], Record<string, string>> = {
     external_directory: 'allow',
     doom_loop: 'allow',
     StructuredOutput: 'allow',
-    [`${TOOL_SERVER}_*`]: 'allow',
   },
 };

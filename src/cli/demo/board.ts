@@ -5,6 +5,7 @@ import { approvedAtHead } from '../../core/decision.ts';
 import { holdText } from '../../core/hold.ts';
 import type { Task } from '../../core/task.ts';
 import { isEnded, nameOfTask } from '../../core/task.ts';
+import { shortSha } from '../../core/words/short-sha.ts';
 import type { Store } from '../../store/store.ts';
 import type { DemoIssue } from './issues.ts';
 
@@ -46,7 +47,7 @@ export async function readBoard(
 
 function doingOf(task: Task, action: Action | null): string | null {
   if (isEnded(task))
-    return task.mergedSha ? `on trunk as ${task.mergedSha.slice(0, 8)}` : (task.reason ?? task.why);
+    return task.mergedSha ? `on trunk as ${shortSha(task.mergedSha)}` : (task.reason ?? task.why);
   if (task.hold) return holdText(task.hold, nameOfTask(task));
   switch (action?.kind) {
     case 'turn':

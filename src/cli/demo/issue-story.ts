@@ -11,7 +11,8 @@ export const ISSUE_STORY: Story<DemoReport> = {
   title: `forge-loop demo: ${ISSUES.length} issues of a small project`,
   column: 'ISSUE',
   scriptFor,
-  settings: '',
+  // Its critic of #4 waits there for #1 to land.
+  settings: '\nroles:\n  critic:\n    access:\n      read: [test]\n',
   async begin(context) {
     const forge = await context.forge();
     const by = await context.operator();

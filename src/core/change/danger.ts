@@ -1,4 +1,6 @@
 /** What a change may not contain without a person's word: protected paths, and text shaped like a secret. */
+
+import { shortSha } from '../words/short-sha.ts';
 import type { Change, HiddenFile } from './change.ts';
 import { parsePatch } from './patch.ts';
 
@@ -35,7 +37,7 @@ export function secretsOf(change: Pick<Change, 'patch' | 'commits' | 'hidden'>):
   const buried = change.commits.flatMap(({ sha, patch }) =>
     [...secretsIn(patch ?? ''), ...hiddenAt(sha)]
       .filter((said) => !here.includes(said))
-      .map((said) => `${said}, in the history at ${sha.slice(0, 10)}`),
+      .map((said) => `${said}, in the history at ${shortSha(sha)}`),
   );
   return [...here, ...buried];
 }

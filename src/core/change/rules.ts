@@ -7,6 +7,7 @@
 
 import type { Policy } from '../policy.ts';
 import { parseReport } from '../verdict.ts';
+import { shortSha } from '../words/short-sha.ts';
 import { type Change, type ChangedBlob, type HiddenFile, SEARCHED_BYTES } from './change.ts';
 import { protectedAmong, secretsOf } from './danger.ts';
 import type { NewFinding, Severity } from './findings.ts';
@@ -144,7 +145,7 @@ function bypassedHooks({ commits, files }: Change): NewFinding[] {
         'sev2',
         'hooks',
         null,
-        `The message of commit ${sha.slice(0, 10)} says that hooks or CI are skipped.`,
+        `The message of commit ${shortSha(sha)} says that hooks or CI are skipped.`,
       ),
     ),
     ...hooks.map((path) =>

@@ -42,7 +42,7 @@ function list(title: string, names: readonly string[]): string[] {
 }
 
 /** The most that each may have so that together they fit: what a short one does not need goes to the long ones. */
-function waterLevel(lengths: readonly number[], budget: number): number {
+export function waterLevel(lengths: readonly number[], budget: number): number {
   const sorted = [...lengths].sort((a, b) => a - b);
   let left = budget;
   for (const [index, length] of sorted.entries()) {

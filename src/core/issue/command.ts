@@ -10,6 +10,7 @@ import type { Policy } from '../policy.ts';
 import { type RequestKind, refusal } from '../request.ts';
 import type { Task } from '../task.ts';
 import { oneLine } from '../words/fence.ts';
+import { shortSha } from '../words/short-sha.ts';
 import { markdownLines } from './markdown.ts';
 import { agreedHash } from './text-hash.ts';
 
@@ -75,7 +76,7 @@ export function answerCommand(heard: Heard, policy: Policy): Answer {
     return no('That was said before the specification was proposed. Read it, then approve again.');
   if (word === 'approve' && !isProposed(task) && isStale(remark, task))
     return no(
-      `The head has changed since: it is \`${short(task.headSha)}\` now. Look at it, then approve again.`,
+      `The head has changed since: it is \`${shortSha(task.headSha)}\` now. Look at it, then approve again.`,
     );
   return yes(word, SAYS[word](task), word === 'retry' ? ready(task, policy) : []);
 }
@@ -91,7 +92,7 @@ const SAYS: Record<Exclude<CommandName, 'explain'>, (task: Task) => string> = {
   approve: (task) =>
     isProposed(task)
       ? 'Agreed: it is worked on with the specification that was proposed.'
-      : `Approved at \`${short(task.headSha)}\`, in place of the critic.`,
+      : `Approved at \`${shortSha(task.headSha)}\`, in place of the critic.`,
   pause: ({ turn }) =>
     `It waits${turn ? ' when the turn at work has ended' : ''}. \`/loop resume\` continues it.`,
   resume: ({ hold }) => `It continues${hold ? ` (it was held: ${oneLine(hold.detail)})` : ''}.`,
@@ -134,6 +135,5 @@ const yes = (request: RequestKind | null, says: string, actions: Action[] = []):
   actions,
 });
 const no = (says: string): Answer => ({ accepted: false, says, request: null, actions: [] });
-const short = (sha: string | null): string => sha?.slice(0, 12) ?? 'none';
 /** A stranger's word in our own comment: no mention, no markup. */
 const name = (text: string): string => oneLine(text.replace(/[^\p{L}\p{N} ._-]/gu, '')).slice(0, 60);

@@ -86,9 +86,54 @@ describe('the way of a plan', () => {
   test('a finished post action completes it (loops 10)', () => {
     const play = IN.post_action();
     expect(turnAt(play)).toBe('coder post_action s6');
-    play.turn('finished', { text: 'All good.' }).checkpoint('c3');
+    play.turn('finished', { text: 'All good.' }).checkpoint('c2');
     expect(play.task).toMatchObject({ state: 'completed', plan: { completionSummary: 'All good.' } });
     expect(play.of('gate_completed')).toHaveLength(2);
+  });
+
+  test('what it changed is verified before the plan is done, and stays (loops 10, 20)', () => {
+    const play = IN.post_action().turn('finished', { text: 'Tidied.' }).checkpoint('c3');
+    expect(play.task.state).toBe('running');
+    play.gate('pass');
+    expect(play.task).toMatchObject({
+      state: 'completed',
+      headSha: 'c3',
+      inspected: { headSha: 'c3' },
+      plan: { completionSummary: 'Tidied.' },
+    });
+  });
+
+  test.each(['fail', 'could_not_run'] as const)(
+    'what it changed is taken back where the gate says %s; the plan is done all the same (loops 20, 68, 69)',
+    (outcome) => {
+      const play = IN.post_action().turn('finished', { text: 'Tidied.' }).checkpoint('c3').gate(outcome);
+      const audited = play.of('milestone_completed').at(-1)!.head.sha;
+      expect(play.task).toMatchObject({
+        state: 'completed',
+        headSha: audited,
+        plan: { completionSummary: null },
+      });
+      expect(play.actionsOf('adopt_head')).toEqual([{ kind: 'adopt_head', sha: audited }]);
+      expect(play.of('post_action_ended').at(-1)!.problem).toMatch(/^taken back to \S+, the audited head: /);
+    },
+  );
+
+  test('what it changed of the judging itself is taken back (loops 20)', () => {
+    const play = IN.post_action().turn();
+    play.world.rules = [
+      {
+        severity: 'sev1',
+        category: 'gate_tampering',
+        file: 'ci/test.sh',
+        line: null,
+        message: 'ci/test.sh was changed.',
+        scenario: null,
+        suggestion: null,
+        context: 'blob-1',
+      },
+    ];
+    play.checkpoint('c3').gate('pass');
+    expect(play.task).toMatchObject({ state: 'completed', headSha: 'sealed-c2' });
   });
 
   test('a pull request of it goes the way of every other', () => {
@@ -98,7 +143,7 @@ describe('the way of a plan', () => {
     expect(turnAt(play)).toBe('critic critic s4');
   });
 
-  test('one that changes nothing is done all the same, and is not idle', () => {
+  test('one that changes nothing is done all the same, without a commit, and is not idle (loops 29)', () => {
     const play = started(TWO);
     play.turn().checkpoint('base', { empty: true }).gate('pass').audit();
     play.turn().checkpoint('base', { empty: true }).audit().audit();
@@ -379,6 +424,18 @@ describe('sessions', () => {
       'coder final_fix s8',
       'auditor final_audit s9',
     ]);
+  });
+
+  test('the next one is there in the commit that leaves the last (loops 39)', () => {
+    const play = IN.auditing().audit(dirty());
+    const left = play.events.findLast(({ type }) => type === 'phase_entered')!;
+    const next = play.events.find(({ seq }) => seq === left.seq + 1)!;
+    expect(next).toMatchObject({
+      type: 'turn_started',
+      at: left.at,
+      data: { role: 'coder', sessionId: 's3' },
+    });
+    expect(play.task.sessionIds).toEqual(['s1', 's3']);
   });
 
   test('persistent: one for the coder, who is never sent the plan again; an audit has its own (loops 38)', () => {

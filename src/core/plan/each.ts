@@ -8,18 +8,19 @@ export interface Feature {
   after: readonly string[];
 }
 
-/** What is wrong with the list, by the name of the feature; null when nothing is. */
-export function featureProblem(features: readonly Feature[]): { name: string; problem: string } | null {
+/** What is wrong with the list, and at which feature; null when nothing is. */
+export function featureProblem(features: readonly Feature[]): { at: number; problem: string } | null {
   const names = features.map(({ name }) => name);
   for (const [at, { name, after }] of features.entries()) {
-    if (names.indexOf(name) !== at) return { name, problem: `"${name}" is listed twice` };
+    if (names.indexOf(name) !== at) return { at, problem: `"${name}" is listed twice` };
     const unknown = after.find((other) => !names.includes(other));
     if (unknown !== undefined)
-      return { name, problem: `"${name}" waits for "${unknown}", which is not listed` };
+      return { at, problem: `"${name}" waits for "${unknown}", which is not listed` };
   }
   const circle = circleIn(features);
   if (!circle) return null;
-  return { name: circle[0]!, problem: `these wait for each other: ${[...circle, circle[0]].join(' → ')}` };
+  const problem = `these wait for each other: ${[...circle, circle[0]].join(' → ')}`;
+  return { at: names.indexOf(circle[0]!), problem };
 }
 
 /** In an order in which each comes after those it waits for. */

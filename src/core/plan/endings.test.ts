@@ -5,6 +5,7 @@ import { testPolicy } from '../../../test/support/policy.ts';
 import type { TurnStatus } from '../event.ts';
 import { REASONS, type Reason } from '../machine.ts';
 import { isLeftToPeople } from '../recover.ts';
+import type { Task } from '../task.ts';
 import { PHASES } from './phase.ts';
 import { loopStatus, restartability, statusOfReason } from './status.ts';
 
@@ -18,7 +19,11 @@ const BEFORE_THE_END = PHASES.filter((phase) => phase !== 'post_action');
 describe('what ends a plan from every phase', () => {
   test.each(PHASES)('a person cancels it in %s (loops 11)', (phase) => {
     const play = IN[phase]().ask('cancel');
-    expect(play.task).toMatchObject({ state: 'abandoned', reason: 'cancelled', why: 'cancel asked by ann' });
+    expect(play.task).toMatchObject({
+      state: 'abandoned',
+      reason: 'cancelled',
+      why: 'cancel requested by ann',
+    });
     expect(loopStatus(play.task)).toBe('cancelled');
     expect(play.actionsOf('preserve_workspace')).toHaveLength(1);
   });
@@ -162,12 +167,43 @@ describe('a coder or an auditor that fails', () => {
     expect(play.of('account_limited')).toEqual([]);
   });
 
-  test('whoever works counts as no stall (loops 44, 45)', () => {
+  test('whoever works is not stalled, however long it takes (loops 44)', () => {
     const play = IN.auditing();
     const { stallTimeoutMs } = play.policy.agents.auditor;
     for (let minutes = 0; minutes < 5; minutes += 1) play.wait(stallTimeoutMs - 1).progress();
     expect(play.task.roles.auditor.stalled).toBe(0);
     expect(play.of('turn_completed').filter(({ status }) => status === 'stalled')).toEqual([]);
+  });
+
+  test('a turn that comes to its end makes up for all stalls before it (loops 45)', () => {
+    const play = IN.auditing();
+    const { stallTimeoutMs } = play.policy.agents.auditor;
+    const stall = () => play.wait(stallTimeoutMs).wait(3_600_000);
+    for (let stalls = 0; stalls < 4; stalls += 1) stall();
+    expect(play.task.roles.auditor.stalled).toBe(4);
+    play.turn('finished', { text: 'Looks fine.' });
+    expect(play.task.roles.auditor.stalled).toBe(0);
+    stall();
+    expect(play.task).toMatchObject({ state: 'running', roles: { auditor: { stalled: 1 } } });
+  });
+
+  test('whoever is busy with a call and says nothing has a longer time of its own (loops 46)', () => {
+    const { agents } = testPolicy();
+    const auditor = { ...agents.auditor, stallTimeoutMs: 60_000, toolTimeoutMs: 900_000 };
+    const play = IN.auditing({ agents: { ...agents, auditor } });
+    play.progress({ kind: 'tool', tool: 'Bash', detail: 'npm test', call: 'c', same: 'npm test' });
+    expect(turnAt(play.wait(899_999))).toBe('auditor audit s2');
+    play.wait(1);
+    expect(play.of('turn_completed').at(-1)).toMatchObject({ role: 'auditor', status: 'stalled' });
+  });
+
+  test('a provider that is asked again is no stall (loops 48)', () => {
+    const play = IN.auditing();
+    const { stallTimeoutMs } = play.policy.agents.auditor;
+    for (let times = 0; times < 7; times += 1)
+      play.wait(stallTimeoutMs - 1).progress({ kind: 'retrying', why: 'overloaded (529)' });
+    expect(play.of('turn_completed').filter(({ status }) => status === 'stalled')).toEqual([]);
+    expect(turnAt(play)).toBe('auditor audit s2');
   });
 
   test('a timeout of 0 watches nobody (loops 47)', () => {
@@ -204,7 +240,7 @@ describe('the post action', () => {
     ['hits a limit', 'failed', { code: 'usage_limit', retryAt: 7_200_000 }],
     ['loses its session', 'failed', { code: 'session_lost' }],
   ])('%s: the plan is completed, without a summary (loops 68)', (_, status, more) => {
-    const play = IN.post_action().turn(status, more).checkpoint('c3');
+    const play = IN.post_action().turn(status, more).checkpoint('c3').gate('pass');
     expect(play.task).toMatchObject({ state: 'completed', reason: null, plan: { completionSummary: null } });
   });
 
@@ -215,19 +251,13 @@ describe('the post action', () => {
       problem: 'no such name',
       digest: 'd',
     } as const;
-    const play = IN.post_action().answer(broken).checkpoint('c3');
+    const play = IN.post_action().answer(broken).checkpoint('c2');
     expect(play.task.state).toBe('completed');
   });
 
   test('what it left can’t be saved: the plan is completed (loops 68)', () => {
     const play = IN.post_action().turn().answer({ kind: 'refused', problem: 'a file is too large' });
     expect(play.task.state).toBe('completed');
-  });
-
-  test('it leaves the gate red: nobody asks (loops 68)', () => {
-    const play = IN.post_action().turn().checkpoint('c3');
-    expect(play.task.state).toBe('completed');
-    expect(play.of('gate_completed')).toHaveLength(2);
   });
 
   test('its budget is over: the plan is completed (loops 68)', () => {
@@ -251,6 +281,33 @@ describe('the post action', () => {
     play.answer({ kind: 'workspace_lost', saved: 'sealed-c2' });
     for (let tries = 0; tries < 9 && play.task.state === 'running'; tries += 1) play.wait(3_600_000);
     expect(play.task.state).toBe('completed');
+  });
+
+  const poor = { spend: { costUsd: 5, tokens: 0 } };
+  test.each<[string, (play: Play) => Play, RegExp]>([
+    ['its budget is over', (play) => play.change(poor), /stopped: .*5\.00/],
+    [
+      'its budget is over before the gate',
+      (play) => play.turn().checkpoint('c3').change(poor),
+      /stopped: .*5\.00/,
+    ],
+    [
+      'what it left can’t be saved',
+      (play) => play.turn().answer({ kind: 'refused', problem: 'a file is too large' }),
+      /a file is too large/,
+    ],
+    ['its session is lost', (play) => play.crash({ session: 'lost' }), /the session is lost/],
+  ])('%s: what nobody verified is not on the branch, and that is said (loops 20, 68)', (_, stop, why) => {
+    const play = stop(IN.post_action({ budget: { usd: 5 } }));
+    expect(play.task).toMatchObject({
+      state: 'completed',
+      headSha: 'sealed-c2',
+      plan: { completionSummary: null, tookBack: expect.stringMatching(why) },
+    });
+    expect(play.story.flatMap((step) => ('action' in step ? [step.action.kind] : [])).slice(-2)).toEqual([
+      'adopt_head',
+      'reap_workspace',
+    ]);
   });
 
   test('a pull request follows all the same; where nothing is left to pay for it, it waits for a person', () => {
@@ -323,16 +380,21 @@ describe('a restart', () => {
     expect(isLeftToPeople(IN.final_auditing().audit().task)).toBe(false);
   });
 
-  test.each([
-    ['cancelled', IN.auditing().ask('cancel'), { restartable: true, needsForce: false, blocked: null }],
-    ['interrupted', IN.auditing(), { restartable: true, needsForce: false, blocked: null }],
-    [
-      'completed',
-      IN.final_auditing().audit(),
-      { restartable: false, needsForce: false, blocked: 'completed' },
-    ],
-  ] as const)('%s can be: %j (loops 55)', (_, play, expected) => {
-    expect(restartability(play.task, { isOwned: false, hasWorktree: true })).toEqual(expected);
+  const ended = (reason: Reason): Task => ({ ...IN.auditing().task, state: 'abandoned', reason });
+  test.each<[string, Task, boolean]>([
+    ['cancelled', ended('cancelled'), true],
+    ['errored', ended('audit_retry_exhausted'), true],
+    ['stalled', ended('stall_timeout'), true],
+    ['interrupted', IN.auditing().task, true],
+    ['completed', IN.final_auditing().audit().task, false],
+    ['merged', { ...IN.auditing().task, state: 'merged' }, false],
+  ])('of one that is %s (loops 55)', (status, task, restartable) => {
+    if (status === 'errored' || status === 'stalled') expect(loopStatus(task)).toBe(status);
+    expect(restartability(task, { isOwned: false, hasWorktree: true })).toEqual({
+      restartable,
+      needsForce: false,
+      blocked: restartable ? null : 'completed',
+    });
   });
 
   test('one at work needs force; one without a worktree is blocked (loops 55, 56)', () => {

@@ -36,7 +36,7 @@ function lint(...replaced: [string, string][]): string[] {
   return lintPlan(text).map(({ line, severity, problem }) => `${line} ${severity}: ${problem}`);
 }
 
-describe('27. plan lint', () => {
+describe('plan lint (loops 27)', () => {
   test.each<[string, [string, string][], string[]]>([
     ['nothing', [], []],
     [

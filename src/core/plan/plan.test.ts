@@ -83,7 +83,7 @@ test('a plan, all of it', () => {
   expect(parsePlan(text.join('\r\n')), 'with line ends as on Windows').toEqual(parsePlan(text.join('\n')));
 });
 
-describe('21. markers count only on a line of their own and outside code', () => {
+describe('markers count only on a line of their own and outside code (loops 21)', () => {
   test.each<[string, string[], string[]]>([
     ['on a line of their own', [SECTION, '## a', SECTION, '## b'], ['a', 'b']],
     ['with other blanks', [`  ${SECTION}  `, '## a', '<!--forge-section-->', '## b'], ['a', 'b']],
@@ -118,7 +118,7 @@ describe('21. markers count only on a line of their own and outside code', () =>
   });
 });
 
-describe('22. exactly one plan: missing, several, unterminated and empty are different errors', () => {
+describe('exactly one plan: missing, several, unterminated and empty are different errors (loops 22)', () => {
   test.each<[string, string, number | null, string]>([
     ['missing', '# A\ntext', null, 'there is no plan: the start marker is missing'],
     ['nothing at all', '', null, 'there is no plan: the start marker is missing'],
@@ -183,7 +183,7 @@ describe('22. exactly one plan: missing, several, unterminated and empty are dif
   });
 });
 
-describe('23. a milestone ends at the next marker or at a shared heading', () => {
+describe('a milestone ends at the next marker or at a shared heading (loops 23)', () => {
   test.each<[string, string[], string[], string]>([
     ['Verification', ['## a', '## Verification', 'v'], ['## a'], '## Verification\nv'],
     ['Decisions', ['## a', '## Decisions', 'v'], ['## a'], '## Decisions\nv'],
@@ -226,7 +226,7 @@ describe('23. a milestone ends at the next marker or at a shared heading', () =>
   });
 });
 
-test('24. empty milestones are skipped with a warning', () => {
+test('empty milestones are skipped with a warning (loops 24)', () => {
   const text = plan(
     SECTION,
     '',
@@ -250,7 +250,7 @@ test('24. empty milestones are skipped with a warning', () => {
   expect(warnings[0]!.problem).toBe('this milestone is empty, and is skipped');
 });
 
-test('25. more milestones than the cap is an error, never a cut', () => {
+test('more milestones than the cap is an error, never a cut (loops 25)', () => {
   const some = (count: number) => Array.from({ length: count }, (_, n) => [SECTION, `## ${n}`]).flat();
   expect(parsed(plan(SECTION, ...some(MOST_MILESTONES))).milestones).toHaveLength(24);
   expect(refused(plan(...some(MOST_MILESTONES + 2)))).toMatchObject({
@@ -259,7 +259,7 @@ test('25. more milestones than the cap is an error, never a cut', () => {
   });
 });
 
-describe('26. titles and the Loop Name', () => {
+describe('titles and the Loop Name (loops 26)', () => {
   test.each<[string, string[], string]>([
     ['the first ## heading', ['text', '### no', '## yes', '## later'], 'yes'],
     ['no heading', ['text', '### no', '# no'], 'Milestone 1'],

@@ -1,9 +1,9 @@
 /** What a task keeps of its plan: the milestones as they were cut, how far it has come, what its audits said. */
-import type { CoderSummary } from '../event.ts';
+import type { Checkpoint, CoderSummary } from '../event.ts';
 import type { Role } from '../role.ts';
 import type { Phase } from './phase.ts';
 
-/** `here`: as `session`, and then the operator's checkout is switched to its branch. `draft`: its only work is to write a plan. */
+/** `here`: as `session`, from the operator's checkout, which is switched to its branch at the end. `draft`: its only work is to write a plan. */
 export type PlanMode = 'loop' | 'session' | 'here' | 'draft';
 
 /** What an auditor says of a part that is done. */
@@ -40,6 +40,8 @@ export interface PlanBirth {
   /** `manual`: no runner goes on with it by itself after the one that had it. */
   recovery: 'auto' | 'manual';
   startedBy: string;
+  /** For `here`: what was checked out when it was started. */
+  from?: { sha: string; branch: string | null };
   /** In place of the models of the settings. */
   models: Partial<Record<Role, string>>;
   /** It is one of several that were started together: which of them come before it, and how many may be at work. */
@@ -69,9 +71,15 @@ export interface PlanProgress extends Omit<PlanBirth, 'milestones'> {
   audit: { tree: string; isClean: boolean; summary: AuditSummary | null } | null;
   /** The last audit, in words; it outlives its phase. */
   lastAudit: string | null;
+  /** What was found clean before the post action began. */
+  audited?: Checkpoint;
   amendments: (Amendment & { audit: number })[];
   /** The plan that it was to draft. */
   drafted?: { id: string; name: string };
+  /** Why what the post action changed is not on the branch; absent where it is, or where nothing was changed. */
+  tookBack?: string;
+  /** For `here`, at the end: why the operator's checkout was not switched; null when it was. */
+  checkout?: { problem: string | null };
   /** The last message of the post action, as it was. */
   completionSummary: string | null;
 }

@@ -9,7 +9,8 @@ import { holdsPlan, type Plan, type PlanProblem, parsePlan } from './plan.ts';
 import type { PlanBirth } from './progress.ts';
 import { planId } from './stored.ts';
 
-export interface Start extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy' | 'models' | 'group'> {
+export interface Start
+  extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy' | 'models' | 'group' | 'from'> {
   /** Null for a goal alone. */
   plan: Plan | null;
   /** What it is for, beside the plan or instead of one. */
@@ -18,7 +19,7 @@ export interface Start extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy'
 }
 
 export function startedEvents(start: Start): NewEvent[] {
-  const { plan, goal, name, mode, delivers, startedBy, models, group } = start;
+  const { plan, goal, name, mode, delivers, startedBy, models, group, from } = start;
   const contract = contractOfPlan(start);
   const created: EventData['task_created'] = {
     kind: plan === null ? 'goal' : 'plan',
@@ -35,6 +36,7 @@ export function startedEvents(start: Start): NewEvent[] {
       startedBy,
       models,
       ...(group && { group }),
+      ...(from && { from }),
       ...(plan && { planId: planId(plan) }),
       ...(mode === 'loop' ? inMilestones(plan, goal) : inOnePiece(contract.body)),
     },

@@ -13,6 +13,7 @@ import type { CriticReport, Verdict } from '../verdict.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine, unfenced } from './fence.ts';
 import { resultText } from './gate-text.ts';
+import { shortSha } from './short-sha.ts';
 import {
   adviceText,
   capital,
@@ -34,7 +35,7 @@ export function statusComment(
 ): string {
   const { verdict, pull } = task;
   if (task.state === 'merged') return mergedComment(task, spend, leftAsIs(ledger));
-  const judged = verdict ? `, the last ${verdict.verdict} at \`${verdict.headSha.slice(0, 10)}\`` : '';
+  const judged = verdict ? `, the last ${verdict.verdict} at \`${shortSha(verdict.headSha)}\`` : '';
   return [
     `**${statusText(task)}**`,
     '',
@@ -107,7 +108,7 @@ export function endedComment(task: Task, why: string): string {
   if (task.headSha)
     lines.push(
       '',
-      `The work is on branch \`${task.branch}\` at \`${task.headSha.slice(0, 12)}\`; its worktree is kept.`,
+      `The work is on branch \`${task.branch}\` at \`${shortSha(task.headSha)}\`; its worktree is kept.`,
     );
   if (info) lines.push('', adviceText(task) ?? '');
   return lines.join('\n');
@@ -119,10 +120,7 @@ function mergedComment(task: Task, spend: Facts['spend'], left: readonly Finding
   // A person may merge whatever the critic said.
   const by = verdict?.verdict === 'APPROVE' ? `, ${approvedText(verdict, left)}` : '';
   const rows = [
-    [
-      'verdict',
-      verdict ? `${verdict.verdict} at \`${verdict.headSha.slice(0, 12)}\` by ${verdict.by}` : 'none',
-    ],
+    ['verdict', verdict ? `${verdict.verdict} at \`${shortSha(verdict.headSha)}\` by ${verdict.by}` : 'none'],
     ['turns', String(task.turns)],
     ['critic rounds', String(task.criticRounds)],
     ['cost', costText(spend)],
@@ -235,7 +233,7 @@ export const withCost = (body: string, spend: Facts['spend']): string =>
 /** Each criterion of the contract: what was found about it, on what evidence, and what its own command said. */
 function criteriaTable({ id: task, contract, verdict, gate }: Task): string {
   const said = verdict
-    ? [`Judged by ${inert(verdict.by)} at \`${verdict.headSha.slice(0, 10)}\`, round ${verdict.round}:`]
+    ? [`Judged by ${inert(verdict.by)} at \`${shortSha(verdict.headSha)}\`, round ${verdict.round}:`]
     : ['Not judged yet.'];
   const rows = contract.criteria.map(({ id, text, verify }) => {
     const judged = verdict?.criteria.find((one) => one.id === id);
@@ -349,7 +347,7 @@ const saidOtherwise = (said: Verdict): string =>
 
 /** The answer to a remark that the coder has worked in, or has read and left the head as it is. */
 export function addressedText(headSha: string, changed: boolean): string {
-  const sha = headSha.slice(0, 12);
+  const sha = shortSha(headSha);
   return changed ? `Addressed in \`${sha}\`.` : `Seen; no change made. Head is still \`${sha}\`.`;
 }
 

@@ -30,6 +30,13 @@ export function unfenced(text: string): string {
     .trimEnd();
 }
 
+/**
+ * Without what a reader does not see: control characters but line breaks and tabs, and the invisible ones of Unicode, by which
+ * a text can say something else to an agent than to people. The joiners stay: scripts and emoji need them.
+ */
+export const plain = (text: string): string =>
+  text.replace(/\r\n?/g, '\n').replace(/[^\P{C}\n\t\u200c\u200d]/gu, '');
+
 export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 500);
 
 /** The end of an output: what went wrong is said last. */

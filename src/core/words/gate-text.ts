@@ -2,14 +2,23 @@
 
 import { type CommandResult, type CommandRun, type Evidence, isUnchanged, looksUnchanged } from '../gate.ts';
 import { fence, oneLine, tail } from './fence.ts';
+import { shortSha } from './short-sha.ts';
 
 /** What the coder reads about a gate that is not green: which command, how it ended, the end of its output. */
 export function gateFailureText(evidence: Evidence): string {
-  const red = evidence.results.filter((result) => result.outcome !== 'pass');
-  return red
+  return notGreen(evidence)
     .map((result) => `\`${result.command}\`: ${resultText(result)}\n${fence('output', tail(result.tail))}`)
     .join('\n\n');
 }
+
+/** The same for people, in a line. */
+export const redText = (evidence: Evidence): string =>
+  notGreen(evidence)
+    .map((result) => `\`${oneLine(result.command)}\`: ${resultText(result)}`)
+    .join('; ');
+
+const notGreen = ({ results }: Evidence): CommandResult[] =>
+  results.filter(({ outcome }) => outcome !== 'pass');
 
 /** How one command came out: what people and agents read about it, in a word or in a clause. */
 export function resultText(result: CommandResult): string {
@@ -18,7 +27,7 @@ export function resultText(result: CommandResult): string {
   if (result.outcome === 'pass')
     return first ? `passed when run again, at first ${first.problem} (flaky)` : 'passed';
   if (!base) return problem ?? 'failed';
-  const at = base.sha.slice(0, 10);
+  const at = shortSha(base.sha);
   if (base.outcome === 'pass') return `${problem}; without this work, on trunk at ${at}, it passes`;
   if (base.outcome === 'could_not_run')
     return `${problem}; on trunk at ${at} it could not run: ${base.problem}`;

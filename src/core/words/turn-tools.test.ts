@@ -2,16 +2,30 @@
 import { describe, expect, test } from 'vitest';
 import { awaiting, changes, judgedBy } from '../../../test/support/play.ts';
 import type { Finding } from '../change/findings.ts';
+import type { ForgeAllowance } from '../forge-reading.ts';
 import { type AuditNotes, NO_NOTES } from '../plan/audit.ts';
 import { bornPlan } from '../plan/progress.ts';
 import { ROLES, type Role } from '../role.ts';
 import { answerCall, inputSchemaOf, NOBODY, toolsOf } from './turn-tools.ts';
 
 const play = awaiting().critic(changes('the dialog has no role'));
-const call = (name: string, input: unknown, calls = 0) => ({ name, input, calls, most: 20 });
+const ENOUGH: ForgeAllowance = { asked: 0, most: 20, left: null };
+const call = (name: string, input: unknown, calls = 0, forge = ENOUGH) => ({
+  name,
+  input,
+  calls,
+  most: 20,
+  forge,
+});
+/** Of tools that need nobody else. */
+const answered = (...parts: Parameters<typeof answerCall>) => {
+  const said = answerCall(...parts);
+  if ('asks' in said) throw new Error('it asks the forge');
+  return said;
+};
 const asking = { task: play.task, role: 'coder', turn: 3, sessionId: 's', findings: play.findings } as const;
 const ask = (name: string, input: unknown, calls = 0) =>
-  answerCall({ ...asking, notes: NO_NOTES }, call(name, input, calls));
+  answered({ ...asking, notes: NO_NOTES }, call(name, input, calls));
 
 describe('a call', () => {
   test.each([
@@ -28,7 +42,7 @@ describe('a call', () => {
       'coder_finished',
       { turn: 3, summary: 'done', tests: '', open: [], choices: ['blue: it is the brand'] },
     ],
-  ])('of %s is noted as it was said, and answered at once', (name, input, type, data) => {
+  ])('of %s is noted as it was said, and answered at once (loops 67, 70)', (name, input, type, data) => {
     const { answer, events } = ask(name, input);
     expect(answer).toMatchObject({ isError: false, text: expect.stringMatching(/./) });
     expect(events).toEqual([{ type, data }]);
@@ -38,7 +52,7 @@ describe('a call', () => {
     expect(ask('list_findings', {})).toMatchObject({ answer: { isError: false }, events: [] });
     expect(ask('list_findings', undefined).answer.text).toContain('the dialog has no role');
     const { task } = judgedBy('- [ ] answers 42');
-    const { text } = answerCall(
+    const { text } = answered(
       { ...asking, task, findings: [], notes: NO_NOTES },
       call('list_findings', {}),
     ).answer;
@@ -106,11 +120,12 @@ const findings = [
   finding(4, { source: 'rule', file: 'package.json' }),
 ];
 const said = (role: Role, name: string, input: unknown, notes: AuditNotes = NO_NOTES) =>
-  answerCall({ task: planned, role, turn: 2, sessionId: 's', findings, notes }, call(name, input));
+  answered({ task: planned, role, turn: 2, sessionId: 's', findings, notes }, call(name, input));
 
 describe('in a plan', () => {
   test('each role has its own tools, and without a plan none of the plan’s', () => {
-    const names = (role: Role, hasPlan = true) => toolsOf(role, { hasPlan }).map(({ name }) => name);
+    const names = (role: Role, hasPlan = true) =>
+      toolsOf(role, { hasPlan, asksForge: false }).map(({ name }) => name);
     expect(names('coder', false)).toEqual(['report_progress', 'list_findings', 'ask_operator', 'finish']);
     expect(names('coder')).toEqual([...names('coder', false), 'milestone_read']);
     expect(names('auditor')).toEqual([
@@ -122,7 +137,7 @@ describe('in a plan', () => {
     expect([...names('critic'), ...names('specifier')]).toEqual([]);
   });
 
-  test.each(['findings_write', 'findings_resolve'])('the coder has no %s', (name) => {
+  test.each(['findings_write', 'findings_resolve'])('the coder has no %s (loops 35)', (name) => {
     const input = { id: 't.1', severity: 'bug', description: 'x' };
     expect(said('coder', name, input)).toMatchObject({
       answer: { isError: true },
@@ -195,8 +210,68 @@ describe('in a plan', () => {
   });
 });
 
+describe('reading the forge', () => {
+  const asked = (role: Role, name: string, input: unknown, forge = ENOUGH) =>
+    answerCall({ ...asking, role, notes: NO_NOTES }, call(name, input, 0, forge));
+
+  test('is for those whose work is judged by others, and for nobody where the forge may not be asked', () => {
+    const readers = (asksForge: boolean) =>
+      ROLES.filter((role) =>
+        toolsOf(role, { hasPlan: true, asksForge }).some(({ name }) => name === 'issue_read'),
+      );
+    expect(readers(true)).toEqual(['coder', 'planner']);
+    expect(readers(false)).toEqual([]);
+    expect(asked('coder', 'issue_read', { number: 1 }, { ...ENOUGH, most: 0 })).toMatchObject({
+      events: [{ data: { code: 'tool_missing' } }],
+    });
+  });
+
+  test.each([
+    ['issue_read', { number: 12 }, { kind: 'issue', number: 12 }],
+    ['pull_request_read', { number: 12 }, { kind: 'pull', number: 12 }],
+    ['issues_search', { words: 'Dark  mode' }, { kind: 'search', words: 'dark mode' }],
+    [
+      'issues_search',
+      { words: 'repo:acme/secret OR (user:acme) -"NOT" v1.2 co-op' },
+      { kind: 'search', words: 'repo acme secret or user not v1.2 co-op' },
+    ],
+  ])('%s %j is a question to the forge', (name, input, asks) => {
+    expect(asked('coder', name, input)).toEqual({ asks });
+  });
+
+  test.each([
+    ['a number that is none', 'issue_read', { number: '../other' }],
+    ['another repository', 'issue_read', { number: 'acme/secret#1' }],
+    ['no number', 'pull_request_read', { number: 0 }],
+    ['no word', 'issues_search', { words: ' -:" ' }],
+  ])('%s is not asked', (_, name, input) => {
+    expect(asked('coder', name, input)).toMatchObject({ answer: { isError: true }, events: [] });
+  });
+
+  test.each([
+    ['the turn has asked enough', { asked: 20, most: 20, left: null }, 'asked 20 times in this turn'],
+    [
+      'few requests are left',
+      { asked: 0, most: 20, left: { left: 1000, of: 5000, until: Date.UTC(2030, 0) } },
+      'the loop keeps its last 1000 of 5000 requests to the forge for its own work until 2030-01-01',
+    ],
+  ])('when %s is refused and noted, with what to do', (_, forge, why) => {
+    const refused = asked('coder', 'issue_read', { number: 1 }, forge);
+    expect(refused).toMatchObject({
+      answer: { isError: true, text: expect.stringContaining(why) },
+      events: [{ type: 'tool_refused', data: { code: 'forge_budget', tool: 'issue_read' } }],
+    });
+    expect(refused).toMatchObject({ answer: { text: expect.stringContaining('go on without') } });
+  });
+
+  test('goes on while more than the loop’s own share is left', () => {
+    const left = { left: 1001, of: 5000, until: 0 };
+    expect(asked('coder', 'issue_read', { number: 1 }, { ...ENOUGH, left })).toHaveProperty('asks');
+  });
+});
+
 test('every tool has a schema that needs no dialect', () => {
-  for (const tool of ROLES.flatMap((role) => toolsOf(role, { hasPlan: true }))) {
+  for (const tool of ROLES.flatMap((role) => toolsOf(role, { hasPlan: true, asksForge: true }))) {
     expect(inputSchemaOf(tool)).toMatchObject({ type: 'object' });
     expect(inputSchemaOf(tool)).not.toHaveProperty('$schema');
   }

@@ -111,7 +111,7 @@ describe('an ended task', () => {
       policy,
     );
     expect(text).toMatch(
-      /^\*\*Merged as `abcdef012345`\*\* after 1 turn and 1 critic round, approved by critic\.\n/,
+      /^\*\*Merged as `abcdef0123`\*\* after 1 turn and 1 critic round, approved by critic\.\n/,
     );
     expect(text).toContain('Verified on the commit that landed:');
     expect(text).toContain('| `npm test` | passed |');
@@ -225,7 +225,7 @@ test('the living comment: where it stands, and the figures of the moment', () =>
   const play = running();
   const spend = { costUsd: 1.5, tokens: 1200, complete: true };
   expect(statusComment(play.task, { spend, ledger: [] }, play.policy)).toBe(
-    `**At work**
+    `**Working**
 
 - attempt 1, task \`t1\`
 - 1 turn of at most ${play.policy.maxTurns}, 0 critic rounds

@@ -10,8 +10,13 @@ import { isEnded, nameOfTask, type Task } from '../task.ts';
 import type { CriticReport, Judgement } from '../verdict.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine } from './fence.ts';
+import { shortSha } from './short-sha.ts';
 import { tellingLines } from './telling-lines.ts';
 import { untilOf } from './wall-time.ts';
+
+/** Of a post action whose changes do not pass. */
+export const takenBackText = (audited: string, why: string): string =>
+  `taken back to ${shortSha(audited)}, the audited head: ${oneLine(why)}`;
 
 /** In one line, where a task stands. A wait that ends by itself within minutes is not worth a word. */
 export function statusText(task: Task): string {
@@ -21,16 +26,16 @@ export function statusText(task: Task): string {
   switch (state) {
     case 'queued':
     case 'dispatched':
-      return 'Taken up; waiting for a free slot';
+      return 'Queued: waiting for a free slot';
     case 'running':
-      return 'At work';
+      return 'Working';
     case 'revising':
-      return 'At work again: changes were asked for';
+      return 'Revising: changes requested';
     case 'awaiting_critic':
     case 'merging':
       return 'In review';
     case 'merged':
-      return `Merged as \`${task.mergedSha?.slice(0, 12)}\``;
+      return `Merged as \`${shortSha(task.mergedSha)}\``;
     case 'completed':
       return 'Completed';
     case 'abandoned':
@@ -40,10 +45,17 @@ export function statusText(task: Task): string {
   }
 }
 
+/** A push also marks the head as verified: when that alone fails, the head is pushed all the same. */
+export const effectName = (kind: string): string =>
+  kind === 'push' ? 'publishing' : kind.replaceAll('_', ' ');
+
+export const failedText = (kind: string, times: number): string =>
+  `${effectName(kind)} failed ${times}×; will retry`;
+
 export const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 
 export function untestedText(sha: string, tested: string): string {
-  return `${sha.slice(0, 12)} landed with another tree than the one that was tested (${tested.slice(0, 12)})`;
+  return `${shortSha(sha)} landed with another tree than the one that was tested (${shortSha(tested)})`;
 }
 
 /** What a person does about an abandoned task. Where trunk itself was red, that comes first. */
@@ -63,8 +75,7 @@ export const otherAdvice = ({ gate }: Task): string[] =>
     ? ['Or set gate.preexisting: allow_unchanged to ignore those failing tests.']
     : ['If it is green in your own shell, see `env` in WORKFLOW.md: it lists what commands get from yours.'];
 
-/** A task as people know it. */
-/** As one speaks of it in a sentence. */
+/** A task as people know it, in a sentence. */
 export const subjectOf = ({ issue, plan, kind, id }: Task): string =>
   issue !== null
     ? `issue #${issue}`
@@ -80,7 +91,7 @@ export const namesOf = (tasks: readonly { issue: number | null; task: string }[]
 
 /** `together with #7 and #9 at 1a2b3c4d5e`. */
 export const togetherText = (others: Parameters<typeof namesOf>[0], sha: string): string =>
-  `together with ${namesOf(others)} at ${sha.slice(0, 10)}`;
+  `together with ${namesOf(others)} at ${shortSha(sha)}`;
 
 export const redAloneText = (text: string): string =>
   `Merged into trunk alone, without anything else that waits to land, it fails:\n\n${text}`;
@@ -161,7 +172,7 @@ export function conflictText(files: readonly string[]): string {
 }
 
 export function rewrittenText(baseSha: string, trunk: string): string {
-  return `trunk was rewritten: ${trunk.slice(0, 10)} no longer contains ${baseSha.slice(0, 10)}, which this work builds on`;
+  return `trunk was rewritten: ${shortSha(trunk)} no longer contains ${shortSha(baseSha)}, which this work builds on`;
 }
 
 /** Tracked paths with a filter that is not applied here. */
@@ -241,7 +252,7 @@ export const copiedAdvice = ({ gitDir }: { gitDir: string }): string =>
 const originalOf = (gitDir: string): string => gitDir.replace(/\/\.git$/, '');
 
 export const lostWorkText = (saved: string): string =>
-  `The worktree was gone; it is recreated at \`${saved.slice(0, 10)}\`. What was not committed is lost.`;
+  `The worktree was gone; it is recreated at \`${shortSha(saved)}\`. What was not committed is lost.`;
 
 /** What a runner that was asked to stop waits for: ``the gate of #1 (`npm test`, for 1 min 5 s)``. */
 export function atWorkText(

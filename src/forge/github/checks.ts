@@ -198,12 +198,12 @@ function jobIn(link: string | null): number | null {
 }
 
 /** Anything that did not clearly succeed is red. */
-function stateOfRun(status: string, conclusion: string | null): Check['state'] {
+export function stateOfRun(status: string, conclusion: string | null): Check['state'] {
   if (status.toUpperCase() !== 'COMPLETED') return 'pending';
   return ['SUCCESS', 'NEUTRAL', 'SKIPPED'].includes((conclusion ?? '').toUpperCase()) ? 'green' : 'red';
 }
 
-function stateOfStatus(state: string): Check['state'] {
+export function stateOfStatus(state: string): Check['state'] {
   if (state === 'SUCCESS') return 'green';
   return state === 'PENDING' || state === 'EXPECTED' ? 'pending' : 'red';
 }

@@ -10,6 +10,7 @@ import { retry } from '@octokit/plugin-retry';
 import { throttling } from '@octokit/plugin-throttling';
 import { Octokit } from '@octokit/rest';
 import type { z } from 'zod';
+import type { RequestsLeft } from '../../core/forge-reading.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { memo } from './memo.ts';
 import { whatIsWrong } from './shapes.ts';
@@ -37,6 +38,8 @@ export interface Client {
   ahead(): number;
   /** The scopes of a classic token, as the last answer named them; null for tokens of other kinds. */
   scopes(): readonly string[] | null;
+  /** What may still be asked before the nearest limit, ours or GitHub's as it told last. */
+  left(): RequestsLeft;
   /** Something that can't be read or shown, and that the work goes on without: logged once. */
   warn(message: string): void;
 }
@@ -85,6 +88,13 @@ export function openClient(options: ClientOptions): Client {
   let pausedUntil = 0;
   let ahead = 0;
   let scopes: readonly string[] | null = null;
+  /** GitHub's own limits, of REST and of GraphQL, as the last answer under each named them. */
+  const limits = new Map<string, RequestsLeft>();
+  const heed = (headers: Headers): void => {
+    scopes = scopesIn(headers);
+    const limit = limitTold(headers);
+    if (limit) limits.set(headers['x-ratelimit-resource'] ?? '', limit);
+  };
 
   const warn = (message: string): void => {
     if (warned.get(message)) return;
@@ -108,12 +118,12 @@ export function openClient(options: ClientOptions): Client {
         });
         // The header names the second, and leaves out what has passed of it.
         if (answer.headers.date) ahead = Date.parse(answer.headers.date) + 1000 - now();
-        scopes = scopesIn(answer.headers);
+        heed(answer.headers);
         if (isGraphqlLimit(answer.data)) throw { response: answer };
         return answer;
       } catch (problem) {
         const failure = readFailure(problem);
-        if (failure.status !== null) scopes = scopesIn(failure.headers);
+        if (failure.status !== null) heed(failure.headers);
         if (failure.status === 304) {
           spent.giveBack();
           return { status: 304, data: null, headers: failure.headers };
@@ -215,6 +225,12 @@ export function openClient(options: ClientOptions): Client {
         throw problem;
       }
     },
+    left: () => {
+      const told = [...limits.values()].filter(({ until }) => until > now());
+      const paused = { left: 0, of: options.requestsPerHour, until: pausedUntil };
+      const all = [spent.left(), ...told, ...(now() < pausedUntil ? [paused] : [])];
+      return all.reduce((least, one) => (one.left / one.of < least.left / least.of ? one : least));
+    },
     ahead: () => ahead,
     scopes: () => scopes,
     warn,
@@ -235,21 +251,36 @@ const isMutation = ({ query }: Params): boolean => typeof query === 'string' && 
 /** So many within any hour. */
 function budget(now: () => number, limit: number, refusal: (limit: number, until: number) => Error) {
   const taken: number[] = [];
+  const forgetOld = (): void => {
+    while (taken.length > 0 && taken[0]! <= now() - HOUR_MS) taken.shift();
+  };
   return {
     take(): void {
-      while (taken.length > 0 && taken[0]! <= now() - HOUR_MS) taken.shift();
+      forgetOld();
       if (taken.length >= limit) throw refusal(limit, taken[0]! + HOUR_MS);
       taken.push(now());
     },
     giveBack: (): void => void taken.pop(),
+    left(): RequestsLeft {
+      forgetOld();
+      return { left: limit - taken.length, of: limit, until: (taken[0] ?? now()) + HOUR_MS };
+    },
   };
 }
 
 /** Errors about one part of an answer, whose other parts are as good as ever. */
 const LEAVES_OUT = new Set(['NOT_FOUND', 'FORBIDDEN']);
 
-const scopesIn = (headers: Record<string, string | undefined>): string[] | null =>
-  headers['x-oauth-scopes']?.split(/, */) ?? null;
+type Headers = Record<string, string | undefined>;
+
+function limitTold(headers: Headers): RequestsLeft | null {
+  const [left, of, reset] = ['remaining', 'limit', 'reset'].map((name) =>
+    Number.parseInt(headers[`x-ratelimit-${name}`] ?? '', 10),
+  ) as [number, number, number];
+  return [left, of, reset].some(Number.isNaN) || of === 0 ? null : { left, of, until: reset * 1000 };
+}
+
+const scopesIn = (headers: Headers): string[] | null => headers['x-oauth-scopes']?.split(/, */) ?? null;
 
 /** GraphQL says with status 200 that a limit is reached. */
 function isGraphqlLimit(data: unknown): boolean {
@@ -286,7 +317,7 @@ interface Failure {
   status: number | null;
   message: string;
   isGraphqlLimit: boolean;
-  headers: Record<string, string | undefined>;
+  headers: Headers;
   cause: unknown;
 }
 

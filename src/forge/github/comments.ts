@@ -6,7 +6,8 @@ import type { Place } from './place.ts';
 import { commentShape, nothing } from './shapes.ts';
 
 export interface Comments {
-  ensure(issue: number, marker: string, text: string): Promise<void>;
+  /** `isNew` where none can be there yet. */
+  ensure(issue: number, marker: string, text: string, isNew?: boolean): Promise<void>;
   add(issue: number, text: string): Promise<void>;
   all(issue: number): Promise<{ by: string; at: string; text: string }[]>;
 }
@@ -26,6 +27,8 @@ export function openComments({ client, at, self }: Place): Comments {
   };
   /** Those seen or written in this process: known to be ours, so that they need not be looked for again. */
   const known = memo<string, { id: number; body: string }>(REMEMBERED);
+  /** Those that were written, or may have been. */
+  const tried = memo<string, true>(REMEMBERED);
   const rewrite = async (id: number, body: string): Promise<void> => {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}';
     await client.write(route, { ...at, comment_id: id, body }, nothing);
@@ -46,12 +49,14 @@ export function openComments({ client, at, self }: Place): Comments {
   };
   return {
     add: async (issue, body) => void (await add(issue, body)),
-    async ensure(issue, marker, text) {
+    async ensure(issue, marker, text, isNew = false) {
       const key = `${issue} ${marker}`;
       const body = marked(marker, text);
       if (await isRewritten(key, body)) return;
+      const isFirst = isNew && !tried.get(key);
+      tried.set(key, true);
       const me = await self();
-      const own = (await listed(issue)).filter((comment) => comment.user?.login === me);
+      const own = isFirst ? [] : (await listed(issue)).filter((comment) => comment.user?.login === me);
       const found = own.find((comment) => hasMark(comment.body, marker));
       const isSaid = found?.body.replaceAll('\r\n', '\n').trim() === body.trim();
       if (found && !isSaid) await rewrite(found.id, body);

@@ -412,7 +412,6 @@ describe('asking little', () => {
       'GET /user',
       'GET /repos/acme/rocket/rules/branches/main',
       'GET /repos/acme/rocket/branches/main',
-      'GET /repos/acme/rocket',
     ]);
   });
 });

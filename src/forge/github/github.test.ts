@@ -3,7 +3,7 @@ import { NEEDED, realGitHub } from '../../../test/support/github/real.ts';
 import { githubScratch } from '../../../test/support/github/scratch.ts';
 import { forgeContract } from '../contract.ts';
 
-forgeContract('github', () => githubScratch());
+forgeContract('github', () => githubScratch({ freshMs: 1000 }));
 /** No more than two seconds: people wait as long before whatever they do, and see what was done. */
 forgeContract('github with late copies', () => githubScratch({}, { seed: 13, ms: 2000 }));
 

@@ -22,6 +22,7 @@ import type { Place } from './place.ts';
 import { openPulls } from './pulls.ts';
 import { whyOutOfReach } from './reach.ts';
 import { openReadiness } from './readiness.ts';
+import { openReadings } from './readings.ts';
 import { openRemarks } from './remarks.ts';
 import { openRemote } from './remote.ts';
 import { openReviews } from './reviews.ts';
@@ -150,6 +151,12 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     return issue;
   };
 
+  const forget = (): void => {
+    issues.forget();
+    pulls.forgetAll();
+    remote.forget();
+  };
+
   const markReady: GitHubForge['markReady'] = async (number) => {
     await existing(number);
     await issues.setState(number, 'open');
@@ -167,17 +174,17 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     createLabels: () => createLabels(place, labels),
     hooks: () => hooksOf(place),
 
-    forget: () => {
-      issues.forget();
-      pulls.forgetAll();
+    forget,
+    doubt: () => {
+      forget();
+      issues.doubt();
       rules.forget();
-      remote.forget();
     },
     openIssues: issues.lately,
     issue: issues.find,
     relabel: issues.relabel,
     ensureComment: async (number, marker, body) => {
-      if (await issues.find(number)) await comments.ensure(number, marker, body);
+      if (await issues.find(number)) await comments.ensure(number, marker, body, issues.isSilent(number));
     },
     closeIssue: (number) => issues.setState(number, 'closed'),
 
@@ -217,15 +224,12 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     leaveQueue: pulls.leaveQueue,
     ...remarks,
     mergesAlone: landing.mergesAlone,
-    // Whether it may land is decided next, on what is agreed to then.
-    buildCandidate: (input) => {
-      issues.doubt();
-      return landing.buildCandidate(input);
-    },
+    buildCandidate: landing.buildCandidate,
     mergeBlocker: async () => null,
     // A merge closes the issues it fixes.
     land: (number, candidate) => landing.land(number, candidate).finally(issues.forget),
     onTrunk: landing.onTrunk,
+    ...openReadings(place),
 
     newIssue: async ({ title, body, labels: given = [], priority, blockedBy = [], ready, by }) => {
       const wanted = [...given, ...(priority ? [`priority:${priority}`] : [])];

@@ -10,6 +10,7 @@ import type { Blockers } from './blockers.ts';
 import { Refused } from './client.ts';
 import { issueFrom, withPlainLines } from './issue.ts';
 import { openLabelSwap } from './label-swap.ts';
+import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import { whyOutOfReach } from './reach.ts';
 import type { Readiness, Ready } from './readiness.ts';
@@ -20,7 +21,7 @@ export interface Issues {
   open(): Promise<Issue[]>;
   /** The same, without asking twice within one look of the loop, for commands first, then for issues, or a moment after it. */
   lately(): Promise<Issue[]>;
-  find(number: number): Promise<Issue | null>;
+  find(number: number, when?: 'lately'): Promise<Issue | null>;
   relabel(number: number, change: { add: string[]; remove: string[] }): Promise<void>;
   setState(number: number, state: 'open' | 'closed'): Promise<void>;
   create(issue: { title: string; body: string; labels: readonly string[] }): Promise<number>;
@@ -35,6 +36,10 @@ export interface Issues {
   pullsBy(login: string): number[];
   /** When an open pull request changed last, as the list has it; null when it is not in the list. */
   pullChangedAt(number: number): number | null;
+  /** Nobody has said anything on it by the last list, which was read after this process took it in hand. */
+  isSilent(number: number): boolean;
+  /** How often the list was read. */
+  timesListed(): number;
   /** How many changes of the list were seen: nothing read before the last of them may be believed beside it unasked. */
   changesSeen(): number;
 }
@@ -43,33 +48,53 @@ export interface Issues {
 export interface Talk {
   comments: number;
   reviews: number;
+  /** On what left the list before anybody saw it there. */
+  unseen: number;
+  /** No later than this, by GitHub's clock. */
+  at: number;
 }
 
 /** One look of the loop is over by then, however often it looks. */
 const LOOK_MS = 1000;
+
+const REMEMBERED = 500;
 
 const OPEN = { state: 'open', sort: 'created', direction: 'asc' };
 
 export function openIssues(place: Place, labels: Labels, readiness: Readiness, blockers: Blockers): Issues {
   const { client, at, now, freshMs } = place;
   const made = new Map<number, Made>();
-  const labelSwap = openLabelSwap(place);
+  const labelSwap = openLabelSwap(place, readiness);
   /** When those were asked for that are not in the list of open ones. */
   const unlisted = new Map<number, number>();
+  /** How often the list had been read when this process labelled each: what another one said before is in the next. */
+  const labelledAt = memo<number, number>(REMEMBERED);
   let rows: readonly IssueRow[] | null = null;
   /** We changed something ourselves since. */
   let isTouched = false;
   let issues: Issue[] = [];
   let askedAt = Number.NEGATIVE_INFINITY;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let timesListed = 0;
   let changesSeen = 0;
-  let talk: Talk = { comments: 0, reviews: 0 };
+  let talk: Talk = { comments: 0, reviews: 0, unseen: 0, at: 0 };
   let timesForgotten = 0;
+
+  /** However often the loop looks: once a poll will do, but for what it may begin with at any moment. */
+  const lookMs = (): number => {
+    const pollMs = place.pollMs();
+    const isWaitedFor = issues.some((issue) => hasLabel(issue.labels, labels.ready));
+    if (isWaitedFor) return Math.min(freshMs, Math.max(LOOK_MS, pollMs / 10));
+    // The timer of a look may be early.
+    return Math.max(freshMs, pollMs * 0.9);
+  };
 
   const open = async (): Promise<Issue[]> => {
     const before = timesForgotten;
     const listed = await listOpen();
     // What made us forget may have come after the answer: the next question is asked again.
     askedAt = before === timesForgotten ? now() : Number.NEGATIVE_INFINITY;
+    timesListed += 1;
     if (listed !== rows) {
       changesSeen += 1;
       talk = afterTalk(talk, rows ?? [], listed);
@@ -77,11 +102,28 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     if (listed === rows && !isTouched && !issues.some(isStale)) return issues;
     rows = listed;
     isTouched = false;
-    issues = await understood(listed.filter((row) => row.pull_request === undefined));
+    try {
+      issues = await understood(listed.filter((row) => row.pull_request === undefined));
+    } catch (problem) {
+      // The list will not change again for that.
+      isTouched = true;
+      throw problem;
+    }
     const open = new Set(issues.map(({ number }) => number));
     for (const number of made.keys()) if (!open.has(number)) made.delete(number);
     readiness.keepOnly(open);
     return issues;
+  };
+
+  /** What others asked for in between keeps no look from asking in its time, unless that was a moment ago. */
+  const lately = async (): Promise<Issue[]> => {
+    const age = now() - askedAt;
+    if (age < lookMs() / 4) lookedAt = askedAt;
+    const isFresh = Math.max(age, now() - lookedAt) < lookMs();
+    if (isFresh && !issues.some(isStale)) return issues;
+    const listed = await open();
+    lookedAt = askedAt;
+    return listed;
   };
 
   const listOpen = async (): Promise<readonly IssueRow[]> => {
@@ -147,8 +189,9 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     return { ...issue, blockedBy: here, ...(elsewhere.length > 0 ? { blockedElsewhere: elsewhere } : {}) };
   };
 
-  const find = async (number: number): Promise<Issue | null> => {
-    if (now() - askedAt >= freshMs) await open();
+  const find: Issues['find'] = async (number, when) => {
+    const isFresh = now() - askedAt < (when === 'lately' ? lookMs() : freshMs);
+    if (!isFresh || (when !== 'lately' && isStale({ number }))) await open();
     const listed = issues.find((issue) => issue.number === number);
     if (listed) return isOurs(listed.labels) ? listed : withBlockers(listed);
     const known = made.get(number);
@@ -183,11 +226,12 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
 
   return {
     open,
-    lately: async () => {
-      const isFresh = now() - askedAt < Math.min(freshMs, Math.max(LOOK_MS, place.pollMs() / 10));
-      return isFresh && !issues.some(isStale) ? issues : open();
-    },
+    lately,
     find,
+    isSilent: (number) =>
+      timesListed > (labelledAt.get(number) ?? timesListed) &&
+      rows?.find((row) => row.number === number)?.comments === 0,
+    timesListed: () => timesListed,
     changesSeen: () => changesSeen,
     pullChangedAt: (number) => rows?.find((row) => row.number === number)?.updated_at ?? null,
     pullsBy: (login) =>
@@ -197,13 +241,14 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     forget,
     doubt: readiness.doubt,
     async talk() {
-      if (now() - askedAt >= freshMs) await open();
+      await lately();
       return talk;
     },
     async relabel(number, { add, remove }) {
       const issue = await find(number);
       if (!issue) return;
       const one = { ...at, issue_number: number };
+      labelledAt.set(number, timesListed);
       let current = issue.labels;
       const missing = add.filter((label) => !hasLabel(current, label));
       const extra = current.filter((label) => hasLabel(remove, label));
@@ -278,11 +323,12 @@ function afterTalk(talk: Talk, before: readonly IssueRow[], after: readonly Issu
     comments ||= row.comments !== (was?.comments ?? 0);
     reviews ||= row.pull_request !== undefined && row.updated_at !== was?.updated_at;
   }
-  for (const number of left) {
-    comments = true;
-    reviews ||= known.get(number)?.pull_request !== undefined;
-  }
-  return { comments: talk.comments + Number(comments), reviews: talk.reviews + Number(reviews) };
+  return {
+    comments: talk.comments + Number(comments),
+    reviews: talk.reviews + Number(reviews),
+    unseen: talk.unseen + Number(left.size > 0),
+    at: Math.max(talk.at, ...after.map((row) => row.updated_at)),
+  };
 }
 
 /** Null when what should be taken away was gone already. */

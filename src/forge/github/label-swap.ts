@@ -4,6 +4,7 @@
  */
 import { Refused } from './client.ts';
 import type { Place } from './place.ts';
+import type { Readiness } from './readiness.ts';
 import { labelShape, swapShape } from './shapes.ts';
 
 interface LabelSwap {
@@ -11,20 +12,30 @@ interface LabelSwap {
   make(issueId: string, change: { add: string[]; remove: string[] }): Promise<string[] | null>;
 }
 
-export function openLabelSwap({ client, at }: Pick<Place, 'client' | 'at'>): LabelSwap {
-  let ids: Map<string, string> | null = null;
+export function openLabelSwap(
+  { client, at }: Pick<Place, 'client' | 'at'>,
+  { labelId }: Pick<Readiness, 'labelId'>,
+): LabelSwap {
+  let listed: Map<string, string> | null = null;
 
-  const known = async (): Promise<Map<string, string>> => {
-    const listed = await client.list('/repos/{owner}/{repo}/labels', at, labelShape);
-    return new Map(listed.map((label) => [normal(label.name), label.node_id]));
+  const list = async (): Promise<Map<string, string>> => {
+    const labels = await client.list('/repos/{owner}/{repo}/labels', at, labelShape);
+    return new Map(labels.map((label) => [normal(label.name), label.node_id]));
+  };
+
+  /** A query finds a label only by its name as it is written; the list is read for one in other letters. */
+  const idsOf = async (names: readonly string[]): Promise<(string | undefined)[]> => {
+    const told = names.map(labelId);
+    if (!told.includes(undefined)) return told;
+    listed ??= await list();
+    return names.map((name) => listed?.get(normal(name)));
   };
 
   return {
     async make(issue, { add, remove }) {
-      ids ??= await known();
-      const [added, removed] = [add, remove].map((names) => names.map((name) => ids?.get(normal(name))));
-      if ([...added!, ...removed!].includes(undefined)) {
-        ids = null;
+      const [added, removed] = [await idsOf(add), await idsOf(remove)];
+      if ([...added, ...removed].includes(undefined)) {
+        listed = null;
         return null;
       }
       try {
@@ -36,7 +47,7 @@ export function openLabelSwap({ client, at }: Pick<Place, 'client' | 'at'>): Lab
         return done.labelable.labels.nodes.map(({ name }) => name);
       } catch (problem) {
         if (!(problem instanceof Refused)) throw problem;
-        ids = null;
+        listed = null;
         return null;
       }
     },

@@ -4,6 +4,7 @@
  * with the one that was tested.
  */
 import type { Candidate } from '../../core/event.ts';
+import { shortSha } from '../../core/words/short-sha.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import { buildCandidate } from '../../git/candidate.ts';
 import { landedAs } from '../../git/landed.ts';
@@ -82,7 +83,7 @@ export function openLanding(parts: {
     // A head that moved is looked at anew, as a trunk that moved is; git knows, and GitHub may show it late.
     if ((await remote.head(pull.head.ref))?.sha !== candidate.headSha) return { kind: 'trunk_moved' };
     if (pull.head.sha !== candidate.headSha)
-      return passing(`GitHub still shows ${pull.head.sha.slice(0, 10)} as the head of #${number}.`);
+      return passing(`GitHub still shows ${shortSha(pull.head.sha)} as the head of #${number}.`);
     if (pull.mergeable_state !== 'behind' || (await isAncestor(git, trunk, candidate.headSha))) return null;
     strict.add(branch);
     return { kind: 'behind', trunk };

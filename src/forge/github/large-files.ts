@@ -4,6 +4,8 @@
  * The server is the one that the operator's configuration and their checkout name. Our token is offered to the forge's own
  * host alone; any other is asked for with the operator's own credential helpers.
  */
+
+import { shortSha } from '../../core/words/short-sha.ts';
 import { ForgeUnavailable, GitFailed } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { pointersIn, storedObjects } from '../../git/lfs.ts';
@@ -24,7 +26,7 @@ export async function uploadObjects(
     } catch (problem) {
       if (!(problem instanceof GitFailed)) throw problem;
       const said = problem.stderr.trim().split('\n').slice(-3).join(' ');
-      const what = `Git LFS could not upload the objects of ${sha.slice(0, 10)}: ${said}`;
+      const what = `Git LFS could not upload the objects of ${shortSha(sha)}: ${said}`;
       if (REFUSALS.test(problem.stderr)) return what;
       throw new ForgeUnavailable(what, null, { cause: problem });
     }

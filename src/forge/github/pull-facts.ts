@@ -166,6 +166,8 @@ const headOf = (number: number, after = ''): string =>
 
 const factsOf = (number: number): string =>
   `{ number id title body updatedAt author { ${ACTOR} } state isDraft isInMergeQueue isMergeQueueEnabled reviewDecision headRefName mergeCommit { oid }
+  baseRepository { allow_squash_merge: squashMergeAllowed allow_merge_commit: mergeCommitAllowed
+    allow_rebase_merge: rebaseMergeAllowed }
   queueEvents: timelineItems(last: 1, itemTypes: [ADDED_TO_MERGE_QUEUE_EVENT, REMOVED_FROM_MERGE_QUEUE_EVENT]) { nodes {
     __typename ... on RemovedFromMergeQueueEvent { createdAt reason } } }
   comments(last: 100) ${COMMENTS} reviews(last: 100) ${REVIEWS} reviewThreads(last: 50) ${THREADS}

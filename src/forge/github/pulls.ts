@@ -13,6 +13,7 @@ import { hasMark, marked, remarked } from './marker.ts';
 import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import { readPullFacts } from './pull-facts.ts';
+import { whyOutOfReach } from './reach.ts';
 import { lastWords } from './rules.ts';
 import { nothing, type PullFacts, type PullRow, pullShape } from './shapes.ts';
 
@@ -30,9 +31,10 @@ export interface Pulls
   approve(number: number, headSha: string): Promise<void>;
   /**
    * Everything that is said about it, read together with all others that are followed; null when there is none. `since` is
-   * how fresh it has to be: as of now, as of this look, or as new as whoever waits for CI wants it.
+   * how fresh it has to be: as of now, as of this look, as new as whoever waits for CI wants it, no older than what the list
+   * shows, or the same and read long enough after the last change.
    */
-  facts(number: number, since: 'now' | 'look' | 'waiting'): Promise<PullFacts | null>;
+  facts(number: number, since: 'now' | 'look' | 'waiting' | 'listed' | 'settled'): Promise<PullFacts | null>;
   /** It was merged, as this commit; a query may not know it yet. */
   noteMerged(number: number, sha: string): void;
   /** What was read is out of date: we changed it. */
@@ -53,7 +55,7 @@ interface Followed {
 
 export function openPulls(
   place: Place,
-  issues: Pick<Issues, 'changesSeen' | 'pullChangedAt'>,
+  issues: Pick<Issues, 'timesListed' | 'changesSeen' | 'pullChangedAt'>,
   comments: Comments,
   drafts: boolean,
 ): Pulls {
@@ -62,6 +64,8 @@ export function openPulls(
 
   /** Branches for which a pull request was opened, or may have been. */
   const tried = memo<string, true>(REMEMBERED);
+  /** How often the list had been read when each was opened: until it is read again it can't show it. */
+  const unlistedAt = memo<number, number>(REMEMBERED);
   let changes = 0;
   let changedAt = Number.NEGATIVE_INFINITY;
   /** After something happened to them: what was known, or is just being asked, was so before. */
@@ -74,11 +78,12 @@ export function openPulls(
     }
   };
 
-  /** All at once that are open and that somebody asked about lately; the others are forgotten. */
+  /** With it all that are old, open, and that somebody asked about lately; what nobody asks about is forgotten. */
   const refresh = async (wanted: number): Promise<PullFacts | null> => {
     const before = changes;
     const open = [...followed].filter(
-      ([, known]) => known.facts.state === 'OPEN' && now() - known.wantedAt < FOLLOWED_MS,
+      ([, known]) =>
+        known.facts.state === 'OPEN' && now() - known.wantedAt < FOLLOWED_MS && isOld(known, freshMs),
     );
     const seen = issues.changesSeen();
     const found = await readPullFacts(place, [...new Set([wanted, ...open.map(([number]) => number)])]);
@@ -114,10 +119,13 @@ export function openPulls(
    * The list of what is open shows when a pull request changed last: people's words, reviews, pushes and its end, not what
    * CI says. A merge closes the issue it fixes: an issue seen as closed beside a pull request seen as open would be no fact.
    */
-  const isOutrun = ({ facts }: Followed): boolean => {
+  const isOutrun = ({ facts, at }: Followed): boolean => {
     if (facts.state !== 'OPEN') return true;
     const changedAt = issues.pullChangedAt(facts.number);
-    return changedAt === null || changedAt > facts.updatedAt;
+    // Whoever does not read the list does not learn from it either.
+    if (changedAt === null)
+      return unlistedAt.get(facts.number) !== issues.timesListed() || now() - at >= place.pollMs();
+    return changedAt > facts.updatedAt;
   };
 
   /** Nobody has asked for it in a while, and nothing more happens to it. */
@@ -128,12 +136,12 @@ export function openPulls(
     if (known.facts.state === 'MERGED' && known.facts.mergeCommit) return false;
     const ageMs = now() - known.at;
     if (known.seen !== issues.changesSeen() && isOutrun(known)) return true;
-    return ageMs >= freshMs && (ageMs >= patienceMs || !known.isSettled || isOutrun(known));
+    return ageMs >= freshMs && (ageMs >= patienceMs || isOutrun(known));
   };
 
   /** The longer nothing changed, the longer the next question may wait: a tenth of that time, and some looks at most. */
-  const patienceOf = ({ at, sameSince }: Followed): number =>
-    Math.min(longestMs(), Math.max(place.pollMs(), (at - sameSince) / 10));
+  const patienceOf = ({ at, isSettled, sameSince }: Followed): number =>
+    isSettled ? Math.min(longestMs(), Math.max(place.pollMs(), (at - sameSince) / 10)) : place.pollMs();
   const longestMs = (): number => LOOKS * place.pollMs();
 
   const asOf = async (number: number, patience: (known: Followed) => number): Promise<PullFacts | null> => {
@@ -142,8 +150,15 @@ export function openPulls(
     known.wantedAt = now();
     return known.facts;
   };
+  const PATIENCE = {
+    look: () => freshMs,
+    waiting: patienceOf,
+    listed: () => longestMs(),
+    // What the list shows late, or within the same second, is not known before.
+    settled: (known: Followed) => (known.isSettled ? longestMs() : freshMs),
+  };
   const facts: Pulls['facts'] = (number, since) =>
-    since === 'now' ? refresh(number) : asOf(number, since === 'waiting' ? patienceOf : () => freshMs);
+    since === 'now' ? refresh(number) : asOf(number, PATIENCE[since]);
   const pull: Pulls['pull'] = async (number) => {
     // Only a queue does something to it that the list may not show.
     const found = await asOf(number, (known) =>
@@ -173,17 +188,20 @@ export function openPulls(
   };
 
   /** Just now: a query may not know it yet. */
-  const opened = async (made: PullRow): Promise<Pull> => ({
-    number: made.number,
-    issue: issueIn(made.head.ref),
-    branch: made.head.ref,
-    state: 'open',
-    headSha: (await remote.head(made.head.ref))?.sha ?? null,
-    mergedSha: null,
-    mergedTree: null,
-    inMergeQueue: false,
-    approvals: [],
-  });
+  const opened = async (made: PullRow): Promise<Pull> => {
+    unlistedAt.set(made.number, issues.timesListed());
+    return {
+      number: made.number,
+      issue: issueIn(made.head.ref),
+      branch: made.head.ref,
+      state: 'open',
+      headSha: (await remote.head(made.head.ref))?.sha ?? null,
+      mergedSha: null,
+      mergedTree: null,
+      inMergeQueue: false,
+      approvals: [],
+    };
+  };
 
   const row = (number: number): Promise<PullRow | null> =>
     client.get('/repos/{owner}/{repo}/pulls/{pull_number}', { ...at, pull_number: number }, pullShape);
@@ -215,10 +233,11 @@ export function openPulls(
   const inTheWay = async (branch: string): Promise<Error> => {
     const query = { ...at, state: 'open', head: await headOf(branch) };
     const [other] = await client.list('/repos/{owner}/{repo}/pulls', query, pullShape);
-    const which = other
-      ? `#${other.number}, opened by ${other.user?.login ?? 'a deleted account'}`
-      : 'another one';
-    return new ForgeUnavailable(
+    if (!other)
+      return new ForgeUnavailable(`GitHub does not show yet which pull request the branch ${branch} has.`);
+    const which = `#${other.number}, opened by ${other.user?.login ?? 'a deleted account'}`;
+    return new Refused(
+      422,
       `The branch ${branch} has a pull request that is not the loop's: ${which}. Close it.`,
     );
   };
@@ -241,6 +260,23 @@ export function openPulls(
       if (isRefused && /already exists/i.test(problem.message)) return null;
       throw problem;
     }
+  };
+
+  const ensured: Pulls['ensurePull'] = async ({ branch, title, body, marker }) => {
+    // What an earlier process, or a lost answer, may have opened is looked for; a branch just made has none.
+    const isFirst = remote.isMade(branch) && !tried.get(branch);
+    tried.set(branch, true);
+    let found = isFirst ? null : await find(branch, marker);
+    if (!found) {
+      const wanted = { branch, title: oneLine(title), body: marked(`pull:${marker}`, body), draft: drafts };
+      const made = await create(wanted);
+      if (made) return opened(made);
+      found = await find(branch, marker);
+    }
+    if (!found) throw await inTheWay(branch);
+    const seen = await facts(found.number, 'now');
+    if (!seen) throw new ForgeUnavailable(`GitHub lists #${found.number} but does not show it yet.`);
+    return describe(seen);
   };
 
   /** GitHub refuses what is so already, and sometimes what it has just done: then it is as it should be. */
@@ -268,21 +304,15 @@ export function openPulls(
       changes += 1;
     },
     forgetAll: () => forget(...followed.keys()),
-    async ensurePull({ branch, title, body, marker }) {
-      // What an earlier process, or a lost answer, may have opened is looked for; a branch just made has none.
-      const isFirst = remote.isMade(branch) && !tried.get(branch);
-      tried.set(branch, true);
-      let found = isFirst ? null : await find(branch, marker);
-      if (!found) {
-        const wanted = { branch, title: oneLine(title), body: marked(`pull:${marker}`, body), draft: drafts };
-        const made = await create(wanted);
-        if (made) return opened(made);
-        found = await find(branch, marker);
+    async ensurePull(wanted) {
+      try {
+        return await ensured(wanted);
+      } catch (problem) {
+        if (!(problem instanceof Refused)) throw problem;
+        // What keeps every task from opening one, or shows late, is waited out, not asked of a person.
+        const why = (await whyOutOfReach(place)) ?? (showsLate(problem) ? problem.message : null);
+        throw why === null ? problem : new ForgeUnavailable(why, null, { cause: problem });
       }
-      if (!found) throw await inTheWay(branch);
-      const seen = await facts(found.number, 'now');
-      if (!seen) throw new ForgeUnavailable(`GitHub lists #${found.number} but does not show it yet.`);
-      return describe(seen);
     },
     async updatePull(number, text) {
       const known = followed.get(number)?.facts;
@@ -354,6 +384,10 @@ const LOOKS = 5;
 
 /** By then GitHub shows a change wherever it is asked. */
 const SETTLED_MS = 10_000;
+
+/** A branch that was just pushed may be unknown to what opens pull requests. */
+const showsLate = ({ status, message }: Refused): boolean =>
+  status === 422 && /"field":"head"|No commits between/.test(message);
 
 /** Out of the queue it goes when it is merged, too; GitHub shows that a moment later. */
 function queueLeft({ queueEvents }: PullFacts): { at: number; why: string } | null {

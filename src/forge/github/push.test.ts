@@ -106,3 +106,51 @@ describe('not answered', () => {
     await expect(push()).rejects.toThrow(/archived/);
   });
 });
+
+describe('a pull request', () => {
+  const wanted = { issue: 7, branch: BRANCH, title: 'T', body: 'B', marker: 'm' };
+  const opened = (): Promise<unknown> => s.forge.ensurePull(wanted).catch((problem: unknown) => problem);
+
+  it('that the token may not open is refused in GitHub’s words', async () => {
+    await push();
+    s.github.world.tokens.get(s.bot.token)!.lacks.push('pull_requests=write');
+    expect(await opened()).toMatchObject({
+      name: 'Refused',
+      message: expect.stringContaining('Resource not accessible by personal access token'),
+    });
+  });
+
+  it('of somebody else for the same branch is in its way until a person closes it', async () => {
+    await push();
+    await s.ada.post('/pulls', { title: 'Mine', head: BRANCH, base: 'main' });
+    expect(await opened()).toMatchObject({
+      name: 'Refused',
+      message: expect.stringContaining("not the loop's: #1, opened by ada. Close it."),
+    });
+    await s.people.closePull(1);
+    expect(await opened()).toMatchObject({ number: 2, state: 'open' });
+  });
+
+  it.each([
+    [
+      'a branch that GitHub does not know yet',
+      () =>
+        s.github.faults.add({
+          ...{ method: 'POST', path: /\/pulls$/ },
+          how: {
+            kind: 'answer',
+            status: 422,
+            body: {
+              message: 'Validation Failed',
+              errors: [{ resource: 'PullRequest', field: 'head', code: 'invalid' }],
+            },
+          },
+        }),
+    ],
+    ['an archived repository', () => Object.assign(s.github.world, { archived: true })],
+  ])('is waited for in %s', async (_, arrange) => {
+    await push();
+    arrange();
+    expect(await opened()).toBeInstanceOf(ForgeUnavailable);
+  });
+});

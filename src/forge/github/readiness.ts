@@ -24,6 +24,7 @@ import {
   type History,
   historyShape,
   type IssueRow,
+  labelIdShape,
   labellingsShape,
   whatIsWrong,
 } from './shapes.ts';
@@ -47,6 +48,8 @@ export interface Readiness {
   /** Something is about to rest on it: what was read so far is read again. */
   doubt(): void;
   isStale(issue: number): boolean;
+  /** Of a label of the loop's, as it came with the last history; undefined where none is written like that. */
+  labelId(name: string): string | undefined;
   /** Forgets all others; one that is opened again is looked up anew. */
   keepOnly(issues: ReadonlySet<number>): void;
 }
@@ -70,6 +73,9 @@ export function openReadiness(
   /** When it has to be read again though nothing changed; null when it has not. */
   const dueAt = new Map<number, number | null>();
 
+  const ours = Object.values(labels);
+  let labelIds: (string | undefined)[] = [];
+
   const problemOf = async (login: string | null): Promise<string | null> => {
     if (login === null) return 'the account that labelled it is gone';
     const wanted = trusted();
@@ -86,7 +92,7 @@ export function openReadiness(
   const histories = async (batch: readonly IssueRow[]): Promise<Aliases> => {
     const where = { owner: at.owner, name: at.repo, ...(field === null ? {} : { field }) };
     try {
-      return await client.graphql(historyQuery(batch, field !== null), where, aliasesShape);
+      return await client.graphql(historyQuery(batch, ours, field !== null), where, aliasesShape);
     } catch (problem) {
       const lacksScope = problem instanceof Refused && /required scopes/i.test(problem.message);
       if (field === null || !lacksScope) throw problem;
@@ -169,6 +175,7 @@ export function openReadiness(
 
   return {
     isStale,
+    labelId: (name) => labelIds[ours.findIndex((one) => hasLabel([one], name))],
     keepOnly: (issues) => {
       for (const kept of [proved, dueAt])
         for (const number of kept.keys()) if (!issues.has(number)) kept.delete(number);
@@ -181,6 +188,7 @@ export function openReadiness(
       for (let from = 0; from < rows.length; from += BATCH) {
         const batch = rows.slice(from, from + BATCH);
         const asked = await histories(batch);
+        labelIds = ours.map((_, n) => labelIdShape.parse(asked.repository?.[`l${n}`]));
         for (const row of batch) {
           dueAt.set(row.number, null);
           const ready = await readyOf(row, historyIn(asked.repository?.[`i${row.number}`], row.number));
@@ -202,8 +210,12 @@ const BATCH = 50;
 const LABELLINGS = `{ nodes { ... on LabeledEvent { createdAt actor { ${ACTOR} } label { name } } }
   pageInfo { hasPreviousPage startCursor } }`;
 
-function historyQuery(rows: readonly IssueRow[], asksProject: boolean): string {
-  const fields = rows.map((row) => `i${row.number}: issue(number: ${row.number}) { ...history }`);
+/** With the ids of our labels, which a swap of them needs a moment later. */
+function historyQuery(rows: readonly IssueRow[], ours: readonly string[], asksProject: boolean): string {
+  const fields = [
+    ...rows.map((row) => `i${row.number}: issue(number: ${row.number}) { ...history }`),
+    ...ours.map((name, n) => `l${n}: label(name: ${JSON.stringify(name)}) { id }`),
+  ];
   const project = `projectItems(first: 10) { nodes { fieldValueByName(name: $field) {
   ... on ProjectV2ItemFieldSingleSelectValue { name } } } }`;
   const given = `$owner: String!, $name: String!${asksProject ? ', $field: String!' : ''}`;

@@ -27,11 +27,11 @@ export function openRemarks(parts: {
   method(): MergeMethod;
 }): Remarks {
   const { place, pulls, issues, comments, roles, rules } = parts;
-  const { client, at, self } = place;
+  const { client, at, now, self } = place;
   const checks = openChecks(place, rules);
   let last: { since: number; talk: Talk } | null = null;
-  /** How often each list is still to be asked for: what was said may show a moment later than its count. */
-  const due = { comments: 0, reviews: 0 };
+  /** When each list is to be asked for: what was said may show a moment later than its count. */
+  const due: Record<'comments' | 'reviews', number[]> = { comments: [], reviews: [] };
 
   const remarksOn = async (facts: PullFacts): Promise<Remark[]> => {
     const me = await self();
@@ -90,10 +90,14 @@ export function openRemarks(parts: {
   };
 
   /** What is said in reviews and on lines: only the loop's own open pull requests have a task that heeds it. */
-  const reviewsSince = async (since: number, numbers: readonly number[]): Promise<Remark[]> => {
+  const reviewsSince = async (
+    since: number,
+    numbers: readonly number[],
+    asOf: 'listed' | 'settled',
+  ): Promise<Remark[]> => {
     const found: Remark[] = [];
     for (const number of numbers) {
-      const facts = await pulls.facts(number, 'waiting');
+      const facts = await pulls.facts(number, asOf);
       if (facts) found.push(...(await remarksOn(facts)).filter(({ id, at }) => id[0] !== 'c' && at >= since));
     }
     return found;
@@ -137,14 +141,18 @@ export function openRemarks(parts: {
 
     async commands(since) {
       const talk = await issues.talk();
-      for (const kind of ['comments', 'reviews'] as const)
-        if (!last || since < last.since || talk[kind] !== last.talk[kind]) due[kind] = TWICE;
+      const asOf = now();
+      for (const kind of KINDS)
+        if (!last || since < last.since || talk[kind] !== last.talk[kind])
+          due[kind] = [asOf, talk.at - client.ahead() + LATE_MS];
+      // Hardly anybody says something with the last change of all: asked once, when it shows.
+      if (last && talk.unseen !== last.talk.unseen) due.comments.push(asOf + LATE_MS);
       last = { since, talk };
+      const isDue = (kind: (typeof KINDS)[number]): boolean => due[kind].some((time) => time <= asOf);
       const query = { ...at, sort: 'updated', direction: 'asc', since: new Date(since).toISOString() };
-      const asked =
-        due.comments > 0
-          ? await client.list('/repos/{owner}/{repo}/issues/comments', query, placedCommentShape)
-          : [];
+      const asked = isDue('comments')
+        ? await client.list('/repos/{owner}/{repo}/issues/comments', query, placedCommentShape)
+        : [];
       const listed = asked.filter((comment) => Date.parse(comment.created_at) >= since);
       const me = await self();
       const remarks: Remark[] = [];
@@ -152,7 +160,11 @@ export function openRemarks(parts: {
         const isOwn = comment.user?.login === me && isMarked(comment.body);
         if (!isOwn && /^\/loop\b/m.test(withPlainLines(comment.body))) remarks.push(await placed(comment));
       }
-      const reviews = due.reviews > 0 ? await reviewsSince(since, issues.pullsBy(me)) : [];
+      // What is asked again in a moment may rest on what was just read.
+      const isLast = due.reviews.every((time) => time <= asOf);
+      const reviews = isDue('reviews')
+        ? await reviewsSince(since, issues.pullsBy(me), isLast ? 'settled' : 'listed')
+        : [];
       remarks.push(...reviews.filter(({ body }) => /^\/loop\b/m.test(body)));
       const times = [
         ...listed.map((comment) => Date.parse(comment.created_at)),
@@ -160,7 +172,7 @@ export function openRemarks(parts: {
       ];
       const seen = Math.max(since, ...times);
       // Only now: what could not be answered is asked for again.
-      for (const kind of ['comments', 'reviews'] as const) due[kind] = Math.max(0, due[kind] - 1);
+      for (const kind of KINDS) due[kind] = due[kind].filter((time) => time > asOf);
       return { remarks: remarks.sort((a, b) => a.at - b.at), seen };
     },
 
@@ -187,7 +199,10 @@ export function openRemarks(parts: {
   };
 }
 
-const TWICE = 2;
+const KINDS = ['comments', 'reviews'] as const;
+
+/** By then GitHub shows what was said. */
+const LATE_MS = 10_000;
 
 const VERDICTS: Record<string, Remark['verdict']> = {
   APPROVED: 'approve',

@@ -6,11 +6,13 @@
  * the verdict is in its text and in the commit status `forge-loop/critic`.
  */
 import { parsePatch, showsLine } from '../../core/change/patch.ts';
+import { shortSha } from '../../core/words/short-sha.ts';
 import { diffs } from '../../git/diff.ts';
 import type { Forge, ReviewComment } from '../forge.ts';
 import { Refused } from './client.ts';
 import type { Comments } from './comments.ts';
 import { hasMark, LONGEST, marked, within } from './marker.ts';
+import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import type { Pulls } from './pulls.ts';
 import { nothing } from './shapes.ts';
@@ -22,11 +24,16 @@ export function openReviews(
   comments: Comments,
   statuses: Statuses,
 ): Pick<Forge, 'postReview'> {
-  const { client, at, git, self } = place;
+  const { client, at, git, remote, self } = place;
+  /** Those that were posted, or may have been. */
+  const tried = memo<string, true>(REMEMBERED);
 
   return {
     async postReview(number, review) {
-      const pull = await pulls.facts(number, 'now');
+      // One of a head that this process brought there was hardly posted by another.
+      const isFirst = remote.isBrought(review.headSha) && !tried.get(review.marker);
+      tried.set(review.marker, true);
+      const pull = await pulls.facts(number, isFirst ? 'settled' : 'now');
       if (!pull) return;
       const me = await self();
       const isOwn = ({ author, body }: { author: { login: string } | null; body: string }): boolean =>
@@ -50,7 +57,7 @@ export function openReviews(
       }
       const status = {
         state: review.verdict === 'APPROVE' ? ('success' as const) : ('failure' as const),
-        description: `${review.verdict} at ${review.headSha.slice(0, 10)}`,
+        description: `${review.verdict} at ${shortSha(review.headSha)}`,
       };
       // It follows the review: where that was not there yet, neither was this.
       await statuses.set(review.headSha, 'forge-loop/critic', status, !isPosted);
@@ -92,6 +99,8 @@ export function openReviews(
     return { inline, rest };
   }
 }
+
+const REMEMBERED = 500;
 
 interface Inline {
   path: string;

@@ -11,7 +11,7 @@ import { Refused } from './client.ts';
 import type { Place } from './place.ts';
 import { isReader } from './reach.ts';
 import { type BranchRules, contradictionOf, type MergeMethod, type Rules } from './rules.ts';
-import { labelShape, nothing, repositoryShape } from './shapes.ts';
+import { labelShape, nothing, type RepositoryRow, repositoryShape } from './shapes.ts';
 
 export async function problemsOf(
   place: Place,
@@ -57,7 +57,7 @@ export async function problemsOf(
     if ((await place.remote.head(trunk)) === null)
       block(`The branch ${trunk} is not on GitHub.`, `git push origin ${trunk}, or set tracker.trunk.`);
     if (repository.has_issues) await missingLabels(place, labels, warn);
-    rulesInTheWay(await rules.read(), method, warn);
+    rulesInTheWay(await rules.read(), repository, method, warn);
   } catch (problem) {
     if (problem instanceof UserError) block(problem.message, problem.hint ?? '');
     else if (problem instanceof ForgeUnavailable)
@@ -193,11 +193,12 @@ function withoutWorkflows(scopes: readonly string[] | null): ForgeProblem[] {
 /** Rules that make every merge wait for a person, or that no merge can meet. */
 function rulesInTheWay(
   rules: BranchRules,
+  repository: RepositoryRow,
   method: MergeMethod,
   say: (what: string, fix: string) => void,
 ): void {
   const { branch, approvals, byCodeOwner } = rules;
-  const contradiction = contradictionOf(rules, method);
+  const contradiction = contradictionOf(rules, repository, method);
   if (contradiction) say(`No merge can land: ${contradiction.what}.`, contradiction.fix);
   if (approvals > 0 || byCodeOwner)
     say(

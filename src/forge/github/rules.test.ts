@@ -171,7 +171,11 @@ describe('a way of merging that the rules exclude', () => {
   });
 
   it('is known from the repository’s settings, too', async () => {
+    const { number } = await openPull();
     s.github.world.mergeMethods = { squash: false, merge: true, rebase: false };
+    expect((await s.forge.feedback(number))?.wants).toEqual([
+      'main does not take merges by squash (merge.method: squash)',
+    ]);
     expect(await s.forge.check()).toMatchObject([
       {
         what: expect.stringContaining('main does not take merges by squash'),

@@ -5,14 +5,7 @@
  */
 import { Refused } from './client.ts';
 import type { Place } from './place.ts';
-import {
-  branchShape,
-  type PullFacts,
-  protectionShape,
-  pullRuleShape,
-  repositoryShape,
-  ruleShape,
-} from './shapes.ts';
+import { branchShape, type PullFacts, protectionShape, pullRuleShape, ruleShape } from './shapes.ts';
 
 export type MergeMethod = 'squash' | 'merge' | 'rebase';
 
@@ -33,12 +26,13 @@ export interface BranchRules {
   queue: boolean;
   linear: boolean;
   signed: boolean;
+  /** The repository may allow fewer. */
   methods: readonly MergeMethod[];
 }
 
 export interface Rules {
   read(): Promise<BranchRules>;
-  /** What GitHub refused may be refused by a rule that is new. */
+  /** A merge rests on them, or what GitHub refused may be refused by a rule that is new. */
   forget(): void;
 }
 
@@ -68,7 +62,6 @@ export function openRules({ client, at, now, trunkBranch }: Place): Rules {
     const classic = (await client.get('/repos/{owner}/{repo}/branches/{branch}', one, branchShape))
       ?.protection;
     const full = classic?.enabled ? await protectionOf(branch) : null;
-    const repository = await client.get('/repos/{owner}/{repo}', at, repositoryShape);
     const given = (type: string) =>
       rulesets.filter((rule) => rule.type === type).map((rule) => rule.parameters ?? {});
     const pulls = given('pull_request').map((parameters) => pullRuleShape.parse(parameters));
@@ -103,10 +96,8 @@ export function openRules({ client, at, now, trunkBranch }: Place): Rules {
       queue: given('merge_queue').length > 0,
       linear: given('required_linear_history').length > 0 || full?.required_linear_history?.enabled === true,
       signed: given('required_signatures').length > 0 || full?.required_signatures?.enabled === true,
-      methods: METHODS.filter(
-        (method) =>
-          repository?.[ALLOWED[method]] !== false &&
-          pulls.every((rule) => rule.allowed_merge_methods?.includes(method) ?? true),
+      methods: METHODS.filter((method) =>
+        pulls.every((rule) => rule.allowed_merge_methods?.includes(method) ?? true),
       ),
     };
   };
@@ -126,7 +117,7 @@ export function openRules({ client, at, now, trunkBranch }: Place): Rules {
 export function wantedOf(rules: BranchRules, facts: PullFacts, self: string, method: MergeMethod): string[] {
   const { branch, approvals, byCodeOwner, afterLastPush } = rules;
   const wants: string[] = [];
-  const contradiction = contradictionOf(rules, method);
+  const contradiction = contradictionOf(rules, facts.baseRepository, method);
   if (contradiction) wants.push(contradiction.what);
   const words = lastWords(facts, self);
   const approving = words.filter(({ state }) => state === 'APPROVED');
@@ -160,14 +151,15 @@ export function wantedOf(rules: BranchRules, facts: PullFacts, self: string, met
 /** Why nothing merged by this method can ever land, whoever approves it; null when it can. */
 export function contradictionOf(
   { branch, queue, linear, signed, methods }: BranchRules,
+  /** Null where it does not show which ways it allows: then it is taken to allow all. */
+  repository: PullFacts['baseRepository'],
   method: MergeMethod,
 ): { what: string; fix: string } | null {
   if (queue) return null;
-  const fits = METHODS.filter(
-    (one) => methods.includes(one) && !(linear && one === 'merge') && !(signed && one !== 'squash'),
-  );
+  const allowed = methods.filter((one) => repository?.[ALLOWED[one]] !== false);
+  const fits = allowed.filter((one) => !(linear && one === 'merge') && !(signed && one !== 'squash'));
   if (fits.includes(method)) return null;
-  const why = !methods.includes(method)
+  const why = !allowed.includes(method)
     ? `${branch} does not take merges by ${method}`
     : signed
       ? `${branch} wants signed commits, which merges by ${method} do not have`

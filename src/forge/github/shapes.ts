@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Told of a row that was left out. */
-type Say = (problem: string) => void;
+export type Say = (problem: string) => void;
 
 /** The first thing that is wrong, and where. */
 export function whatIsWrong({ issues: [first] }: z.ZodError): string {
@@ -13,7 +13,7 @@ export function whatIsWrong({ issues: [first] }: z.ZodError): string {
 }
 
 const login = z.object({ login: z.string() }).nullable();
-const time = z.string().transform((text) => Date.parse(text));
+export const time = z.string().transform((text) => Date.parse(text));
 
 export const nothing = z.unknown();
 
@@ -44,6 +44,13 @@ export const issueShape = z.object({
 export type IssueRow = z.output<typeof issueShape>;
 
 export const labelShape = z.object({ name: z.string(), node_id: z.string() });
+
+/** Nothing where there is no such label: it is then looked for in the list. */
+export const labelIdShape = z
+  .object({ id: z.string() })
+  .transform(({ id }) => id)
+  .optional()
+  .catch(undefined);
 
 /** More than a hundred labels is more than an issue may have. */
 export const swapShape = z.object({
@@ -169,14 +176,18 @@ export const statusShape = z.object({
   description: z.string().nullish(),
 });
 
-export const repositoryShape = z.object({
+/** Left out where the token may not see the settings of the repository. */
+const allowedShape = z.object({
+  allow_squash_merge: z.boolean().optional(),
+  allow_merge_commit: z.boolean().optional(),
+  allow_rebase_merge: z.boolean().optional(),
+});
+
+export const repositoryShape = allowedShape.extend({
   full_name: z.string(),
   default_branch: z.string(),
   archived: z.boolean().default(false),
   has_issues: z.boolean().default(true),
-  allow_squash_merge: z.boolean().optional(),
-  allow_merge_commit: z.boolean().optional(),
-  allow_rebase_merge: z.boolean().optional(),
   permissions: z.object({ push: z.boolean().default(false), triage: z.boolean().default(false) }).optional(),
 });
 export type RepositoryRow = z.output<typeof repositoryShape>;
@@ -200,7 +211,7 @@ export const ruleShape = z.object({
 });
 
 /** REST calls an app's account `name[bot]`, GraphQL `name`, which may be the name of a person as well. */
-const actor = z
+export const actor = z
   .object({ __typename: z.string(), login: z.string() })
   .transform(({ __typename, login }) => ({
     login: __typename === 'Bot' && !login.endsWith('[bot]') ? `${login}[bot]` : login,
@@ -211,7 +222,7 @@ const actor = z
 export const ACTOR = '__typename login';
 
 /** Rows of a connection. One that is null may not be seen; one that can't be read is left out. */
-const rows = <T extends z.ZodType>(shape: T, say: Say) =>
+export const rows = <T extends z.ZodType>(shape: T, say: Say) =>
   z.array(z.unknown()).transform((all) =>
     all.flatMap((one): z.output<T>[] => {
       if (one === null) return [];
@@ -363,6 +374,7 @@ export const pullFactsShape = (say: Say) =>
     reviewDecision: z.string().nullable(),
     headRefName: z.string(),
     mergeCommit: z.object({ oid: z.string() }).nullable(),
+    baseRepository: allowedShape.nullable(),
     comments: remarksShape(say),
     reviews: reviewsShape(say),
     reviewThreads: threadsShape(say),

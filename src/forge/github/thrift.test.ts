@@ -49,6 +49,38 @@ async function looks(minutes: number, number: number): Promise<number> {
   return asked.filter((one) => one === 'POST /graphql').length;
 }
 
+it('a change of an issue is not lost when what it means could not be asked', async () => {
+  const issue = await s.people.createIssue({ title: 'T', body: 'B' });
+  await s.grace.post(`/issues/${issue}/labels`, { labels: ['loop:running'] });
+  s.clock.at += MINUTE_MS;
+  await forge.openIssues();
+  s.clock.at += MINUTE_MS;
+  await forge.openIssues();
+  await s.grace.post(`/issues/${issue}/labels`, { labels: ['loop:abandon'] });
+  s.clock.at += MINUTE_MS;
+  s.github.faults.add({ path: /graphql/, how: { kind: 'answer', status: 502 } });
+  await expect(forge.openIssues()).rejects.toThrow();
+  s.clock.at += MINUTE_MS;
+  const [seen] = await forge.openIssues();
+  expect(seen?.labels).toContain('loop:abandon');
+});
+
+it('a look uses the list that something else asked for a moment ago, and asks itself where that was longer ago', async () => {
+  const issue = await s.people.createIssue({ title: 'T', body: 'B' });
+  await forge.openIssues();
+  const asked = async (afterMs: number, act: () => Promise<unknown>): Promise<number> => {
+    s.clock.at += afterMs;
+    return (await during(act)).filter((one) => one === 'GET /issues').length;
+  };
+  const other = () => forge.issue(issue);
+  expect(await asked(MINUTE_MS - 8000, other)).toBe(1);
+  expect(await asked(8000, forge.openIssues)).toBe(0);
+  expect(await asked(MINUTE_MS, forge.openIssues)).toBe(1);
+  expect(await asked(20_000, other)).toBe(1);
+  expect(await asked(20_000, other)).toBe(1);
+  expect(await asked(20_000, forge.openIssues)).toBe(1);
+});
+
 describe('labels', () => {
   const swap = (issue: number) =>
     during(() => forge.relabel(issue, { add: ['loop:running'], remove: ['loop:ready'] }));
@@ -58,9 +90,18 @@ describe('labels', () => {
     await s.people.makeReady(issue);
     await forge.issue(issue);
     await s.grace.post(`/issues/${issue}/labels`, { labels: ['theirs'] });
-    expect((await swap(issue)).at(-1)).toBe('addLabelsToLabelable + removeLabelsFromLabelable');
+    expect(await swap(issue)).toEqual(['addLabelsToLabelable + removeLabelsFromLabelable']);
     expect(s.github.world.issues.get(issue)!.labels.sort()).toEqual(['loop:running', 'theirs']);
     expect((await forge.issue(issue))?.labels.sort()).toEqual(['loop:running', 'theirs']);
+  });
+
+  it('are swapped in one request also where one is written in other letters', async () => {
+    const issue = await s.people.createIssue({ title: 'T', body: 'B' });
+    await s.people.makeReady(issue);
+    const { labels } = s.github.world;
+    labels.set('loop:running', { ...labels.get('loop:running')!, name: 'Loop:Running' });
+    expect((await swap(issue)).at(-1)).toBe('addLabelsToLabelable + removeLabelsFromLabelable');
+    expect((await forge.issue(issue))?.labels).toEqual(['Loop:Running']);
   });
 
   it.each(['does not exist yet', 'was made anew', 'can’t be set that way'])(
@@ -107,17 +148,15 @@ describe('the history of an issue in hand', () => {
     expect(await histories(() => s.people.makeReady(issue))).toBe(1);
     await s.ada.delete(`/issues/${issue}/labels/loop:ready`);
     expect(await histories(async () => {})).toBe(1);
-    const { sha } = await openPull();
-    const trunk = await forge.trunk();
-    const method = 'squash' as const;
-    await forge.buildCandidate({ headSha: sha, baseSha: trunk.sha, method, message: 'm', task: 't' });
-    expect(await histories(async () => {})).toBe(1);
+    expect(await histories(async () => {})).toBe(0);
+    expect(await histories(async () => forge.doubt?.())).toBe(1);
   });
 });
 
 describe('comments', () => {
-  const heard = async (): Promise<{ asked: number; said: string[] }> => {
-    s.clock.at += MINUTE_MS;
+  const heard = async (ms = MINUTE_MS): Promise<{ asked: number; said: string[] }> => {
+    s.clock.at += ms;
+    forge.forget?.();
     let said: string[] = [];
     const asked = await during(async () => {
       said = (await forge.commands(0)).remarks.map(({ body }) => body);
@@ -125,11 +164,13 @@ describe('comments', () => {
     return { asked: asked.filter((one) => one === 'GET /issues/comments').length, said };
   };
 
-  it('are looked for when something was said, twice since they may be late, and not again', async () => {
+  it('are looked for when something was said, once more where they may be late, and not again', async () => {
     const issue = await s.people.createIssue({ title: 'T', body: 'B' });
     for (let n = 0; n < 3; n++) await heard();
     await s.people.comment(issue, '/loop pause');
-    for (const asked of [1, 1, 0]) expect((await heard()).asked).toBe(asked);
+    for (const asked of [1, 0]) expect((await heard()).asked).toBe(asked);
+    await s.people.comment(issue, 'And?');
+    for (const asked of [1, 0, 1, 0]) expect((await heard(4000)).asked).toBe(asked);
     await forge.addComment(issue, 'the operator', '/loop resume');
     expect((await heard()).said).toEqual(['/loop pause', '/loop resume']);
   });
@@ -154,6 +195,37 @@ describe('a pull request to which nothing happens', () => {
     reportCheck(s.github.world, { sha, name: 'ci', conclusion: 'failure' });
     forge.forget?.();
     expect((await forge.feedback(number))?.checks).toMatchObject([{ name: 'ci', state: 'red' }]);
+  });
+});
+
+describe('what a merge rests on', () => {
+  it('is read anew for it, the rules of the branch too, which a report of something else leaves as they were', async () => {
+    const { number } = await openPull();
+    const awaited = async () => (await forge.feedback(number))?.checks.map(({ name }) => name);
+    expect(await awaited()).toEqual([]);
+    s.github.world.protections.set('main', {
+      ...{ via: 'ruleset', requiredChecks: ['ci'], strict: false, approvals: 0, mergeQueue: false },
+    });
+    forge.forget?.();
+    expect(await awaited()).toEqual([]);
+    forge.doubt?.();
+    expect(await awaited()).toEqual(['ci']);
+  });
+
+  it('is forgotten some time after the merge', async () => {
+    const { number, sha } = await openPull();
+    await forge.pull(number);
+    const { sha: trunk } = await forge.trunk();
+    const built = await forge.buildCandidate({
+      ...{ headSha: sha, baseSha: trunk, method: 'squash', message: 'm', task: 't' },
+    });
+    if (built.kind !== 'clean') throw new Error(built.kind);
+    await forge.land(number, built.candidate);
+    const queries = async () => (await during(() => forge.pull(number))).length;
+    expect(await queries()).toBe(0);
+    s.clock.at += 11 * MINUTE_MS;
+    await forge.pull(number + 1);
+    expect(await queries()).toBe(1);
   });
 });
 
@@ -217,6 +289,50 @@ describe('what was just made', () => {
     expect(asked.filter((one) => one !== 'GET /user')).toEqual([
       ...['POST /graphql', 'POST /pulls/1/reviews', 'POST /statuses/SHA'],
     ]);
+  });
+
+  describe('a comment on an issue that is taken up', () => {
+    const say = (each: GitHubForge, issue: number) =>
+      during(() => each.ensureComment(issue, 'status', 'At work')).then((asked) =>
+        asked.filter((one) => one.endsWith('/comments')),
+      );
+    const [LOOK, SAY] = ['GET /issues/1/comments', 'POST /issues/1/comments'];
+    const takeUp = async (): Promise<number> => {
+      const issue = await s.people.createIssue({ title: 'T', body: 'B' });
+      await s.people.makeReady(issue);
+      await forge.relabel(issue, { add: ['loop:running'], remove: ['loop:ready'] });
+      return issue;
+    };
+
+    it('is not looked for where nobody has said anything yet', async () => {
+      const issue = await takeUp();
+      s.clock.at += MINUTE_MS;
+      expect(await say(forge, issue)).toEqual([SAY]);
+    });
+
+    it('is looked for where somebody has, and where the list is older than that', async () => {
+      const issue = await takeUp();
+      const other = await s.reopen();
+      await say(other, issue);
+      expect(await say(forge, issue)).toEqual([LOOK]);
+      s.clock.at += MINUTE_MS;
+      await s.people.comment(issue, 'Any news?');
+      expect(await say(await s.reopen(), issue)).toEqual([LOOK]);
+      expect(s.github.world.issues.get(issue)!.comments).toHaveLength(2);
+    });
+
+    it('is looked for in another process, and after a lost answer', async () => {
+      const issue = await takeUp();
+      const other = await s.reopen();
+      await other.openIssues();
+      s.clock.at += MINUTE_MS;
+      await forge.openIssues();
+      s.github.faults.add({ method: 'POST', path: /\/comments$/, how: { kind: 'lose' } });
+      await expect(say(forge, issue)).rejects.toThrow();
+      expect(await say(forge, issue)).toEqual([LOOK]);
+      expect(await say(other, issue)).toEqual([LOOK]);
+      expect(s.github.world.issues.get(issue)!.comments).toHaveLength(1);
+    });
   });
 
   it('is looked for after a lost answer, also where a person closed it meanwhile', async () => {

@@ -87,6 +87,21 @@ describe('a history that lags', () => {
     },
   );
 
+  it('is waited for when it shows the label and not yet the edit that came after it', async () => {
+    const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+    await s.people.makeReady(number);
+    s.clock.at += 60_000;
+    s.github.world.lag.historyMs = 9000;
+    await s.people.editBody(number, EDITED);
+    const early = (await s.forge.issue(number))!;
+    expect(early).toMatchObject({ body: EDITED, readyHash: early.textHash });
+    expect(early.unproved?.why).toContain('an edit may not show in its history yet');
+    s.clock.at = early.unproved!.until;
+    const late = (await s.forge.issue(number))!;
+    expect(late.unproved).toBeUndefined();
+    expect(late.readyHash).not.toBe(late.textHash);
+  });
+
   it('is waited for when it does not show yet who made it ready', async () => {
     const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
     s.github.world.lag.historyMs = 60_000;
@@ -108,14 +123,7 @@ describe('a history that lags', () => {
     expect(before).toMatchObject({ body: EDITED, readyHash: before.textHash });
     expect(before.unproved).toBeUndefined();
     s.clock.at += 600_000;
-    const { sha } = await s.forge.trunk();
-    await s.forge.buildCandidate({
-      headSha: sha,
-      baseSha: sha,
-      method: 'squash',
-      message: 'M',
-      task: 't1',
-    });
+    s.forge.doubt?.();
     const after = (await s.forge.issue(number))!;
     expect(after.readyHash).not.toBe(after.textHash);
   });

@@ -19,6 +19,7 @@ import { type Landing, openLanding } from './landing.ts';
 import { type Exclusively, withLock } from './lock.ts';
 import { mapAt, setList } from './markdown.ts';
 import { openPulls } from './pulls.ts';
+import { openReadings } from './readings.ts';
 import { trunkName } from './trunk.ts';
 
 export interface LocalForge extends Forge, IssueDesk, PullDesk {
@@ -172,6 +173,7 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     land: landing.land,
 
     onTrunk: async (sha) => (await landedAs(git, sha, (await trunk()).sha)) !== null,
+    ...openReadings({ git, issues, pulls, feedback: conversation.feedback, trunkBranch }),
 
     newIssue: async ({ ready, by, ...issue }) => {
       const made = await issues.create(issue);

@@ -225,7 +225,8 @@ export function openPulls(options: {
 
 const opening = (title: string, body: string): string => `# ${title}\n\n${body}`;
 
-const headRef = (number: number): string => `refs/forge/pulls/${number}`;
+/** The last head we published for it. */
+export const headRef = (number: number): string => `refs/forge/pulls/${number}`;
 
 interface Seen {
   head: string | null;

@@ -4,11 +4,12 @@ import { sql } from 'kysely';
 import { type Finding, revivedFinding } from '../../core/change/findings.ts';
 import type { DeployState } from '../../core/deploy.ts';
 import { event, type NewEvent } from '../../core/event.ts';
-import type { FoldedRow } from '../../core/loop-row.ts';
+import type { NotifyState } from '../../core/notify.ts';
 import { requireKey, requireSpent } from '../rules.ts';
 import {
   type Child,
   type Lease,
+  type LoopChange,
   type LoopRow,
   type NewRequest,
   type ProcessRecord,
@@ -169,6 +170,7 @@ export function readLoop(connection: Connection): LoopRow {
     commandsSince: row.commands_since,
     deploy: row.deploy === null ? null : (JSON.parse(row.deploy) as DeployState),
     deployAgain: row.deploy_again,
+    notify: row.notify === null ? null : (JSON.parse(row.notify) as NotifyState),
     trunk: row.trunk,
     ...foldedIn(row),
   };
@@ -176,26 +178,32 @@ export function readLoop(connection: Connection): LoopRow {
 
 export function updateLoop(
   connection: Connection,
-  change: Partial<Omit<LoopRow, keyof FoldedRow>>,
+  change: LoopChange,
   events: readonly NewEvent[],
   at: number,
   lease?: Lease,
 ): LoopRow {
   return connection.immediate(() => {
     if (lease) checkLease(connection, lease, at);
-    const row = { ...readLoop(connection), ...change };
-    connection.run(
-      query.updateTable('loop').set({
-        paused_by: row.pausedBy,
-        stop: row.stop,
-        config_problem: row.configProblem,
-        commands_since: row.commandsSince,
-        deploy: row.deploy === null ? null : JSON.stringify(row.deploy),
-        deploy_again: row.deployAgain,
-        trunk: row.trunk,
-      }),
-    );
+    writeLoop(connection, change);
     append(connection, stampNext(connection, events, null, at));
     return readLoop(connection);
   });
+}
+
+/** Within the transaction of the caller. */
+export function writeLoop(connection: Connection, change: LoopChange): void {
+  const row = { ...readLoop(connection), ...change };
+  connection.run(
+    query.updateTable('loop').set({
+      paused_by: row.pausedBy,
+      stop: row.stop,
+      config_problem: row.configProblem,
+      commands_since: row.commandsSince,
+      deploy: row.deploy === null ? null : JSON.stringify(row.deploy),
+      deploy_again: row.deployAgain,
+      notify: row.notify === null ? null : JSON.stringify(row.notify),
+      trunk: row.trunk,
+    }),
+  );
 }

@@ -275,4 +275,6 @@ export const migrations: readonly string[] = [
     changed_at INTEGER NOT NULL
   );
   `,
+  // What people are still to be told.
+  'ALTER TABLE loop ADD COLUMN notify TEXT',
 ];

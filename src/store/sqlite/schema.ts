@@ -147,6 +147,7 @@ export interface LoopTable {
   commands_since: number | null;
   deploy: string | null;
   deploy_again: string | null;
+  notify: string | null;
   trunk: string | null;
   account_limits: string | null;
   holds: string | null;

@@ -37,6 +37,7 @@ export function sqliteStore(connection: Connection): Store {
         append(connection, stamped);
         finishAction(connection, null, record.finishAction);
         addActions(connection, null, record.addActions);
+        if (record.loop) ledger.writeLoop(connection, record.loop);
         for (const request of record.requests ?? []) ledger.addRequest(connection, request);
       }),
 

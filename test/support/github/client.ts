@@ -81,7 +81,7 @@ export function personAt(at: {
       const basic = Buffer.from(`x-access-token:${token}`).toString('base64');
       const ran = await promisify(execFile)(
         'git',
-        ['-c', `http.extraHeader=Authorization: Basic ${basic}`, ...args],
+        ['-c', 'maintenance.auto=false', '-c', `http.extraHeader=Authorization: Basic ${basic}`, ...args],
         {
           cwd,
           env: {

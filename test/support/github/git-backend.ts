@@ -1,18 +1,50 @@
 /** Smart HTTP by git's own CGI program. */
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import type { World } from './world.ts';
 
-/** What git answers, not yet sent; `rest` is the path below `<name>.git`. */
-export async function askGit(
-  world: World,
-  request: IncomingMessage,
-  input: { rest: string; query: string; user: string | null; body: Buffer },
-): Promise<Buffer> {
+interface Asked {
+  /** The path below `<name>.git`. */
+  rest: string;
+  query: string;
+  user: string | null;
+  body: Buffer;
+}
+
+/**
+ * What git answers, not yet sent. Which refs there are and what it can do it is asked once while they stay the same: most
+ * fetches of a test find nothing new, and each would start three programs to say so.
+ */
+export async function askGit(world: World, request: IncomingMessage, asked: Asked): Promise<Buffer> {
+  const { rest, query, body } = asked;
+  const isOfRefs =
+    rest === '/info/refs' || body.subarray(4).toString('latin1').startsWith('command=ls-refs\n');
+  if (!isOfRefs) return run(world, request, asked);
   const { gitDir } = world.git;
-  const child = spawn('git', ['http-backend'], {
+  const keyNow = (): string => {
+    const files = ['config', 'HEAD'].map((name) => readFileSync(join(gitDir, name), 'utf8'));
+    const protocol = request.headers['git-protocol'] ?? '';
+    return JSON.stringify([rest, query, protocol, body.toString('latin1'), files, [...refsIn(gitDir)]]);
+  };
+  const key = keyNow();
+  const before = known.get(key);
+  if (before) return before;
+  const answer = await run(world, request, asked);
+  // A push may have come in between.
+  if (keyNow() === key) known.set(key, answer);
+  return answer;
+}
+
+const known = new Map<string, Buffer>();
+
+let program: string | undefined;
+
+async function run(world: World, request: IncomingMessage, input: Asked): Promise<Buffer> {
+  const { gitDir } = world.git;
+  program ??= join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
+  const child = spawn(program, [], {
     env: {
       PATH: process.env.PATH,
       GIT_CONFIG_NOSYSTEM: '1',
@@ -99,15 +131,34 @@ export function relay(output: Buffer, response: ServerResponse): number {
 }
 
 /** Every branch and where it is. */
-export async function branches(world: World): Promise<Map<string, string>> {
-  const listed = await world.git([
-    'for-each-ref',
-    '--format=%(objectname) %(refname:lstrip=2)',
-    'refs/heads/',
-  ]);
-  const pairs = listed.stdout
-    .split('\n')
-    .filter((line) => line !== '')
+export function branches(world: World): Map<string, string> {
+  const heads = [...refsIn(world.git.gitDir)].filter(([name]) => name.startsWith('refs/heads/'));
+  return new Map(heads.map(([name, sha]) => [name.slice('refs/heads/'.length), sha]));
+}
+
+/** As files, in the order of their names: a loose one counts before a packed one. */
+function refsIn(gitDir: string): Map<string, string> {
+  const lines = (textOf(join(gitDir, 'packed-refs')) ?? '').split('\n');
+  const found = lines
+    .filter((line) => /^[0-9a-f]{40} /.test(line))
     .map((line) => [line.slice(41), line.slice(0, 40)] as const);
-  return new Map(pairs);
+  const loose = readdirSync(join(gitDir, 'refs'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.lock'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .flatMap((path) => {
+      const sha = textOf(path);
+      return sha === null ? [] : [[relative(gitDir, path), sha.trim()] as const];
+    });
+  const all = [...new Map([...found, ...loose])];
+  return new Map(all.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Null when somebody has just deleted it. */
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (problem) {
+    if ((problem as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw problem;
+  }
 }

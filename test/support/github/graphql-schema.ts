@@ -1,10 +1,12 @@
 /** The part of GitHub's GraphQL schema that our queries touch. */
 
+import { parsePatch } from '../../../src/core/change/patch.ts';
 import { latestChecks } from './check-routes.ts';
 import { says } from './error-texts.ts';
 import { GraphqlProblem, type Node, runGraphql } from './graphql-engine.ts';
 import { label, unlabel } from './issue-routes.ts';
 import { checkState, outOfQueue, reviewsOf } from './merging.ts';
+import { pullDiff } from './pull-routes.ts';
 import { canPush } from './review-routes.ts';
 import { association, checkJson, iso, isoOrNull, labelId, nodeId, statusJson } from './shapes.ts';
 import { mayUse, notAccessible } from './token-rights.ts';
@@ -54,8 +56,14 @@ function query(world: World, user: string): Node {
         throw new GraphqlProblem(says('noSuchRepository', { name: `${owner}/${name}` }), 'NOT_FOUND');
       return {
         __typename: 'Repository',
+        id: repositoryId(world),
         nameWithOwner: fullName(world),
         issue: ({ number }: { number: number }) => issueNode(world, find(number, false)),
+        label: ({ name }: { name: string }) => {
+          const found = world.labels.get(name.toLowerCase());
+          // As it is written, though no two labels may differ in that alone.
+          return found?.name === name ? { __typename: 'Label', id: labelId(found), name } : null;
+        },
         pullRequest: ({ number }: { number: number }) => {
           const issue = find(number, true);
           return pullNode(world, issue, issue.pull!, user);
@@ -69,8 +77,46 @@ function query(world: World, user: string): Node {
       }
       throw new GraphqlProblem(says('noSuchNode', { id }), 'NOT_FOUND');
     },
+    search: (asked: { query: string; type: string } & Paging) => search(world, user, asked),
     rateLimit: { __typename: 'RateLimit', cost: 1 },
   };
+}
+
+const repositoryId = (world: World): string => `R_${world.id}`;
+
+const repositoryNode = (world: World): Node => ({
+  __typename: 'Repository',
+  id: repositoryId(world),
+  nameWithOwner: fullName(world),
+});
+
+/**
+ * Every word has to be in it: https://docs.github.com/en/search-github/searching-on-github/searching-issues-and-pull-requests.
+ * Of all that could steer a search only `repo:` is known here.
+ */
+function search(
+  world: World,
+  user: string,
+  { query: asked, type, ...paging }: { query: string; type: string } & Paging,
+) {
+  if (type !== 'ISSUE') throw new Error(`the test server does not search for ${type}`);
+  const terms = asked
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((term) => term !== '');
+  const repositories = terms.filter((term) => term.startsWith('repo:'));
+  const words = terms.filter((term) => !term.startsWith('repo:'));
+  const strange = words.filter((word) => /[^\p{L}\p{N}_.-]|^-/u.test(word));
+  if (strange.length > 0) throw new Error(`the test server does not know ${strange.join(' ')}`);
+  const isHere = repositories.length === 0 || repositories.includes(`repo:${fullName(world).toLowerCase()}`);
+  const found = [...world.issues.values()].filter(({ title, body, comments }) => {
+    const text = [title, body, ...comments.map((one) => one.body)].join('\n').toLowerCase();
+    return isHere && words.every((word) => text.includes(word));
+  });
+  const nodes = found
+    .sort((a, b) => b.createdAt - a.createdAt)
+    .map((issue) => (issue.pull ? pullNode(world, issue, issue.pull, user) : issueNode(world, issue)));
+  return { __typename: 'SearchResultItemConnection', issueCount: nodes.length, ...page(nodes)(paging) };
 }
 
 function issueNode(world: World, issue: IssueRow): Node {
@@ -78,6 +124,10 @@ function issueNode(world: World, issue: IssueRow): Node {
   return {
     __typename: 'Issue',
     id: nodeId(issue),
+    repository: repositoryNode(world),
+    author: actorNode(world, issue.user),
+    authorAssociation: association(world, issue.user),
+    comments: page(issue.comments.map((comment) => commentNode(world, comment))),
     number: issue.number,
     title: known.title,
     body: known.body,
@@ -135,21 +185,42 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): N
   return {
     __typename: 'PullRequest',
     id: nodeId(issue),
+    repository: repositoryNode(world),
     number: issue.number,
     state: pull.merged ? 'MERGED' : issue.state.toUpperCase(),
     isDraft: pull.draft,
     title: issue.title,
     body: issue.body,
+    createdAt: iso(issue.createdAt),
     updatedAt: iso(issue.updatedAt),
     headRefName: pull.headRef,
+    baseRefName: pull.baseRef,
     headRefOid: () => headOf(world, pull),
     headRef: async () => {
       const head = await liveHead(world, pull);
       return head === null ? null : { __typename: 'Ref', target: { __typename: 'Commit', oid: head } };
     },
     headRepository: { __typename: 'Repository', nameWithOwner: pull.headRepo },
+    baseRepository: {
+      __typename: 'Repository',
+      squashMergeAllowed: world.mergeMethods.squash,
+      mergeCommitAllowed: world.mergeMethods.merge,
+      rebaseMergeAllowed: world.mergeMethods.rebase,
+    },
     baseRefOid: () => branchTip(world, pull.baseRef),
     author: actorNode(world, issue.user),
+    authorAssociation: association(world, issue.user),
+    files: async (asked: Paging) => {
+      const { patch } = await pullDiff(world, pull);
+      return page(
+        parsePatch(patch).map(({ path, added, removed }) => ({
+          __typename: 'PullRequestChangedFile',
+          path,
+          additions: added.length,
+          deletions: removed.length,
+        })),
+      )(asked);
+    },
     mergeCommit: pull.mergeCommit === null ? null : { __typename: 'Commit', oid: pull.mergeCommit },
     mergedBy: pull.mergedBy === null ? null : actorNode(world, pull.mergedBy),
     isInMergeQueue: pull.queued,
@@ -167,6 +238,7 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): N
         id: `PRR_${review.id}`,
         fullDatabaseId: String(review.id),
         author: actorNode(world, review.user),
+        authorAssociation: association(world, review.user),
         authorCanPushToRepository: canPush(world, review.user),
         state: review.state,
         body: review.body,

@@ -203,7 +203,7 @@ export function closeIssue(world: World, issue: IssueRow, by: string, reason: st
  * that is gone closes its pull request.
  */
 export async function noticePush(world: World, before: Map<string, string>, by: string): Promise<void> {
-  const after = await branches(world);
+  const after = branches(world);
   for (const branch of new Set([...before.keys(), ...after.keys()])) {
     const [old, now] = [before.get(branch) ?? null, after.get(branch) ?? null];
     if (old === now) continue;

@@ -91,7 +91,7 @@ export const repositoryRoutes: Route[] = [
     return created({ ref, object: { type: 'commit', sha } });
   }),
   route('DELETE', '/git/refs/:ref', 'write', 'contents=write', async ({ world, params, user }) => {
-    const before = await branches(world);
+    const before = branches(world);
     if ((await world.git.resolve(`refs/${params.ref}`)) === null) throw new Refusal(422, says('noReference'));
     await world.git(['update-ref', '-d', `refs/${params.ref}`]);
     await noticePush(world, before, user);

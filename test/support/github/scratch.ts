@@ -20,7 +20,7 @@ import { LABELS } from '../labels.ts';
 import { reportCheck } from './check-routes.ts';
 import { type Person, person } from './client.ts';
 import { LONGEST_TEXT } from './issue-routes.ts';
-import { commitIn, peopleOf, preceded } from './people.ts';
+import { ADA, commitIn, peopleOf, preceded } from './people.ts';
 import { ensureLabel } from './repository-routes.ts';
 import { type GitHub, startGitHub } from './server.ts';
 
@@ -74,9 +74,10 @@ export async function githubScratch(
       clock.at += lag.ms;
     });
   };
+  const git = await openGit(root);
   const opened: GitHubScratch['open'] = async (more = {}) =>
     githubForge({
-      git: await openGit(root),
+      git,
       root,
       address: addressOf({ repository: null, apiUrl: github.apiUrl, remoteUrl: github.gitUrl }),
       token: async () => bot.token,
@@ -128,6 +129,7 @@ export async function githubScratch(
     longestBody: LONGEST_TEXT,
     makesOwnCommit: true,
     dispose: async () => {
+      await git.close();
       await github.close();
       rmSync(dir, { recursive: true, force: true });
     },
@@ -144,10 +146,10 @@ let begun: Beginning | undefined;
 async function beginning(): Promise<Beginning> {
   const folder = mkdtempSync(join(tmpdir(), 'forge-github-beginning-'));
   execFileSync('git', ['init', '-q', '-b', 'main', '--template=', folder]);
-  const start = await commitIn(folder, null, { 'README.md': 'hello\n' }, ADA);
+  const start = await commitIn(folder, null, { 'README.md': 'hello\n' });
   const gitDir = join(folder, '.git');
   const files = readdirSync(gitDir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== 'people-index')
+    .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .map((path) => ({ path: path.slice(gitDir.length + 1), content: readFileSync(path) }));
   rmSync(folder, { recursive: true });
@@ -163,6 +165,5 @@ function lay(files: Beginning['files'], gitDir: string): void {
   }
 }
 
-const ADA = { name: 'Ada', email: 'ada@example.com' };
 const cloneOf = (url: string): string =>
   `[user]\n\tname = ${ADA.name}\n\temail = ${ADA.email}\n[remote "origin"]\n\turl = ${url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n`;

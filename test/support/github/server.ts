@@ -110,6 +110,7 @@ export async function startGitHub(
     close: async () => {
       server.closeAllConnections();
       await new Promise<void>((done) => server.close(() => done()));
+      await world.git.close();
       rmSync(root, { recursive: true, force: true });
       if (github.deviations.length > 0)
         throw new Error(`Not as at GitHub:\n${[...new Set(github.deviations)].join('\n')}`);
@@ -294,7 +295,7 @@ async function answerGit(
     return refuse(401, { 'www-authenticate': 'Basic realm="GitHub"' });
   const wanted = isPush ? 'write' : 'read';
   if (!atLeast(permissionOf(world, user), wanted) || (isPush && world.archived)) return refuse(403);
-  const before = isPush && request.method === 'POST' ? await branches(world) : null;
+  const before = isPush && request.method === 'POST' ? branches(world) : null;
   const output = await askGit(world, request, { rest: rest!, query: url.search.slice(1), user, body });
   // Before the answer: whoever pushed and asks next finds what follows from it.
   if (before) await noticePush(world, before, user!);

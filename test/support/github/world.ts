@@ -2,11 +2,10 @@
  * What this GitHub knows: people, one repository with its bare git directory, issues, pull requests and what was said.
  * Everything that git can answer (heads, diffs, mergeability) is asked of git and never stored here.
  */
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Git, openGit } from '../../../src/git/git.ts';
+import { type Git, openGitDirectory } from '../../../src/git/git.ts';
 import { resolve } from '../../../src/git/objects.ts';
 import type { Lag } from './lag.ts';
 import type { Hook, HookEvent } from './webhooks.ts';
@@ -353,21 +352,27 @@ exit 0
 `;
 
 async function initBare(dir: string, branch: string): Promise<Git> {
-  execFileSync('git', ['init', '-q', '--bare', '--template=', '-b', branch, dir]);
-  appendFileSync(join(dir, 'config'), SERVED);
-  mkdirSync(join(dir, 'hooks'));
+  for (const folder of ['hooks', 'objects/info', 'objects/pack', 'refs/heads', 'refs/tags'])
+    mkdirSync(join(dir, folder), { recursive: true });
+  writeFileSync(join(dir, 'HEAD'), `ref: refs/heads/${branch}\n`);
+  writeFileSync(join(dir, 'config'), SERVED);
   writeFileSync(join(dir, 'hooks', 'update'), REFUSE, { mode: 0o755 });
-  return openGit(dir);
+  return openGitDirectory(dir);
 }
 
-/** As text: each key set by git would be a process in every test. */
-const SERVED = `[user]
+/** As text: each key set by git would be a process in every test, and so would `git init`. */
+const SERVED = `[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = true
+[user]
 \tname = GitHub
 \temail = noreply@github.com
 [http]
 \treceivepack = true
 [receive]
 \tdenyDeleteCurrent = ignore
+\tautogc = false
 [uploadpack]
 \tallowAnySHA1InWant = true
 `;

@@ -1,0 +1,209 @@
+/**
+ * Confinement by bubblewrap: the command and everything it starts is in namespaces of its own and dies with them, under a
+ * filter of system calls and limits. What held, and what did not, of earlier profiles: docs/adr/0033-bwrap.md.
+ *
+ * A mount's source is followed by the host, so a place that confined code could have replaced by a link is proved to be
+ * itself before each start.
+ */
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { basename, join } from 'node:path';
+import type { Access } from '../core/role.ts';
+import { isWithin } from '../core/toolchains.ts';
+import { SandboxFailed } from '../errors.ts';
+import { DOOR, throughDoor, told } from './door.ts';
+import { LAUNCH, launchFolder, removeAbandoned } from './launch-folder.ts';
+import { mustBeItself, programOf, realOf, textIn } from './machine.ts';
+import { type MemoryLimits, memoryLimits } from './memory.ts';
+import { bwrapArguments, outermost } from './profile.ts';
+import { remembered } from './remembered.ts';
+import { run } from './run.ts';
+import type { Command, Confined, SandboxOptions, Unavailable } from './sandbox.ts';
+import { seccompFilter } from './seccomp.ts';
+import { isOfSystem, outOfSystem, PRIVATE, SYSTEM } from './system.ts';
+import { tools } from './tools.ts';
+import { group, passwd } from './user.ts';
+
+export interface Bwrap {
+  unavailable(): Promise<Unavailable | null>;
+  /** Why what it confines may use all of the memory; null when it may not. */
+  unlimited(): Promise<string | null>;
+  confine(command: Command, access: Access): Promise<Confined>;
+}
+
+/** For the whole user, threads too: a bomb ends here, and nothing else should. */
+const MOST_PROCESSES = 32_768;
+const LARGEST_FILE = 16 * 1024 ** 3;
+
+export function bwrap(given: SandboxOptions): Bwrap {
+  const options = { ...given, hidden: given.hidden.map((path) => realOf(path) ?? path) };
+  const memory = memoryLimits();
+  return {
+    unavailable: remembered(
+      () => tried(options, memory),
+      (missing) => missing === null,
+    ),
+    unlimited: memory.unlimited,
+    confine: (command, access) => confined(options, memory, command, access),
+  };
+}
+
+async function confined(
+  options: SandboxOptions,
+  memory: MemoryLimits,
+  command: Command,
+  access: Access,
+): Promise<Confined> {
+  const { argv, env, cwd } = command;
+  const { readRoots, writeRoots, network } = access;
+  const way = typeof network === 'string' ? null : network;
+  const isOwn = (path: string): boolean => writeRoots.some((root) => isWithin(path, root));
+  for (const path of [cwd, ...writeRoots, ...(way ? [way.socket, ...way.reads] : [])]) mustBeItself(path);
+  const [prlimit, program] = [programOf('prlimit', 'util-linux'), programOf('bwrap', 'bubblewrap')];
+  const limit = await memory.limit();
+  const folder = launchFolder(options.folder);
+  let leave = async (): Promise<void> => {};
+  let ran: boolean | null = null;
+  const dispose = async (): Promise<void> => {
+    ran ??= hasRun(join(folder, 'status'));
+    await leave();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const uid = process.getuid?.() || 1000;
+    const gid = process.getgid?.() || 1000;
+    const files = { passwd: passwd(uid, gid, env.HOME ?? '/'), group: group(gid) };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const given = readRoots.filter((path) => realOf(path) !== null);
+    const door = way ? [way.socket, ...way.reads, DOOR] : [];
+    const read = [...tools(options, command, isOwn), ...options.objects(), ...given, ...door];
+    const buried = outermost(options.hidden).filter((path) => isOfSystem(path) && realOf(path) !== null);
+    const isShown = (path: string): boolean =>
+      isOfSystem(path) && !buried.some((folder) => isWithin(path, folder));
+    const args = bwrapArguments({
+      system: SYSTEM.flatMap(asInSystem),
+      masked: [...PRIVATE.flatMap(asMasked), ...buried.map((path) => ({ path, isFolder: true }))],
+      replaced: {
+        '/etc/passwd': join(folder, 'passwd'),
+        '/etc/group': join(folder, 'group'),
+        ...Object.fromEntries(outOfSystem().map((path) => [path, path])),
+      },
+      read: outermost(read.filter((path) => !isShown(path))),
+      write: writeRoots,
+      cwd,
+      uid,
+      gid,
+      scratchBytes: Math.floor(totalmem() / 4),
+      isOnline: network === 'host',
+    });
+    const paths = {
+      args: join(folder, 'args'),
+      filter: join(folder, 'filter'),
+      status: join(folder, 'status'),
+    };
+    writeFileSync(paths.args, args.map((arg) => `${arg}\0`).join(''));
+    writeFileSync(paths.filter, filterHere());
+    const limits = [
+      `--nproc=${Math.min(MOST_PROCESSES, hardLimit('processes'))}`,
+      '--core=0',
+      `--fsize=${Math.min(LARGEST_FILE, hardLimit('file size'))}`,
+    ];
+    const started = limit(
+      [
+        ...['/bin/sh', '-c', HAND_OVER, 'sh', paths.args, paths.filter, paths.status],
+        ...[prlimit, ...limits, '--', program, '--args', '7', '--seccomp', '8', '--json-status-fd', '9'],
+        ...['--', ...(way ? throughDoor(way, argv) : argv)],
+      ],
+      basename(folder).slice(LAUNCH.length),
+      options.memoryBytes ?? Math.floor(totalmem() * 0.75),
+    );
+    leave = started.dispose;
+    return {
+      argv: started.argv,
+      env: { ...env, ...(env.TMPDIR !== undefined && { TMPDIR: '/tmp' }), ...(way && told(way, env)) },
+      cwd: '/',
+      problem: ({ code }) =>
+        code === null || code > KILLED || (ran ?? hasRun(paths.status))
+          ? null
+          : 'bubblewrap could not confine it',
+      dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** Whoever has a lower limit keeps it: nobody may raise it. */
+function hardLimit(of: 'processes' | 'file size'): number {
+  const [, hard] = new RegExp(`^Max ${of} +\\S+ +(\\S+)`, 'm').exec(textIn('/proc/self/limits')) ?? [];
+  return Number(hard) || Number.POSITIVE_INFINITY;
+}
+
+const HAND_OVER = 'exec 7<"$1" 8<"$2" 9>"$3" && shift 3 && exec "$@"';
+
+function filterHere(): Buffer {
+  const filter = seccompFilter(process.arch);
+  if (!filter) throw new SandboxFailed(`there is no filter of system calls for ${process.arch}`);
+  return filter;
+}
+
+/** And a signal's number: what was killed had begun, or nobody can tell. */
+const KILLED = 128;
+
+/** bwrap writes this only when the command itself has ended. */
+const hasRun = (status: string): boolean => /"exit-code"/.test(textIn(status));
+
+function asInSystem(path: string): { path: string; link: string | null }[] {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) return [];
+  return [{ path, link: found.isSymbolicLink() ? readlinkSync(path) : null }];
+}
+
+function asMasked(path: string): { path: string; isFolder: boolean }[] {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found && !found.isSymbolicLink() ? [{ path, isFolder: found.isDirectory() }] : [];
+}
+
+/** Runs the whole profile once, as this user: whether it works is told by nothing else. */
+async function tried(options: SandboxOptions, memory: MemoryLimits): Promise<Unavailable | null> {
+  const surely = (why: string): Unavailable => ({ why, isSure: true });
+  if (options.never !== null) return surely(options.never);
+  if (process.platform !== 'linux') return surely('bubblewrap is for Linux');
+  try {
+    removeAbandoned(options.folder);
+    mkdirSync(join(options.folder, 'trial'), { recursive: true, mode: 0o700 });
+    const place = realpathSync(join(options.folder, 'trial'));
+    const env = { PATH: process.env.PATH ?? '' };
+    const access: Access = {
+      readRoots: [],
+      writeRoots: [place],
+      network: 'host',
+      tools: 'work',
+      credentials: 'none',
+      sandbox: 'bwrap',
+    };
+    const command = { argv: ['/bin/sh', '-c', ':'], env, cwd: place };
+    const { argv, cwd, problem, dispose } = await confined(options, memory, command, access);
+    try {
+      const { said, code } = await run(argv, { env, cwd, timeoutMs: 30_000, late: LATE });
+      if (problem({ code }) === null) return null;
+      return surely(advised(said));
+    } finally {
+      await dispose();
+    }
+  } catch (error) {
+    return { why: (error as Error).message, isSure: error instanceof SandboxFailed };
+  }
+}
+
+const LATE = 'bubblewrap did not start within half a minute';
+
+function advised(said: string): string {
+  if (said.startsWith('prlimit:')) return said;
+  if (/Unknown option/.test(said)) return `bubblewrap 0.8 or later is needed (${said})`;
+  if (/user namespace|uid map|Operation not permitted|EPERM/i.test(said)) {
+    return `bwrap may not make user namespaces here (${said}): allow them (\`sysctl kernel.unprivileged_userns_clone=1\`; on Ubuntu 24.04 and later an AppArmor profile for /usr/bin/bwrap)`;
+  }
+  return `bwrap failed: ${said || 'it said nothing'}`;
+}

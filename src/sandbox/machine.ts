@@ -1,0 +1,57 @@
+/** What is where on this machine. */
+import { accessSync, constants, type Dirent, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { SandboxFailed } from '../errors.ts';
+
+export function realOf(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return null;
+  }
+}
+
+export function mustBeItself(path: string): void {
+  const real = realOf(path);
+  if (real === path) return;
+  throw new SandboxFailed(
+    real === null ? `${path} is not there` : `${path} leads to ${real}, which it was not given`,
+  );
+}
+
+/** Of the machine, and by its path: it is not confined itself, and the command's own PATH may lead anywhere. */
+export function programOf(name: string, from: string): string {
+  const found = findProgram(name);
+  if (found === null) throw new SandboxFailed(`${name} is not installed: install the package ${from}`);
+  return found;
+}
+
+export function findProgram(name: string): string | null {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(isAbsolute);
+  return folders.map((folder) => join(folder, name)).find(mayRun) ?? null;
+}
+
+function mayRun(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+export function textIn(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,64 @@
+/** Everything that a turn needs, tried once: a door, our Node behind it, and a place to write to. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Access, SandboxKind } from '../core/role.ts';
+import { run } from './run.ts';
+import type { Command, Confined } from './sandbox.ts';
+
+interface Tried {
+  /** Why it was not confined at all. */
+  problem: string | null;
+  said: string;
+  code: number;
+  /** Of what it wrote. */
+  owner: number | null;
+  isReached: boolean;
+}
+
+export async function tryOut(
+  sandbox: SandboxKind,
+  confine: (command: Command, access: Access) => Promise<Confined>,
+  late: string,
+): Promise<Tried> {
+  const place = realpathSync(mkdtempSync(join(tmpdir(), 'forge-trial-')));
+  let isReached = false;
+  const server = createServer((client) => {
+    isReached = true;
+    client.destroy();
+  });
+  try {
+    const socket = join(place, 'door');
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socket, resolve));
+    const cwd = join(place, 'workspace');
+    mkdirSync(cwd);
+    const command = { argv: ['/bin/sh', '-c', ': >made'], env: {}, cwd };
+    const { argv, env, problem, dispose, ...started } = await confine(command, {
+      readRoots: [],
+      writeRoots: [cwd],
+      network: { socket, port: await somePort(), env: {}, reads: [], offer: 'trial.invalid:1' },
+      tools: 'work',
+      credentials: 'none',
+      sandbox,
+    });
+    const { said, code } = await run(argv, { env, cwd: started.cwd, timeoutMs: 120_000, late }).finally(
+      dispose,
+    );
+    const owner = statSync(join(cwd, 'made'), { throwIfNoEntry: false })?.uid ?? null;
+    return { problem: problem({ code }), said, code, owner, isReached };
+  } finally {
+    server.close();
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+/** That nobody has right now. */
+const somePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
