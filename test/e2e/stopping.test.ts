@@ -169,7 +169,7 @@ test('a stop during the gate says what it waits for; asked again it ends the gat
   await world.until('it to stop', () => /Stopping now/.test(runner.said()));
   await world.finished(runner);
   expect(isLiving(pid!)).toBe(false);
-  expect(runner.said()).toContain('gate was cut off');
+  expect(runner.said()).toContain('gate was interrupted');
   expect(await world.task(issue)).toMatchObject({ state: 'running', gate: null });
 
   halt.lift();
