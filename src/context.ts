@@ -57,6 +57,8 @@ export interface Context {
   runner(): Promise<Runner>;
   /** Opens the endpoint for deliveries of the forge; null where none is configured. Throws when it can't listen. */
   webhook(): Promise<{ url: string; close(): Promise<void> } | null>;
+  /** Opens the HTTP API on this port, or on `server.port`; null where neither is given. Throws when it can't listen. */
+  server(port: number | null): Promise<{ url: string; close(): Promise<void> } | null>;
   close(): Promise<void>;
 }
 

@@ -175,6 +175,8 @@ export async function openContext(cwd: string, given: { config?: string | null }
       return createRunner(await ports(), version());
     }),
     webhook: async () => openWebhook((await settings()).settings, writing),
+    server: async (port) =>
+      openServer((await settings()).settings, port, forgeDir, () => openContext(cwd, given)),
     async close() {
       await reader?.close();
       // One that could not be opened was reported by whoever asked for it.
@@ -428,6 +430,29 @@ async function openWebhook(
     bind,
     secret,
     heard: (kinds) => store.record({ events: [event('webhook_received', { kinds })], at: Date.now() }),
+  });
+}
+
+async function openServer(
+  { workflow: { server } }: Settings,
+  port: number | null,
+  forgeDir: string,
+  open: () => Promise<Context>,
+): Promise<{ url: string; close(): Promise<void> } | null> {
+  const { bind, token, hosts } = server;
+  const asked = port ?? server.port;
+  if (asked === null) return null;
+  const { startServer } = await import('./http/server.ts');
+  const { fileLog } = await import('./log.ts');
+  const log = fileLog(join(forgeDir, 'logs', 'runner.log'));
+  return startServer({
+    port: asked,
+    bind,
+    token,
+    hosts,
+    version: version(),
+    open,
+    log: (message) => log('error', message),
   });
 }
 

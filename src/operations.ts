@@ -41,6 +41,7 @@ import { listPulls, reportCheck, sayOnPull, showPull } from './operations/pulls.
 import { recover } from './operations/recover.ts';
 import { restartTask } from './operations/restart.ts';
 import { retryAll } from './operations/retry-all.ts';
+import { refresh } from './operations/runtime.ts';
 import { listPlans, showPlan } from './operations/stored-plans.ts';
 import { ask, listTasks, retryTask, showTask } from './operations/tasks.ts';
 import { snapshot } from './view.ts';
@@ -308,9 +309,11 @@ export const OPERATIONS = {
       type: z.string().optional(),
       last: z.number().int().min(0).optional(),
       after: z.number().int().min(0).optional(),
+      limit: z.number().int().min(1).optional(),
     }),
     events,
   ),
+  refresh: write('Let every runner look at the forge now.', nothing, refresh),
   boot: read(
     'The context one needs after a reset: direction, tasks in flight, stale leases, last events.',
     z.object({ last: z.number().int().min(0).default(10) }),
@@ -378,6 +381,19 @@ export const OPERATIONS = {
 };
 
 export type OperationName = keyof typeof OPERATIONS;
+
+/** They name files of whoever types them, set up a repository, or are hostile on purpose. */
+const FOR_TERMINALS: ReadonlySet<OperationName> = new Set([
+  'init',
+  'backup',
+  'restore',
+  'attack',
+  'plan.new',
+  'loop.start_each',
+] as const);
+
+export const isForTerminal = (name: OperationName): boolean => FOR_TERMINALS.has(name);
+
 export type Result<N extends OperationName> = Awaited<ReturnType<(typeof OPERATIONS)[N]['handle']>>;
 
 /** Parses the input, then calls the handler. A mistake in the input is a UsageError that names the field. */

@@ -124,6 +124,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       ),
     )
     .option('--until-idle', 'end when nothing runs, waits or is due')
+    .option('--port <port>', 'serve the HTTP API here meanwhile (default: `server.port`)', wholeNumber)
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed, 3 something waits for you, 4 an issue was given up or declined in this run.',
@@ -131,7 +132,8 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .action(
       session(async (own, _args, options) => {
         const { run } = await import('./run.ts');
-        return run(own, options.once ? 'once' : options.untilIdle ? 'until_idle' : 'forever');
+        const mode = options.once ? 'once' : options.untilIdle ? 'until_idle' : 'forever';
+        return run(own, mode, (options.port as number | undefined) ?? null);
       }),
     );
 
@@ -322,6 +324,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'boot', says('boot'), ['boot'])
     .option('-n, --last <n>', 'how many events', wholeNumber)
     .action(operation('boot', (_args, { last }) => (last === undefined ? {} : { last })));
+  describe(program, 'refresh', says('refresh'), ['refresh']).action(operation('refresh', () => ({})));
   describe(program, 'recover', says('recover'), ['recover']).action(operation('recover', () => ({})));
   describe(program, 'gc', says('gc'), ['gc --dry-run', 'gc'])
     .option('--dry-run', 'only say what would go')

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { event, type LoopEvent } from '../core/event.ts';
 import { nameOfTask } from '../core/task.ts';
-import { ForgeUnavailable } from '../errors.ts';
+import { ForgeUnavailable, UserError } from '../errors.ts';
 import type { RunEnd, RunMode, Runner } from '../loop/runner.ts';
 import { requireReady } from '../operations/doctor.ts';
 import { ownHome } from '../operations/doctor-env.ts';
@@ -19,7 +19,11 @@ import { exitOfRun } from './exit.ts';
 import { summaryLines } from './summary-text.ts';
 import { hasTerminal, type Terminal } from './terminal.ts';
 
-export async function run({ context, terminal }: Session, mode: RunMode): Promise<number> {
+export async function run(
+  { context, terminal }: Session,
+  mode: RunMode,
+  port: number | null,
+): Promise<number> {
   await context.refuseInTurn('run');
   // What is wrong with a database comes first, and an older one is brought up to date: it knows where work lands.
   if (existsSync(context.databasePath)) await context.writing();
@@ -27,6 +31,7 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
   const runner = await context.runner();
   const store = await context.writing();
   await greet(context, terminal, mode);
+  const server = await serve(context, terminal, port);
   const progress = await showProgress(store, terminal);
   const endpoint = await listen(context, terminal);
   const release = onSignals(runner, () => workingOf(context), terminal, hasTerminal());
@@ -37,6 +42,7 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
   } finally {
     release();
     await endpoint?.close();
+    await server?.close();
     await progress.finish();
   }
   return farewell(await runSummary(context, start, end), terminal);
@@ -101,6 +107,25 @@ async function listen(context: Context, terminal: Terminal): Promise<{ close(): 
         ? 'another process has the port; where that is another runner of this repository, all is well'
         : message;
     terminal.note(`${terminal.paint.yellow('warning:')} no deliveries are taken (webhook.port): ${why}`);
+    return null;
+  }
+}
+
+/** Whoever asked for a port in this very command wants to know that it is taken; a setting must not stop the night. */
+async function serve(
+  context: Context,
+  terminal: Terminal,
+  port: number | null,
+): Promise<{ close(): Promise<void> } | null> {
+  try {
+    const server = await context.server(port);
+    if (server && !terminal.json) terminal.print(`HTTP API at ${server.url}api/`);
+    return server;
+  } catch (problem) {
+    const { code, message } = problem as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'another process has the port' : message;
+    if (port !== null) throw new UserError(`Can't listen on port ${port}: ${why}.`, 'Give another `--port`.');
+    terminal.note(`${terminal.paint.yellow('warning:')} no HTTP API (server.port): ${why}`);
     return null;
   }
 }

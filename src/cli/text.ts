@@ -302,6 +302,8 @@ export const TEXT: Texts = {
     if (gone.length === 0) return 'Nothing to remove.';
     return gone.map((one) => `${dryRun ? 'would remove' : 'removed'} ${one}`).join('\n');
   },
+  refresh: ({ runnerAlive }) =>
+    runnerAlive ? 'The runner looks at the forge now.' : 'No runner is alive: `forge-loop run` starts one.',
   pause: (answer) =>
     'asked' in answer
       ? askedText(answer)

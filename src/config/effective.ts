@@ -55,7 +55,7 @@ const SECRET_FLAG =
   /(--[\w-]*(?:token|secret|password|api-?key|credential)[\w-]*[ =])("[^"]*"|'[^']*'|[^\s"']+)/gi;
 const SECRET_SHAPE = /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abpr]-|AKIA)[\w-]{8,}/g;
 
-/** All under `tracker.provider`, where channels are and their secrets, variables of MCP servers, the secret of webhooks, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
+/** All under `tracker.provider`, where channels are and their secrets, variables of MCP servers, the secret of webhooks, the token of the server, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
 function redacted(key: string, value: unknown): unknown {
   if (key === 'tracker.provider' && isMap(value)) {
     return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]));
@@ -67,7 +67,7 @@ function redacted(key: string, value: unknown): unknown {
     const shown = ([name, one]: [string, unknown]) => [name, looksSecret(name) ? HIDDEN : redacted(key, one)];
     return Object.fromEntries(Object.entries(value).map(shown));
   }
-  if (key === 'webhook.secret') return value === null ? null : HIDDEN;
+  if (key === 'webhook.secret' || key === 'server.token') return value === null ? null : HIDDEN;
   if (Array.isArray(value)) return value.map((item) => redacted(key, item));
   if (key === 'secrets' && isMap(value))
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, redacted(key, one)]));

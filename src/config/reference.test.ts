@@ -33,7 +33,13 @@ function load(text: string) {
   const file = join(folder, 'WORKFLOW.md');
   writeFileSync(file, text);
   try {
-    return loadSettings(file, { HOME: '/home/ada', TRACKER_TOKEN: 't', WEBHOOK_SECRET: 's', NTFY_URL: 'u' });
+    return loadSettings(file, {
+      HOME: '/home/ada',
+      TRACKER_TOKEN: 't',
+      WEBHOOK_SECRET: 's',
+      NTFY_URL: 'u',
+      FORGE_LOOP_TOKEN: 't',
+    });
   } finally {
     rmSync(folder, { recursive: true });
   }

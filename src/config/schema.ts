@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { SEVERITIES } from '../core/change/findings.ts';
 import type { PromptKind } from '../core/event.ts';
-import { destinationOf, domainProblem, NETWORK_PRESETS } from '../core/network.ts';
+import { destinationOf, domainProblem, isLoopback, NETWORK_PRESETS } from '../core/network.ts';
 import { CHANNEL_KINDS, NOTICE_KINDS } from '../core/notify.ts';
 import { AGENT_KINDS, type Labels, TOOL_SERVER } from '../core/policy.ts';
 import { ROLES } from '../core/role.ts';
@@ -643,6 +643,38 @@ export const workflowSchema = z
           problems.addIssue({ code: 'custom', path: ['secret'], message });
       })
       .describe('Being told instead of looking.'),
+    server: z
+      .object({
+        port: optional(
+          z.int().min(0).max(65_535),
+          'While `run` works, serve the dashboard and the HTTP API here; 0 is any free port. Default: nothing listens. `run --port` says otherwise for one run.',
+          8088,
+        ),
+        bind: text
+          .default('127.0.0.1')
+          .describe('The address to listen on. Any other than loopback needs `token`.'),
+        token: optional(
+          text,
+          'Who has this may read and steer the loop; write `$VAR`, so that it is not in the file. On loopback it is needed only for changes that do not come from the dashboard.',
+          '$FORGE_LOOP_TOKEN',
+        ),
+        hosts: z
+          .array(text)
+          .default([])
+          .describe(
+            'Names under which the server is reached, beside addresses and `localhost`, for example behind a proxy.',
+          ),
+      })
+      .prefault({})
+      .superRefine(({ bind, token }, problems) => {
+        if (!isLoopback(bind) && token === null)
+          problems.addIssue({
+            code: 'custom',
+            path: ['token'],
+            message: 'must be set where server.bind is not loopback',
+          });
+      })
+      .describe('The dashboard and the HTTP API.'),
     workspace: z
       .object({
         root: optional(

@@ -469,6 +469,8 @@ interface LoopEvents {
   forge_answers: Record<string, never>;
   /** The forge reported that something happened; whoever sees this looks. */
   webhook_received: { kinds: string[] };
+  /** A person wants the forge looked at now; whoever sees this looks. */
+  look_requested: { by: string };
   loop_failed: { where: string; problem: string };
   /** Nothing is left that goes on by itself; `waiting` things wait for a person. Said once after something was done. */
   loop_idle: { waiting: number };

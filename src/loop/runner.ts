@@ -58,6 +58,13 @@ const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'request_made',
   'merge_observed',
   'webhook_received',
+  'look_requested',
+]);
+/** What makes everything read before out of date. */
+const MAY_HAVE_CHANGED_THERE: ReadonlySet<string> = new Set([
+  'webhook_received',
+  'request_made',
+  'look_requested',
 ]);
 /** Of another runner's tasks: ours may have been waiting for that. */
 const GIVES_WAY: ReadonlySet<string> = new Set([
@@ -341,8 +348,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     for (const one of fresh) if (one.task && one.type === 'request_made') worker(one.task).wake();
     if (fresh.some((one) => one.type === 'webhook_received')) lastDelivery = clock.monotonic();
     // Whoever asked for something, or is reported, may have changed something there just before.
-    if (fresh.some(({ type }) => type === 'webhook_received' || type === 'request_made'))
-      ports.forge.forget?.();
+    if (fresh.some(({ type }) => MAY_HAVE_CHANGED_THERE.has(type))) ports.forge.forget?.();
     if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
     if (fresh.some((one) => GIVES_WAY.has(one.type))) offer();
   }
