@@ -759,7 +759,9 @@ export const workflowSchema = z
           ),
         max_turns: count
           .default(20)
-          .describe('Coder turns of one task, over all its sessions and revisions.'),
+          .describe(
+            'Coder turns of one task, over all its sessions and revisions; of a plan, for each milestone.',
+          ),
         turn_timeout_ms: milliseconds.default(3_600_000).describe('The longest one turn may take.'),
         stall_timeout_ms: agentKeys.stall_timeout_ms
           .default(300_000)
