@@ -70,10 +70,11 @@ function whereText({ task, place, status }: LoopView): string {
   return task.atWork ? `${place}; ${task.atWork}` : place;
 }
 
-function statusText({ status, task }: LoopView, paint: Paint): string {
+function statusText({ status, outcome, task }: LoopView, paint: Paint): string {
   if (status === 'completed') return paint.green(status);
-  if (status === 'errored' || status === 'stalled') return paint.red(`${status} (${task.reason})`);
-  if (status === 'cancelled') return paint.yellow(status);
+  if (status === 'errored' || status === 'stalled')
+    return paint.red(`${status} (${outcome}: ${task.reason})`);
+  if (status === 'cancelled') return paint.yellow(`${status} (${outcome})`);
   if (task.interrupted) return paint.yellow('interrupted');
   return task.hold ? paint.yellow('held') : paint.cyan(task.state === 'running' ? status : task.state);
 }

@@ -1,12 +1,14 @@
 /** What a loop cost, and how its phases are drawn. */
 import { expect, test } from 'vitest';
-import { MINUTE, openedRepository } from '../../test/support/opened-repository.ts';
+import { MINUTE, moved, openedRepository } from '../../test/support/opened-repository.ts';
+import type { Terminal } from '../cli/terminal.ts';
 import { TEXT } from '../cli/text.ts';
 import { perform } from '../operations.ts';
 import { taskLease, type UsageDelta } from '../store/store.ts';
 
 const here = openedRepository();
 const started = () => perform(here.context, 'loop.start', { goal: 'Tidy up.', name: 'tidy' });
+const terminal = { paint: new Proxy({}, { get: () => (text: string) => text }), columns: null } as Terminal;
 const shown = () => perform(here.context, 'loop.show', { loop: 'tidy' });
 
 test('usage is told of each session and of each role with each model; both add up to what the loop spent (loops 40)', async () => {
@@ -47,15 +49,31 @@ test('usage is told of each session and of each role with each model; both add u
   expect([total(usage), total(cost)]).toEqual([view.costUsd, view.costUsd]);
 });
 
+test.each([
+  ['max_iterations', 'errored (failure: max_iterations)', { status: 'errored', outcome: 'failure' }],
+  ['stall_timeout', 'stalled (failure: stall_timeout)', { status: 'stalled', outcome: 'failure' }],
+  ['cancelled', 'cancelled (operator)', { status: 'cancelled', outcome: 'operator' }],
+] as const)(
+  'one that ended by %s has its status and beside it the class of its outcome (loops 14)',
+  async (reason, says, view) => {
+    const { task } = await started();
+    expect(await shown()).toMatchObject({ status: 'running', outcome: null });
+    const store = await here.context.writing();
+    await here.commit((await store.task(task))!, moved('queued', 'abandoned', reason));
+    expect(await shown()).toMatchObject(view);
+    expect(TEXT['loop.show'](await shown(), terminal)).toContain(says);
+    const loops = await perform(here.context, 'loop.list', { all: false });
+    expect(loops).toMatchObject([view]);
+    expect(TEXT['loop.list'](loops, terminal)).toContain(says);
+  },
+);
+
 test('a goal alone has one audit: its graph has no other, and it counts no milestones', async () => {
   await started();
-  const terminal = { paint: new Proxy({}, { get: () => (text: string) => text }), columns: null };
-  const text = TEXT['loop.show'](await shown(), terminal as Parameters<(typeof TEXT)['loop.show']>[1]);
+  const text = TEXT['loop.show'](await shown(), terminal);
   expect(text).toContain('coding ──0─▶ auditing ──0─▶ done');
   expect(text).not.toMatch(/final_auditing|next milestone/);
   expect(text).toContain('`forge-loop loop restart tidy --force` cancels it first');
   const loops = await perform(here.context, 'loop.list', { all: false });
-  expect(TEXT['loop.list'](loops, terminal as Parameters<(typeof TEXT)['loop.list']>[1])).not.toContain(
-    '0/0',
-  );
+  expect(TEXT['loop.list'](loops, terminal)).not.toContain('0/0');
 });

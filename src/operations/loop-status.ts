@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts';
 import type { Finding } from '../core/change/findings.ts';
 import type { Usage } from '../core/cost.ts';
+import { type OutcomeClass, REASONS } from '../core/machine.ts';
 import { openBugs } from '../core/plan/audit.ts';
 import type { Amendment, Milestone } from '../core/plan/progress.ts';
 import { planTasks } from '../core/plan/start.ts';
@@ -27,6 +28,8 @@ export interface LoopView {
   status: LoopStatus;
   mode: string;
   delivers: 'branch' | 'pull';
+  /** The class of its reason; null while it is at work, and when it is completed. */
+  outcome: OutcomeClass | null;
   startedBy: string;
   phase: string;
   /** In words. */
@@ -128,6 +131,7 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
     status: loopStatus(task),
     mode: plan.mode,
     delivers: plan.delivers,
+    outcome: task.reason && REASONS[task.reason].outcome,
     startedBy: plan.startedBy,
     phase: plan.phase,
     place: placeText(plan),
