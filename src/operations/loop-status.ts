@@ -20,16 +20,18 @@ import { UserError } from '../errors.ts';
 import { workspaceKey } from '../loop/workspace-key.ts';
 import { type Store, taskLease } from '../store/store.ts';
 import { ownedKeys, type TaskView, taskViews } from '../view.ts';
+import type { WorkspaceProbe } from '../workspace/workspace.ts';
 import { findLoop } from './loops.ts';
+import { lostWorktree } from './restart.ts';
 
 export interface LoopView {
   name: string;
   task: TaskView;
   status: LoopStatus;
-  mode: string;
-  delivers: 'branch' | 'pull';
   /** The class of its reason; null while it is at work, and when it is completed. */
   outcome: OutcomeClass | null;
+  mode: string;
+  delivers: 'branch' | 'pull';
   startedBy: string;
   phase: string;
   /** In words. */
@@ -129,9 +131,9 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
     name: plan.name,
     task: view!,
     status: loopStatus(task),
+    outcome: task.reason && REASONS[task.reason].outcome,
     mode: plan.mode,
     delivers: plan.delivers,
-    outcome: task.reason && REASONS[task.reason].outcome,
     startedBy: plan.startedBy,
     phase: plan.phase,
     place: placeText(plan),
@@ -185,12 +187,13 @@ async function restartOf(context: Context, store: Store, task: Task): Promise<Lo
   const isOwned = (await ownedKeys(context, store)).has(taskLease(task.id));
   const { workspaces } = await context.tools();
   const probe = task.workspace === null ? null : await workspaces.probe(workspaceKey(task));
-  const can = restartability(task, { isOwned, hasWorktree: probe?.exists ?? true });
-  return { ...can, says: restartText(can.blocked, task.plan!.name) };
+  const worktree = !probe || probe.intact ? 'usable' : !probe.exists && probe.saved ? 'missing' : 'lost';
+  const can = restartability(task, { isOwned, worktree });
+  return { ...can, says: restartText(can.blocked, task, probe) };
 }
 
-function restartText(blocked: Restartability['blocked'], name: string): string {
-  const command = `forge-loop loop restart ${name}`;
+function restartText(blocked: Restartability['blocked'], task: Task, probe: WorkspaceProbe | null): string {
+  const command = `forge-loop loop restart ${task.plan!.name}`;
   switch (blocked) {
     case null:
       return `\`${command}\` continues it`;
@@ -198,6 +201,8 @@ function restartText(blocked: Restartability['blocked'], name: string): string {
       return 'it is completed and cannot be restarted';
     case 'missing_worktree':
       return `its worktree is gone; \`${command} --recreate-worktree\` makes it anew from its branch`;
+    case 'lost_worktree':
+      return lostWorktree(task, probe).join(' ');
     case 'active':
       return `it is queued or at work; \`${command} --force\` cancels it first`;
     default:

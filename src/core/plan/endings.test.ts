@@ -390,7 +390,7 @@ describe('a restart', () => {
     ['merged', { ...IN.auditing().task, state: 'merged' }, false],
   ])('of one that is %s (loops 55)', (status, task, restartable) => {
     if (status === 'errored' || status === 'stalled') expect(loopStatus(task)).toBe(status);
-    expect(restartability(task, { isOwned: false, hasWorktree: true })).toEqual({
+    expect(restartability(task, { isOwned: false, worktree: 'usable' })).toEqual({
       restartable,
       needsForce: false,
       blocked: restartable ? null : 'completed',
@@ -399,14 +399,15 @@ describe('a restart', () => {
 
   test('one at work needs force; one without a worktree is blocked (loops 55, 56)', () => {
     const { task } = IN.auditing();
-    expect(restartability(task, { isOwned: true, hasWorktree: true })).toMatchObject({
+    expect(restartability(task, { isOwned: true, worktree: 'usable' })).toMatchObject({
       needsForce: true,
       blocked: 'active',
     });
-    expect(restartability(task, { isOwned: false, hasWorktree: false })).toMatchObject({
-      restartable: false,
-      blocked: 'missing_worktree',
-    });
+    for (const worktree of ['missing', 'lost'] as const)
+      expect(restartability(task, { isOwned: false, worktree })).toMatchObject({
+        restartable: false,
+        blocked: `${worktree}_worktree`,
+      });
   });
 });
 
