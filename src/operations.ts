@@ -380,6 +380,9 @@ export const OPERATIONS = {
 export type OperationName = keyof typeof OPERATIONS;
 export type Result<N extends OperationName> = Awaited<ReturnType<(typeof OPERATIONS)[N]['handle']>>;
 
+/** Writes that only make files: an agent may ask for these in its turn. With any other it would steer the loop that runs it. */
+export const FILES_ONLY: readonly OperationName[] = ['plan.new', 'init'];
+
 /** Parses the input, then calls the handler. A mistake in the input is a UsageError that names the field. */
 export async function perform<N extends OperationName>(
   context: Context,
@@ -387,9 +390,11 @@ export async function perform<N extends OperationName>(
   input: Record<string, unknown> = {},
 ): Promise<Result<N>> {
   const operation = OPERATIONS[name] as unknown as Operation<ZodType, Result<N>>;
+  const command = name.replace('.', ' ');
+  if (operation.access === 'write' && !FILES_ONLY.includes(name)) await context.refuseInTurn(command);
   const parsed = operation.input.safeParse(input);
   if (parsed.success) return operation.handle(context, parsed.data);
-  throw new UsageError(`${name.replace('.', ' ')}: ${problemOf(parsed.error.issues[0]!)}.`);
+  throw new UsageError(`${command}: ${problemOf(parsed.error.issues[0]!)}.`);
 }
 
 interface Operation<S extends ZodType, R> {

@@ -51,7 +51,6 @@ export interface Started {
 }
 
 export async function startLoop(context: Context, wanted: Wanted): Promise<Started> {
-  await context.refuseInTurn('loop start');
   const stored = await storedPlan(context, wanted);
   const read = readPlan(stored ? { ...wanted, text: stored.text, file: `plan ${stored.id}` } : wanted);
   const from = wanted.mode === 'here' ? await checkoutOf(context, wanted) : undefined;
@@ -362,7 +361,6 @@ export async function restartLoop(
   context: Context,
   input: { loop: string; force: boolean; recreateWorktree: boolean },
 ) {
-  await context.refuseInTurn('loop restart');
   const { id, plan } = await findLoop(await context.reading(), input.loop);
   const { phase, milestone } = plan!;
   const restarted = await restartTask(context, { ...input, task: id });
