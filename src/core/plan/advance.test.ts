@@ -330,6 +330,16 @@ describe('milestones', () => {
     expect(play.task.plan!.amendments).toEqual([{ ...amendment, milestone: 1, audit: 1 }]);
   });
 
+  test('a milestone that is amended has the title of its new text (loops 26, 32)', () => {
+    const amended = (text: string) =>
+      IN.auditing().audit({ amendments: [{ milestone: 2, text, rationale: 'it grew' }] });
+    const play = amended('## API and its limits\n\nDo both.');
+    expect(play.task.plan!.milestones[1]!.title).toBe('API and its limits');
+    expect(amended('Do it in two steps.').task.plan!.milestones[1]!.title).toBe('API');
+    play.worked('c2').audit();
+    expect(play.actionsOf('seal').at(-1)!.message).toBe('section 2: API and its limits');
+  });
+
   test.each([
     ['the one at hand', 1],
     ['one that does not exist', 3],
