@@ -50,13 +50,17 @@ export function loopsText(loops: readonly LoopView[], { paint, columns }: Termin
     statusText(loop, paint),
     loop.milestones.total === 0 ? '-' : `${loop.milestones.done}/${loop.milestones.total}`,
     iterationText(loop),
-    `${loop.audits}`,
+    auditsText(loop),
     `${loop.findings.bugs}`,
     costText(loop.task.costUsd, loop.task.spendComplete),
     whereText(loop),
   ]);
   return table([header, ...rows], columns);
 }
+
+/** How many, and what came of the last one. */
+const auditsText = ({ audits, auditVerdict }: LoopView): string =>
+  auditVerdict === null ? `${audits}` : `${audits}: ${auditVerdict.toLowerCase().replace(/\.$/, '')}`;
 
 const iterationText = ({ iteration, maxIterations }: LoopView): string =>
   maxIterations === null ? `${iteration}` : `${iteration}/${maxIterations}`;

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { MINUTE, moved, openedRepository } from '../../test/support/opened-repository.ts';
 import type { Terminal } from '../cli/terminal.ts';
 import { TEXT } from '../cli/text.ts';
+import { restKey } from '../core/cost.ts';
+import { event } from '../core/event.ts';
 import { perform } from '../operations.ts';
 import { taskLease, type UsageDelta } from '../store/store.ts';
 
@@ -25,6 +27,7 @@ test('usage is told of each session and of each role with each model; both add u
     used('coder', 's1', 'small', 'c'),
     used('auditor', 's2', 'big', 'd'),
     used('coder', 's3', 'big', 'e'),
+    used('coder', 's3', 'big', restKey('s3')),
   ];
   await store.addUsage(lease, all);
   await store.addUsage(lease, all);
@@ -38,8 +41,9 @@ test('usage is told of each session and of each role with each model; both add u
   ]);
   expect(cost).toEqual([
     {
-      ...{ role: 'coder', model: 'big', sessions: 2, messages: 3, costUsd: 1.5 },
-      ...{ input: 3, output: 30, reasoning: 300, cacheRead: 3000, cacheWrite: 30_000 },
+      // What was used on the side is no message of its own.
+      ...{ role: 'coder', model: 'big', sessions: 2, messages: 3, costUsd: 2 },
+      ...{ input: 4, output: 40, reasoning: 400, cacheRead: 4000, cacheWrite: 40_000 },
     },
     expect.objectContaining({ role: 'coder', model: 'small', sessions: 1, messages: 1 }),
     expect.objectContaining({ role: 'auditor', model: 'big', sessions: 1, messages: 1 }),
@@ -47,6 +51,27 @@ test('usage is told of each session and of each role with each model; both add u
   const total = (lines: readonly { costUsd: number | null }[]) =>
     lines.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
   expect([total(usage), total(cost)]).toEqual([view.costUsd, view.costUsd]);
+  expect(await perform(here.context, 'loop.list', { all: false })).toMatchObject([{ cost }]);
+});
+
+test('the list says what the last audit came to, in a line', async () => {
+  const { task } = await started();
+  const store = await here.context.writing();
+  const looked = async () => {
+    const loops = await perform(here.context, 'loop.list', { all: false });
+    return [loops[0]!.auditVerdict, TEXT['loop.list'](loops, terminal)];
+  };
+  expect(await looked()).toEqual([null, expect.stringMatching(/ 0 +0 +\$0\.00 /)]);
+  await here.commit(
+    (await store.task(task))!,
+    event('phase_entered', { phase: 'auditing', milestone: 0, isFresh: false }),
+    event('audit_recorded', {
+      ...{ audit: 1, phase: 'auditing', milestone: 0, head: { sha: 'a', tree: 't' }, isClean: false },
+      ...{ open: ['1'], summary: null, amendments: [] },
+      says: '1 open bug:\n- 1 [sev2] a float',
+    }),
+  );
+  expect(await looked()).toEqual(['1 open bug', expect.stringContaining('1: 1 open bug')]);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** Plans as people look at them: how far each has come, what it found, what it cost, and whether it can go on. */
 import type { Context } from '../context.ts';
 import type { Finding } from '../core/change/findings.ts';
-import type { Usage } from '../core/cost.ts';
+import { isRest } from '../core/cost.ts';
 import { type OutcomeClass, REASONS } from '../core/machine.ts';
 import { openBugs } from '../core/plan/audit.ts';
 import type { Amendment, Milestone } from '../core/plan/progress.ts';
@@ -18,7 +18,7 @@ import { isEnded, type Task } from '../core/task.ts';
 import { placeText } from '../core/words/plan-text.ts';
 import { UserError } from '../errors.ts';
 import { workspaceKey } from '../loop/workspace-key.ts';
-import { type Store, taskLease } from '../store/store.ts';
+import { type Store, taskLease, type UsageDelta } from '../store/store.ts';
 import { ownedKeys, type TaskView, taskViews } from '../view.ts';
 import type { WorkspaceProbe } from '../workspace/workspace.ts';
 import { findLoop } from './loops.ts';
@@ -45,6 +45,10 @@ export interface LoopView {
   /** Of the coder, in all milestones. */
   turns: number;
   findings: { bugs: number; warnings: number };
+  /** Of each role with each model. */
+  cost: CostLine[];
+  /** What the last audit came to, in a line. */
+  auditVerdict: string | null;
   completionSummary: string | null;
 }
 
@@ -55,9 +59,7 @@ export interface LoopDetail extends LoopView {
   open: Finding[];
   /** How often each way between two phases was taken, such as `coding→auditing`. */
   phases: Record<string, number>;
-  /** Of each role with each model. */
-  cost: CostLine[];
-  /** The same, of each session. */
+  /** As `cost`, of each session. */
   usage: UsageLine[];
   /** Why what the post action changed is not on the branch; null where that did not happen. */
   tookBack: string | null;
@@ -105,7 +107,6 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
   const task = await findLoop(store, input.loop);
   const plan = task.plan!;
   const ledger = await store!.findings(task.id);
-  const usage = usageLines(await store!.usage(task.id));
   return {
     ...(await loopView(context, store!, task)),
     plan: plan.milestones.map((one, index) => ({ ...one, number: index + 1 })),
@@ -113,8 +114,7 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
     lastAudit: plan.lastAudit,
     open: ledger.filter(({ status }) => status === 'open'),
     phases: phaseCounts(await store!.events({ task: task.id, type: 'phase_entered' })),
-    cost: costLines(usage),
-    usage,
+    usage: usageLines(await store!.usage(task.id)),
     tookBack: plan.tookBack ?? null,
     checkout: plan.checkout ?? null,
     restart: await restartOf(context, store!, task),
@@ -147,17 +147,20 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
     audits: plan.audits,
     turns: task.turns,
     findings: { bugs: openBugs(ledger, 'all').length, warnings: advice.length },
+    cost: costLines(usageLines(await store.usage(task.id))),
+    auditVerdict: plan.lastAudit === null ? null : plan.lastAudit.split('\n', 1)[0]!.replace(/:$/, ''),
     completionSummary: plan.completionSummary,
   };
 }
 
 /** What a live session has told so far is among the rows: nothing is counted twice. */
-function usageLines(usage: readonly Usage[]): UsageLine[] {
+function usageLines(usage: readonly UsageDelta[]): UsageLine[] {
   const lines = new Map<string, UsageLine>();
   for (const one of usage) {
     const { role, sessionId, model } = one;
     const key = [role, sessionId, model].join('\0');
-    lines.set(key, { role, sessionId, model, ...sum(lines.get(key), { ...one, messages: 1 }) });
+    const messages = isRest(one) ? 0 : 1;
+    lines.set(key, { role, sessionId, model, ...sum(lines.get(key), { ...one, messages }) });
   }
   return [...lines.values()];
 }
