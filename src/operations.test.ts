@@ -49,6 +49,14 @@ test('every operation says what it does', () => {
   }
 });
 
+test('what the work may cost is the operator’s to say, and no agent’s', () => {
+  const costs = ['model', 'auditorModel', 'maxIterations', 'maxTurns', 'budgetUsd'];
+  for (const name of ['loop.start', 'loop.start_each'] as const)
+    expect(OPERATIONS[name].operatorOnly, name).toEqual(costs);
+  for (const [name, { operatorOnly, input }] of Object.entries(OPERATIONS))
+    expect(Object.keys(input.shape), name).toEqual(expect.arrayContaining([...operatorOnly]));
+});
+
 describe('inside a turn, past the stand-in for our program (loops 70)', () => {
   const writes = (Object.keys(OPERATIONS) as OperationName[]).filter(
     (name) => OPERATIONS[name].access === 'write',

@@ -58,7 +58,12 @@ const startOptions = {
   pullRequest: z.boolean().default(false),
   model: z.string().trim().min(1).optional(),
   auditorModel: z.string().trim().min(1).optional(),
+  maxIterations: z.number().int().min(0).optional(),
+  maxTurns: z.number().int().positive().optional(),
+  budgetUsd: z.number().positive().optional(),
 };
+/** What the work may cost is the operator's to say. */
+const COSTS = ['model', 'auditorModel', 'maxIterations', 'maxTurns', 'budgetUsd'];
 const plan = z.object({ plan: z.string().trim().min(1) });
 const loop = z.object({ loop: z.string().trim().min(1) });
 /** A place in a change. */
@@ -120,11 +125,13 @@ export const OPERATIONS = {
       ...startOptions,
     }),
     startLoop,
+    COSTS,
   ),
   'loop.start_each': write(
     'Start one loop for each feature of a list; those that others wait for come first.',
     z.object({ file: z.string().min(1), ...startOptions }),
     startEach,
+    COSTS,
   ),
   'loop.list': read(
     'Active and recent loops; with `all`, every one.',
@@ -401,6 +408,8 @@ interface Operation<S extends ZodType, R> {
   description: string;
   access: 'read' | 'write';
   input: S;
+  /** Fields of the input that only the operator may give: no surface for agents offers them. */
+  operatorOnly: readonly string[];
   handle(context: Context, input: output<S>): Promise<R>;
 }
 
@@ -409,13 +418,14 @@ function read<S extends ZodType, R>(
   input: S,
   handle: (context: Context, input: output<S>) => Promise<R>,
 ): Operation<S, R> {
-  return { description, access: 'read', input, handle };
+  return { description, access: 'read', input, operatorOnly: [], handle };
 }
 
 function write<S extends ZodType, R>(
   description: string,
   input: S,
   handle: (context: Context, input: output<S>) => Promise<R>,
+  operatorOnly: readonly string[] = [],
 ): Operation<S, R> {
-  return { description, access: 'write', input, handle };
+  return { description, access: 'write', input, operatorOnly, handle };
 }

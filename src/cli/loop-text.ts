@@ -68,6 +68,9 @@ const iterationText = ({ iteration, maxIterations }: LoopView): string =>
 const costText = (usd: number | null, isComplete = true): string =>
   usd === null ? '?' : `${isComplete ? '' : '≥'}$${usd.toFixed(2)}`;
 
+const spentText = ({ task, budgetUsd }: LoopView): string =>
+  `${costText(task.costUsd, task.spendComplete)}${budgetUsd === null ? '' : ` of at most ${costText(budgetUsd)}`}`;
+
 function whereText({ task, place, status }: LoopView): string {
   if (status !== 'running') return task.why.split('\n', 1)[0]!;
   if (task.hold) return `${place}; ${task.hold.text}`;
@@ -89,9 +92,12 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
     ['status', `${statusText(loop, paint)}: ${whereText(loop)}`],
     ['started by', `${loop.startedBy}${task.startedAt ? ` at ${clock(task.startedAt)}` : ''}`],
     ['delivers', loop.delivers === 'pull' ? pullText(loop) : `branch ${task.branch}`],
-    ['iteration', `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(loop.turns, 'turn')}`],
+    [
+      'iteration',
+      `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(loop.turns, 'turn')} (at most ${task.maxTurns}${plan.length === 0 ? '' : ' a milestone'})`,
+    ],
     ['findings', `${count(loop.findings.bugs, 'open bug')}, ${count(loop.findings.warnings, 'warning')}`],
-    ['spent', `${costText(task.costUsd, task.spendComplete)}, ${shortTokens(task.tokens ?? 0)} tokens`],
+    ['spent', `${spentText(loop)}, ${shortTokens(task.tokens ?? 0)} tokens`],
     ['post action', tookBackText(loop)],
     ['checkout', checkoutText(loop)],
     ['worktree', task.workspace],

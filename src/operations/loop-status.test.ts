@@ -54,6 +54,22 @@ test('usage is told of each session and of each role with each model; both add u
   expect(await perform(here.context, 'loop.list', { all: false })).toMatchObject([{ cost }]);
 });
 
+test('limits that the operator gave it hold in place of the settings, and are shown', async () => {
+  here.configure('agent: { command: "true" }\ngate: none\nbudget: { usd: 5 }\nloop: { max_iterations: 8 }');
+  await perform(here.context, 'loop.start', { goal: 'Plain.', name: 'plain' });
+  expect(await perform(here.context, 'loop.show', { loop: 'plain' })).toMatchObject({
+    maxIterations: 8,
+    budgetUsd: 5,
+    task: { maxTurns: 20 },
+  });
+  const limits = { maxIterations: 0, maxTurns: 7, budgetUsd: 2.5 };
+  await perform(here.context, 'loop.start', { goal: 'Tidy up.', name: 'tidy', ...limits });
+  expect(await shown()).toMatchObject({ maxIterations: null, budgetUsd: 2.5, task: { maxTurns: 7 } });
+  const text = TEXT['loop.show'](await shown(), terminal);
+  expect(text).toContain('$0.00 of at most $2.50');
+  expect(text).toContain('(at most 7)');
+});
+
 test('the list says what the last audit came to, in a line', async () => {
   const { task } = await started();
   const store = await here.context.writing();

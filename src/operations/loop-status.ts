@@ -4,6 +4,7 @@ import type { Finding } from '../core/change/findings.ts';
 import { isRest } from '../core/cost.ts';
 import { type OutcomeClass, REASONS } from '../core/machine.ts';
 import { openBugs } from '../core/plan/audit.ts';
+import { policyFor } from '../core/plan/limits.ts';
 import type { Amendment, Milestone } from '../core/plan/progress.ts';
 import { planTasks } from '../core/plan/start.ts';
 import {
@@ -41,6 +42,8 @@ export interface LoopView {
   iteration: number;
   /** Null: no limit. */
   maxIterations: number | null;
+  /** Null: no limit of its own. */
+  budgetUsd: number | null;
   audits: number;
   /** Of the coder, in all milestones. */
   turns: number;
@@ -123,7 +126,7 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
 
 async function loopView(context: Context, store: Store, task: Task): Promise<LoopView> {
   const plan = task.plan!;
-  const { maxIterations } = (await context.settings()).settings.policy.loop;
+  const { loop, budget } = policyFor(task, (await context.settings()).settings.policy);
   const [view] = await taskViews(context, store, [task]);
   const ledger = await store.findings(task.id);
   const advice = ledger.filter(({ status, severity }) => status === 'open' && severity === 'sev3');
@@ -143,7 +146,8 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
       done: plan.milestones.filter(({ done }) => done !== null).length,
     },
     iteration: plan.iterations + 1,
-    maxIterations: maxIterations === 0 ? null : maxIterations,
+    maxIterations: loop.maxIterations === 0 ? null : loop.maxIterations,
+    budgetUsd: budget.usd,
     audits: plan.audits,
     turns: task.turns,
     findings: { bugs: openBugs(ledger, 'all').length, warnings: advice.length },

@@ -9,6 +9,7 @@ import type { Contract, PromptKind } from '../event.ts';
 import type { Criterion } from '../issue/criteria.ts';
 import { readiness } from '../issue/readiness.ts';
 import { specificationText } from '../issue/specification.ts';
+import { policyFor } from '../plan/limits.ts';
 import { lastSealed } from '../plan/progress.ts';
 import type { Policy } from '../policy.ts';
 import { type Task, turnsHere } from '../task.ts';
@@ -102,10 +103,11 @@ export function promptContext(
   kind: PromptKind,
   task: Task,
   turn: number,
-  policy: Policy,
+  settings: Policy,
   inputs: PromptInputs,
   priorFailure: string | null,
 ): PromptContext {
+  const policy = policyFor(task, settings);
   const shared = {
     task: {
       id: task.id,
