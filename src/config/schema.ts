@@ -714,7 +714,7 @@ export const workflowSchema = z
         ),
         fallback_models: agentKeys.fallback_models.default([]).meta({
           description:
-            'Asked one after the other, in the same session, by the next tries of a turn that failed because its model was overloaded or could not be had.',
+            'Asked one after the other, in the same session, by the next tries of a turn that failed because its model was overloaded or could not be had; of a coder and an auditor, also for no reason that is known.',
           examples: [['sonnet']],
         }),
         effort: optional(

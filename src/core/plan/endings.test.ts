@@ -189,6 +189,15 @@ describe('a coder or an auditor that fails', () => {
     expect(play.task.hold).toMatchObject({ reason: 'provider_limit', until: 7_200_000 });
   });
 
+  test('an auditor that fails for no reason that is known is asked with its next model (loops 49)', () => {
+    const play = IN.auditing(models('haiku')).turn('failed', { code: 'crashed', message: 'oops' });
+    play.wait(60_000);
+    expect(turnAt(play)).toBe('auditor audit_again s2');
+    expect(play.run()).toMatchObject({ fallback: 1 });
+    play.audit(dirty()).worked('c2');
+    expect(play.run(), 'its own model again').not.toHaveProperty('fallback');
+  });
+
   test('a coder at its limit waits for its end where that is known (loops 52)', () => {
     const play = started(TWO).turn('failed', { code: 'usage_limit', message: 'limit', retryAt: 7_200_000 });
     play.checkpoint('c0');
