@@ -29,7 +29,7 @@ export interface Context {
   isOwnerDead(owner: string): boolean;
   /** The name under which this person's requests are recorded. */
   operator(): Promise<string>;
-  /** Throws where an agent gave this command in its turn, which hears of it: nobody starts a loop inside a loop. */
+  /** Throws where an agent gave this command in its turn, which hears of it: nobody starts or steers a loop inside a loop. */
   refuseInTurn(command: string): Promise<void>;
   /** The settings in force; with a file that can't be used, the defaults and what is wrong. */
   settings(): Promise<{ settings: Settings; problem: ConfigError | null }>;

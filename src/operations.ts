@@ -59,7 +59,12 @@ const startOptions = {
   pullRequest: z.boolean().default(false),
   model: z.string().trim().min(1).optional(),
   auditorModel: z.string().trim().min(1).optional(),
+  maxIterations: z.number().int().min(0).optional(),
+  maxTurns: z.number().int().positive().optional(),
+  budgetUsd: z.number().positive().optional(),
 };
+/** What the work may cost is the operator's to say. */
+const COSTS = ['model', 'auditorModel', 'maxIterations', 'maxTurns', 'budgetUsd'];
 const plan = z.object({ plan: z.string().trim().min(1) });
 const loop = z.object({ loop: z.string().trim().min(1) });
 /** A place in a change. */
@@ -121,11 +126,13 @@ export const OPERATIONS = {
       ...startOptions,
     }),
     startLoop,
+    COSTS,
   ),
   'loop.start_each': write(
     'Start one loop for each feature of a list; those that others wait for come first.',
     z.object({ file: z.string().min(1), ...startOptions }),
     startEach,
+    COSTS,
   ),
   'loop.list': read(
     'Active and recent loops; with `all`, every one.',
@@ -396,6 +403,9 @@ export const isForTerminal = (name: OperationName): boolean => FOR_TERMINALS.has
 
 export type Result<N extends OperationName> = Awaited<ReturnType<(typeof OPERATIONS)[N]['handle']>>;
 
+/** Writes that only make files: an agent may ask for these in its turn. With any other it would steer the loop that runs it. */
+export const FILES_ONLY: readonly OperationName[] = ['plan.new', 'init'];
+
 /** Parses the input, then calls the handler. A mistake in the input is a UsageError that names the field. */
 export async function perform<N extends OperationName>(
   context: Context,
@@ -403,15 +413,19 @@ export async function perform<N extends OperationName>(
   input: Record<string, unknown> = {},
 ): Promise<Result<N>> {
   const operation = OPERATIONS[name] as unknown as Operation<ZodType, Result<N>>;
+  const command = name.replace('.', ' ');
+  if (operation.access === 'write' && !FILES_ONLY.includes(name)) await context.refuseInTurn(command);
   const parsed = operation.input.safeParse(input);
   if (parsed.success) return operation.handle(context, parsed.data);
-  throw new UsageError(`${name.replace('.', ' ')}: ${problemOf(parsed.error.issues[0]!)}.`);
+  throw new UsageError(`${command}: ${problemOf(parsed.error.issues[0]!)}.`);
 }
 
 interface Operation<S extends ZodType, R> {
   description: string;
   access: 'read' | 'write';
   input: S;
+  /** Fields of the input that only the operator may give: no surface for agents offers them. */
+  operatorOnly: readonly string[];
   handle(context: Context, input: output<S>): Promise<R>;
 }
 
@@ -420,13 +434,14 @@ function read<S extends ZodType, R>(
   input: S,
   handle: (context: Context, input: output<S>) => Promise<R>,
 ): Operation<S, R> {
-  return { description, access: 'read', input, handle };
+  return { description, access: 'read', input, operatorOnly: [], handle };
 }
 
 function write<S extends ZodType, R>(
   description: string,
   input: S,
   handle: (context: Context, input: output<S>) => Promise<R>,
+  operatorOnly: readonly string[] = [],
 ): Operation<S, R> {
-  return { description, access: 'write', input, handle };
+  return { description, access: 'write', input, operatorOnly, handle };
 }

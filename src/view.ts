@@ -13,6 +13,7 @@ import { hasLapsed, momentOf } from './core/lease.ts';
 import { type LoopWait, loopWaits } from './core/loop-waits.ts';
 import type { Reason, State } from './core/machine.ts';
 import { backlogOf, backlogText, isFull, NO_PACE } from './core/pace.ts';
+import { policyFor } from './core/plan/limits.ts';
 import { isLeftToPeople } from './core/recover.ts';
 import type { Role } from './core/role.ts';
 import { waitingToLand } from './core/schedule.ts';
@@ -211,14 +212,14 @@ function deployView({ deploy }: LoopRow): DeployView | null {
 }
 
 export async function taskViews(context: Context, store: Store, tasks: readonly Task[]): Promise<TaskView[]> {
-  const { maxTurns } = (await context.settings()).settings.policy;
+  const { policy } = (await context.settings()).settings;
   const owned = await ownedKeys(context, store);
   const places = await context.places();
   const working = await atWorkNow(context, store);
   const doingOf = async ({ id, turn }: Task): Promise<string | null> =>
     turn && ((await activityOf(places, id, turn))?.doing ?? null);
   const view = async (task: Task): Promise<TaskView> => ({
-    ...taskView(task, await store.spend(task.id), maxTurns, await doingOf(task)),
+    ...taskView(task, await store.spend(task.id), policyFor(task, policy).maxTurns, await doingOf(task)),
     atWork: working.find((one) => one.task === task.id)?.text ?? null,
     interrupted:
       !isEnded(task) && (task.turn !== null || isLeftToPeople(task)) && !owned.has(taskLease(task.id)),

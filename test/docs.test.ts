@@ -183,8 +183,8 @@ describe('README.md', () => {
     expect(rows.sort()).toEqual(Object.keys(COMMANDS).sort());
   });
 
-  test('lists the subcommands of task, issue, plan, pull and findings', () => {
-    for (const group of ['task', 'issue', 'plan', 'pull', 'findings']) {
+  test('lists the subcommands of task, issue, plan, loop, pull, findings and notify', () => {
+    for (const group of ['task', 'issue', 'plan', 'loop', 'pull', 'findings', 'notify']) {
       const row = read('README.md')
         .split('\n')
         .find((line) => line.startsWith(`| \`forge-loop ${group}\``));

@@ -746,7 +746,7 @@ export const workflowSchema = z
         ),
         fallback_models: agentKeys.fallback_models.default([]).meta({
           description:
-            'Asked one after the other, in the same session, by the next tries of a turn that failed because its model was overloaded or could not be had.',
+            'Asked one after the other, in the same session, by the next tries of a turn that failed because its model was overloaded or could not be had; of a coder and an auditor, also for no reason that is known.',
           examples: [['sonnet']],
         }),
         effort: optional(
@@ -791,7 +791,9 @@ export const workflowSchema = z
           ),
         max_turns: count
           .default(20)
-          .describe('Coder turns of one task, over all its sessions and revisions.'),
+          .describe(
+            'Coder turns of one task, over all its sessions and revisions; of a plan, for each milestone.',
+          ),
         turn_timeout_ms: milliseconds.default(3_600_000).describe('The longest one turn may take.'),
         stall_timeout_ms: agentKeys.stall_timeout_ms
           .default(300_000)

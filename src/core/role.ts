@@ -86,6 +86,9 @@ export const PROVIDER_PATIENCE = 8;
 /** It was overloaded or could not be had: another one may help. */
 const MODELS_OWN = ['overload', 'model_unavailable'];
 
+/** An error that nobody explained may be the model's, too. Whoever works for hours does not end by it while another model is there. */
+const ANY_ERROR = [...MODELS_OWN, 'crashed'];
+
 /**
  * Issues and pull requests hold the words of anybody. They are for those whose work is judged by somebody who has not read
  * them, by what was agreed to: a coder's by gate and critic, a planner's by the person who approves the plan. Who judges, or
@@ -125,7 +128,7 @@ const TABLE = {
     ],
     forgives: 'finished',
     limit: 'slots',
-    fallsBackOn: MODELS_OWN,
+    fallsBackOn: ANY_ERROR,
     isAsked: () => true,
   },
   critic: {
@@ -159,7 +162,7 @@ const TABLE = {
     forgives: 'finished',
     limit: 'slots',
     // A limit may be of one model, and nobody else has looked at what it is asked about.
-    fallsBackOn: [...MODELS_OWN, 'usage_limit'],
+    fallsBackOn: [...ANY_ERROR, 'usage_limit'],
     isAsked: () => true,
   },
   planner: {

@@ -12,6 +12,7 @@ import {
   grants,
   hasLabel,
   isHeld,
+  keptFrom,
   makesRoom,
   orderBy,
   type ScheduleInput,
@@ -304,6 +305,48 @@ describe('slots', () => {
     ];
     expect(slots(live, 0, { maxConcurrent: 9, perState: { revising: 1, running: 1 } })).toEqual(['q1']);
     expect(grants([], 5, testPolicy({ maxConcurrent: 9, perState: { running: 2 } }), 0, []).free).toBe(2);
+  });
+
+  describe('plans and issues', () => {
+    const task = (kind: 'plan' | 'issue', task: Task, id: string): Task => ({
+      ...named(task, id, Number(id.slice(1))),
+      issue: kind === 'plan' ? null : Number(id.slice(1)),
+    });
+    /** `i1 p2* p3`: an issue and two plans, one of which is at work. */
+    const tasks = (said: string): Task[] =>
+      said
+        .split(' ')
+        .filter(Boolean)
+        .map((word) =>
+          task(
+            word.startsWith('p') ? 'plan' : 'issue',
+            word.endsWith('*') ? running().task : queued().task,
+            word.replace('*', ''),
+          ),
+        );
+
+    test.each<[string, number, number, string, string, number]>([
+      ['plans came first: one slot is kept for the issue', 2, 0, 'p1 p2 i3', 'p1 i3', 0],
+      ['issues came first: one slot is kept for the plan', 3, 0, 'i1 i2 i3 p4', 'i1 i2 p4', 0],
+      ['the issue is not claimed yet', 2, 1, 'p1 p2', 'p1', 1],
+      ['so many issues are not claimed that the plan would wait', 3, 9, 'p1', 'p1', 2],
+      ['plans have all but one', 2, 0, 'p1* p2 i3', 'i3', 0],
+      ['issues have all but one', 2, 5, 'i1* p2', 'p2', 0],
+      ['both have one: the older goes first', 3, 0, 'p1* i2* p3 i4', 'p3', 0],
+      ['nobody else waits: all slots are theirs', 3, 0, 'p1 p2 p3', 'p1 p2 p3', 0],
+      ['nobody else waits any more: the other works already', 2, 0, 'i1* p2 p3', 'p2', 0],
+      ['one slot alone goes to who is next', 1, 3, 'p1 i2', 'p1', 0],
+    ])('%s', (_, maxConcurrent, eligible, live, granted, free) => {
+      const given = grants(tasks(live), eligible, testPolicy({ maxConcurrent }), 0, []);
+      expect([given.slots.join(' '), given.free]).toEqual([granted, free]);
+    });
+
+    test('whoever waits for a slot that is kept is told for whom', () => {
+      const live = tasks('p1* p2 i3');
+      const policy = testPolicy({ maxConcurrent: 2 });
+      expect(live.slice(1).map((one) => keptFrom(one, live, policy, 0))).toEqual(['issues', null]);
+      expect(keptFrom(live[1]!, tasks('p1* i2* p3'), policy, 0), 'none is free').toBeNull();
+    });
   });
 
   test('a lowered limit takes nothing away and grants nothing', () => {

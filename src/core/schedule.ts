@@ -86,7 +86,8 @@ export function schedule(input: ScheduleInput): Schedule {
 
 /**
  * Slots and critics for the tasks at hand. Revisions go first, since their prompt cache is warm; but while new work
- * exists and there are two or more slots, one is kept for it.
+ * exists and there are two or more slots, one is kept for it. Nor do plans take all slots while issues wait, or issues
+ * while plans do.
  */
 export function grants(
   live: readonly Task[],
@@ -140,16 +141,19 @@ function grantsTogether(
     revising: Math.min(policy.perState.revising ?? Infinity, policy.maxConcurrent - reserve) - revising,
     running: (policy.perState.running ?? Infinity) - (used - revising),
   };
-  const admit = (as: keyof typeof room): boolean => {
-    if (free <= 0 || room[as] <= 0) return false;
+  const share = sharesOf(live, [...resuming, ...queued], eligible, policy);
+  const admit = (task: Task, as: keyof typeof room): boolean => {
+    const kind = kindOf(task);
+    if (free <= 0 || room[as] <= 0 || share[kind] <= 0) return false;
     free -= 1;
     room[as] -= 1;
+    share[kind] -= 1;
     return true;
   };
   const resumed = resuming.filter((task) =>
-    admit(task.state === 'running' || task.state === 'dispatched' ? 'running' : 'revising'),
+    admit(task, task.state === 'running' || task.state === 'dispatched' ? 'running' : 'revising'),
   );
-  const dispatched = queued.filter(() => admit('running'));
+  const dispatched = queued.filter((task) => admit(task, 'running'));
 
   const judging = live.filter(isJudging).length;
   const critics = live
@@ -159,8 +163,40 @@ function grantsTogether(
   return {
     slots: [...resumed, ...dispatched].map((task) => task.id),
     critics: critics.map((task) => task.id),
-    free: Math.max(0, Math.min(free, room.running)),
+    free: Math.max(0, Math.min(free, room.running, share.issues)),
   };
+}
+
+/** A plan out of an issue is an issue's. */
+type SlotKind = 'plans' | 'issues';
+const kindOf = ({ issue }: Task): SlotKind => (issue === null ? 'plans' : 'issues');
+const otherThan = (kind: SlotKind): SlotKind => (kind === 'plans' ? 'issues' : 'plans');
+
+/** How many more slots each kind may take: the last one is kept for the other while that waits. */
+function sharesOf(
+  live: readonly Task[],
+  waiting: readonly Task[],
+  eligible: number,
+  { maxConcurrent }: Policy,
+): Record<SlotKind, number> {
+  const share = (kind: SlotKind): number => {
+    const other = otherThan(kind);
+    const isOtherWaiting =
+      waiting.some((task) => kindOf(task) === other) || (other === 'issues' && eligible > 0);
+    if (maxConcurrent < 2 || !isOtherWaiting) return Infinity;
+    return maxConcurrent - 1 - live.filter((task) => occupiesSlot(task) && kindOf(task) === kind).length;
+  };
+  return { plans: share('plans'), issues: share('issues') };
+}
+
+/** For whom the slot is kept that this one waits for; null when it is not. */
+export function keptFrom(task: Task, live: readonly Task[], policy: Policy, now: number): SlotKind | null {
+  if (live.filter(occupiesSlot).length >= policy.maxConcurrent) return null;
+  const waiting = live.filter(
+    (other) => wantsSlot(other, now) || (other.state === 'queued' && !isHeld(other, now)),
+  );
+  const kind = kindOf(task);
+  return sharesOf(live, waiting, 0, policy)[kind] > 0 ? null : otherThan(kind);
 }
 
 /** Feedback to work in, or a hold that ran out in the middle of work: both need a slot again. */

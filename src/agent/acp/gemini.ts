@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { restKey } from '../../core/cost.ts';
 import { costOf, pricesFor } from '../../core/prices.ts';
 import type { Access } from '../../core/role.ts';
 import type { Failure, TurnRequest, UsageReport } from '../agent.ts';
@@ -90,7 +91,7 @@ export async function geminiRecorder(
       // It is written when the program ends: of one that could not, the record may have more.
       isComplete = telemetry.isComplete && telemetry.used.length >= Math.max(1, recorded.length);
       const rest = beyond(telemetry.used, recorded);
-      if (rest) report({ key: `rest:${randomUUID()}`, ...rest });
+      if (rest) report({ key: restKey(randomUUID()), ...rest });
       await rm(telemetryIn(home), { force: true });
     },
     failure: (said) => (isUnexplained(said) ? failure : null),
