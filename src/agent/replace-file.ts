@@ -20,6 +20,8 @@ import { join } from 'node:path';
 export function replaceFile(path: string, text: string, mode = 0o600): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   writeFileSync(draft, text, { flag: 'wx', flush: true, mode });
+  // A folder that it may have made there would be in the way for ever.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) rmSync(path, { recursive: true });
   renameSync(draft, path);
 }
 
