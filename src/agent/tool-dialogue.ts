@@ -7,7 +7,7 @@
  * can't put another folder in the place of the one that we write our answers to.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,6 +17,7 @@ import { TOOL_SERVER } from '../core/policy.ts';
 import { inputSchemaOf } from '../core/words/turn-tools.ts';
 import type { TurnRequest, TurnTools } from './agent.ts';
 import type { GrantedServer } from './mcp-servers.ts';
+import { removeLeft } from './replace-file.ts';
 import { entriesBelow, textBelow } from './stranger-files.ts';
 
 export interface ToolDialogue {
@@ -46,7 +47,7 @@ export async function openToolDialogue(sessionDir: string, tools: TurnTools): Pr
   // The same place in every turn of a session, since the agent may show its settings to the model.
   const dir = `${sessionDir}-tools`;
   const calls = join(dir, CALLS);
-  rmSync(dir, { recursive: true, force: true });
+  removeLeft(dir);
   mkdirSync(calls, { recursive: true, mode: 0o700 });
   const list = tools.list.map((tool) => ({
     name: tool.name,
@@ -73,7 +74,7 @@ export async function openToolDialogue(sessionDir: string, tools: TurnTools): Pr
     async close() {
       over.abort();
       await listening;
-      rmSync(dir, { recursive: true, force: true });
+      removeLeft(dir);
     },
   };
 
