@@ -88,8 +88,8 @@ async function confined(
     mkdirSync(path, { recursive: true });
   const places = { cwd: plain.cwd, home: plain.home, session: plain.sessionDir };
   const access = { ...accessOf('coder', places, { sandbox: 'bwrap' }), network: 'none' as const };
-  const turn = { ...plain, access };
-  const dialogue = await openToolDialogue(turn.sessionDir, await toolsOfCoder());
+  const dialogue = await openToolDialogue(plain.sessionDir, await toolsOfCoder());
+  const turn = dialogue.within({ ...plain, access });
   const forbidden = [join(s.root, '.forge'), join(repository, '.git', 'config')];
   for (const path of forbidden) expect(existsSync(path)).toBe(true);
   try {

@@ -8,6 +8,7 @@ import {
   nameProblems,
   orphanProblems,
   purityProblems,
+  readingProblems,
   type Source,
   skippedProblems,
   sourcesIn,
@@ -96,6 +97,37 @@ describe('core has no clock, no randomness and no I/O', () => {
     'const y = ports.process;',
   ])('%s is innocent', (text) => {
     expect(purityProblems([source('src/core/a.ts', text)])).toEqual([]);
+  });
+});
+
+describe('what an agent left is read as a stranger’s', () => {
+  test('in this repository', () => {
+    expect(readingProblems(code)).toEqual([]);
+  });
+
+  test.each([
+    "import { readFile } from 'node:fs/promises';",
+    "import { rm, readdirSync } from 'node:fs';",
+    "import { open as look } from 'node:fs/promises';",
+    "import fs from 'node:fs';",
+    "import * as fs from 'node:fs';",
+    "import Database from 'libsql';",
+  ])('%s is refused', (text) => {
+    const [problem] = readingProblems([source('src/agent/a/b.ts', `\n${text}`)], []);
+    expect(problem).toMatch(/^src\/agent\/a\/b\.ts:2 /);
+    expect(readingProblems([source('src/agent/a/b.ts', text)], ['src/agent/a/b.ts'])).toEqual([]);
+    expect(readingProblems([source('src/agent/b.test.ts', text)], [])).toEqual([]);
+  });
+
+  test.each([
+    "import { rm, stat } from 'node:fs/promises';",
+    "import { type FileHandle, type open } from 'node:fs/promises';",
+  ])('%s is innocent', (text) => {
+    expect(readingProblems([source('src/agent/b.ts', text)], [])).toEqual([]);
+  });
+
+  test('whoever is on the list and reads nothing is taken off it', () => {
+    expect(readingProblems([], ['src/agent/b.ts'])).toHaveLength(1);
   });
 });
 

@@ -88,7 +88,10 @@ async function confined(
         '/etc/group': join(folder, 'group'),
         ...Object.fromEntries(outOfSystem().map((path) => [path, path])),
       },
-      read: outermost(read.filter((path) => !isShown(path))),
+      read: outermost(
+        read.filter((path) => !isShown(path)),
+        writeRoots,
+      ),
       write: writeRoots,
       cwd,
       uid,

@@ -197,6 +197,63 @@ function impureName(node: ts.Node): string | null {
   return isOwnName && !(ts.isImportSpecifier(parent) && /^random/.test(node.text)) ? null : node.text;
 }
 
+// --- what an agent left is a stranger's ----------------------------------------------------------------------------------
+
+const READING = /^(readFile|createReadStream|readdir|opendir|open|copyFile|cp|glob)(Sync)?$/;
+
+/** Who may open files by themselves, and whose those are. Everybody else reads by `stranger-files.ts`. */
+const OWN_READERS: Record<string, string> = {
+  'src/agent/stranger-files.ts': 'it is what the others read by',
+  'src/agent/replace-file.ts': 'it follows no link, waits for nobody and has a limit',
+  'src/agent/result-file.ts': 'it follows no link, waits for nobody and has a limit',
+  'src/agent/turn-record.ts': 'beside the session, where nothing confined can write',
+  'src/agent/script.ts': "the operator's",
+  'src/agent/install-hint.ts': 'installed packages',
+  'src/agent/program-path.ts': 'installed packages',
+  'src/agent/acp/presets.ts': 'installed packages',
+  'src/agent/claude/sdk.ts': 'installed packages',
+  'src/agent/codex/program.ts': 'installed packages',
+  'src/agent/claude/credential.ts': "the operator's",
+  'src/agent/codex/credential.ts': "the operator's",
+  'src/agent/opencode/provider.ts': "the operator's",
+};
+
+export function readingProblems(
+  sources: readonly Source[],
+  allowed: readonly string[] = Object.keys(OWN_READERS),
+): string[] {
+  const readers = sources.filter(
+    ({ path }) => path.startsWith('src/agent/') && path.endsWith('.ts') && !isTest(path),
+  );
+  const found = readers.flatMap((source) => {
+    const problems: string[] = [];
+    visit(source, (node, lineOf) => {
+      if (!ts.isImportDeclaration(node) || node.importClause?.isTypeOnly) return;
+      for (const name of readingNames(node))
+        problems.push(`${source.path}:${lineOf()} ${name}: read it by stranger-files.ts`);
+    });
+    return problems.map((problem) => ({ path: source.path, problem }));
+  });
+  const unused = allowed.filter((path) => !found.some((one) => one.path === path));
+  return [
+    ...found.filter(({ path }) => !allowed.includes(path)).map(({ problem }) => problem),
+    ...unused.map((path) => `${path}:1 reads no files: take it off the list`),
+  ];
+}
+
+/** Of the file system as a whole nobody can tell what is done with it. */
+function readingNames({ moduleSpecifier, importClause }: ts.ImportDeclaration): string[] {
+  const from = (moduleSpecifier as ts.StringLiteral).text;
+  if (from === 'libsql') return [from];
+  if (!/^node:fs(\/promises)?$/.test(from)) return [];
+  const named = importClause?.namedBindings;
+  if (importClause?.name || !named || !ts.isNamedImports(named)) return [from];
+  return named.elements
+    .filter(({ isTypeOnly }) => !isTypeOnly)
+    .map(({ propertyName, name }) => (propertyName ?? name).text)
+    .filter((name) => READING.test(name));
+}
+
 // --- nothing is left over ----------------------------------------------------------------------------------------------
 
 /** Started from outside: the program, the agent that is a process of its own, the writer of docs/configuration.md. */

@@ -29,6 +29,7 @@ import { openToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { aboutAcp } from './about.ts';
 import { acpAccount } from './account.ts';
+import { carefulRecorder } from './careful-recorder.ts';
 import { type Ending, type Offered, talk } from './conversation.ts';
 import { type Equipment, equip, type Recorder } from './presets.ts';
 import { type AcpSdk, loadAcp } from './sdk.ts';
@@ -59,13 +60,14 @@ export function acpAgent({ programs, gateway, operator, now, load = loadAcp }: A
         const sdk = await load();
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
+          const place = tools?.within(turn) ?? turn;
           const used: UsageReport[] = [];
           const onUsage = (report: UsageReport) => {
             used.push(report);
             hooks.onUsage(report);
           };
           const noting = { ...hooks, onUsage };
-          const result = await through(gateway, turn, noting, equipment.credential, (passage) =>
+          const result = await through(gateway, place, noting, equipment.credential, (passage) =>
             withServers(passage.turn, passage.hooks, (turn, servers) =>
               take({ ...passage, turn }, programs, sdk, { ...equipment, tools, servers }),
             ),
@@ -116,7 +118,7 @@ async function take(
 ): Promise<TurnResult> {
   const known = turn.resume ? await readSession(turn.sessionDir) : null;
   const model = turn.policy.model ?? 'unknown';
-  const recorder = await equipment.recorder?.(turn, hooks.onUsage);
+  const recorder = equipment.recorder && (await carefulRecorder(equipment.recorder(turn, hooks.onUsage)));
   const record = recorder && repeatable(recorder.read);
   // What a turn that died did not get to tell.
   await record?.();

@@ -10,7 +10,7 @@ import { untilOf } from '../../core/words/wall-time.ts';
 import type { Failure, FailureCode, SignIn } from '../agent.ts';
 import { type Passage, PLACEHOLDER } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
-import { replaceFile } from '../replace-file.ts';
+import { ownFolder, replaceFile } from '../replace-file.ts';
 
 export type CodexCredential =
   /** Where it is from, to show people; never what it is. */
@@ -130,7 +130,11 @@ export async function putCredential(
 }
 
 /** After a turn: nothing of a login stays with the session. */
-export const removeLogin = (home: string): Promise<void> => rm(join(home, 'auth.json'), { force: true });
+export async function removeLogin(home: string): Promise<void> {
+  // The agent may have put a link to another one there.
+  ownFolder(home);
+  await rm(join(home, 'auth.json'), { recursive: true, force: true });
+}
 
 /** Null when there is nothing; a sentence when there is a login that can't be handed on. */
 async function seen(operator: Environment): Promise<CodexCredential | string | null> {
