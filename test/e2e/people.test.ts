@@ -256,3 +256,16 @@ function whereItIsNoon(): string {
   const east = 12 - new Date().getUTCHours();
   return `Etc/GMT${east > 0 ? '-' : '+'}${Math.abs(east)}`;
 }
+
+test('`run --issue` and `run --max-issues` take up no other issue, and end', async ({ world }) => {
+  const issues: number[] = [];
+  for (const title of ['One', 'Two', 'Three']) issues.push(await world.issue({ title }));
+  const [one, two, three] = issues as [number, number, number];
+  expect((await world.cli('run', '--dry-run')).stdout).toMatch(/in this order:\n {2}#1 .*One\n {2}#2 .*Two/);
+  await world.finished(world.run('--issue', String(two)));
+  await expectMergedOnce(world, two);
+  await expect(world.task(one)).rejects.toThrow('no task');
+  await world.finished(world.run('--max-issues', '1'));
+  await expectMergedOnce(world, one);
+  await expect(world.task(three)).rejects.toThrow('no task');
+});
