@@ -1,7 +1,7 @@
 /** A log that grows without end fills the disk: past its limit it becomes `.1`, and the oldest of a few goes. */
 import { renameSync, statSync } from 'node:fs';
 
-export const LIMIT_BYTES = 10 * 1024 ** 2;
+const LIMIT_BYTES = 10 * 1024 ** 2;
 const KEPT = 3;
 const LOOK_EVERY = 200;
 

@@ -26,6 +26,8 @@ import { readPace } from './loop/read-pace.ts';
 import { restOf } from './rest.ts';
 import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
 
+export type { AtWork };
+
 export interface TaskView {
   id: string;
   /** What people call it: `#7`, a plan's name. */

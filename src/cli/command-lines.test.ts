@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AtWork } from '../at-work.ts';
+import type { AtWork } from '../view.ts';
 import { createCommandLines } from './command-lines.ts';
 import { painter } from './terminal.ts';
 

@@ -1,8 +1,8 @@
 /** What `run` says of commands at work: each when it is first seen, and a long one again and again with its last line. */
-import type { AtWork } from '../at-work.ts';
 import { oneLine } from '../core/words/fence.ts';
 import { timeOf } from '../core/words/wall-time.ts';
 import { lasting } from '../core/words/words.ts';
+import type { AtWork } from '../view.ts';
 import type { Terminal } from './terminal.ts';
 
 const AGAIN_AFTER_MS = 30_000;

@@ -28,7 +28,10 @@ describe('in bash itself', () => {
 
   test.each([
     [['forge-loop', 'sta'], ['status']],
-    [['forge-loop', 'task', 're'], ['retry', 'restart']],
+    [
+      ['forge-loop', 'task', 're'],
+      ['retry', 'restart'],
+    ],
     [['forge-loop', 'run', '--m'], ['--max-issues']],
     [['forge-loop', '--json', 'issue', 'im'], ['import']],
     [['forge-loop', 'task', 'restart', '--f'], ['--force']],

@@ -343,7 +343,7 @@ export const TEXT: Texts = {
 
   uninstall: uninstalledText,
 
-  init: ({ workflow, written, gate, tracker, trunk, labels, problems, next }, { paint }) =>
+  init: ({ workflow, written, gate, tracker, trunk, labels, problems, next }, { paint, columns }) =>
     [
       written ? `Wrote ${workflow}.` : `${workflow} is there already; it was left as it is.`,
       ...(gate.from.length ? [`Gate, from ${gate.from.join(', ')}: ${gate.commands.join('; ')}`] : []),
@@ -351,12 +351,12 @@ export const TEXT: Texts = {
       ...(written && trunk === null
         ? [`${paint.yellow('!')} HEAD is detached: name the branch that work lands on as tracker.trunk.`]
         : []),
-      ...(written ? [WHERE[tracker]] : []),
+      ...(written ? [wrapped(WHERE[tracker], columns)] : []),
       ...(labels.length > 0 ? [`Labels made: ${labels.join(', ')}`] : []),
       ...problems.map(({ what, fix }) => `${paint.yellow('!')} ${what}${fix ? ` ${fix}` : ''}`),
       '',
       paint.bold('Next:'),
-      ...next.map((step) => `  ${step}`),
+      ...next.map((step) => wrapped(`  ${step}`, columns, 2)),
     ].join('\n'),
 };
 
@@ -381,7 +381,9 @@ function uninstalledText(
       columns,
     ),
     wrapped(`${removed ? 'Left' : 'Would be left'} as it is: ${left.join('; ')}.`, columns),
-    ...(removed ? [] : ['', 'Nothing was removed. `forge-loop uninstall --yes` removes it.']),
+    ...(removed
+      ? []
+      : ['', wrapped('Nothing was removed. `forge-loop uninstall --yes` removes it.', columns)]),
   ].join('\n');
 }
 

@@ -18,6 +18,12 @@ test('the last column is broken between words, and goes on below where it began'
   ]);
 });
 
+test('where there is no room beside the others it stands below them', () => {
+  expect(wrappedTable([['/a/long/path/to/a/folder', 'what is kept in it']], 40)).toBe(
+    '/a/long/path/to/a/folder\n    what is kept in it',
+  );
+});
+
 test('without a terminal every row is a line', () => {
   expect(wrappedTable(rows, null).split('\n')).toHaveLength(3);
 });

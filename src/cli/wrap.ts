@@ -1,21 +1,25 @@
 /** Long texts in a terminal: broken between words, and below where they began. */
 import { table, width } from './terminal.ts';
 
-/** Narrower than this nothing can be read: then lines may be longer than the terminal. */
+/** Narrower than this nothing can be read. */
 const LEAST = 20;
+const STACKED_INDENT = 4;
 
-/** A table whose last column is wrapped where it would pass the edge. */
+/** A table whose last column is wrapped where it would pass the edge; below the others where there is no room beside them. */
 export function wrappedTable(rows: readonly (readonly string[])[], columns: number | null): string {
   if (columns === null) return table(rows);
   const lead = (row: readonly string[]): readonly string[] => row.slice(0, -1);
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => width(lead(row)[at] ?? ''))));
-  const indent = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
+  const beside = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
+  const isStacked = columns - beside < LEAST;
+  const indent = isStacked ? STACKED_INDENT : beside;
   return rows
     .map((row) => {
       const before = lead(row)
         .map((cell, at) => `${cell}${' '.repeat(widths[at]! - width(cell))}  `)
         .join('');
       const lines = wrap(row.at(-1) ?? '', Math.max(columns - indent, LEAST));
+      if (isStacked && before.trim() !== '') lines.unshift('');
       return lines.map((line, at) => `${at === 0 ? before : ' '.repeat(indent)}${line}`.trimEnd()).join('\n');
     })
     .join('\n');

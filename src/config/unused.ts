@@ -6,7 +6,7 @@ const KEYS = ['command', 'script', 'preset'] as const;
 type Key = (typeof KEYS)[number];
 type Kind = Workflow['agent']['kind'];
 
-export interface Unused {
+interface Unused {
   path: string[];
   text: string;
 }

@@ -1,6 +1,6 @@
 /** Whether the loop can write where it has to, and how much room is left there. */
 import { constants } from 'node:fs';
-import { access, statfs } from 'node:fs/promises';
+import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Context } from '../context.ts';
 import type { Check } from './doctor.ts';
@@ -23,7 +23,13 @@ export async function folders(context: Context): Promise<Check[]> {
   // Of a folder that is not there yet, the nearest one above it tells: the first run makes it.
   const there = [...new Set(await Promise.all(places.map(nearest)))];
   const refused = (await Promise.all(there.map(writeCheck))).flatMap((check) => check ?? []);
-  return [...refused, ...(await spaceChecks(there))];
+  const writable: Check = {
+    name: 'folders',
+    level: 'ok',
+    what: 'repository, .forge, state and worktrees can be written',
+    fix: null,
+  };
+  return [...(refused.length > 0 ? refused : [writable]), ...(await spaceChecks(there))];
 }
 
 export async function writeCheck(folder: string): Promise<Check | null> {
@@ -46,16 +52,15 @@ const REFUSALS: Record<string, { why: string; fix: string }> = {
 
 /** Folders of one disk have one line. */
 async function spaceChecks(there: readonly string[]): Promise<Check[]> {
-  const free = new Map<string, { folder: string; bytes: number }>();
+  const checks = new Map<number, Check>();
   for (const folder of there) {
-    const found = await statfs(folder).catch(() => null);
     // What can't even be looked at has its line.
-    if (!found) continue;
-    const { bavail, bsize, blocks, type } = found;
-    const disk = `${type} ${blocks} ${bavail}`;
-    if (!free.has(disk)) free.set(disk, { folder, bytes: bavail * bsize });
+    const found = await stat(folder).catch(() => null);
+    if (!found || checks.has(found.dev)) continue;
+    const { bavail, bsize } = await statfs(folder);
+    checks.set(found.dev, spaceCheck(folder, bavail * bsize));
   }
-  return [...free.values()].map(({ folder, bytes }) => spaceCheck(folder, bytes));
+  return [...checks.values()];
 }
 
 export function spaceCheck(folder: string, bytes: number): Check {

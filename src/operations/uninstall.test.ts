@@ -24,7 +24,9 @@ test('shows first what would go, and removes nothing', async () => {
     refs: 1,
     exclude: expect.stringMatching(/info\/exclude$/),
   });
-  expect(found.folders[0]).toMatchObject({ what: 'the database, logs and 1 issues with their pull requests' });
+  expect(found.folders[0]).toMatchObject({
+    what: 'the database, logs and 1 issues with their pull requests',
+  });
   expect(found.left[0]).toBe(join(here.root, 'WORKFLOW.md'));
   expect(existsSync(join(here.root, '.forge/issues'))).toBe(true);
 });

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { UserError } from '../errors.ts';
 import { isRunnerAlive } from '../view.ts';
 
-export interface Uninstalled {
+interface Uninstalled {
   removed: boolean;
   folders: { path: string; what: string }[];
   branches: { name: string; isLanded: boolean }[];
