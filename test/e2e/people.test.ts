@@ -269,3 +269,22 @@ test('`run --issue` and `run --max-issues` take up no other issue, and end', asy
   await expectMergedOnce(world, one);
   await expect(world.task(three)).rejects.toThrow('no task');
 });
+
+test('an issue file that can’t be read is named by run and its log once for each change; the others are worked on', async ({
+  world,
+}) => {
+  const issue = await world.issue({});
+  const broken = '.forge/issues/0007-broken.md';
+  world.write(broken, '---\ntitle: [x\n---\nText.\n');
+  const runner = world.run();
+  await world.event('issues_unreadable', ({ problems }) => problems.length === 1);
+  await world.state(issue, 'merged');
+  world.write(broken, '---\ntitle: Mended\n---\nText.\n');
+  await world.event('issues_unreadable', ({ problems }) => problems.length === 0);
+  runner.send('SIGINT');
+  const { stdout } = await world.finished(runner);
+  const named = /0007-broken\.md:2: the front matter is not valid YAML/g;
+  expect(stdout.match(named)).toHaveLength(1);
+  expect(stdout).toContain('every issue can be read again');
+  expect(world.read('.forge/logs/runner.log').match(named)).toHaveLength(1);
+});
