@@ -24,7 +24,7 @@ import { interruptedAmong } from './loop/interrupted.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { readPace } from './loop/read-pace.ts';
 import { restOf } from './rest.ts';
-import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
+import { isRunnerLease, type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
 
 export type { AtWork };
 
@@ -352,7 +352,10 @@ type Onlooker = Pick<Context, 'now' | 'bootClock' | 'isOwnerDead'>;
 export function runners(leases: readonly Lease[], context: Onlooker): RunnerView[] {
   const owners = new Map<string, boolean>();
   for (const lease of leases) {
-    owners.set(lease.owner, (owners.get(lease.owner) ?? false) || !isStale(lease, context));
+    const isAlive = !isStale(lease, context);
+    // One that is gone and left nothing behind is nobody's business.
+    if (isRunnerLease(lease.key) && !isAlive) continue;
+    owners.set(lease.owner, (owners.get(lease.owner) ?? false) || isAlive);
   }
   return [...owners].map(([owner, alive]) => {
     const pid = Number.parseInt(owner, 10);

@@ -44,7 +44,9 @@ test('six issues, three slots, two runners: each issue once, slots never exceede
 });
 
 test('status shows both, also the one that has nothing to do', async ({ world }) => {
-  const runners = [world.run(), world.run()];
+  const first = world.run();
+  await world.event('runner_started', (data) => data.pid === first.pid);
+  const runners = [first, world.run()];
   const seen = await world.until('both to be seen', async () => {
     const alive = (await world.status()).runners.filter((one) => one.alive);
     return alive.length === 2 && alive.map(({ pid }) => pid);
