@@ -11,7 +11,7 @@ import type { Forge } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
 import type { Places, Ports } from './loop/ports.ts';
 import type { Runner } from './loop/runner.ts';
-import type { Store } from './store/store.ts';
+import type { Child, Store } from './store/store.ts';
 
 export interface Context {
   /** The top level of the operator's checkout. */
@@ -27,6 +27,8 @@ export interface Context {
   /** Runs since this machine started; nobody sets it. */
   readonly bootClock: BootClock;
   isOwnerDead(owner: string): boolean;
+  /** When a recorded child was started; null where nobody can tell any more. */
+  startOf(child: Child): number | null;
   /** The name under which this person's requests are recorded. */
   operator(): Promise<string>;
   /** Throws where an agent gave this command in its turn, which hears of it: nobody starts or steers a loop inside a loop. */

@@ -42,7 +42,7 @@ export function version(): string {
 export async function openContext(cwd: string, given: { config?: string | null } = {}): Promise<Context> {
   const { openGit, identity } = await import('./git/git.ts');
   const { isOwnerDead } = await import('./process/owner.ts');
-  const { bootClock } = await import('./process/table.ts');
+  const { bootClock, startOf } = await import('./process/table.ts');
   const git = await openMain(await openGit(cwd));
   const root = git.worktree;
   if (root === null) {
@@ -134,6 +134,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
     day: localDay,
     bootClock,
     isOwnerDead,
+    startOf,
     refuseInTurn: async (command) => (await import('./agent/in-turn.ts')).refuseInTurn(command, process.env),
     operator: once(async () => (await identity(git))?.name ?? userInfo().username),
     settings,

@@ -21,6 +21,7 @@ import { decideFinding, listFindings, writeFinding } from './operations/findings
 import { gc } from './operations/gc.ts';
 import { init } from './operations/init.ts';
 import { problemOf, z } from './operations/input.ts';
+import { importIssues } from './operations/issue-import.ts';
 import {
   closeIssue,
   commentIssue,
@@ -44,8 +45,9 @@ import { retryAll } from './operations/retry-all.ts';
 import { refresh } from './operations/runtime.ts';
 import { listPlans, showPlan } from './operations/stored-plans.ts';
 import { ask, listTasks, retryTask, showTask } from './operations/tasks.ts';
+import { uninstall } from './operations/uninstall.ts';
 import { snapshot } from './view.ts';
-import { why } from './why.ts';
+import { preview, why } from './why.ts';
 
 const nothing = z.object({});
 const issue = z.number().int().positive();
@@ -78,6 +80,11 @@ export const OPERATIONS = {
     'Why nothing happens: one line per open issue, naming what it rests on.',
     z.object({ issue: issue.nullable().default(null) }),
     (context, input) => why(context, input.issue),
+  ),
+  'run.preview': read(
+    'What a run would take up now, in order, and why not the others. Changes nothing.',
+    z.object({ only: z.array(issue).optional(), most: z.number().int().min(0).optional() }),
+    preview,
   ),
 
   'task.list': read(
@@ -176,6 +183,14 @@ export const OPERATIONS = {
       ready: z.boolean().default(false),
     }),
     newIssue,
+  ),
+  'issue.import': write(
+    'Write an issue for each of some files.',
+    z.object({
+      files: z.array(z.object({ file: z.string(), text: z.string() })).min(1),
+      ready: z.boolean().default(false),
+    }),
+    importIssues,
   ),
   'issue.list': read(
     'Open issues; with `all`, closed ones too.',
@@ -353,6 +368,11 @@ export const OPERATIONS = {
     'Put a backup in the place of the database, or start anew; what was there is kept beside it.',
     z.object({ file: z.string().min(1).optional(), empty: z.boolean().default(false) }),
     restore,
+  ),
+  uninstall: write(
+    'Show what the loop keeps in this repository and on this machine for it; with `yes`, remove it.',
+    z.object({ yes: z.boolean().default(false) }),
+    uninstall,
   ),
   'notify.test': write(
     'Send a sample to every channel, or to one, and say what came of it.',

@@ -238,6 +238,7 @@ describe('docs/cli.md', () => {
     const here = openedRepository();
     const shapes = shapesIn(page.split('\n## JSON\n')[1]!);
     const PAGE_NAMES: Record<string, string> = {
+      'run.preview': 'run --dry-run',
       'task.retry_all': 'task retry --reason',
       'gate.try': 'doctor --gate',
       access: 'doctor --access',
@@ -267,6 +268,7 @@ describe('docs/cli.md', () => {
       for (const name of [
         'status',
         'why',
+        'run.preview',
         'task.list',
         'boot',
         'findings.list',
@@ -293,10 +295,12 @@ describe('docs/cli.md', () => {
       await ask('stop');
       await ask('issue.new', { title: 'Add', body: 'add(1, 2) returns 3' });
       await ask('issue.list');
+      await ask('uninstall');
       await ask('issue.ready', { issue: 3 });
       await ask('issue.comment', { issue: 3, text: 'Please.' });
       await ask('issue.show', { issue: 3 });
       await ask('issue.lint', { issue: 3 });
+      await ask('issue.import', { files: [{ file: 'a.md', text: 'Add\n' }] });
       await ask('brief', { issue: 3 });
       await ask('issue.close', { issue: 3 });
       const output = join(here.root, 'plan.md');

@@ -18,6 +18,11 @@ describe.each(leaves(program, '').map((leaf) => [leaf.name, leaf.command] as con
       expect(help.join('')).toMatch(new RegExp(`\\nExamples:\\n(  \\$ forge-loop ${name}.*\\n?)+`));
     });
 
+    test('names an option in its help as people give it', () => {
+      for (const [, option] of command.description().matchAll(/\bwith `([^`]+)`/g))
+        expect(command.options.map(({ long }) => long)).toContain(option);
+    });
+
     test('is in docs/cli.md with all its options', () => {
       expect(page).toContain(`\`forge-loop ${name}`);
       for (const { long } of command.options) expect(page, `${name} ${long}`).toContain(long);

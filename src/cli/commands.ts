@@ -1,10 +1,11 @@
 /** Every command: its arguments, its options, an example or two, and the operation it stands for. */
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { ACCESS_OF, OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
 import { collect, collectIssues, issueNumber, textFrom, wholeNumber } from './arguments.ts';
+import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { EXIT } from './exit.ts';
 import { addLoopCommands } from './loop-commands.ts';
 import { addPlanCommands } from './plan-commands.ts';
@@ -86,7 +87,9 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         'after',
         `\nExamples:\n${examples.map((example) => `  $ forge-loop ${example}`).join('\n')}`,
       );
-  const says = (name: OperationName): string => OPERATIONS[name].description;
+  // An input is an option here.
+  const says = (name: OperationName): string =>
+    OPERATIONS[name].description.replace(/\bwith `(\w+)`/g, 'with `--$1`');
 
   describe(program, 'init', says('init'), [
     'init',
@@ -117,6 +120,9 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'run', 'Work: take up ready issues and carry them to a merge.', [
     'run',
     'run --until-idle',
+    'run --issue 7',
+    'run --max-issues 3',
+    'run --dry-run',
   ])
     .addOption(
       new Option('--once', 'one pass: take up what is ready, go as far as it goes, end').conflicts(
@@ -125,15 +131,36 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     )
     .option('--until-idle', 'end when nothing runs, waits or is due')
     .option('--port <port>', 'serve the HTTP API here meanwhile (default: `server.port`)', wholeNumber)
+    .option(
+      '--issue <issue>',
+      'take up only this issue, then end; may be given again; tasks under way go on too',
+      collectIssues,
+    )
+    .option('--max-issues <n>', 'take up at most so many issues, then end', wholeNumber)
+    .addOption(
+      new Option('--dry-run', 'only say what would be taken up, in order, and why not the others').conflicts([
+        'once',
+        'untilIdle',
+      ]),
+    )
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed, 3 something waits for you, 4 an issue was given up or declined in this run.',
     )
     .action(
       session(async (own, _args, options) => {
+        const takes = {
+          only: options.issue as number[] | undefined,
+          most: options.maxIssues as number | undefined,
+        };
+        if (options.dryRun) {
+          const { showDryRun } = await import('./dry-run.ts');
+          return showDryRun(own, takes);
+        }
         const { run } = await import('./run.ts');
-        const mode = options.once ? 'once' : options.untilIdle ? 'until_idle' : 'forever';
-        return run(own, mode, (options.port as number | undefined) ?? null);
+        const hasEnd = options.untilIdle || takes.only !== undefined || takes.most !== undefined;
+        const mode = options.once ? 'once' : hasEnd ? 'until_idle' : 'forever';
+        return run(own, mode, { ...takes, port: (options.port as number | undefined) ?? null });
       }),
     );
 
@@ -222,6 +249,18 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         labels: label ?? [],
         priority,
         blockedBy: blockedBy ?? [],
+        ready: ready === true,
+      })),
+    );
+  describe(issue, 'import', says('issue.import'), ['issue import drafts/*.md', 'issue import *.md --ready'])
+    .argument(
+      '<files...>',
+      'each has its title on its first line, or in its front matter; - is standard input',
+    )
+    .option('--ready', 'let the loop work on them at once')
+    .action(
+      operation('issue.import', ([files], { ready }) => ({
+        files: [files].flat().map((file) => ({ file, text: textFrom({ bodyFile: file }) })),
         ready: ready === true,
       })),
     );
@@ -327,6 +366,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'refresh', says('refresh'), ['refresh']).action(operation('refresh', () => ({})));
   describe(program, 'recover', says('recover'), ['recover']).action(operation('recover', () => ({})));
   describe(program, 'gc', says('gc'), ['gc --dry-run', 'gc'])
+    .alias('prune')
     .option('--dry-run', 'only say what would go')
     .action(operation('gc', (_args, { dryRun }) => ({ dryRun: dryRun === true })));
   describe(program, 'doctor', says('doctor'), [
@@ -350,6 +390,15 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         return showDoctor(own, options);
       }),
     );
+  describe(program, 'uninstall', says('uninstall'), ['uninstall', 'uninstall --yes'])
+    .option('-y, --yes', 'remove it; without this nothing is removed')
+    .action(operation('uninstall', (_args, { yes }) => ({ yes: yes === true })));
+  describe(program, 'completion', 'Print completions for a shell.', [
+    'completion bash > ~/.local/share/bash-completion/completions/forge-loop',
+    'completion fish > ~/.config/fish/completions/forge-loop.fish',
+  ])
+    .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(SHELLS))
+    .action((shell: Shell) => void process.stdout.write(completionScript(program, shell)));
   const notify = program.command('notify').description('Tell people what happens.');
   describe(notify, 'test', says('notify.test'), ['notify test', 'notify test --channel phone'])
     .option('--channel <name>', 'only this one of `notify.channels`')

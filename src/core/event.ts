@@ -465,6 +465,8 @@ interface LoopEvents {
   config_invalid: { path: string; problem: string };
   process_stopped: { pid: number; why: string };
   /** It can't be asked now: an outage, a limit (`until` is when it ends, if that is known), a token that expired. */
+  /** Every issue that is left out because it can't be read, whenever these change; none once all can be read again. */
+  issues_unreadable: { problems: readonly string[] };
   forge_unavailable: { problem: string; until: number | null };
   forge_answers: Record<string, never>;
   /** The forge reported that something happened; whoever sees this looks. */

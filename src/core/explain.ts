@@ -29,6 +29,8 @@ interface Around {
   pending: PendingAction | null;
   /** Why that failed when it was tried last. */
   failure: string | null;
+  /** What of it runs now, in words, where somebody looked. */
+  working?: string | null;
   /** All tasks: what one waits for another may have. */
   all: readonly Task[];
   /** What was said about its pull request; asked for only where `hangsOnChecks`. */
@@ -48,6 +50,7 @@ export function explain(task: Task, around: Around, policy: Policy, now: number)
       until: pending.notBefore,
     };
   if (pending) {
+    if (around.working) return { why: `${task.state}: ${around.working}`, until: null };
     const stage = pending.startedAt === null ? 'is next' : 'in progress';
     return { why: `${task.state}: ${doing(pending.action)} ${stage}`, until: null };
   }

@@ -554,3 +554,30 @@ describe('the order of tasks', () => {
     expect(claims(items, { policy: { maxConcurrent: 1 } })).toEqual([11]);
   });
 });
+
+describe('a run that takes up only some', () => {
+  const three = [issue(1), issue(2), issue(3)];
+
+  test('only these issues: others stay ready, and are neither declined nor withdrawn', () => {
+    const vague = issue(4, { readiness: () => readiness('Make it nicer', '') });
+    const edited = issue(5, { readyHash: 'another' });
+    const quota = { only: new Set([2]), left: Number.POSITIVE_INFINITY };
+    const planned = plan([...three, vague, edited], { quota });
+    expect(planned).toMatchObject({ claims: [2], declines: [], withdrawals: [] });
+    expect(planned.standings.get(1)).toMatchObject({
+      kind: 'not_ready',
+      why: expect.stringContaining('--issue'),
+    });
+    expect(planned.standings.get(2)).toEqual({ kind: 'eligible' });
+  });
+
+  test('at most so many, the most urgent first', () => {
+    const planned = plan(three, { quota: { only: null, left: 2 } });
+    expect(planned.claims).toEqual([1, 2]);
+    expect(planned.standings.get(3)).toMatchObject({
+      kind: 'not_ready',
+      why: expect.stringContaining('--max-issues'),
+    });
+    expect(claims(three, { quota: { only: null, left: 0 } })).toEqual([]);
+  });
+});

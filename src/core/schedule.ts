@@ -24,9 +24,19 @@ export interface ScheduleInput {
   /** Issues whose next attempt a person forced: no cooldown. */
   forced: ReadonlySet<number>;
   pace: Pace;
+  /** What of it this run may take up; everything unless it is said. */
+  quota?: Quota;
   /** Reorders items of the same priority; higher goes first. Never drops one. */
   alignment?: (item: WorkItem) => number;
 }
+
+/** `--issue` and `--max-issues` of a run: only these issues, and at most so many more. */
+export interface Quota {
+  only: ReadonlySet<number> | null;
+  left: number;
+}
+
+export const NO_QUOTA: Quota = { only: null, left: Number.POSITIVE_INFINITY };
 
 export type Standing =
   | { kind: 'eligible' }
@@ -44,6 +54,8 @@ export interface Schedule {
   critics: string[];
   /** To be claimed now, in order. */
   claims: WorkItem[];
+  /** To be claimed now or when there is room, in order. */
+  eligible: WorkItem[];
   /** Ready, but nobody could check when they are done; each is answered with questions once. */
   declines: { item: WorkItem; problem: string; questions: string[] }[];
   /** Ready, but their text was edited since. */
@@ -58,9 +70,10 @@ export interface Schedule {
 export function schedule(input: ScheduleInput): Schedule {
   const { items, tasks, policy, now } = input;
   const standings = standingsOf(input);
-  const eligible = items
+  const ready = items
     .filter((item) => standings.get(item)?.kind === 'eligible')
     .sort(byUrgency(blockedOn(items), input.alignment));
+  const eligible = within(input.quota ?? NO_QUOTA, ready, standings);
   const live = tasks.filter((task) => !isEnded(task));
   const order = orderBy(items);
   const backlog = backlogOf(waitingToLand(live, now), input.pace, policy);
@@ -72,6 +85,7 @@ export function schedule(input: ScheduleInput): Schedule {
     slots,
     critics,
     claims: eligible.slice(0, isFull(backlog) ? 0 : free),
+    eligible,
     backlog,
     declines: all.flatMap(([item, standing]) =>
       standing.kind === 'declined'
@@ -253,6 +267,29 @@ export function isHeld(task: Task, now: number): boolean {
   if (task.hold === null) return false;
   const { until, since } = task.hold;
   return until === null || isWaiting({ until, since }, now);
+}
+
+/** The others stay ready, for another run. */
+function within(
+  { only, left }: Quota,
+  ready: readonly WorkItem[],
+  standings: Map<WorkItem, Standing>,
+): WorkItem[] {
+  const asked = ready.filter(({ number }) => only === null || only.has(number));
+  const taken = asked.slice(0, left);
+  for (const item of ready.filter((one) => !taken.includes(one)))
+    standings.set(item, {
+      kind: 'not_ready',
+      why: asked.includes(item)
+        ? 'ready; this run takes up no more issues (--max-issues)'
+        : 'ready; this run was not asked to take it up (--issue)',
+    });
+  // What this run does not look after it does not answer either.
+  if (only !== null)
+    for (const [item, { kind }] of standings)
+      if (!only.has(item.number) && (kind === 'declined' || kind === 'edited'))
+        standings.set(item, { kind: 'not_ready', why: 'this run was not asked to take it up (--issue)' });
+  return taken;
 }
 
 function standingsOf({ items, tasks, policy, now, forced }: ScheduleInput): Map<WorkItem, Standing> {

@@ -7,9 +7,9 @@ import { hasLoopLimit } from '../core/budget.ts';
 import { event } from '../core/event.ts';
 import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
 import { isFull } from '../core/pace.ts';
-import { givesWay, makesRoom, orderBy, type Schedule } from '../core/schedule.ts';
+import { givesWay, makesRoom, orderBy, type Quota, type Schedule } from '../core/schedule.ts';
 import { LeaseLost } from '../errors.ts';
-import { INTAKE_LEASE, type Lease, type LoopRow } from '../store/store.ts';
+import { INTAKE_LEASE, type Lease, type LoopRow, runnerLease } from '../store/store.ts';
 import { createAlarm } from './alarm.ts';
 import { warnOfLoopBudget } from './budget-warning.ts';
 import { catchAndLog } from './catch-and-log.ts';
@@ -39,8 +39,14 @@ export interface RunEnd {
   needsPerson: string[];
 }
 
+/** What a run takes up, where it is not everything: only these issues, so many of them. */
+export interface RunTakes {
+  only?: readonly number[] | undefined;
+  most?: number | undefined;
+}
+
 export interface Runner {
-  run(mode: RunMode): Promise<RunEnd>;
+  run(mode: RunMode, takes?: RunTakes): Promise<RunEnd>;
   /** Starts nothing new; `run` ends when what is under way has ended. Asked again, it ends at once. */
   drain(why: string): void;
   stopNow(why: string): void;
@@ -75,6 +81,8 @@ const GIVES_WAY: ReadonlySet<string> = new Set([
   'line_left',
   'line_rejoined',
 ]);
+/** Of one repository; a further one works all the same, and is seen by its tasks only. */
+const MOST_RUNNERS = 100;
 /** Deliveries are believed to arrive for so long after the last one. */
 const WOKEN_FOR_MS = 3_600_000;
 
@@ -82,7 +90,8 @@ export function createRunner(ports: Ports, version: string): Runner {
   const { store, clock } = ports;
   const workers = new Map<string, Worker>();
   const alarm = createAlarm(clock);
-  const reception = createReception(ports, mayClaim);
+  const reception = createReception(ports, mayClaim, quota);
+  let takes: RunTakes = {};
   const onSettled = (): void => {
     progress += 1;
     alarm.ring();
@@ -101,6 +110,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   let offeredAt = 0;
   const cancels = new Set<() => void>();
   let intake: Lease | null = null;
+  let presence: Lease | null = null;
   let hasSpent = true;
   const warned = new Set<string>();
   let onceOnly = false;
@@ -148,8 +158,9 @@ export function createRunner(ports: Ports, version: string): Runner {
     wake: (task) => worker(task).wake(),
   };
 
-  async function run(mode: RunMode): Promise<RunEnd> {
+  async function run(mode: RunMode, given: RunTakes = {}): Promise<RunEnd> {
     onceOnly = mode === 'once';
+    takes = given;
     // What it starts with was found good: what kept an earlier runner from its settings is over.
     await store.updateLoop(
       { stop: 'no', configProblem: null },
@@ -189,6 +200,11 @@ export function createRunner(ports: Ports, version: string): Runner {
     }
   }
 
+  function quota(claimed: number): Quota {
+    const { only, most = Number.POSITIVE_INFINITY } = takes;
+    return { only: only ? new Set(only) : null, left: Math.max(0, most - claimed) };
+  }
+
   /** Also what has to wait until others have landed. */
   function hasEligible(): boolean {
     const planned = reception.poll()?.schedule;
@@ -207,6 +223,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     if (checked !== 'same') await noteSettings(checked);
     // Later when the forge can't be asked: then nothing can be claimed or merged either.
     if (!isTrunkPinned) await catchAndLog(ports, 'trunk', pin);
+    presence ??= await takePresence();
     const { stop, accountLimits } = await store.loop();
     obey(stop);
     await tryOtherSettings(accountLimits);
@@ -241,16 +258,22 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   async function takeIntake(): Promise<Lease | null> {
-    const { leaseTtlMs } = ports.timing;
-    const lease = await store.acquireLease(
-      INTAKE_LEASE,
-      ports.owner,
-      clock.now(),
-      leaseTtlMs,
-      ports.isOwnerDead,
-    );
+    const lease = await take(INTAKE_LEASE);
     if (lease) await stopOrphans(ports, lease);
     return lease;
+  }
+
+  /** The first that is free, so that leases of runners long gone do not pile up. */
+  async function takePresence(): Promise<Lease | null> {
+    for (let n = 1; n <= MOST_RUNNERS; n += 1) {
+      const lease = await take(runnerLease(n));
+      if (lease) return lease;
+    }
+    return null;
+  }
+
+  function take(key: string): Promise<Lease | null> {
+    return store.acquireLease(key, ports.owner, clock.now(), ports.timing.leaseTtlMs, ports.isOwnerDead);
   }
 
   async function pin(): Promise<void> {
@@ -354,7 +377,11 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   function holders(): LeaseHolder[] {
-    return [...workers.values(), { id: null, lease: () => intake, dropLease: dropIntake }];
+    return [
+      ...workers.values(),
+      { id: null, lease: () => intake, dropLease: dropIntake },
+      { id: null, lease: () => presence, dropLease: () => (presence = null) },
+    ];
   }
 
   /** Errands run under its lease. */

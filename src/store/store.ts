@@ -29,6 +29,9 @@ export interface Lease extends LeaseTimes {
 
 export const taskLease = (taskId: string): string => `task:${taskId}`;
 export const INTAKE_LEASE = 'intake';
+/** Of the nth runner at work here: it shows that a runner is there, also one that has no task. */
+export const runnerLease = (n: number): string => `runner:${n}`;
+export const isRunnerLease = (key: string): boolean => key.startsWith('runner:');
 /** Of whoever starts plans: one at a time, so that a plan is started once and has a name of its own. */
 export const PLANS_LEASE = 'plans';
 /** What a claim is made under: issues are taken up by runners, plans are started by people. */
