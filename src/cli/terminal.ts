@@ -1,5 +1,7 @@
 /** Where text goes: colours only where somebody sees them, tables that align, a closed pipe that is no error. */
 
+import type { Redact } from '../core/redact.ts';
+
 export interface Terminal {
   readonly json: boolean;
   readonly isTty: boolean;
@@ -15,15 +17,21 @@ export type Paint = Record<
   (text: string) => string
 >;
 
-export function openTerminal(options: { json: boolean; color: boolean | undefined }): Terminal {
+/** Whatever is printed goes through `redact`. */
+export function openTerminal(options: {
+  json: boolean;
+  color: boolean | undefined;
+  redact: Redact;
+}): Terminal {
   const { stdout, stderr } = process;
+  const { redact } = options;
   return {
     json: options.json,
     isTty: Boolean(stdout.isTTY),
     columns: (stdout.isTTY && stdout.columns) || null,
     paint: painter(options.color ?? wantsColor(process.env, Boolean(stdout.isTTY))),
-    print: (text) => void stdout.write(`${text}\n`),
-    note: (text) => void stderr.write(`${text}\n`),
+    print: (text) => void stdout.write(`${redact(text)}\n`),
+    note: (text) => void stderr.write(`${redact(text)}\n`),
   };
 }
 

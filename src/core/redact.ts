@@ -9,6 +9,12 @@ import { anyOf, KEY_SHAPES, LOOSE_SHAPES } from './secret-shapes.ts';
 
 export type Redact = (text: string) => string;
 
+export interface Redaction {
+  text: Redact;
+  /** Stricter: whatever is assigned in a command is a value. */
+  command: Redact;
+}
+
 export const REDACTED = '[redacted]';
 
 /** Of a program's output, of people's and agents' words. `known` is what `knownValues` makes of secrets. */
@@ -23,20 +29,26 @@ export function redact(text: string, known: readonly string[] = []): string {
 export const redactCommand = (command: string, known: readonly string[] = []): string =>
   redact(command, known).replace(CUT_SHORT, REDACTED).replace(ASSIGNED, hideValue).replace(FLAG, hideValue);
 
+/** By what secrets look like alone. */
+export const BY_SHAPE: Redaction = { text: (text) => redact(text), command: (text) => redactCommand(text) };
+
 /** Of a text that talks about secrets without having any, such as a prompt: only keys. */
 export const redactShapes = (text: string): string => text.replace(ANY_SHAPE, REDACTED);
 
 const ANY_SHAPE = anyOf([...KEY_SHAPES, ...LOOSE_SHAPES]);
 
 /** The same text everywhere in a value, which keeps its form. `command`s are redacted as commands. */
-export function redactValue<T>(value: T, say: { text: Redact; command: Redact }, key = ''): T {
-  if (typeof value === 'string') return (key === 'command' ? say.command(value) : say.text(value)) as T;
+export function redactValue<T>(value: T, say: Redaction, key = ''): T {
+  if (typeof value === 'string') return (COMMANDS.has(key) ? say.command(value) : say.text(value)) as T;
   if (Array.isArray(value)) return value.map((one) => redactValue(one, say, key)) as T;
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [name, redactValue(one, say, name)]),
   ) as T;
 }
+
+/** The names of fields that have a command, or who gave it and the command. */
+const COMMANDS: ReadonlySet<string> = new Set(['command', 'purpose', 'by']);
 
 const isPlain = (value: object): boolean => {
   const prototype = Object.getPrototypeOf(value);
