@@ -4,7 +4,7 @@
  */
 import type { Redact } from '../core/redact.ts';
 
-export interface RedactedLines {
+interface RedactedLines {
   /** What is ready to be written of all that came. */
   take(chunk: Buffer): Buffer;
   /** All that was kept back. */
