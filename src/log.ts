@@ -5,13 +5,20 @@
  * gone, neither an event nor a file can tell. A log that can't be written is no reason to stop.
  */
 import type { Logger } from 'pino';
+import { BY_SHAPE, type Redaction, redactValue } from './core/redact.ts';
 import { createRotation } from './log-rotation.ts';
 import type { Log } from './loop/ports.ts';
 
-export function fileLog(path: string, tell: (line: string) => void = toStderr): Log {
+export function fileLog(
+  path: string,
+  redact: Redaction = BY_SHAPE,
+  tell: (line: string) => void = toStderr,
+): Log {
   const told = new Map<string, number>();
   let opened: Promise<Opened> | null = null;
-  return (level, message, fields = {}) => {
+  return (level, said, given = {}) => {
+    const message = redact.text(said);
+    const fields = redactValue(given, redact);
     if (level === 'error' && performance.now() >= (told.get(message) ?? 0)) {
       told.set(message, performance.now() + AGAIN_AFTER_MS);
       tell(`error: ${message}\n`);

@@ -402,7 +402,11 @@ async function atWork(here: OpenedRepository): Promise<void> {
 const PROGRAM = (() => {
   const program = new Command();
   const nowhere = () => Promise.reject(new Error('not opened'));
-  addCommands(program, { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere }, () => {});
+  addCommands(
+    program,
+    { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String },
+    () => {},
+  );
   return program;
 })();
 

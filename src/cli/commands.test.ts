@@ -6,7 +6,11 @@ import { addCommands } from './commands.ts';
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 const program = new Command('forge-loop');
 const nowhere = () => Promise.reject(new Error('not here'));
-addCommands(program, { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere }, () => {});
+addCommands(
+  program,
+  { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String },
+  () => {},
+);
 
 describe.each(leaves(program, '').map((leaf) => [leaf.name, leaf.command] as const))(
   '%s',

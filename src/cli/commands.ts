@@ -1,6 +1,7 @@
 /** Every command: its arguments, its options, an example or two, and the operation it stands for. */
 import { Argument, type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
+import type { Redact } from '../core/redact.ts';
 import { UsageError } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { ACCESS_OF, OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
@@ -20,6 +21,8 @@ export interface Surface {
   newRepository(folder: string, identity: { name: string; email: string }): Promise<Git>;
   /** Opens a file in the operator's editor; returns when they are done. */
   edit(path: string): Promise<void>;
+  /** Of whatever is printed. */
+  redact: Redact;
 }
 
 export interface Session {
@@ -50,6 +53,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       const terminal = openTerminal({
         json: options.json === true,
         color: options.color === false ? false : undefined,
+        redact: surface.redact,
       });
       const cwd = (options.directory as string | undefined) ?? process.cwd();
       const context = await surface.open(cwd, { config: (options.config as string | undefined) ?? null });
@@ -173,7 +177,11 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--plan', 'a plan of three milestones, instead of five issues')
     .action(async (_given: Options, command: Command) => {
       const { keep, plan, json, color } = command.optsWithGlobals<Options>();
-      const terminal = openTerminal({ json: json === true, color: color === false ? false : undefined });
+      const terminal = openTerminal({
+        json: json === true,
+        color: color === false ? false : undefined,
+        redact: surface.redact,
+      });
       const { playDemo } = await import('./demo.ts');
       exit(await playDemo(surface, terminal, { keep: keep === true, plan: plan === true }));
     });

@@ -6,7 +6,11 @@ import { completionScript, SHELLS } from './completion.ts';
 
 const nowhere = () => Promise.reject(new Error('not here'));
 const program = new Command('forge-loop').option('--json', 'print JSON');
-addCommands(program, { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere }, () => {});
+addCommands(
+  program,
+  { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String },
+  () => {},
+);
 
 test.each(SHELLS)('%s has every command and its options', (shell) => {
   const script = completionScript(program, shell);

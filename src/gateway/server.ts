@@ -27,7 +27,11 @@ import { authorities, bundleWith, trusting } from './trust.ts';
 /** Longer than any program thinks between two calls: a connection that is closed under a call looks like an outage. */
 const IDLE_MS = 6 * 3_600_000;
 
-export function openGateway(operator: Readonly<Record<string, string | undefined>>): Gateway {
+/** `learn` is told every secret of the operator's before it is used. */
+export function openGateway(
+  operator: Readonly<Record<string, string | undefined>>,
+  learn: (secret: string) => void = () => {},
+): Gateway {
   const dial = dialer(operator);
   let known: SecureContext | null = null;
   // Reading some hundred certificates takes longer than the rest of a connection.
@@ -35,7 +39,7 @@ export function openGateway(operator: Readonly<Record<string, string | undefined
     known ??= createSecureContext({ ca: authorities(operator) });
     return known;
   };
-  const keeper = secretKeeper(operator);
+  const keeper = secretKeeper(operator, learn);
   const bundle = (own: string): string => bundleWith(operator, own);
   let registries: Promise<string[]> | null = null;
   return {

@@ -4,6 +4,7 @@
  */
 import { type Context as Asked, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { type Redaction, redactValue } from '../core/redact.ts';
 import { UsageError } from '../errors.ts';
 import { isForTerminal, OPERATIONS, type OperationName, perform } from '../operations.ts';
 import { envelope } from './envelope.ts';
@@ -16,11 +17,11 @@ const MOST_BYTES = 2 * 1024 * 1024;
 /** What is offered here: all but what names files of whoever types it. */
 export const OFFERED = (Object.keys(OPERATIONS) as OperationName[]).filter((name) => !isForTerminal(name));
 
-export function api(live: LiveContext): Hono {
+export function api(live: LiveContext, redact: Redaction): Hono {
   const app = new Hono();
   for (const name of OFFERED) {
     const answer = async (asked: Asked, input: Record<string, unknown>) =>
-      asked.json(await live.use((context) => perform(context, name, input)));
+      asked.json(redactValue(await live.use((context) => perform(context, name, input)), redact));
     if (OPERATIONS[name].access === 'read')
       app.get(`/${name}`, (asked) => answer(asked, fromQuery(name, asked.req.queries())));
     else

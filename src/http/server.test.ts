@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { openedRepository } from '../../test/support/opened-repository.ts';
 import { event } from '../core/event.ts';
+import { BY_SHAPE } from '../core/redact.ts';
 import { openContext } from '../main.ts';
 import { OPERATIONS } from '../operations.ts';
 import { OFFERED } from './api.ts';
@@ -19,6 +20,7 @@ const start = (given: Partial<ServerOptions> = {}): Promise<Serving> =>
     token: 'right',
     hosts: [],
     version: '0.0.0',
+    redact: BY_SHAPE,
     open: () => openContext(here.root),
     log: (message) => void bugs.push(message),
     ...given,

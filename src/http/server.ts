@@ -10,6 +10,7 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { secureHeaders } from 'hono/secure-headers';
 import type { Context } from '../context.ts';
 import { isLoopback } from '../core/network.ts';
+import { type Redaction, redactValue } from '../core/redact.ts';
 import { UserError } from '../errors.ts';
 import { api } from './api.ts';
 import { envelope, problemOf } from './envelope.ts';
@@ -25,6 +26,7 @@ export interface ServerOptions {
   token: string | null;
   hosts: readonly string[];
   version: string;
+  redact: Redaction;
   open(): Promise<Context>;
   /** What nobody expected, with its stack. */
   log(message: string): void;
@@ -58,13 +60,13 @@ export async function startServer(options: ServerOptions): Promise<Serving> {
   app.get('/api/events.stream', stream(live, closing.signal));
   app.get('/api/openapi.json', (asked) => asked.json(openApi(options.version)));
   app.route('/api/v1', symphony(live));
-  app.route('/api', api(live));
+  app.route('/api', api(live, options.redact));
   app.get('/login', (asked) => login(asked, door));
   app.notFound((asked) => asked.json(envelope('not_found', `There is nothing at ${asked.req.path}.`), 404));
   app.onError((error, asked) => {
     const { status, body } = problemOf(error);
     if (status === 500) options.log(error.stack ?? error.message);
-    return asked.json(body, status);
+    return asked.json(redactValue(body, options.redact), status);
   });
 
   const server = serve({ fetch: app.fetch, port: options.port, hostname: options.bind });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { About, Agent, TurnResult } from '../agent/agent.ts';
 import type { Context } from '../context.ts';
 import type { AgentPolicy } from '../core/policy.ts';
+import { redactCommand } from '../core/redact.ts';
 import { accessOf, grantsOf, type Role, rolesInUse, type SandboxKind } from '../core/role.ts';
 import { untilOf } from '../core/words/wall-time.ts';
 import type { Check } from './doctor.ts';
@@ -140,7 +141,7 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy, by: 
 /** An agent as its settings name it. */
 export function nameOf({ kind, preset, command, script, model }: AgentPolicy): string {
   const program = { acp: preset ?? command, command, scripted: script }[kind]?.trim();
-  const what = program ? `${kind}: ${program}` : kind;
+  const what = program ? `${kind}: ${redactCommand(program)}` : kind;
   return model === null ? what : `${what} with ${model}`;
 }
 

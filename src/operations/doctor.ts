@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../config/load.ts';
 import { problemText } from '../config/problems.ts';
 import type { Context } from '../context.ts';
+import { PRICES_AS_OF } from '../core/price-list.ts';
 import { unpricedRoles } from '../core/prices.ts';
 import { rolesInUse } from '../core/role.ts';
 import { shortSha } from '../core/words/short-sha.ts';
@@ -195,14 +196,15 @@ async function agents(context: Context): Promise<Check[]> {
     checks.push(missing ? fail(role, missing, otherwise) : ok(role, nameOf(policy)));
   }
   const blind = unpricedRoles(settings.policy);
-  if (blind.length > 0)
-    checks.push(
-      warn(
-        'prices',
-        `no price is known for the model of: ${blind.join(', ')}; \`budget.usd\` may not stop it`,
-        'Give the price of its model under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
-      ),
-    );
+  checks.push(
+    blind.length === 0
+      ? ok('prices', `list prices as of ${PRICES_AS_OF}`)
+      : warn(
+          'prices',
+          `no price is known for the model of: ${blind.join(', ')}; \`budget.usd\` may not stop it (list prices as of ${PRICES_AS_OF})`,
+          'Give the price of its model under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
+        ),
+  );
   return checks;
 }
 

@@ -7,6 +7,7 @@ import type { Agent } from '../../src/agent/agent.ts';
 import { readTap } from '../../src/core/change/tap.ts';
 import { testReport } from '../../src/core/change/test-report.ts';
 import type { Policy } from '../../src/core/policy.ts';
+import { BY_SHAPE } from '../../src/core/redact.ts';
 import { DEFAULT_PROMPTS } from '../../src/core/words/prompts.ts';
 import { ForgeUnavailable } from '../../src/errors.ts';
 import { openGateway } from '../../src/gateway/server.ts';
@@ -170,6 +171,7 @@ export function startRunner(
     configuredTrunk: null,
     owner,
     isOwnerDead: (other) => world.deadOwners.has(other),
+    redact: BY_SHAPE,
     log: (level, message, fields) => {
       if (level === 'error') world.violate(`error logged: ${message} ${String(fields?.stack ?? '')}`);
     },
