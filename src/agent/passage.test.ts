@@ -1,10 +1,13 @@
 /** A turn's way to its model, and the two accounts of what it used. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentStage } from '../../test/support/agent-stage.ts';
 import { type Llm, startLlm } from '../../test/support/llm/server.ts';
 import type { AgentPolicy } from '../core/policy.ts';
+import type { Access, Way } from '../core/role.ts';
 import { openGateway } from '../gateway/server.ts';
-import type { TurnHooks, TurnResult, UsageReport } from './agent.ts';
+import type { TurnHooks, TurnRequest, TurnResult, UsageReport } from './agent.ts';
 import { type Passage, through } from './passage.ts';
 
 const USAGE = { input: 1000, output: 100 };
@@ -24,15 +27,20 @@ async function pass(
   policy: Partial<AgentPolicy>,
   ask: (passage: Passage) => Promise<TurnResult>,
   more: Partial<TurnHooks> = {},
+  access: Partial<Access> = {},
 ) {
   const { hooks, reports } = stage.watched(more);
   const base = await stage.turnOf([]);
-  const turn = { ...base, policy: { ...base.policy, model: 'm-1', ...policy } };
+  const turn = {
+    ...base,
+    access: { ...base.access, ...access },
+    policy: { ...base.policy, model: 'm-1', ...policy },
+  };
   return { result: await through(openGateway({}), turn, hooks, credential, ask), reports };
 }
 
 const call = async ({ route }: Passage): Promise<number> => {
-  const url = route!({ upstream: llm.url, headers: { 'x-api-key': 'real' } });
+  const url = route!({ upstream: llm.url, headers: { 'x-api-key': 'real' }, speaks: ['messages'] });
   const body = JSON.stringify({ model: 'm-1', messages: [{ role: 'user', content: 'hi' }] });
   const answer = await fetch(`${url}/v1/messages`, { method: 'POST', body });
   await answer.text();
@@ -108,7 +116,8 @@ test('an agent that went to its model by itself is believed', async () => {
 });
 
 test('a turn that ends because its budget is spent says so, whatever the agent calls it', async () => {
-  const room = async () => ({ usd: 0, tokens: null, spent: '$1.00 of $1.00 spent' });
+  const none = { usd: null, tokens: null };
+  const room = async () => ({ task: none, loop: none, spent: '$1.00 of $1.00 spent' });
   const broke = async (passage: Passage): Promise<TurnResult> => {
     expect(await call(passage)).toBe(402);
     return { status: 'failed', code: 'billing', message: 'no money', retryAt: null, usageKnown: true };
@@ -116,3 +125,76 @@ test('a turn that ends because its budget is spent says so, whatever the agent c
   const { result } = await pass('key', {}, broke, { room });
   expect(result).toMatchObject({ status: 'failed', code: 'out_of_budget', message: '$1.00 of $1.00 spent' });
 });
+
+describe('a model without a price, within a budget in dollars', () => {
+  const room = async () => ({
+    task: { usd: 0.01, tokens: null },
+    loop: { usd: null, tokens: null },
+    spent: null,
+  });
+
+  test('counts as much as the dearest that is known', async () => {
+    await pass(
+      'key',
+      {},
+      async (passage) => {
+        expect(await call(passage)).toBe(200);
+        expect(await call(passage)).toBe(200);
+        expect(await call(passage)).toBe(402);
+        return DONE;
+      },
+      { room },
+    );
+  });
+
+  test('counts what the agent says instead, once it does', async () => {
+    await pass(
+      'key',
+      {},
+      async (passage) => {
+        for (const key of ['a', 'b', 'c']) {
+          expect(await call(passage)).toBe(200);
+          passage.hooks.onUsage({ ...said(0.01), key });
+        }
+        return DONE;
+      },
+      { room },
+    );
+  });
+});
+
+test('a provider that is sent somewhere is refused as the host would be', async () => {
+  const seen: unknown[] = [];
+  const onNetwork = (request: unknown) => void seen.push(request);
+  const tools = [{ type: 'web_fetch_20250910', name: 'web_fetch' }];
+  const mcp_servers = [{ type: 'url', url: 'https://evil.example/?data', name: 'x' }];
+  const inside = { network: [] };
+  await pass(
+    'key',
+    inside,
+    async ({ route, turn }) => {
+      expect(turn.access.sandbox).not.toBe('none');
+      const url = route!({ upstream: llm.url, headers: {}, speaks: ['messages'] });
+      for (const more of [{ tools }, { mcp_servers }]) {
+        const body = JSON.stringify({ model: 'm-1', messages: [], ...more });
+        expect((await throughSocket(turn, `${url}/v1/messages`, body)).statusCode).toBe(400);
+      }
+      return DONE;
+    },
+    { onNetwork },
+    { sandbox: 'bwrap' },
+  );
+  expect(seen).toMatchObject([
+    { host: expect.stringContaining('web_fetch'), port: 0, verdict: 'refused' },
+    { host: 'evil.example', port: 443, verdict: 'refused' },
+  ]);
+});
+
+/** As what is confined asks. */
+async function throughSocket({ access }: TurnRequest, url: string, body: string): Promise<IncomingMessage> {
+  const { socket: socketPath } = access.network as Way;
+  const { pathname: path } = new URL(url);
+  const asking = request({ socketPath, path, method: 'POST' }).end(body);
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  return answer.resume();
+}
