@@ -7,7 +7,7 @@ import { type Llm, startLlm } from '../../test/support/llm/server.ts';
 import type { AgentPolicy } from '../core/policy.ts';
 import type { Access, Way } from '../core/role.ts';
 import { openGateway } from '../gateway/server.ts';
-import type { TurnHooks, TurnRequest, TurnResult, UsageReport } from './agent.ts';
+import type { FailureCode, TurnHooks, TurnRequest, TurnResult, UsageReport } from './agent.ts';
 import { type Passage, through } from './passage.ts';
 
 const USAGE = { input: 1000, output: 100 };
@@ -198,3 +198,44 @@ async function throughSocket({ access }: TurnRequest, url: string, body: string)
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
   return answer.resume();
 }
+
+describe('what the provider said on the wire', () => {
+  const fails = (reply: object) => llm.play({ rules: [{ replies: [{ fail: reply } as never] }] });
+  const saying = (code: FailureCode) => async (passage: Passage) => {
+    await call(passage);
+    return { status: 'failed', code, message: 'exit 1', retryAt: null, usageKnown: true } as const;
+  };
+
+  test('is what the turn failed for, with the time that its headers tell', async () => {
+    fails({ status: 429, type: 'rate_limit_error', message: 'Later.', resetsInSeconds: 3600 });
+    const before = Date.now();
+    const { result } = await pass('key', {}, saying('exit_nonzero'));
+    expect(result).toMatchObject({ status: 'failed', code: 'usage_limit', message: 'Later.' });
+    const { retryAt } = result as { retryAt: number };
+    expect(Math.abs(retryAt - before - 3_600_000)).toBeLessThan(60_000);
+  });
+
+  test('a wait of seconds is one, too', async () => {
+    fails({ status: 529, type: 'overloaded_error', message: 'Busy.', headers: { 'retry-after': '30' } });
+    const { result } = await pass('key', {}, saying('crashed'));
+    expect(result).toMatchObject({ code: 'overload', message: 'Busy.', retryAt: expect.any(Number) });
+  });
+
+  test.each([
+    ['that it could not be confined', 'sandbox_failed'],
+    ['that its session is lost', 'session_lost'],
+  ] as const)('is not believed over an agent that says %s', async (_, code) => {
+    fails({ status: 401, type: 'authentication_error', message: 'Who?' });
+    expect((await pass('key', {}, saying(code))).result).toMatchObject({ code, message: 'exit 1' });
+  });
+
+  test('is over when an answer came after it', async () => {
+    fails({ status: 529, type: 'overloaded_error', message: 'Busy.' });
+    const { result } = await pass('key', {}, async (passage) => {
+      await call(passage);
+      llm.play({ rules: [{ replies: [{ say: 'ok', usage: USAGE }] }] });
+      return saying('exit_nonzero')(passage);
+    });
+    expect(result).toMatchObject({ code: 'exit_nonzero', message: 'exit 1' });
+  });
+});

@@ -7,7 +7,15 @@
 import type { Left, Room } from '../core/budget.ts';
 import { costOf, mostOf, pricesFor, type Usage } from '../core/prices.ts';
 import type { Gateway, NetworkRequest, Route } from '../gateway/gateway.ts';
-import { failed, type TurnHooks, type TurnRequest, type TurnResult, type UsageReport } from './agent.ts';
+import {
+  type Failure,
+  failed,
+  type TurnHooks,
+  type TurnRequest,
+  type TurnResult,
+  type UsageReport,
+} from './agent.ts';
+import { failureOnWire, withFailureOnWire } from './wire/on-wire.ts';
 
 export interface Passage {
   /** With its way out. */
@@ -57,6 +65,7 @@ export async function through(
   });
   const accounts = twoAccounts(turn, hooks.onUsage, isHeld);
   let spent: string | null = null;
+  let refused: Failure | null = null;
   const passage: Passage = {
     turn: door.way ? { ...turn, access: { ...access, network: door.way } } : turn,
     hooks: { ...hooks, onUsage: accounts.said },
@@ -68,7 +77,7 @@ export async function through(
     await door.close();
     const usageKnown = accounts.close(result.usageKnown);
     if (spent !== null && result.status !== 'finished') return failed('out_of_budget', spent, usageKnown);
-    return { ...result, usageKnown };
+    return { ...withFailureOnWire(result, refused), usageKnown };
   } finally {
     await door.close();
   }
@@ -86,6 +95,10 @@ export async function through(
       room: async () => accounts.within((await hooks.room?.()) ?? UNLIMITED),
       onUsage: accounts.metered,
       onUntold: accounts.untold,
+      // What came after it was an answer: whatever the turn fails for then, it is not that.
+      onAnswered(said) {
+        refused = said && failureOnWire(said, Date.now());
+      },
       onRefused({ reason, why, url }) {
         if (reason === 'budget') spent = why;
         if (reason === 'errand') hooks.onNetwork?.(refusedErrand(why, url ?? null));

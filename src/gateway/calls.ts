@@ -11,7 +11,7 @@ import type { Usage } from '../core/prices.ts';
 import { type Bodies, bodyOf } from './bodies.ts';
 import type { Dial } from './dial.ts';
 import { errandIn } from './errands.ts';
-import { METERED, type Refusal, type Route } from './gateway.ts';
+import { METERED, type Refusal, type Refused, type Route } from './gateway.ts';
 import { type Given, givenBy } from './given.ts';
 import { withoutHops } from './hops.ts';
 import { type Reading, readAnswer } from './reading.ts';
@@ -192,9 +192,11 @@ export function calls(route: Route, { dial, trust, reservations, bodies }: Share
         const isFiltered = given?.asksNoUsage && /^text\/event-stream/.test(type) && encoding === 'identity';
         const filter = isFiltered ? withoutUsageChunk() : new PassThrough();
         response.writeHead(status, withoutHops(answered.headers, isFiltered ? ['content-length'] : []));
+        const heard = wire && status >= 400 ? refusedBy(answered) : null;
         answered.on('data', (chunk: Buffer) => reading?.see(chunk));
         answered.pipe(filter).pipe(response, { end: false });
         filter.once('end', () => {
+          if (wire) route.onAnswered?.(heard?.() ?? null);
           response.end();
           void over();
         });
@@ -274,6 +276,25 @@ export function calls(route: Route, { dial, trust, reservations, bodies }: Share
       },
     };
   }
+}
+
+const LONGEST_REFUSAL = 64 * 1024;
+const OF_LIMITS = /^(retry-after|(anthropic|x)-ratelimit-.*)$/;
+
+/** What a provider says instead of an answer, while it passes. */
+function refusedBy(answered: IncomingMessage): () => Refused {
+  const chunks: Buffer[] = [];
+  let left = LONGEST_REFUSAL;
+  answered.on('data', (chunk: Buffer) => {
+    if (left > 0) chunks.push(chunk.subarray(0, left));
+    left -= chunk.length;
+  });
+  const headers = Object.entries(answered.headers).filter(([name]) => OF_LIMITS.test(name));
+  return () => ({
+    status: answered.statusCode ?? 502,
+    body: Buffer.concat(chunks).toString('utf8'),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
+  });
 }
 
 const NEVER_REACHED: ReadonlySet<string> = new Set([

@@ -81,8 +81,19 @@ export interface Route {
   onUsage(report: UsageReport): void;
   /** A call that the provider took, or may have taken, and whose usage it did not tell in full. */
   onUntold(): void;
+  /** The provider's answer to a call has ended: null when it was one, else what was said instead. */
+  onAnswered?(refused: Refused | null): void;
   /** A call that was not passed on. */
   onRefused(refusal: Refusal): void;
+}
+
+/** By the provider. */
+export interface Refused {
+  status: number;
+  /** As far as anybody reads it. */
+  body: string;
+  /** Those that tell of limits, in lower case. */
+  headers: Readonly<Record<string, string>>;
 }
 
 export interface Refusal {

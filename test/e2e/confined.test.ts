@@ -137,7 +137,9 @@ describe.skipIf(missing)('confined by bubblewrap', () => {
     expect(stdout).toMatch(/refused +blocked\.example:443 +1× .*gate: .*ls-remote/);
   });
 
-  test('of a task that waits since its gate may not reach a host, `why` says what to do', async ({ world }) => {
+  test('of a task that waits since its gate may not reach a host, `why` says what to do', async ({
+    world,
+  }) => {
     const needy = '[ ! -e done-1.txt ] || git ls-remote -q https://blocked.example/x.git || exit 127';
     world.settings({ ...CONFINED, gate: { commands: [needy] } });
     const issue = await world.issue({});
