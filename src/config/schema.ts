@@ -479,10 +479,10 @@ const gate = z.object({
       'Keep what setup made on trunk for trees with the same lockfiles, manifests and `env`. Only folders that package managers own are kept; where setup writes anything else, or changes a file, it runs every time. `false` where an install compiles sources into such a folder.',
     ),
   criteria_commands: z
-    .boolean()
-    .default(true)
+    .union([z.enum(['confined', 'always']), z.boolean()])
+    .default('confined')
     .describe(
-      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. They come from the text that somebody with the right to made ready.",
+      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. They come from the text of an issue, which somebody with the right to made ready. `confined` (or `true`): only in a sandbox; without one the gate could not run. `always`: with your rights, where there is no sandbox. `false`: never. A command that is also one of `commands` is yours, and always runs.",
     ),
 });
 

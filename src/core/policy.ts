@@ -104,8 +104,8 @@ export interface Policy {
     timeoutMs: number;
     /** What becomes of a command that was red on the base commit too. */
     preexisting: 'block' | 'allow_unchanged';
-    /** Whether the commands that an issue's criteria name are run too. */
-    criteriaCommands: boolean;
+    /** Whether the commands that an issue's criteria name are run too; without a sandbox only `always`. */
+    criteriaCommands: 'confined' | 'always' | 'never';
     /** Whether what setup makes is kept for trees with the same lockfiles. */
     setupCache: boolean;
     /** Where commands write JUnit reports, as globs below the tree. */

@@ -41,6 +41,13 @@ export function costOf(prices: Prices, model: string, usage: Usage): number | nu
   return total / MILLION;
 }
 
+/** As if it were the dearest model that is known. */
+export function mostOf(prices: Prices, usage: Usage): number {
+  const most = (kind: keyof Price): number => Math.max(...Object.values(prices).map((one) => one[kind]));
+  const dearest = price(most('input'), most('output'), most('cacheRead'), most('cacheWrite'));
+  return costOf({ dearest }, 'dearest', usage) ?? 0;
+}
+
 const priceOf = (prices: Prices, model: string): Price | undefined =>
   prices[model] ?? prices[model.replace(/-(?:\d{8}|\d{4}-\d\d-\d\d)$/, '')];
 

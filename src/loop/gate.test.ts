@@ -465,8 +465,25 @@ describe('criteria that name a command', () => {
     });
   });
 
+  test('are not run with the operator’s rights, but for one that is the operator’s own', async () => {
+    put('answer.sh', '#!/bin/sh\ntouch ran\n', 0o755);
+    const { evidence } = await gate(['true'], { criteriaCommands: 'confined' }, body);
+    expect(evidence).toMatchObject({
+      outcome: 'could_not_run',
+      results: [
+        { command: 'true', outcome: 'pass' },
+        {
+          command: './answer.sh',
+          outcome: 'could_not_run',
+          problem: expect.stringContaining('gate.criteria_commands: always'),
+        },
+        { command: 'true', outcome: 'pass' },
+      ],
+    });
+  });
+
   test('are left alone where the operator refuses', async () => {
-    const { evidence } = await gate(['true'], { criteriaCommands: false }, body);
+    const { evidence } = await gate(['true'], { criteriaCommands: 'never' }, body);
     expect(evidence.results).toHaveLength(1);
   });
 });

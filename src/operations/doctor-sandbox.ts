@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import type { Network } from '../core/network.ts';
 import type { Policy } from '../core/policy.ts';
 import { rolesInUse, type SandboxKind, sandboxName } from '../core/role.ts';
+import { UNCONFINED_CRITERION_FIX } from '../core/words/words.ts';
 import type { Check } from './doctor.ts';
 
 export async function sandbox(context: Context): Promise<Check[]> {
@@ -19,7 +20,12 @@ export async function sandbox(context: Context): Promise<Check[]> {
   const { kind, why, unlimited } = chosen;
   if (kind === 'none') {
     const reason = why === null ? 'none, as WORKFLOW.md says' : `none, since ${why}`;
-    return [check('warn', `${reason}: ${OPEN}`, why === null ? ELSEWHERE : `Mend that. ${ELSEWHERE}`)];
+    const { criteriaCommands } = settings.policy.gate;
+    return [
+      check('warn', `${reason}: ${OPEN}`, why === null ? ELSEWHERE : `Mend that. ${ELSEWHERE}`),
+      ...(criteriaCommands === 'confined' ? [check('warn', NO_CRITERIA, UNCONFINED_CRITERION_FIX)] : []),
+      ...(criteriaCommands === 'always' ? [check('warn', STRANGERS, STRANGERS_FIX)] : []),
+    ];
   }
   const unconfined = trusted.length > 0 ? `; not ${trusted.join(' and ')}, which you trust` : '';
   const missing = read.filter((path) => !existsSync(path));
@@ -85,6 +91,10 @@ const SRT_INSTEAD = 'Where that matters, run the loop in a virtual machine with 
 
 const OPEN =
   'agents and gate commands run with your rights: they can read your files, use the network, and reach anything your user can';
+const NO_CRITERIA = '`verify:` commands of issues are not run without a sandbox';
+const STRANGERS =
+  'commands that issues name (`verify:`) run with your rights too: `gate.criteria_commands: always`';
+const STRANGERS_FIX = 'Set it to `confined`, unless you write every issue yourself.';
 const ELSEWHERE = 'Run the loop as a user of its own, in a container or a virtual machine.';
 const AS_ROOT =
   'the loop runs as root: a flaw in the kernel or in the sandbox would give that to what is confined, and limits on processes do not hold';

@@ -236,7 +236,7 @@ export function somePolicy(random: Random): Policy {
       commands: ['./ci/test.sh'],
       timeoutMs: 60_000,
       preexisting: random.pick(['block', 'allow_unchanged']),
-      criteriaCommands: true,
+      criteriaCommands: 'always',
       setupCache: true,
       reports: [],
       maxConcurrent: 4,

@@ -34,6 +34,7 @@ export function heldGemini(operator: Environment, route: Passage['route']): Envi
   const url = route({
     upstream: GOOGLE_GEMINI_BASE_URL || 'https://generativelanguage.googleapis.com',
     headers: { 'x-goog-api-key': GEMINI_API_KEY },
+    speaks: ['generate'],
     asides: ['flash', 'lite'],
   });
   return { GEMINI_API_KEY: PLACEHOLDER, GOOGLE_GEMINI_BASE_URL: url };

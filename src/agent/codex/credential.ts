@@ -63,7 +63,10 @@ export function shown(
     const upstream = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
     if (route === null) return { credential, baseUrl: upstream };
     const headers = { authorization: `Bearer ${credential.key}` };
-    return { credential: { ...credential, key: PLACEHOLDER }, baseUrl: route({ upstream, headers }) };
+    return {
+      credential: { ...credential, key: PLACEHOLDER },
+      baseUrl: route({ upstream, headers, speaks: SPEAKS }),
+    };
   }
   const { login } = credential;
   if (route === null) return { credential, baseUrl: login.baseUrl };
@@ -72,9 +75,11 @@ export function shown(
     authorization: `Bearer ${access_token}`,
     ...(account_id && { 'chatgpt-account-id': account_id }),
   };
-  const baseUrl = route({ upstream: login.baseUrl, headers });
+  const baseUrl = route({ upstream: login.baseUrl, headers, speaks: SPEAKS });
   return { credential: { ...credential, login: { ...login, tokens: UNSIGNED, baseUrl } }, baseUrl };
 }
+
+const SPEAKS = ['responses'] as const;
 
 const unsigned = (claims: object): string =>
   [{ alg: 'none', typ: 'JWT' }, claims, {}]

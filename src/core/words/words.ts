@@ -290,3 +290,7 @@ export function lasting(ms: number): string {
     ? `${minutes} min ${seconds % 60} s`
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+export const UNCONFINED_CRITERION_FIX =
+  'Install a sandbox (`forge-loop doctor` says how), or set `gate.criteria_commands: always` in WORKFLOW.md if you trust whoever writes issues.';
+export const UNCONFINED_CRITERION = `it comes from the text of an issue, and nothing confines it here. ${UNCONFINED_CRITERION_FIX}`;
