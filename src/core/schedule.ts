@@ -49,6 +49,8 @@ export interface Schedule {
   /** Ready, but their text was edited since. */
   withdrawals: WorkItem[];
   standings: Map<WorkItem, Standing>;
+  /** How many are. */
+  eligible: number;
   /** Which of the tasks goes first. */
   order: Order;
   /** What waits to be judged and merged; when it is full, nothing is claimed. */
@@ -80,6 +82,7 @@ export function schedule(input: ScheduleInput): Schedule {
     ),
     withdrawals: all.flatMap(([item, standing]) => (standing.kind === 'edited' ? [item] : [])),
     standings,
+    eligible: eligible.length,
     order,
   };
 }

@@ -18,12 +18,12 @@ import { HELD, HELD_AND_RECORDED, type Introduction, introduced } from './held.t
 import { collectOutput, LOG_LIMIT_BYTES } from './output.ts';
 import { LAUNCH, type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
 import { openStreams, type Streams } from './streams.ts';
-import { bootId, processAt } from './table.ts';
+import { bootId, given, processAt } from './table.ts';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function hostProcesses(): Processes {
-  return { launch, isAlive, stop };
+  return { launch, isAlive, stop, marked: async () => given(MARK) };
 }
 
 async function launch(request: LaunchRequest): Promise<LaunchResult> {
