@@ -44,7 +44,12 @@ export function costOf(prices: Prices, model: string, usage: Usage): number | nu
 /** As if it were the dearest model that is known. */
 export function mostOf(prices: Prices, usage: Usage): number {
   const most = (kind: keyof Price): number => Math.max(...Object.values(prices).map((one) => one[kind]));
-  const dearest = price(most('input'), most('output'), most('cacheRead'), most('cacheWrite'));
+  const dearest = {
+    input: most('input'),
+    output: most('output'),
+    cacheRead: most('cacheRead'),
+    cacheWrite: most('cacheWrite'),
+  };
   return costOf({ dearest }, 'dearest', usage) ?? 0;
 }
 

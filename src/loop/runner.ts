@@ -5,9 +5,11 @@
 import { type AccountLimit, accountOf, withOtherSettings } from '../core/account.ts';
 import { hasLoopLimit } from '../core/budget.ts';
 import { event } from '../core/event.ts';
+import { endsWithNews } from '../core/hold.ts';
 import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
 import { isFull } from '../core/pace.ts';
-import { givesWay, makesRoom, orderBy, type Quota, type Schedule } from '../core/schedule.ts';
+import { givesWay, makesRoom, orderBy, type Quota } from '../core/schedule.ts';
+import type { Task } from '../core/task.ts';
 import { LeaseLost } from '../errors.ts';
 import { INTAKE_LEASE, type Lease, type LoopRow, runnerLease } from '../store/store.ts';
 import { createAlarm } from './alarm.ts';
@@ -56,6 +58,7 @@ export interface Runner {
 
 const FIRST_POLL_MS = 1000;
 const OLDEST_FIRST = orderBy([]);
+const LOOKS_AT_ONCE = 8;
 const DAY_MS = 86_400_000;
 const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'loop_resumed',
@@ -119,6 +122,9 @@ export function createRunner(ports: Ports, version: string): Runner {
   let lastSeq = 0;
   let idleAt = -1;
   let isTrunkPinned = false;
+  let marked: ReadonlySet<string> | null = null;
+  /** Something was said or set that may concern everybody. */
+  let isEverybodyDue = false;
   let lastDelivery = Number.NEGATIVE_INFINITY;
 
   const driver: { -readonly [K in keyof Driver]: Driver[K] } = {
@@ -127,19 +133,21 @@ export function createRunner(ports: Ports, version: string): Runner {
     closing: false,
     get eligible() {
       const planned = reception.poll()?.schedule;
-      return planned && !isFull(planned.backlog) ? eligibleIn(planned) : 0;
+      return planned && !isFull(planned.backlog) ? planned.eligible.length : 0;
     },
     get order() {
       return reception.poll()?.schedule.order ?? OLDEST_FIRST;
     },
     waitsForPlace: (task) => offers.waitsForPlace(task),
+    isMarked: (task) => marked === null || marked.has(task),
     gates: createTurnstile(() => ports.settings.policy().gate.maxConcurrent),
+    looks: createTurnstile(() => LOOKS_AT_ONCE),
     get trunkTree() {
       return trier.trunkTree();
     },
     changed: (before, after) => {
       progress += 1;
-      if (after.mergedSha !== null && before.mergedSha === null) news.landed(after.mergedSha);
+      for (const sha of [after.landing?.candidate.sha, after.mergedSha]) if (sha) news.built(sha);
       if (givesWay(before, after)) offer();
       if (makesRoom(before, after) && hasEligible()) alarm.ring();
     },
@@ -168,6 +176,7 @@ export function createRunner(ports: Ports, version: string): Runner {
       clock.now(),
     );
     lastSeq = (await store.events({ last: 1 }))[0]?.seq ?? 0;
+    marked = await ports.processes.marked();
     every(ports.timing.renewMs, createRenewal(ports, holders));
     every(ports.timing.pulseMs, pulse);
     let intervalMs = FIRST_POLL_MS;
@@ -207,8 +216,7 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   /** Also what has to wait until others have landed. */
   function hasEligible(): boolean {
-    const planned = reception.poll()?.schedule;
-    return planned !== undefined && eligibleIn(planned) > 0;
+    return (reception.poll()?.schedule.eligible.length ?? 0) > 0;
   }
 
   /** Whoever is told of changes need not look for them so often. */
@@ -220,7 +228,10 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   async function tick(): Promise<void> {
     const checked = await ports.settings.check();
-    if (checked !== 'same') await noteSettings(checked);
+    if (checked !== 'same') {
+      isEverybodyDue = true;
+      await noteSettings(checked);
+    }
     // Later when the forge can't be asked: then nothing can be claimed or merged either.
     if (!isTrunkPinned) await catchAndLog(ports, 'trunk', pin);
     presence ??= await takePresence();
@@ -241,15 +252,27 @@ export function createRunner(ports: Ports, version: string): Runner {
     await wakeWithNews();
   }
 
-  /** Who waits for a grant only is not looked at again for nothing. */
+  /** Who waits for a grant or a person only is not looked at again for nothing. */
   async function wakeWithNews(): Promise<void> {
     const live = (await store.tasks({ live: true })).map(({ task }) => task).sort(driver.order);
-    await catchAndLog(ports, 'news', () => news.begin(live));
+    await catchAndLog(ports, 'news', () => news.begin());
+    const isEverybody = isEverybodyDue;
+    isEverybodyDue = false;
     const isDue = await Promise.all(
-      live.map((task) => worker(task.id).rest()?.for !== 'grant' || news.isThere(task).catch(() => true)),
+      live.map(async (task) => {
+        if (!waitsForNews(task)) return true;
+        const isNew = await news.isThere(task).catch(() => true);
+        return isNew || (isEverybody && task.hold !== null);
+      }),
     );
     for (const [at, { id }] of live.entries()) if (isDue[at]) worker(id).wake();
     offer();
+  }
+
+  function waitsForNews(task: Task): boolean {
+    const rest = worker(task.id).rest();
+    if (rest?.for === 'grant') return true;
+    return rest?.for === 'fact' && task.hold !== null && endsWithNews(task.hold) && news.isCheap;
   }
 
   function offer(): void {
@@ -372,7 +395,10 @@ export function createRunner(ports: Ports, version: string): Runner {
     if (fresh.some((one) => one.type === 'webhook_received')) lastDelivery = clock.monotonic();
     // Whoever asked for something, or is reported, may have changed something there just before.
     if (fresh.some(({ type }) => MAY_HAVE_CHANGED_THERE.has(type))) ports.forge.forget?.();
-    if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
+    if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) {
+      isEverybodyDue = true;
+      alarm.ring();
+    }
     if (fresh.some((one) => GIVES_WAY.has(one.type))) offer();
   }
 
@@ -512,6 +538,3 @@ export function createRunner(ports: Ports, version: string): Runner {
     arm();
   }
 }
-
-const eligibleIn = ({ standings }: Schedule): number =>
-  [...standings.values()].filter(({ kind }) => kind === 'eligible').length;

@@ -19,13 +19,13 @@ import { HELD, HELD_AND_RECORDED, type Introduction, introduced } from './held.t
 import { collectOutput, LOG_LIMIT_BYTES } from './output.ts';
 import { LAUNCH, type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
 import { openStreams, type Streams } from './streams.ts';
-import { bootId, processAt } from './table.ts';
+import { bootId, given, processAt } from './table.ts';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** `redact`: what is not told of their output, in the log or in its tail. */
 export function hostProcesses(redact: Redact = BY_SHAPE.text): Processes {
-  return { launch: (request) => launch(request, redact), isAlive, stop };
+  return { launch: (request) => launch(request, redact), isAlive, stop, marked: async () => given(MARK) };
 }
 
 async function launch(request: LaunchRequest, redact: Redact): Promise<LaunchResult> {

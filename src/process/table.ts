@@ -49,6 +49,16 @@ export function wasGiven(pid: number, entry: string): boolean {
   return environ !== null && `\0${environ}\0`.includes(`\0${entry}\0`);
 }
 
+/** The values that others were started with for this variable. */
+export function given(name: string): Set<string> {
+  const others = onLinux ? liveProcesses().filter(({ pid }) => pid !== process.pid) : [];
+  const entries = others.flatMap(({ pid }) => read(`/proc/${pid}/environ`)?.split('\0') ?? []);
+  const prefix = `${name}=`;
+  return new Set(
+    entries.filter((entry) => entry.startsWith(prefix)).map((entry) => entry.slice(prefix.length)),
+  );
+}
+
 /** Whether anybody else works in a folder, or was started with its name in the environment. Only Linux can tell. */
 export function isInhabited(folder: string): boolean {
   const below = `${folder}/`;

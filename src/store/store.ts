@@ -165,6 +165,8 @@ export interface Store {
 
   /** In the order they were decided; `null` for the loop's own. */
   pendingActions(taskId: string | null): Promise<PendingAction[]>;
+  /** Of all tasks, what was marked as started and has no outcome yet. */
+  startedActions(): Promise<PendingAction[]>;
   /** Throws LeaseLost unless this lease is held now. Writes nothing: an effect is simply performed again. */
   proveLease(lease: Lease, at: number): Promise<void>;
   /** Marks a run as started: after a crash it is not simply started again. */
