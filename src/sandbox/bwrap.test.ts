@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { PATH, sandboxStage } from '../../test/support/sandbox-stage.ts';
 import { HOST, secureHosts } from '../../test/support/secure-hosts.ts';
 import { installHint } from '../agent/install-hint.ts';
@@ -36,6 +36,23 @@ describe.skipIf(missing)('a command confined by bubblewrap', () => {
     await confined.dispose();
     // In the first version of cgroups the greedy one is killed, in the second all of it.
     expect([stdout.trim(), status]).toEqual(stdout === '' ? ['', 137] : ['ended with 137', 0]);
+  });
+
+  // Nobody else could make a file there.
+  test.skipIf(process.getuid?.() !== 0)('reads nothing in /etc that not everybody may', async () => {
+    const folder = `/etc/forge-loop-test-${process.pid}`;
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(`${folder}/closed`, { recursive: true });
+    writeFileSync(`${folder}/open`, 'open');
+    writeFileSync(`${folder}/secret`, 'secret', { mode: 0o640 });
+    writeFileSync(`${folder}/closed/secret`, 'secret');
+    chmodSync(`${folder}/closed`, 0o700);
+    // It looks once a minute.
+    const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 120_000);
+    onTestFinished(() => later.mockRestore());
+    const look = `cat ${folder}/open ${folder}/secret ${folder}/closed/secret`;
+    expect((await inside(look)).said).toBe('open');
+    expect((await inside(look, { readRoots: [`${folder}/secret`] })).said).toBe('opensecret');
   });
 
   test('makes no file in its /dev', async () => {

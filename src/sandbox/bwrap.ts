@@ -19,7 +19,7 @@ import { bwrapArguments, outermost } from './profile.ts';
 import { remembered } from './remembered.ts';
 import type { Command, Confined, SandboxOptions, Unavailable } from './sandbox.ts';
 import { seccompFilter } from './seccomp.ts';
-import { isOfSystem, outOfSystem, PRIVATE, SYSTEM } from './system.ts';
+import { isOfSystem, outOfSystem, PRIVATE, SYSTEM, unreadableInEtc } from './system.ts';
 import { tools } from './tools.ts';
 import { tryOut } from './trial.ts';
 import { group, passwd } from './user.ts';
@@ -80,9 +80,14 @@ async function confined(
     const buried = outermost(options.hidden).filter((path) => isOfSystem(path) && realOf(path) !== null);
     const isShown = (path: string): boolean =>
       isOfSystem(path) && !buried.some((folder) => isWithin(path, folder));
+    const isGiven = (path: string): boolean => given.some((root) => isWithin(path, root));
+    const secret = process.getuid?.() === 0 ? unreadableInEtc().filter((path) => !isGiven(path)) : [];
     const args = bwrapArguments({
       system: SYSTEM.flatMap(asInSystem),
-      masked: [...PRIVATE.flatMap(asMasked), ...buried.map((path) => ({ path, isFolder: true }))],
+      masked: [
+        ...[...PRIVATE, ...secret].flatMap(asMasked),
+        ...buried.map((path) => ({ path, isFolder: true })),
+      ],
       replaced: {
         '/etc/passwd': join(folder, 'passwd'),
         '/etc/group': join(folder, 'group'),

@@ -54,8 +54,8 @@ export function sandboxContract({
     expect(statSync(at('workspace/made')).uid).toBe(process.getuid?.());
   });
 
+  // srt knows no place that is read-only in one that is not.
   test.skipIf(subject.kind === 'srt')(
-    // srt knows no place that is read-only in one that is not.
     'can’t write where it may only read, also in a place of its own that lies in what it may read',
     async () => {
       mkdirSync(at('workspace/planted'));

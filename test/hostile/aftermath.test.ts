@@ -52,7 +52,7 @@ beforeEach(() => {
   writeFileSync(at.log, 'said\n');
   for (const path of OPERATORS) {
     mkdirSync(dirname(join(at.operator, path)), { recursive: true });
-    writeFileSync(join(at.operator, path), `${CANARY} of ${path}\n`);
+    writeFileSync(join(at.operator, path), `{"type":"user","says":"${CANARY}"}\n`);
   }
   database(
     join(at.operator, 'opencode/opencode.db'),
@@ -249,6 +249,8 @@ test.each(ATTEMPTS)('%s: %s', async (reader, _, plant) => {
   const before = operators();
   const { said, code } = await read(reader);
   expect(said).not.toContain(CANARY);
+  // What is somebody else's is no session.
+  expect(said).not.toContain('resumable');
   expect(operators()).toEqual(before);
   expect(code, said).toBe(0);
   expect(readdirSync(join(root, 'state/sessions')).filter((name) => name.includes('-record-'))).toEqual([]);
