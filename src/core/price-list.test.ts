@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { calcPrice, findProvider, type MatchLogic, type ModelInfo } from '@pydantic/genai-prices';
 import { expect, test } from 'vitest';
 import type { Price } from './policy.ts';
-import { PRICE_LIST, PRICES_AS_OF } from './price-list.ts';
 
 /** When each version was published: the package does not tell. */
 const PUBLISHED: Readonly<Record<string, string>> = { '0.1.8': '2026-09-23' };
@@ -68,7 +67,8 @@ export const PRICE_LIST: Readonly<Record<string, Price>> = Object.fromEntries(
 `;
 if (process.env.UPDATE_DOCS) writeFileSync(FILE, source);
 
-test.skipIf(process.env.UPDATE_DOCS)('the list is as the package has it', () => {
+test('the list is as the package has it', async () => {
+  const { PRICE_LIST, PRICES_AS_OF } = await import('./price-list.ts');
   expect(PRICES_AS_OF).toBe(publishedAt);
   expect(PRICE_LIST).toEqual(listed);
 });
