@@ -77,7 +77,7 @@ export { ACCESS_OF };
 export const OPERATIONS = {
   status: read('Tasks, slots, runners: the loop as it is now.', nothing, snapshot),
   why: read(
-    'Why nothing happens: one line per open issue, naming what it rests on.',
+    'Why nothing happens: one line per open issue, with what it waits for.',
     z.object({ issue: issue.nullable().default(null) }),
     (context, input) => why(context, input.issue),
   ),
@@ -117,7 +117,7 @@ export const OPERATIONS = {
     retryAll,
   ),
   'task.restart': write(
-    'Go on with an abandoned task: same row, same worktree, a fresh session.',
+    'Continue an abandoned task: same row, same worktree, a fresh session.',
     z.object({ task: reference, force: z.boolean().default(false) }),
     restartTask,
   ),
@@ -162,7 +162,7 @@ export const OPERATIONS = {
     cancelLoop,
   ),
   'loop.restart': write(
-    'Go on with a loop that has not completed: same phase and milestone, same worktree, a fresh session.',
+    'Continue a loop that has not completed: same phase and milestone, same worktree, a fresh session.',
     loop.extend({ force: z.boolean().default(false), recreateWorktree: z.boolean().default(false) }),
     restartLoop,
   ),
@@ -337,7 +337,7 @@ export const OPERATIONS = {
   ),
   refresh: write('Let every runner look at the forge now.', nothing, refresh),
   boot: read(
-    'The context one needs after a reset: direction, tasks in flight, stale leases, last events.',
+    'What you need to know after a reset: direction, tasks in flight, stale leases, last events.',
     z.object({ last: z.number().int().min(0).default(10) }),
     boot,
   ),
@@ -357,7 +357,7 @@ export const OPERATIONS = {
     z.object({ who: z.enum(ACCESS_OF) }),
     access,
   ),
-  attack: write('Let hostile scripts loose in the sandbox, on an operator who is made up.', nothing, attack),
+  attack: write('Run hostile scripts in the sandbox against a made-up operator.', nothing, attack),
   'gate.try': write('Run the gate on trunk, as the loop does before the first turn.', nothing, tryGate),
   backup: write(
     'Copy the database into one file, also while a runner works; checked, and never over another file.',
@@ -365,7 +365,7 @@ export const OPERATIONS = {
     backup,
   ),
   restore: write(
-    'Put a backup in the place of the database, or start anew; what was there is kept beside it.',
+    'Replace the database with a backup, or start over; the old one is kept beside it.',
     z.object({ file: z.string().min(1).optional(), empty: z.boolean().default(false) }),
     restore,
   ),
@@ -383,7 +383,7 @@ export const OPERATIONS = {
   config: read('The settings in force and where each comes from.', nothing, config),
   pause: write('Start nothing new: the whole loop, or one task.', maybeTask, pause),
   resume: write(
-    'Go on: the whole loop, one held task, or with `all` the loop and every task that it can release.',
+    'Continue: the whole loop, one held task, or with `--all` the loop and every task it can release.',
     z.object({ task: reference.optional(), all: z.boolean().default(false) }),
     resume,
   ),

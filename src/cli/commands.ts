@@ -140,7 +140,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       'take up only this issue, then end; may be given again; tasks under way go on too',
       collectIssues,
     )
-    .option('--max-issues <n>', 'take up at most so many issues, then end', wholeNumber)
+    .option('--max-issues <n>', 'take up at most n issues, then end', wholeNumber)
     .addOption(
       new Option('--dry-run', 'only say what would be taken up, in order, and why not the others').conflicts([
         'once',
@@ -361,7 +361,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('-f, --follow', 'keep printing new ones, until Ctrl-C')
     .option('--task <task>', TASK)
     .option('--type <type>', 'only this type, such as verdict_recorded')
-    .option('-n, --last <n>', 'only so many of the newest', wholeNumber)
+    .option('-n, --last <n>', 'only the newest n', wholeNumber)
     .action(
       session(async (own, _args, options) => {
         const { showEvents } = await import('./events.ts');
@@ -391,7 +391,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         ACCESS_OF,
       ),
     )
-    .option('--attack', 'also let hostile scripts loose in the sandbox, on an operator who is made up')
+    .option('--attack', 'also run hostile scripts in the sandbox against a made-up operator')
     .action(
       session(async (own, _args, options) => {
         const { showDoctor } = await import('./doctor.ts');
@@ -427,7 +427,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     'restore --empty',
   ])
     .argument('[file]', 'what `backup` made; the database itself is taken as it is')
-    .option('--empty', 'start anew, with a database that knows nothing of earlier tasks')
+    .option('--empty', 'start over with a database that knows nothing of earlier tasks')
     .action(
       operation('restore', ([file], { empty }) => ({
         ...(file === undefined ? {} : { file }),

@@ -123,7 +123,7 @@ const mcpServer = z.object({
     .record(z.string(), z.string())
     .default({})
     .superRefine(nameVariables)
-    .describe('Variables that it gets besides; a value may be `$VAR`, so that no secret stands in the file.'),
+    .describe('Variables that it gets besides; a value may be `$VAR`, so that no secret is in the file.'),
 });
 
 const mcp = z
@@ -141,7 +141,7 @@ const mcp = z
   })
   .meta({
     description:
-      'MCP servers that roles may be given, by name; `roles.<role>.access.mcp` gives them. `command` is a list, the program and its arguments, which no shell reads; `env` are variables that it gets besides, whose value may be `$VAR`, so that no secret stands in the file. See docs/agents.md.',
+      'MCP servers that roles may be given, by name; `roles.<role>.access.mcp` gives them. `command` is a list, the program and its arguments, which no shell reads; `env` are variables that it gets besides, whose value may be `$VAR`, so that no secret is in the file. See docs/agents.md.',
     examples: [{ docs: { command: ['npx', '-y', 'some-docs-server'], env: { DOCS_LANGUAGE: 'en' } } }],
   });
 
@@ -471,7 +471,7 @@ const gate = z.object({
     }),
   max_concurrent: count
     .default(GATES_AT_ONCE)
-    .describe('So many gates run at the same time; those of tasks that are about to land go first.'),
+    .describe('How many gates run at the same time; those of tasks about to land go first.'),
   setup_cache: z
     .boolean()
     .default(true)
@@ -577,7 +577,7 @@ export const workflowSchema = z
           .default({})
           .meta({
             description:
-              "The tracker's own settings; `local` has none, those of `github` are in docs/github.md. A value may be `$VAR`, so that no secret stands in the file.",
+              "The tracker's own settings; `local` has none, those of `github` are in docs/github.md. A value may be `$VAR`, so that no secret is in the file.",
             examples: [{ token: '$TRACKER_TOKEN' }],
           }),
         trunk: optional(
@@ -602,7 +602,7 @@ export const workflowSchema = z
           .enum(['triage', 'write', 'maintain', 'admin'])
           .default('write')
           .describe(
-            'The role a person needs at least for their `labels.ready` to count. Only GitHub knows roles; whoever writes locally may.',
+            'The role a person needs at least for their `labels.ready` to count. Only GitHub knows roles; locally, whoever can write the file may.',
           ),
       })
       .prefault({})
@@ -627,7 +627,7 @@ export const workflowSchema = z
           .describe('The address to listen on. Keep the default behind a proxy or a tunnel on this machine.'),
         secret: optional(
           text,
-          'What deliveries are signed with, as entered at GitHub; write `$VAR`, so that it does not stand in the file. Needed where `port` is set.',
+          'What deliveries are signed with, as entered at GitHub; write `$VAR`, so that it is not in the file. Needed where `port` is set.',
           '$WEBHOOK_SECRET',
         ),
         poll_interval_ms: milliseconds
@@ -642,7 +642,7 @@ export const workflowSchema = z
         if (port !== null && secret === null)
           problems.addIssue({ code: 'custom', path: ['secret'], message });
       })
-      .describe('Being told instead of looking.'),
+      .describe('GitHub webhooks: be told of changes instead of polling for them.'),
     server: z
       .object({
         port: optional(
@@ -775,8 +775,8 @@ export const workflowSchema = z
           .describe('Slots: tasks in which an agent may work at the same time.'),
         max_concurrent_by_state: z
           .object({
-            running: count.optional().describe('At most so many tasks in first work.'),
-            revising: count.optional().describe('At most so many tasks in revision.'),
+            running: count.optional().describe('The most tasks in first work.'),
+            revising: count.optional().describe('The most tasks in revision.'),
           })
           .default({})
           .meta({
@@ -787,7 +787,7 @@ export const workflowSchema = z
           .union([count, z.literal('auto')])
           .default('auto')
           .describe(
-            'New work waits while so many tasks wait to be judged and merged. `auto`: as many as can land while a new one is worked on, by how long the last gates, critics and turns took.',
+            'New work waits while this many tasks wait to be judged and merged. `auto`: as many as can land while a new one is worked on, by how long the last gates, critics and turns took.',
           ),
         max_turns: count
           .default(20)
@@ -886,7 +886,7 @@ export const workflowSchema = z
           .max(1000)
           .default(20)
           .describe(
-            'So many passes over a plan: each audit that finds something takes one, the next milestone is free. 0: no limit. `agent.max_turns` holds for each milestone.',
+            'The most passes over a plan: each audit that finds something takes one, the next milestone is free. 0: no limit. `agent.max_turns` holds for each milestone.',
           ),
         session: z
           .enum(['rotate', 'persist'])
@@ -977,7 +977,7 @@ export const workflowSchema = z
               .max(20)
               .default(3)
               .describe(
-                'So many approved tasks are tested at the same time, each on top of those before it, as if they had landed. They land in order, each commit as it was tested. 1: one at a time.',
+                'How many approved tasks are tested at the same time, each on top of those before it, as if they had landed. They land in order, each commit as it was tested. 1: one at a time.',
               ),
             batch: z
               .boolean()
