@@ -128,8 +128,14 @@ export function startRunner(
       check: async () => 'same',
       problem: () => null,
     },
-    render: (kind, _template, { head_sha = '', criteria = '', feedback = '', findings = '', settled = '' }) =>
-      [`${kind} head ${head_sha}`, criteria, feedback, findings, 'SETTLED', settled].join('\n'),
+    render: (
+      kind,
+      _template,
+      { head_sha = '', criteria = '', feedback = '', findings = '', settled = '', plan },
+    ) =>
+      [`${kind} head ${head_sha}`, criteria, feedback, findings, plan?.pending, 'SETTLED', settled].join(
+        '\n',
+      ),
     places: {
       home: (task, user) => `/h/${task}/${user}`,
       session: (task, id) => `/s/${task}/${id}`,
