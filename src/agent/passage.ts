@@ -5,6 +5,7 @@
  */
 
 import type { Left, Room } from '../core/budget.ts';
+import { type CredentialKind, isHeldFor, networkOfTurn } from '../core/policy.ts';
 import { costOf, mostOf, pricesFor, type Usage } from '../core/prices.ts';
 import type { Gateway, NetworkRequest, Route } from '../gateway/gateway.ts';
 import {
@@ -48,14 +49,13 @@ export async function through(
   gateway: Gateway,
   turn: TurnRequest,
   hooks: TurnHooks,
-  credential: 'key' | 'login' | 'none' | 'other',
+  credential: CredentialKind,
   ask: (passage: Passage) => Promise<TurnResult>,
 ): Promise<TurnResult> {
   const { policy, access, role } = turn;
   const { network } = policy;
-  const isHeld =
-    credential === 'key' ? policy.gateway !== 'none' : credential === 'login' && policy.gateway === 'all';
-  const isInside = access.sandbox !== 'none' && network !== 'host' && (isHeld || credential === 'none');
+  const isHeld = isHeldFor(credential, policy.gateway);
+  const isInside = access.sandbox !== 'none' && networkOfTurn(credential, policy) !== 'host';
   const door = await gateway.open({
     at: isInside ? 'inside' : 'machine',
     network: network === 'host' ? [] : network,

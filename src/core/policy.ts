@@ -77,6 +77,19 @@ export interface Labels {
   merged: string;
 }
 
+/** What an agent's program proves who pays with; `other` is what nobody can hold for it. */
+export type CredentialKind = 'key' | 'login' | 'none' | 'other';
+
+/** Whether the gateway has it, and the program a placeholder. */
+export const isHeldFor = (credential: CredentialKind, gateway: AgentPolicy['gateway']): boolean =>
+  credential === 'key' ? gateway !== 'none' : credential === 'login' && gateway === 'all';
+
+/** Where its turns can go: whoever keeps a credential goes to its provider by itself, on the machine's own network. */
+export const networkOfTurn = (
+  credential: CredentialKind,
+  { gateway, network }: Pick<AgentPolicy, 'gateway' | 'network'>,
+): Network => (credential === 'none' || isHeldFor(credential, gateway) ? network : 'host');
+
 export interface Allowance {
   usd: number | null;
   tokens: number | null;

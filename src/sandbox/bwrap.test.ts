@@ -140,6 +140,7 @@ describe.skipIf(missing)('a command confined by bubblewrap', () => {
   });
 });
 
+// Elsewhere it is not even tried.
 describe.skipIf(process.platform !== 'linux')('a bubblewrap', () => {
   const before = process.env.PATH;
   afterEach(() => {

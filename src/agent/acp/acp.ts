@@ -69,14 +69,14 @@ export function acpAgent({ programs, gateway, operator, now, load = loadAcp }: A
           const noting = { ...hooks, onUsage };
           const result = await through(gateway, place, noting, equipment.credential, (passage) =>
             withServers(passage.turn, passage.hooks, (turn, servers) =>
-              take({ ...passage, turn }, programs, sdk, { ...equipment, tools, servers }),
+              take({ ...passage, turn }, programs, sdk, { ...equipment, tools, servers }).then((taken) =>
+                taken.status === 'failed' ? { ...taken, ...equipment.failureOfLogin?.(taken, now()) } : taken,
+              ),
             ),
           );
           if (result.status === 'finished')
             await writeEnd(turn.sessionDir, { ...result, number: turn.number, endedAt: now(), used });
-          return result.status === 'failed'
-            ? { ...result, ...equipment.failureOfLogin?.(result, now()) }
-            : result;
+          return result;
         } finally {
           await tools?.close();
         }
@@ -97,6 +97,11 @@ export function acpAgent({ programs, gateway, operator, now, load = loadAcp }: A
     },
 
     about: (configured) => aboutAcp(configured, operator, now()),
+
+    async credential(policy) {
+      const equipment = await equip(policy, operator, now());
+      return typeof equipment === 'string' || 'unsigned' in equipment ? null : equipment.credential;
+    },
 
     async unavailable(policy) {
       const equipment = await equip(policy, operator, now());

@@ -93,6 +93,11 @@ export function claudeAgent({ programs, gateway, operator, now, load = loadClaud
       return [{ name: 'claude', installed: version !== null, version, signIn }];
     },
 
+    async credential() {
+      const found = await findCredential(operator, now());
+      return typeof found === 'string' ? null : kindOf(found);
+    },
+
     async unavailable() {
       const missing = await load().then(
         () => null,

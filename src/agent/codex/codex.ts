@@ -81,12 +81,14 @@ export function codexAgent({ programs, gateway, operator, now, program }: CodexP
             CODEX_HOME: home,
           });
           const program = { argv: [...(await withoutWrapper(argv)), 'app-server'], env };
-          return take(passage.turn, passage.hooks, programs, program).finally(() => removeLogin(home));
+          const result = await take(passage.turn, passage.hooks, programs, program).finally(() =>
+            removeLogin(home),
+          );
+          return withLogin(result, credential, now());
         };
-        const result = await through(gateway, turn, hooks, kind, (passage) =>
+        return await through(gateway, turn, hooks, kind, (passage) =>
           withServers(passage.turn, passage.hooks, (turn, servers) => ask({ ...passage, turn }, servers)),
         );
-        return withLogin(result, credential, now());
       } catch (error) {
         return notStarted(error);
       }
@@ -117,6 +119,12 @@ export function codexAgent({ programs, gateway, operator, now, program }: CodexP
           ...(blind !== null && { problem: blind }),
         },
       ];
+    },
+
+    async credential() {
+      const found = await findCredential(operator, now());
+      if (typeof found === 'string') return null;
+      return 'key' in found ? 'key' : 'login';
     },
 
     async unavailable() {

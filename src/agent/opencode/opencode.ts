@@ -120,6 +120,11 @@ export function opencodeAgent({ programs, gateway, operator, now, program }: Ope
       ];
     },
 
+    async credential({ model }) {
+      const equipment = await equip(model);
+      return typeof equipment === 'string' || 'unsigned' in equipment ? null : kindOf(equipment.provider);
+    },
+
     async unavailable({ model }) {
       const equipment = await equip(model);
       if (typeof equipment === 'string') return equipment;

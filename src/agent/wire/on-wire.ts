@@ -44,13 +44,13 @@ const OF_PROVIDER: readonly FailureCode[] = [
   ...(['auth', 'billing', 'model_unavailable', 'setting_refused', 'invalid_request'] as const),
 ];
 
-/** The wire has the provider's own word; what the agent knows of a limit besides is kept. */
+/** The wire has the provider's own word; where the agent means the same, its words, and what it knows of a limit, are kept. */
 export function withFailureOnWire(result: TurnResult, seen: Failure | null): TurnResult {
   if (seen === null || result.status !== 'failed' || !OF_PROVIDER.includes(result.code)) return result;
-  const isLimit = result.code === 'usage_limit' && seen.code === 'rate_limit';
+  const isSame = result.code === seen.code || (result.code === 'usage_limit' && seen.code === 'rate_limit');
   return {
     ...result,
-    ...(isLimit ? {} : { code: seen.code, message: seen.message }),
+    ...(isSame ? {} : { code: seen.code, message: seen.message }),
     retryAt: seen.retryAt ?? result.retryAt,
   };
 }
