@@ -20,7 +20,7 @@ export interface Passage {
   reach(port: number): Promise<number>;
 }
 
-export interface Provider extends Pick<Route, 'upstream' | 'headers'> {
+interface Provider extends Pick<Route, 'upstream' | 'headers'> {
   /** What it asks of other models on the side, by a word of their names. */
   asides?: readonly string[];
 }
