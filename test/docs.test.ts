@@ -159,6 +159,26 @@ describe('docs/ARCHITECTURE.md', () => {
     expect(missing).toEqual([]);
   });
 
+  test('a function that is named with its file is declared there', () => {
+    const named = [...page.matchAll(/`(\w+)\(\)`(?:\s+in\s+|\s+\()`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map(
+      (match) => [match[1]!, match[2]!] as const,
+    );
+    expect(named.length).toBeGreaterThan(15);
+    const isDeclared = (name: string, path: string): boolean =>
+      new RegExp(`\\b(?:function|const) ${name}\\b`).test(read(path));
+    const wrong = named.filter(([name, file]) => {
+      const paths = sources.filter((path) => `/${path}`.endsWith(`/${file}`));
+      return !paths.some((path) => isDeclared(name, path));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('names every file of the core and the loop', () => {
+    const files = sources.filter((path) => /^src\/(core|loop)\/.*(?<!\.test)\.ts$/.test(path));
+    expect(files.length).toBeGreaterThan(100);
+    expect(files.filter((path) => !page.includes(`${path.split('/').at(-1)}\``))).toEqual([]);
+  });
+
   test('names only functions, types and constants that are in the code', () => {
     const code = sources.filter((path) => path.endsWith('.ts')).map(read);
     const named = [

@@ -9,6 +9,7 @@ import {
   orphanProblems,
   purityProblems,
   readingProblems,
+  roleProblems,
   type Source,
   skippedProblems,
   sourcesIn,
@@ -159,6 +160,19 @@ describe('nothing is left over', () => {
     const used = source('src/used.ts', 'export const a = `\nexport const c = 1`;\nexport const b = a;');
     const user = source('src/user.ts', "import { b } from './used.ts';");
     expect(unusedExportProblems([used, user])).toEqual(['src/used.ts:1 nobody imports a']);
+  });
+
+  test('to be named beside the name of its file is not to be imported', () => {
+    const used = source('src/used.ts', 'export type A = 1;\nexport type B = A;\nexport type C = 1;');
+    const user = source('src/user.ts', "import type { B } from './used.ts';\nconst A = 1;");
+    const other = source('src/other.ts', "export type { C } from './used.ts';");
+    expect(unusedExportProblems([used, user, other])).toEqual(['src/used.ts:1 nobody imports A']);
+  });
+
+  test('no role is asked for by name, in this repository', () => {
+    expect(roleProblems(code)).toEqual([]);
+    expect(roleProblems([source('src/a.ts', "if (turn.role === 'critic') {}")])).toHaveLength(1);
+    expect(roleProblems([source('src/a.test.ts', "if (role === 'critic') {}")])).toEqual([]);
   });
 
   test('no unfinished work, in this repository', () => {

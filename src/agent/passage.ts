@@ -29,7 +29,7 @@ export interface Passage {
   reach(port: number): Promise<number>;
 }
 
-export interface Provider extends Pick<Route, 'upstream' | 'headers' | 'speaks'> {
+interface Provider extends Pick<Route, 'upstream' | 'headers' | 'speaks'> {
   /** What it asks of other models on the side, by a word of their names. */
   asides?: readonly string[];
 }

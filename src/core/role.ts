@@ -78,7 +78,7 @@ export interface RoleRow {
 export type Mishap = 'unusable' | 'failed' | 'stalled';
 
 /** So many of these together, in a row, and the role has had its chances. What follows then is the role's own matter. */
-export type Patience = readonly { of: readonly Mishap[]; most: number }[];
+type Patience = readonly { of: readonly Mishap[]; most: number }[];
 
 /** For failures that nobody here can mend and time does: with the waits between them, a quarter of an hour. */
 export const PROVIDER_PATIENCE = 8;

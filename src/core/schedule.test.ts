@@ -242,6 +242,25 @@ describe('order', () => {
     expect(claims(issues, { alignment })).toEqual([3, 2, 1]);
   });
 
+  test('however many urgent ones keep coming, every tenth claim is whoever has waited longest', () => {
+    let taken: Task[] = [];
+    let waiting = [issue(1, { priority: 4 }), issue(2, { priority: 4, readyAt: 5 }), issue(3)];
+    const starts: number[] = [];
+    for (let hour = 1; hour <= 30; hour++) {
+      const urgent = issue(100 + hour, { priority: 1, createdAt: hour * HOUR });
+      waiting = [...waiting, urgent];
+      const [next] = claims(waiting, { tasks: taken, now: hour * HOUR, policy: { maxConcurrent: 1 } });
+      starts.push(next!);
+      waiting = waiting.filter(({ number }) => number !== next);
+      taken = [...taken, { ...gone({ state: 'merged' }), id: `t${hour}`, issue: next! }];
+    }
+    expect(starts.flatMap((number, at) => (number < 100 ? [[at + 1, number]] : []))).toEqual([
+      [10, 1],
+      [20, 3],
+      [30, 2],
+    ]);
+  });
+
   test('no more are claimed than there are slots', () => {
     expect(claims([issue(1), issue(2), issue(3)], { policy: { maxConcurrent: 2 } })).toEqual([1, 2]);
   });
@@ -533,8 +552,8 @@ describe('the order of tasks', () => {
     issue: number,
     createdAt,
   });
-  const order = (items: WorkItem[], tasks: Task[]): string[] =>
-    tasks.sort(orderBy(items)).map(({ id }) => id);
+  const order = (items: WorkItem[], tasks: Task[], now = 10): string[] =>
+    tasks.sort(orderBy(items, now)).map(({ id }) => id);
 
   test('is by priority, then by how many others wait for them, then by age', () => {
     const items = [
@@ -546,6 +565,13 @@ describe('the order of tasks', () => {
     ];
     const tasks = [task('a', 1, 1), task('b', 2, 9), task('c', 3, 5), task('d', 4, 0), task('e', 99, 2)];
     expect(order(items, tasks)).toEqual(['b', 'c', 'a', 'd', 'e']);
+  });
+
+  test('one that was taken up half a day ago goes before more urgent ones', () => {
+    const items = [issue(1), issue(2, { priority: 1 })];
+    const tasks = [task('old', 1, 0), task('urgent', 2, 11 * HOUR)];
+    expect(order(items, tasks, 11 * HOUR)).toEqual(['urgent', 'old']);
+    expect(order(items, tasks, 12 * HOUR)).toEqual(['old', 'urgent']);
   });
 
   test('an issue that others wait for is claimed before ten that block nothing', () => {

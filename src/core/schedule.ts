@@ -73,9 +73,10 @@ export function schedule(input: ScheduleInput): Schedule {
   const ready = items
     .filter((item) => standings.get(item)?.kind === 'eligible')
     .sort(byUrgency(blockedOn(items), input.alignment));
-  const eligible = within(input.quota ?? NO_QUOTA, ready, standings);
+  const inOrder = inTurn(ready, tasks.filter(({ issue }) => issue !== null).length);
+  const eligible = within(input.quota ?? NO_QUOTA, inOrder, standings);
   const live = tasks.filter((task) => !isEnded(task));
-  const order = orderBy(items);
+  const order = orderBy(items, now);
   const backlog = backlogOf(waitingToLand(live, now), input.pace, policy);
   // What is not taken up anyway keeps no slot from revisions.
   const wanted = isFull(backlog) ? 0 : eligible.length;
@@ -393,6 +394,22 @@ function byUrgency(unblocks: (issue: number) => number, alignment: ScheduleInput
     a.number - b.number;
 }
 
+/** Every so many claims one goes to whoever has waited longest, so that more urgent ones that keep coming starve nobody. */
+const LONGEST_WAITING_EVERY = 10;
+
+/** `taken`: how many were claimed before, ever. */
+function inTurn(ready: readonly WorkItem[], taken: number): WorkItem[] {
+  const left = [...ready];
+  return ready.map((_, index) => {
+    const isTheirs = (taken + index + 1) % LONGEST_WAITING_EVERY === 0;
+    const next = isTheirs ? left.reduce((a, b) => (waitsSince(b) < waitsSince(a) ? b : a)) : left[0]!;
+    left.splice(left.indexOf(next), 1);
+    return next;
+  });
+}
+
+const waitsSince = ({ readyAt, createdAt }: WorkItem): number => readyAt ?? createdAt;
+
 const rank = ({ priority }: Pick<WorkItem, 'priority'>): number =>
   priority !== null && priority >= 1 && priority <= 4 ? priority : 5;
 
@@ -408,13 +425,17 @@ function blockedOn(items: readonly WorkItem[]): (issue: number) => number {
 /** Which of two tasks goes first. */
 export type Order = (a: Task, b: Task) => number;
 
+/** In hand for so long, a task goes before more urgent ones: they would keep it from its slot or its place for ever. */
+const OVERDUE_MS = 12 * 3_600_000;
+
 /** By the priority of their issues, then by how many others wait for them, then by age. */
-export function orderBy(items: readonly WorkItem[]): Order {
+export function orderBy(items: readonly WorkItem[], now: number): Order {
   const unblocks = blockedOn(items);
   const byNumber = new Map(items.map((item) => [item.number, item]));
-  const urgency = ({ issue }: Task): [number, number] => {
+  const urgency = ({ issue, createdAt }: Task): [number, number] => {
     const item = issue === null ? undefined : byNumber.get(issue);
-    return [item ? rank(item) : rank({ priority: null }), issue === null ? 0 : unblocks(issue)];
+    const isOverdue = now - createdAt >= OVERDUE_MS;
+    return [isOverdue ? 0 : rank(item ?? { priority: null }), issue === null ? 0 : unblocks(issue)];
   };
   return (a, b) => {
     const [first, second] = [urgency(a), urgency(b)];

@@ -57,7 +57,7 @@ export interface Runner {
 }
 
 const FIRST_POLL_MS = 1000;
-const OLDEST_FIRST = orderBy([]);
+const OLDEST_FIRST = orderBy([], 0);
 const LOOKS_AT_ONCE = 8;
 const DAY_MS = 86_400_000;
 const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([

@@ -259,20 +259,52 @@ function readingNames({ moduleSpecifier, importClause }: ts.ImportDeclaration): 
 /** Started from outside: the program, the agent that is a process of its own, the writer of docs/configuration.md. */
 const ENTRIES = ['src/main.ts', 'src/agent/scripted-program.js', 'src/config/reference.ts'];
 
-/** Exported names that no other file uses. A file uses a name when it names both the other file and the name. */
+/** Exported names that no other file imports. */
 export function unusedExportProblems(sources: readonly Source[]): string[] {
+  const code = sources.filter(({ path }) => /\.(ts|tsx|js)$/.test(path));
+  const imported = new Set(code.flatMap(importedNames));
   return sources
     .filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path))
     .flatMap((source) => {
-      const file = posix.basename(source.path).replace(/\.ts$/, '');
-      const users = sources.filter(({ path, text }) => path !== source.path && text.includes(file));
-      return exportsOf(source).flatMap(({ name, line }) => {
-        const word = new RegExp(`\\b${name}\\b`);
-        return users.some(({ text }) => word.test(text))
+      const name = posix.basename(source.path, '.ts');
+      // Only the text can tell where all of it is imported, in comments of JavaScript, and in programs that tests write.
+      const mentions = ({ path, text }: Source): boolean =>
+        imported.has(`${path} * ${source.path}`) ||
+        text.includes(`/${name}.js'`) ||
+        (path.endsWith('.js') && text.includes(`/${name}.ts'`));
+      const others = code.filter((other) => other !== source && mentions(other));
+      return exportsOf(source).flatMap(({ name: what, line }) => {
+        const word = new RegExp(`\\b${what}\\b`);
+        return imported.has(`${what} of ${source.path}`) || others.some(({ text }) => word.test(text))
           ? []
-          : [`${source.path}:${line} nobody imports ${name}`];
+          : [`${source.path}:${line} nobody imports ${what}`];
       });
     });
+}
+
+/** `name of file`; and `path * file` where it takes in the whole file. */
+function importedNames(source: Source): string[] {
+  const found: string[] = [];
+  visit(source, (node) => {
+    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      const { literal } = node.argument;
+      if (!ts.isStringLiteral(literal)) return;
+      const from = resolved(source.path, literal.text);
+      found.push(node.qualifier ? `${node.qualifier.getText()} of ${from}` : `${source.path} * ${from}`);
+    } else if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
+      if (!node.moduleSpecifier || !ts.isStringLiteral(node.moduleSpecifier)) return;
+      const from = resolved(source.path, node.moduleSpecifier.text);
+      const named = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause;
+      if (named && (ts.isNamedImports(named) || ts.isNamedExports(named)))
+        for (const one of named.elements) found.push(`${(one.propertyName ?? one.name).text} of ${from}`);
+      else found.push(`${source.path} * ${from}`);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [first] = node.arguments;
+      if (first && ts.isStringLiteralLike(first))
+        found.push(`${source.path} * ${resolved(source.path, first.text)}`);
+    }
+  });
+  return found;
 }
 
 function exportsOf(source: Source): { name: string; line: number }[] {
@@ -304,6 +336,17 @@ export function orphanProblems(sources: readonly Source[]): string[] {
     .filter(({ path }) => path.startsWith('src/') && /\.(ts|tsx|js)$/.test(path) && !/\.test\.ts$/.test(path))
     .filter(({ path }) => !(isTest(path) ? byTests : byCode).has(path))
     .map(({ path }) => `${path}:1 nobody imports it${byTests.has(path) ? ' but tests' : ''}`);
+}
+
+// --- a role is a row ---------------------------------------------------------------------------------------------------
+
+/** What a role is asked for by name is said in its row; the demo plays the parts itself. */
+export function roleProblems(sources: readonly Source[]): string[] {
+  return linesMatching(
+    sources.filter(({ path }) => /^src\/(?!cli\/demo\/)/.test(path) && !isTest(path)),
+    /\brole [!=]== '(specifier|coder|critic|auditor|planner)'/,
+    'ask the row of core/role.ts',
+  );
 }
 
 // --- words ---------------------------------------------------------------------------------------------------------------
