@@ -51,7 +51,7 @@ describe('refused', () => {
       () => served('own-hook', `Commit messages need a ticket, see https://${SECRET}@example.com`),
       {},
       [
-        /^pre-receive hook declined Commit messages need a ticket, see https:\/\/\[a GitHub token\]@example\.com$/,
+        /^pre-receive hook declined Commit messages need a ticket, see https:\/\/\[redacted\]@example\.com$/,
       ],
     ],
   ])('%s', async (_what, arrange, files, says) => {
