@@ -28,7 +28,8 @@ export const someLoop = (random: Random): Policy['loop'] => ({
 });
 
 /** A person starts one, or a few. */
-export async function startPlans({ store, random, time }: World): Promise<void> {
+export async function startPlans({ store, time, ...world }: World): Promise<void> {
+  const random = world.random.fork('plans');
   for (let count = random.pick([0, 0, 1, 1, 2]); count > 0; count -= 1) {
     const titles = Array.from({ length: random.int(4) }, (_, index) => `Part ${index + 1}`);
     const name = `plan-${random.hex(6)}`;

@@ -66,7 +66,7 @@ export function startRunner(
   const die = (): void => {
     dead = true;
     world.deadOwners.add(owner);
-    world.lastDeathAt = time.now();
+    for (const hear of world.onDeath) hear(owner);
     world.mishaps.push(time.now());
     for (const work of lastWords.splice(0)) work();
   };

@@ -280,7 +280,7 @@ export function somePolicy(random: Random): Policy {
       env: BARE,
       passEnv: [],
     },
-    notify: someChannels(random),
+    notify: someChannels(random.fork('channels')),
     cooldownMs: HOUR,
     idleTurns: 3,
     protectedPaths: [],
