@@ -169,6 +169,7 @@ describe('why', () => {
   test('what holds the whole loop comes first: no runner, a pause, a broken file', async () => {
     await perform(here.context, 'pause');
     writeFileSync(join(here.root, 'WORKFLOW.md'), '---\nagent: [\n---\n');
+    await here.reopen();
     const { loop } = await perform(here.context, 'why');
     expect(loop).toEqual([
       expect.stringMatching(/^WORKFLOW.md can't be used: .*WORKFLOW.md:\d+:/),

@@ -90,11 +90,11 @@ async function begun() {
   return { world, counts, settings, pass };
 }
 
-test('the processes of the machine are read once, each task is looked at once or twice, eight at a time', async () => {
+test('the processes of the machine are read once, each task is looked at a few times, eight at a time', async () => {
   const { world, counts } = await begun();
   expect(counts).toMatchObject({ scans: 1, stops: 0, most: 8 });
   expect(new Set(counts.looks).size).toBe(TASKS);
-  expect(counts.looks.length).toBeLessThanOrEqual(2 * TASKS);
+  expect(counts.looks.length).toBeLessThanOrEqual(3 * TASKS);
   expect(world.violations).toEqual([]);
 });
 

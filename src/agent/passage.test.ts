@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentStage } from '../../test/support/agent-stage.ts';
 import { type Llm, startLlm } from '../../test/support/llm/server.ts';
 import type { AgentPolicy } from '../core/policy.ts';
+import { mostOf, pricesFor } from '../core/prices.ts';
 import type { Access, Way } from '../core/role.ts';
 import { openGateway } from '../gateway/server.ts';
 import type { FailureCode, TurnHooks, TurnRequest, TurnResult, UsageReport } from './agent.ts';
@@ -127,8 +128,14 @@ test('a turn that ends because its budget is spent says so, whatever the agent c
 });
 
 describe('a model without a price, within a budget in dollars', () => {
+  const dearest = mostOf(pricesFor({ prices: {} } as AgentPolicy), {
+    ...USAGE,
+    cacheRead: 0,
+    cacheWrite: 0,
+    reasoning: 0,
+  });
   const room = async () => ({
-    task: { usd: 0.01, tokens: null },
+    task: { usd: 1.5 * dearest, tokens: null },
     loop: { usd: null, tokens: null },
     spent: null,
   });

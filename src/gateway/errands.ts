@@ -5,7 +5,7 @@
  */
 import type { WireName } from './wires.ts';
 
-export interface Errand {
+interface Errand {
   /** For people: `the tool web_fetch`. */
   what: string;
   /** Where it would go, where the call says so. */

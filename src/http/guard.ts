@@ -27,7 +27,7 @@ export interface Door {
   loopback: boolean;
 }
 
-export interface Refusal {
+interface Refusal {
   status: 401 | 403 | 421;
   code: string;
   message: string;
