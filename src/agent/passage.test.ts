@@ -128,7 +128,7 @@ test('a turn that ends because its budget is spent says so, whatever the agent c
 });
 
 describe('a model without a price, within a budget in dollars', () => {
-  const dearest = mostOf(pricesFor({ prices: {} } as AgentPolicy), {
+  const dearest = mostOf(pricesFor({ prices: {} } as AgentPolicy), 'm-1', {
     ...USAGE,
     cacheRead: 0,
     cacheWrite: 0,

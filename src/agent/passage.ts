@@ -149,9 +149,8 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
   let isUntold = false;
   let isUnpriced = false;
   let settlements = 0;
-  /** What the calls that have no price may have cost, and what the agent said of that. */
+  /** What the calls that have no price may have cost, since the agent last said what they did. */
   let unpricedUsd = 0;
-  let settledUsd = 0;
   /** Some are chosen with their provider's name before them, and asked without. */
   const named = (model: string): string =>
     [policy.model, ...policy.fallbackModels].find((one) => one?.endsWith(`/${model}`)) ?? model;
@@ -160,15 +159,17 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
     costOf(model: string, usage: Usage): number {
       const usd = costOf(prices, named(model), usage);
       isUnpriced ||= usd === null;
-      if (usd === null) unpricedUsd += mostOf(prices, usage);
+      if (usd === null) unpricedUsd += mostOf(prices, named(model), usage);
       return usd ?? 0;
     },
     mostOf: (model: string, usage: Usage): number =>
-      costOf(prices, named(model), usage) ?? mostOf(prices, usage),
+      costOf(prices, named(model), usage) ?? mostOf(prices, named(model), usage),
     /** What is left when a model without a price costs as much as the dearest that has one, until the agent says better. */
     within(room: Room): Room {
-      const usd = Math.max(0, unpricedUsd - settledUsd);
-      const less = (left: Left): Left => ({ ...left, usd: left.usd === null ? null : left.usd - usd });
+      const less = ({ usd, tokens }: Left): Left => ({
+        usd: usd === null ? null : usd - unpricedUsd,
+        tokens,
+      });
       const [task, loop] = [less(room.task), less(room.loop)];
       const isOver = [task, loop].some((left) => left.usd !== null && left.usd <= 0);
       return { task, loop, spent: room.spent ?? (isOver ? UNPRICED : null) };
@@ -183,6 +184,7 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
     },
     said(report: UsageReport): void {
       agents.push(report);
+      if (report.costUsd !== null) unpricedUsd = 0;
       if (!isMetered) tell(report);
       else if (isUnpriced) settle(dollars(agents));
     },
@@ -210,7 +212,6 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
     settlements += 1;
     const [{ model, key }] = counted as [UsageReport];
     const report = { ...NOTHING, key: `${key}:cost:${settlements}`, model, costUsd };
-    settledUsd += costUsd ?? 0;
     counted.push(report);
     tell(report);
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testPolicy } from '../../test/support/policy.ts';
 import type { AgentPolicy } from './policy.ts';
-import { costOf, isPriced, pricesFor, unpricedRoles } from './prices.ts';
+import { costOf, isPriced, mostOf, pricesFor, unpricedRoles } from './prices.ts';
 
 const agent = (change: Partial<AgentPolicy>): AgentPolicy => ({
   ...testPolicy().agents.coder,
@@ -58,4 +58,16 @@ test("the operator's own price goes before the list", () => {
   const own = agent({ kind: 'codex', prices: { 'gpt-5': price } });
   expect(costOf(pricesFor(agent({ kind: 'codex' })), 'gpt-5', million)).toBe(1.25);
   expect(costOf(pricesFor(own), 'gpt-5', million)).toBe(1);
+});
+
+test.each([
+  ['claude-none-9', 'claude-opus-x'],
+  ['anthropic/claude-none-9', 'claude-opus-x'],
+  ['gpt-none', 'gpt-x-pro'],
+  ['nobody', 'gpt-x-pro'],
+])('%s, whose price nobody knows, costs at most what %s does', (model, dearest) => {
+  const at = (input: number) => ({ input, output: input, cacheRead: 0, cacheWrite: 0 });
+  const prices = { 'claude-opus-x': at(15), 'claude-small': at(1), 'gpt-x-pro': at(100) };
+  const usage = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+  expect(mostOf(prices, model, usage)).toBe(costOf(prices, dearest, usage));
 });

@@ -41,9 +41,12 @@ export function costOf(prices: Prices, model: string, usage: Usage): number | nu
   return total / MILLION;
 }
 
-/** As if it were the dearest model that is known. */
-export function mostOf(prices: Prices, usage: Usage): number {
-  const most = (kind: keyof Price): number => Math.max(...Object.values(prices).map((one) => one[kind]));
+/** As if it were the dearest model that is known of the same family (`claude`, `gpt` …), or else of all. */
+export function mostOf(prices: Prices, model: string, usage: Usage): number {
+  const known = Object.entries(prices);
+  const kin = known.filter(([name]) => familyOf(name) === familyOf(model));
+  const alike = (kin.length > 0 ? kin : known).map(([, price]) => price);
+  const most = (kind: keyof Price): number => Math.max(...alike.map((one) => one[kind]));
   const dearest = {
     input: most('input'),
     output: most('output'),
@@ -52,6 +55,8 @@ export function mostOf(prices: Prices, usage: Usage): number {
   };
   return costOf({ dearest }, 'dearest', usage) ?? 0;
 }
+
+const familyOf = (model: string): string => model.slice(model.lastIndexOf('/') + 1).split(/[-.\d]/)[0]!;
 
 const priceOf = (prices: Prices, model: string): Price | undefined =>
   prices[model] ?? prices[model.replace(/-(?:\d{8}|\d{4}-\d\d-\d\d)$/, '')];
