@@ -64,7 +64,8 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
           maxWorkers,
-          ...PATIENT,
+          testTimeout: 3_600_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -20,15 +20,12 @@ import type { Clock, Ports, SettingsSource } from './loop/ports.ts';
 import type { Channels } from './notify/notify.ts';
 import type { RunProgram } from './notify/programs.ts';
 import type { Processes } from './process/process.ts';
-import { openRedactor, type Redactor, secretsOf } from './redactor.ts';
 import type { Store } from './store/store.ts';
 import type { RepositoryKey } from './workspace/repository-key.ts';
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { runCli } = await import('./cli/program.ts');
-  const redactor = openRedactor(process.env);
-  const open: typeof openContext = (cwd, given) => openContext(cwd, given, redactor);
-  return runCli(argv, { version: version(), open, newRepository, edit, redact: redactor.text });
+  return runCli(argv, { version: version(), open: openContext, newRepository, edit });
 }
 
 async function edit(path: string): Promise<void> {
@@ -42,14 +39,10 @@ export function version(): string {
 }
 
 /** The repository around `cwd`, from any of its subdirectories. */
-export async function openContext(
-  cwd: string,
-  given: { config?: string | null } = {},
-  redactor: Redactor = openRedactor(process.env),
-): Promise<Context> {
+export async function openContext(cwd: string, given: { config?: string | null } = {}): Promise<Context> {
   const { openGit, identity } = await import('./git/git.ts');
   const { isOwnerDead } = await import('./process/owner.ts');
-  const { bootClock, startOf } = await import('./process/table.ts');
+  const { bootClock } = await import('./process/table.ts');
   const git = await openMain(await openGit(cwd));
   const root = git.worktree;
   if (root === null) {
@@ -62,18 +55,13 @@ export async function openContext(
   const databasePath = join(forgeDir, 'forge.db');
   const configPath = given.config ? resolve(cwd, given.config) : join(root, 'WORKFLOW.md');
 
-  const settings = once(async () => {
-    const read = await readSettings(configPath);
-    redactor.learn(secretsOf(read.settings.workflow));
-    return read;
-  });
+  const settings = once(() => readSettings(configPath));
   const forgeOf = (current: Settings) =>
     openForge(
       git,
       root,
       current,
       async () => (await context.reading())?.loop().then((row) => row.trunk) ?? null,
-      redactor,
     );
   const opened = once(async () => {
     const { settings: current, problem } = await settings();
@@ -102,15 +90,11 @@ export async function openContext(
   };
   const writing = once(async () => {
     const { openSqliteStore } = await import('./store/sqlite.ts');
-    const { redactingStore } = await import('./store/redacting.ts');
     await excludeForge();
-    // Before anything is written: what it has of secrets is known.
-    await settings();
-    return redactingStore(await openSqliteStore(databasePath, { otherWork, boot: bootClock }), redactor);
+    return openSqliteStore(databasePath, { otherWork, boot: bootClock });
   });
   const requireAcceptable: RequireAcceptable = async (next, inForce) => {
     const { requireReady } = await import('./operations/doctor.ts');
-    redactor.learn(secretsOf(next.workflow));
     const nextForge = once(async () => (await forgeOf(next)).forge);
     const changed = {
       ...context,
@@ -123,9 +107,7 @@ export async function openContext(
     const { openPlaces } = await import('./workspace/places.ts');
     return openPlaces((await known()).key);
   });
-  const tools = once(async () =>
-    openTools(git, await known(), (await settings()).settings, { forge, redactor }),
-  );
+  const tools = once(async () => openTools(git, await known(), (await settings()).settings, forge));
   const ports = once(async () => {
     await writing();
     const copied = await original();
@@ -133,7 +115,6 @@ export async function openContext(
     await keepRepositoryKey(git, await known());
     const { gitRepository } = await import('./git/repository.ts');
     return composePorts(configPath, forgeDir, requireAcceptable, {
-      redact: redactor,
       ...(await tools()),
       places: await places(),
       forge: await forge(),
@@ -153,7 +134,6 @@ export async function openContext(
     day: localDay,
     bootClock,
     isOwnerDead,
-    startOf,
     refuseInTurn: async (command) => (await import('./agent/in-turn.ts')).refuseInTurn(command, process.env),
     operator: once(async () => (await identity(git))?.name ?? userInfo().username),
     settings,
@@ -195,10 +175,6 @@ export async function openContext(
       return createRunner(await ports(), version());
     }),
     webhook: async () => openWebhook((await settings()).settings, writing),
-    server: async (port) =>
-      openServer((await settings()).settings, port, forgeDir, redactor, () =>
-        openContext(cwd, given, redactor),
-      ),
     async close() {
       await reader?.close();
       // One that could not be opened was reported by whoever asked for it.
@@ -258,14 +234,12 @@ async function openForge(
   root: string,
   settings: Settings,
   remembered: () => Promise<string | null>,
-  redactor: Redactor,
 ): Promise<{ forge: Forge & IssueDesk; pulls: PullDesk | null }> {
-  const { redactingForge } = await import('./forge/redacting.ts');
   const { kind, auth, provider } = settings.tracker;
   if (kind === 'github') {
     const { openGitHub } = await import('./forge/github/open.ts');
     const { fileLog } = await import('./log.ts');
-    const log = fileLog(join(root, '.forge', 'logs', 'runner.log'), redactor);
+    const log = fileLog(join(root, '.forge', 'logs', 'runner.log'));
     const forge = await openGitHub({
       git,
       root,
@@ -280,7 +254,7 @@ async function openForge(
       env: process.env,
       warn: (message) => log('warn', message),
     });
-    return { forge: redactingForge(forge, redactor.text), pulls: null };
+    return { forge, pulls: null };
   }
   const { localForge } = await import('./forge/local/local.ts');
   const { defaultRoot } = await import('./workspace/paths.ts');
@@ -294,14 +268,14 @@ async function openForge(
     remembered,
     ...(trunk === null ? {} : { trunk }),
   });
-  return { forge: redactingForge(forge, redactor.text), pulls: forge };
+  return { forge, pulls: forge };
 }
 
 async function openTools(
   git: Git,
   { key, former }: RepositoryKey,
   settings: Settings,
-  { forge, redactor }: { forge: () => Promise<Forge>; redactor: Redactor },
+  forge: () => Promise<Forge>,
 ): Promise<Tools> {
   const { identity } = await import('./git/git.ts');
   const { defaultRoot, realRoot } = await import('./workspace/paths.ts');
@@ -332,7 +306,7 @@ async function openTools(
 
   const workspaceRoot = settings.workspace.root ?? defaultRoot();
   const makeWorkspaces = settings.workspace.kind === 'worktree' ? worktreeWorkspaces : cloneWorkspaces;
-  const processes = hostProcesses(redactor.text);
+  const processes = hostProcesses();
   const kept = realRoot(dirname(defaultRoot()));
   const machine = {
     objects: () => objectStores(git.gitDir),
@@ -345,8 +319,8 @@ async function openTools(
     containers: containers({ folder: join(kept, key, 'containers'), ...machine }),
     srt: srt({ folder: join(kept, key, 'srt'), installHint, ...machine }),
   });
-  const programs = confinedPrograms(processes, sandbox, redactor.text);
-  const gateway = openGateway(process.env, (secret) => redactor.learn([secret]));
+  const programs = confinedPrograms(processes, sandbox);
+  const gateway = openGateway(process.env);
   const parts = { programs, gateway, operator: process.env, now: () => Date.now() };
   const agents = [
     claudeAgent(parts),
@@ -457,36 +431,11 @@ async function openWebhook(
   });
 }
 
-async function openServer(
-  { workflow: { server } }: Settings,
-  port: number | null,
-  forgeDir: string,
-  redact: Redactor,
-  open: () => Promise<Context>,
-): Promise<{ url: string; close(): Promise<void> } | null> {
-  const { bind, token, hosts } = server;
-  const asked = port ?? server.port;
-  if (asked === null) return null;
-  const { startServer } = await import('./http/server.ts');
-  const { fileLog } = await import('./log.ts');
-  const log = fileLog(join(forgeDir, 'logs', 'runner.log'), redact);
-  return startServer({
-    port: asked,
-    bind,
-    token,
-    hosts,
-    version: version(),
-    redact,
-    open,
-    log: (message) => log('error', message),
-  });
-}
-
 async function composePorts(
   configPath: string,
   forgeDir: string,
   requireAcceptable: RequireAcceptable,
-  parts: Tools & Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk' | 'redact'>,
+  parts: Tools & Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk'>,
 ): Promise<Ports> {
   const { watchSettings } = await import('./config/reload.ts');
   const { ownerIdentity, isOwnerDead } = await import('./process/owner.ts');
@@ -516,7 +465,7 @@ async function composePorts(
     project: basename(dirname(forgeDir)),
     owner: ownerIdentity(),
     isOwnerDead,
-    log: fileLog(join(forgeDir, 'logs', 'runner.log'), parts.redact),
+    log: fileLog(join(forgeDir, 'logs', 'runner.log')),
   };
 }
 

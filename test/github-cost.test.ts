@@ -252,6 +252,5 @@ function gateOf(world: World): Processes {
     },
     isAlive: async () => false,
     stop: async () => [],
-    marked: async () => new Set(),
   };
 }

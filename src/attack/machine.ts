@@ -152,21 +152,14 @@ const openDoor = (gateway: Gateway, secrets: Passage['secrets']): Promise<Door> 
     advice: 'ask',
   });
 
-const WIRES = ['messages', 'responses', 'chat', 'generate'] as const;
-const UNLIMITED = { usd: null, tokens: null };
-
 /** Whatever reaches the provider gets its secret. */
 const routed = (door: Door, port: number): string =>
   door.route({
-    task: 'attack',
     upstream: `http://127.0.0.1:${port}`,
-    speaks: WIRES,
     headers: { 'x-api-key': CANARY },
     models: ['granted-model'],
-    isOpen: false,
     costOf: () => 0,
-    mostOf: () => 0,
-    room: async () => ({ task: UNLIMITED, loop: UNLIMITED, spent: null }),
+    room: async () => ({ usd: null, tokens: null, spent: null }),
     onUsage: () => {},
     onUntold: () => {},
     onRefused: () => {},

@@ -64,9 +64,8 @@ async function askFor(
     given.gate ??
     (await text({
       message: 'Which command must pass before anything is merged?',
-      // Not a value to begin with: what one types then would be added to it.
-      placeholder: proposal.join(' && ') || 'npm test (leave empty to fill it in later)',
-      defaultValue: proposal.join(' && '),
+      placeholder: 'npm test',
+      initialValue: proposal.join(' && '),
     }));
   if (isCancel(gate)) return null;
   const isOnGitHub = (await proposedTracker(context)) === 'github';
@@ -82,15 +81,13 @@ async function askFor(
         })
       : undefined);
   if (isCancel(tracker)) return null;
-  const branch = (await proposedTrunk(context)) ?? '';
   const trunk =
     given.trunk ??
     (await text({
       message: 'Which branch does work start from and land on?',
-      placeholder: branch,
-      defaultValue: branch,
+      initialValue: (await proposedTrunk(context)) ?? '',
       validate: (name) =>
-        name?.trim() || branch ? undefined : 'Name a branch: HEAD is detached, so none is proposed.',
+        name?.trim() ? undefined : 'Name a branch: HEAD is detached, so none is proposed.',
     }));
   if (isCancel(trunk)) return null;
   const createLabels =

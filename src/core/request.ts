@@ -13,7 +13,7 @@ export type RequestKind =
   | 'write'
   | 'resolve';
 
-interface Refusal {
+export interface Refusal {
   why: string;
   advice: string | null;
 }

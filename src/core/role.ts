@@ -78,16 +78,13 @@ export interface RoleRow {
 export type Mishap = 'unusable' | 'failed' | 'stalled';
 
 /** So many of these together, in a row, and the role has had its chances. What follows then is the role's own matter. */
-type Patience = readonly { of: readonly Mishap[]; most: number }[];
+export type Patience = readonly { of: readonly Mishap[]; most: number }[];
 
 /** For failures that nobody here can mend and time does: with the waits between them, a quarter of an hour. */
 export const PROVIDER_PATIENCE = 8;
 
 /** It was overloaded or could not be had: another one may help. */
 const MODELS_OWN = ['overload', 'model_unavailable'];
-
-/** An error that nobody explained may be the model's, too. Whoever works for hours does not end by it while another model is there. */
-const ANY_ERROR = [...MODELS_OWN, 'crashed'];
 
 /**
  * Issues and pull requests hold the words of anybody. They are for those whose work is judged by somebody who has not read
@@ -128,7 +125,7 @@ const TABLE = {
     ],
     forgives: 'finished',
     limit: 'slots',
-    fallsBackOn: ANY_ERROR,
+    fallsBackOn: MODELS_OWN,
     isAsked: () => true,
   },
   critic: {
@@ -162,7 +159,7 @@ const TABLE = {
     forgives: 'finished',
     limit: 'slots',
     // A limit may be of one model, and nobody else has looked at what it is asked about.
-    fallsBackOn: [...ANY_ERROR, 'usage_limit'],
+    fallsBackOn: [...MODELS_OWN, 'usage_limit'],
     isAsked: () => true,
   },
   planner: {

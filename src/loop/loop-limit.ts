@@ -8,7 +8,6 @@ import {
   type Spending,
   spent,
 } from '../core/budget.ts';
-import { policyFor } from '../core/plan/limits.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Task } from '../core/task.ts';
 import type { Store } from '../store/store.ts';
@@ -30,7 +29,7 @@ export async function roomOf(
   ports: { store: Store; clock: Pick<Clock, 'now' | 'day'>; settings: { policy(): Policy } },
   task: Task,
 ): Promise<Room> {
-  const { budget } = policyFor(task, ports.settings.policy());
+  const { budget } = ports.settings.policy();
   const { startsAt, endsAt } = ports.clock.day(ports.clock.now());
   const own = await ports.store.spend(task.id);
   const all = hasLoopLimit(budget) ? await loopSpending(ports.store, startsAt) : null;

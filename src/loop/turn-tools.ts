@@ -3,7 +3,6 @@ import type { TurnTools } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { CoderSummary } from '../core/event.ts';
 import type { AuditNotes } from '../core/plan/audit.ts';
-import { roleRow } from '../core/role.ts';
 import type { Task } from '../core/task.ts';
 import { answerCall, toolsOf } from '../core/words/turn-tools.ts';
 import type { Activity } from './activity.ts';
@@ -55,12 +54,10 @@ export async function toldIn(
   task: Task,
   { role, sessionId }: TurnAction,
 ): Promise<{ summary?: CoderSummary; notes?: AuditNotes }> {
-  const { offers } = roleRow(role);
-  if (offers.includes('findings_write')) return { notes: await notesOf(store, task, sessionId) };
+  if (role === 'auditor') return { notes: await notesOf(store, task, sessionId) };
   const [begun] = await store.events({ task: task.id, type: 'turn_started', last: 1 });
   const [told] = await store.events({ task: task.id, type: 'coder_finished', last: 1 });
-  if (!offers.includes('finish') || told?.type !== 'coder_finished' || told.seq < (begun?.seq ?? 0))
-    return {};
+  if (role !== 'coder' || told?.type !== 'coder_finished' || told.seq < (begun?.seq ?? 0)) return {};
   const { turn: _, ...summary } = told.data;
   return { summary };
 }

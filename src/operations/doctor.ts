@@ -1,13 +1,12 @@
 /** What would keep the loop from working, one line each: ok, warn or fail, and how to fix it. It changes nothing. */
 
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../config/load.ts';
 import { problemText } from '../config/problems.ts';
 import type { Context } from '../context.ts';
-import { PRICES_AS_OF } from '../core/price-list.ts';
 import { unpricedRoles } from '../core/prices.ts';
 import { rolesInUse } from '../core/role.ts';
 import { shortSha } from '../core/words/short-sha.ts';
@@ -18,7 +17,6 @@ import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
 import { installedAgents, nameOf, smokeTurns } from './doctor-agents.ts';
 import { environment } from './doctor-env.ts';
-import { folders } from './doctor-folders.ts';
 import { mcp } from './doctor-mcp.ts';
 import { notify } from './doctor-notify.ts';
 import { planNeeds } from './doctor-plans.ts';
@@ -56,7 +54,7 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
     ...(await mcp(context)),
     ...(await database(context)),
     ...(await leftovers(context)),
-    ...(await folders(context)),
+    ...(await disk(context)),
     ...(await forge(context, 'with rights')),
     ...(await webhook(context)),
     ...(await notify(context)),
@@ -196,15 +194,14 @@ async function agents(context: Context): Promise<Check[]> {
     checks.push(missing ? fail(role, missing, otherwise) : ok(role, nameOf(policy)));
   }
   const blind = unpricedRoles(settings.policy);
-  checks.push(
-    blind.length === 0
-      ? ok('prices', `list prices as of ${PRICES_AS_OF}`)
-      : warn(
-          'prices',
-          `no price is known for the model of: ${blind.join(', ')}; \`budget.usd\` may not stop it (list prices as of ${PRICES_AS_OF})`,
-          'Give the price of its model under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
-        ),
-  );
+  if (blind.length > 0)
+    checks.push(
+      warn(
+        'prices',
+        `no price is known for the model of: ${blind.join(', ')}; \`budget.usd\` may not stop it`,
+        'Give the price of its model under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
+      ),
+    );
   return checks;
 }
 
@@ -259,6 +256,31 @@ async function leftovers(context: Context): Promise<Check[]> {
         ),
   );
   return checks;
+}
+
+const LITTLE_BYTES = 1024 ** 3;
+
+async function disk(context: Context): Promise<Check[]> {
+  const { problem } = await context.settings();
+  const places = [context.root];
+  if (!problem || problem.kind === 'missing') places.push((await context.tools()).workspaceRoot);
+  const checks: Check[] = [];
+  for (const place of places) {
+    const { bavail, bsize } = await statOf(place);
+    const free = `${((bavail * bsize) / LITTLE_BYTES).toFixed(1)} GiB free at ${place}`;
+    checks.push(
+      bavail * bsize < LITTLE_BYTES ? warn('disk', `only ${free}`, 'Free some space.') : ok('disk', free),
+    );
+  }
+  return checks;
+}
+
+/** The root may not be there yet: then the nearest folder above it tells. */
+async function statOf(path: string): Promise<{ bavail: number; bsize: number }> {
+  return statfs(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' || dirname(path) === path) throw error;
+    return statOf(dirname(path));
+  });
 }
 
 /** What another machine would refuse in the middle of the night is better known in the evening. */

@@ -61,7 +61,7 @@ export async function checkpoint(
 }
 
 /** A task's work as it lies in the workspace, its commits already taken in. */
-interface Work {
+export interface Work {
   place: Place;
   pins: Pins;
   tips: Tips;

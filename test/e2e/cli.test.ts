@@ -53,8 +53,6 @@ describe('the whole path', () => {
       sessionIds: [expect.any(String)],
       turn: null,
       atWork: null,
-      lastLine: null,
-      rests: null,
       interrupted: false,
       workspace: null,
       branch: 'loop/2-add-two',

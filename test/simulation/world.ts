@@ -77,8 +77,7 @@ export interface World {
   finished: FinishedTurn[];
   texts: Map<string, string>;
   deadOwners: Set<string>;
-  /** Who is told when a runner dies, and which. */
-  onDeath: ((owner: string) => void)[];
+  lastDeathAt: number;
   /** Told by the world itself, not by the loop's records. */
   approvedHeads: Set<string>;
   passedTrees: Set<string>;
@@ -165,7 +164,7 @@ export function createWorld(time: Timeline, random: Random): World {
     finished: [],
     texts: new Map(),
     deadOwners: new Set(),
-    onDeath: [],
+    lastDeathAt: 0,
     approvedHeads: new Set(),
     passedTrees: new Set(),
     testedTrees: new Set(),

@@ -15,7 +15,8 @@ import { type PullFile, pullFileName } from './pull-file.ts';
 import type { Pulls } from './pulls.ts';
 import { hasCommand, newest, remarksOf } from './remarks.ts';
 
-type Conversation = Pick<Forge, 'feedback' | 'commands' | 'reply'> & Pick<PullDesk, 'remark' | 'reportCheck'>;
+export type Conversation = Pick<Forge, 'feedback' | 'commands' | 'reply'> &
+  Pick<PullDesk, 'remark' | 'reportCheck'>;
 
 export function openConversation(options: {
   git: Git;
