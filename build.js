@@ -13,6 +13,7 @@ await build({
     'scripted-program': 'src/agent/scripted-program.js',
     'tool-dialogue-program': 'src/agent/tool-dialogue-program.js',
     'mcp-server-program': 'src/agent/mcp-server-program.js',
+    'record-program': 'src/agent/opencode/record-program.js',
     'door-program': 'src/sandbox/door-program.js',
     'srt-program': 'src/sandbox/srt-program.js',
     // For whoever composes a runner with other timings than `main` does.

@@ -64,8 +64,7 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
           maxWorkers,
-          testTimeout: 3_600_000,
-          hookTimeout: 120_000,
+          ...PATIENT,
         },
       },
       {

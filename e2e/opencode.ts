@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { AgentUnderTest } from '../src/agent/contract.ts';
 import { opencodeAgent } from '../src/agent/opencode/opencode.ts';
-import { recordOf } from '../src/agent/opencode/session.ts';
+import { recordOf } from '../src/agent/opencode/record.ts';
 import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { repliesFor } from '../test/support/llm/acts.ts';
 import type { Llm } from '../test/support/llm/server.ts';

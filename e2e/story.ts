@@ -1,4 +1,6 @@
 /** What every real agent has to live through, from an issue to trunk, with the loop as its users run it. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test as plain } from 'vitest';
 import { expectMergedOnce } from '../test/support/e2e/merged-once.ts';
 import { type Json, makeWorld, type World } from '../test/support/e2e/world.ts';
@@ -62,6 +64,12 @@ export const teller =
         await llm.close();
       }
     });
+
+/** Whether its coder has written something. */
+async function isWritten(world: World, issue: number): Promise<boolean> {
+  const { workspace } = await world.task(issue);
+  return workspace !== null && existsSync(join(workspace, 'answer.txt'));
+}
 
 export const workOf = (hero: Protagonist): Json => ({
   agent: { kind: hero.kind, model: hero.model, ...(hero.preset && { preset: hero.preset }) },
@@ -168,36 +176,39 @@ export function realStory(hero: Protagonist): void {
         expect((await world.cli('doctor')).stdout).toMatch(signedIn);
       });
 
-    tell(
-      'its runner is killed in the middle of a tool, and another goes on',
-      'key',
-      async (world, llm, play) => {
-        const halt = world.halt('tool');
-        play(
-          [
-            { run: `echo half > answer.txt; ${halt.shell}` },
-            { run: 'echo whole > answer.txt' },
-            { say: 'done' },
-          ],
-          judged(APPROVE),
-        );
-        const issue = await world.issue({ body: BODY });
-        const first = world.run('--until-idle');
-        await halt.arrived();
-        await first.kill();
-        await world.settle();
-        const task = await expectMergedOnce(world, issue);
-        expect(task.sessionIds).toHaveLength(1);
-        expect((await world.turns(issue)).map(({ prompt, status }) => [prompt, status])).toEqual([
-          ['task', 'interrupted'],
-          ['interrupted', 'finished'],
-          ['critic', 'finished'],
-        ]);
-        const coder = llm.journal.filter((entry) => saysCoder(entry));
-        expect(new Set(coder.map(({ request }) => request.session)).size).toBe(1);
-        expect(JSON.stringify(coder.at(-1)?.request.body)).toContain('You were interrupted');
-      },
-    );
+    for (const sandbox of ['none', 'bwrap'])
+      tell(
+        `its runner is killed in the middle of a tool, and another goes on (sandbox: ${sandbox})`,
+        'key',
+        async (world, llm, play) => {
+          world.settings({ ...workOf(hero), sandbox });
+          if (sandbox === 'bwrap') world.env.PATH = process.env.WHOLE_PATH ?? '';
+          play(
+            [
+              // What is confined reaches nobody outside, but what it writes is seen.
+              { run: 'echo half > answer.txt; exec tail -f /dev/null' },
+              { run: 'echo whole > answer.txt' },
+              { say: 'done' },
+            ],
+            judged(APPROVE),
+          );
+          const issue = await world.issue({ body: BODY });
+          const first = world.run('--until-idle');
+          await expect.poll(() => isWritten(world, issue), { timeout: 60_000 }).toBe(true);
+          await first.kill();
+          await world.settle();
+          const task = await expectMergedOnce(world, issue);
+          expect(task.sessionIds).toHaveLength(1);
+          expect((await world.turns(issue)).map(({ prompt, status }) => [prompt, status])).toEqual([
+            ['task', 'interrupted'],
+            ['interrupted', 'finished'],
+            ['critic', 'finished'],
+          ]);
+          const coder = llm.journal.filter((entry) => saysCoder(entry));
+          expect(new Set(coder.map(({ request }) => request.session)).size).toBe(1);
+          expect(JSON.stringify(coder.at(-1)?.request.body)).toContain('You were interrupted');
+        },
+      );
 
     if (hero.isDirect)
       tell(

@@ -17,9 +17,10 @@ const KINDS = ['acp', 'claude', 'codex', 'opencode'];
 const SHARED = [
   'e2e/package-lock.json',
   'e2e/programs',
-  ...['fence', 'forge-text', 'prompt-context', 'prompts', 'turn-tools'].map(
-    (name) => `src/core/words/${name}.ts`,
-  ),
+  ...[
+    ...['feedback-text', 'fence', 'forge-text', 'gate-text', 'plan-text'],
+    ...['prompt-context', 'prompts', 'turn-tools'],
+  ].map((name) => `src/core/words/${name}.ts`),
   'src/gateway',
   'src/process',
   'src/sandbox',

@@ -112,6 +112,11 @@ export class WorkspaceRefused extends Error {
   override name = 'WorkspaceRefused';
 }
 
+/** What an agent left is no plain file of a size that can be read: what it would tell is not known. */
+export class StrangeFile extends Error {
+  override name = 'StrangeFile';
+}
+
 /** A command could not be confined as it has to be; it was not started. */
 export class SandboxFailed extends Error {
   override name = 'SandboxFailed';

@@ -1,5 +1,6 @@
 /** A Markdown file cut into its two parts: YAML between `---` lines, and the body. Lines are those of the file. */
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { plainValues } from './plain-yaml.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -44,31 +45,48 @@ interface FrontMatterProblem {
 
 export function readFrontMatter(source: string): FrontMatter {
   const { front, rest } = splitFrontMatter(source);
-  const counter = new LineCounter();
   // Without the last newline what is wrong at the end is told of the last line, not of the `---` below it.
   const yaml = (front ?? '').replaceAll('\r\n', '\n').replace(/\n$/, '');
-  const document = parseDocument(yaml, { lineCounter: counter, prettyErrors: false });
-  /** The YAML begins on the file's second line. */
-  const lineAt = (offset: number): number => counter.linePos(offset).line + 1;
-  if (document.errors.length > 0) throw new BadFrontMatter('yaml', yamlProblems(document, lineAt));
+  const plain = plainValues(yaml);
+  let parsed = plain === null ? parseYaml(yaml) : null;
+  const parse = (): ParsedYaml => {
+    parsed ??= parseYaml(yaml);
+    return parsed;
+  };
   const below = rest.replaceAll('\r\n', '\n');
   const body = below.replace(/^(?:[ \t]*\n)+/, '');
   const before = source.slice(0, source.length - rest.length) + below.slice(0, below.length - body.length);
   return {
-    values: valuesOf(document, lineAt),
+    values: plain ?? valuesOf(parse()),
     body: body.trimEnd(),
     bodyLine: before.split('\n').length,
     lineOf: (path) => {
+      const { document, lineAt } = parse();
       const offset = keyOffset(document, path);
       return offset === null ? 1 : lineAt(offset);
     },
     lineOfText: (path, line) => {
+      const { document, lineAt } = parse();
       const node = document.getIn(path, true);
       const start = isScalar(node) && node.range ? lineAt(node.range[0]) : 1;
       // Only a literal block keeps its lines; its text begins below the `|`.
       return isScalar(node) && node.type === 'BLOCK_LITERAL' ? start + line : start;
     },
   };
+}
+
+interface ParsedYaml {
+  document: Document.Parsed;
+  lineAt(offset: number): number;
+}
+
+function parseYaml(yaml: string): ParsedYaml {
+  const counter = new LineCounter();
+  const document = parseDocument(yaml, { lineCounter: counter, prettyErrors: false });
+  /** The YAML begins on the file's second line. */
+  const lineAt = (offset: number): number => counter.linePos(offset).line + 1;
+  if (document.errors.length > 0) throw new BadFrontMatter('yaml', yamlProblems(document, lineAt));
+  return { document, lineAt };
 }
 
 /** Each part as it stands; `front` is null when the file has none. */
@@ -99,7 +117,7 @@ function yamlProblems(document: Document.Parsed, lineAt: (offset: number) => num
 
 const notYaml = (why: string): string => `the front matter is not valid YAML: ${why}`;
 
-function valuesOf(document: Document, lineAt: (offset: number) => number): Record<string, unknown> {
+function valuesOf({ document, lineAt }: ParsedYaml): Record<string, unknown> {
   const root = document.contents;
   if (root === null || (isScalar(root) && root.value === null)) return {};
   if (!isMap(root)) {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { compiled } from '../test/support/compiled.ts';
+import { BY_SHAPE } from './core/redact.ts';
 import { fileLog } from './log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'forge-log-'));
@@ -13,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test('everything is in the file; an error is told to the person as well, once', async () => {
   const told: string[] = [];
   const path = join(folder, 'logs', 'runner.log');
-  const log = fileLog(path, (line) => told.push(line));
+  const log = fileLog(path, BY_SHAPE, (line) => told.push(line));
   log('info', 'all is well', { task: 't1' });
   log('error', 'the disk is full');
   log('error', 'the disk is full');
@@ -38,7 +39,7 @@ test('a log that cannot be written does not get in the way of an exit', () => {
 test('a log that cannot be written stops nobody', async () => {
   const told: string[] = [];
   writeFileSync(join(folder, 'a file'), '');
-  const log = fileLog(join(folder, 'a file', 'runner.log'), (line) => told.push(line));
+  const log = fileLog(join(folder, 'a file', 'runner.log'), BY_SHAPE, (line) => told.push(line));
   log('error', 'first');
   await new Promise((resolve) => setImmediate(resolve));
   log('error', 'second');

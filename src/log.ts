@@ -5,29 +5,48 @@
  * gone, neither an event nor a file can tell. A log that can't be written is no reason to stop.
  */
 import type { Logger } from 'pino';
+import { BY_SHAPE, type Redaction, redactValue } from './core/redact.ts';
+import { createRotation } from './log-rotation.ts';
 import type { Log } from './loop/ports.ts';
 
-export function fileLog(path: string, tell: (line: string) => void = toStderr): Log {
+export function fileLog(
+  path: string,
+  redact: Redaction = BY_SHAPE,
+  tell: (line: string) => void = toStderr,
+): Log {
   const told = new Map<string, number>();
-  let opened: Promise<{ logger: Logger }> | null = null;
-  return (level, message, fields = {}) => {
+  let opened: Promise<Opened> | null = null;
+  return (level, said, given = {}) => {
+    const message = redact.text(said);
+    const fields = redactValue(given, redact);
     if (level === 'error' && performance.now() >= (told.get(message) ?? 0)) {
       told.set(message, performance.now() + AGAIN_AFTER_MS);
       tell(`error: ${message}\n`);
     }
     opened ??= open(path);
-    opened.then(({ logger }) => logger[level](fields, message)).catch(() => {});
+    opened
+      .then(({ logger, rotate }) => {
+        rotate();
+        logger[level](fields, message);
+      })
+      .catch(() => {});
   };
 }
 
 const AGAIN_AFTER_MS = 60_000;
 
-async function open(path: string): Promise<{ logger: Logger }> {
+interface Opened {
+  logger: Logger;
+  rotate(): void;
+}
+
+async function open(path: string): Promise<Opened> {
   const { pino } = await import('pino');
   // At once: a kill loses no line, and nothing is left to be written at an exit, when a file that was never opened throws.
   const destination = pino.destination({ dest: path, mkdir: true, sync: true });
   destination.on('error', () => {});
-  return { logger: pino({ level: 'debug', base: { pid: process.pid } }, destination) };
+  const logger = pino({ level: 'debug', base: { pid: process.pid } }, destination);
+  return { logger, rotate: createRotation(path, destination) };
 }
 
 const toStderr = (line: string): void => void process.stderr.write(line);

@@ -20,12 +20,15 @@ import type { Clock, Ports, SettingsSource } from './loop/ports.ts';
 import type { Channels } from './notify/notify.ts';
 import type { RunProgram } from './notify/programs.ts';
 import type { Processes } from './process/process.ts';
+import { openRedactor, type Redactor, secretsOf } from './redactor.ts';
 import type { Store } from './store/store.ts';
 import type { RepositoryKey } from './workspace/repository-key.ts';
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { runCli } = await import('./cli/program.ts');
-  return runCli(argv, { version: version(), open: openContext, newRepository, edit });
+  const redactor = openRedactor(process.env);
+  const open: typeof openContext = (cwd, given) => openContext(cwd, given, redactor);
+  return runCli(argv, { version: version(), open, newRepository, edit, redact: redactor.text });
 }
 
 async function edit(path: string): Promise<void> {
@@ -39,10 +42,14 @@ export function version(): string {
 }
 
 /** The repository around `cwd`, from any of its subdirectories. */
-export async function openContext(cwd: string, given: { config?: string | null } = {}): Promise<Context> {
+export async function openContext(
+  cwd: string,
+  given: { config?: string | null } = {},
+  redactor: Redactor = openRedactor(process.env),
+): Promise<Context> {
   const { openGit, identity } = await import('./git/git.ts');
   const { isOwnerDead } = await import('./process/owner.ts');
-  const { bootClock } = await import('./process/table.ts');
+  const { bootClock, startOf } = await import('./process/table.ts');
   const git = await openMain(await openGit(cwd));
   const root = git.worktree;
   if (root === null) {
@@ -55,13 +62,18 @@ export async function openContext(cwd: string, given: { config?: string | null }
   const databasePath = join(forgeDir, 'forge.db');
   const configPath = given.config ? resolve(cwd, given.config) : join(root, 'WORKFLOW.md');
 
-  const settings = once(() => readSettings(configPath));
+  const settings = once(async () => {
+    const read = await readSettings(configPath);
+    redactor.learn(secretsOf(read.settings.workflow));
+    return read;
+  });
   const forgeOf = (current: Settings) =>
     openForge(
       git,
       root,
       current,
       async () => (await context.reading())?.loop().then((row) => row.trunk) ?? null,
+      redactor,
     );
   const opened = once(async () => {
     const { settings: current, problem } = await settings();
@@ -90,11 +102,15 @@ export async function openContext(cwd: string, given: { config?: string | null }
   };
   const writing = once(async () => {
     const { openSqliteStore } = await import('./store/sqlite.ts');
+    const { redactingStore } = await import('./store/redacting.ts');
     await excludeForge();
-    return openSqliteStore(databasePath, { otherWork, boot: bootClock });
+    // Before anything is written: what it has of secrets is known.
+    await settings();
+    return redactingStore(await openSqliteStore(databasePath, { otherWork, boot: bootClock }), redactor);
   });
   const requireAcceptable: RequireAcceptable = async (next, inForce) => {
     const { requireReady } = await import('./operations/doctor.ts');
+    redactor.learn(secretsOf(next.workflow));
     const nextForge = once(async () => (await forgeOf(next)).forge);
     const changed = {
       ...context,
@@ -107,7 +123,9 @@ export async function openContext(cwd: string, given: { config?: string | null }
     const { openPlaces } = await import('./workspace/places.ts');
     return openPlaces((await known()).key);
   });
-  const tools = once(async () => openTools(git, await known(), (await settings()).settings, forge));
+  const tools = once(async () =>
+    openTools(git, await known(), (await settings()).settings, { forge, redactor }),
+  );
   const ports = once(async () => {
     await writing();
     const copied = await original();
@@ -115,6 +133,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
     await keepRepositoryKey(git, await known());
     const { gitRepository } = await import('./git/repository.ts');
     return composePorts(configPath, forgeDir, requireAcceptable, {
+      redact: redactor,
       ...(await tools()),
       places: await places(),
       forge: await forge(),
@@ -134,6 +153,7 @@ export async function openContext(cwd: string, given: { config?: string | null }
     day: localDay,
     bootClock,
     isOwnerDead,
+    startOf,
     refuseInTurn: async (command) => (await import('./agent/in-turn.ts')).refuseInTurn(command, process.env),
     operator: once(async () => (await identity(git))?.name ?? userInfo().username),
     settings,
@@ -175,6 +195,10 @@ export async function openContext(cwd: string, given: { config?: string | null }
       return createRunner(await ports(), version());
     }),
     webhook: async () => openWebhook((await settings()).settings, writing),
+    server: async (port) =>
+      openServer((await settings()).settings, port, forgeDir, redactor, () =>
+        openContext(cwd, given, redactor),
+      ),
     async close() {
       await reader?.close();
       // One that could not be opened was reported by whoever asked for it.
@@ -234,12 +258,14 @@ async function openForge(
   root: string,
   settings: Settings,
   remembered: () => Promise<string | null>,
+  redactor: Redactor,
 ): Promise<{ forge: Forge & IssueDesk; pulls: PullDesk | null }> {
+  const { redactingForge } = await import('./forge/redacting.ts');
   const { kind, auth, provider } = settings.tracker;
   if (kind === 'github') {
     const { openGitHub } = await import('./forge/github/open.ts');
     const { fileLog } = await import('./log.ts');
-    const log = fileLog(join(root, '.forge', 'logs', 'runner.log'));
+    const log = fileLog(join(root, '.forge', 'logs', 'runner.log'), redactor);
     const forge = await openGitHub({
       git,
       root,
@@ -254,7 +280,7 @@ async function openForge(
       env: process.env,
       warn: (message) => log('warn', message),
     });
-    return { forge, pulls: null };
+    return { forge: redactingForge(forge, redactor.text), pulls: null };
   }
   const { localForge } = await import('./forge/local/local.ts');
   const { defaultRoot } = await import('./workspace/paths.ts');
@@ -268,14 +294,14 @@ async function openForge(
     remembered,
     ...(trunk === null ? {} : { trunk }),
   });
-  return { forge, pulls: forge };
+  return { forge: redactingForge(forge, redactor.text), pulls: forge };
 }
 
 async function openTools(
   git: Git,
   { key, former }: RepositoryKey,
   settings: Settings,
-  forge: () => Promise<Forge>,
+  { forge, redactor }: { forge: () => Promise<Forge>; redactor: Redactor },
 ): Promise<Tools> {
   const { identity } = await import('./git/git.ts');
   const { defaultRoot, realRoot } = await import('./workspace/paths.ts');
@@ -306,7 +332,7 @@ async function openTools(
 
   const workspaceRoot = settings.workspace.root ?? defaultRoot();
   const makeWorkspaces = settings.workspace.kind === 'worktree' ? worktreeWorkspaces : cloneWorkspaces;
-  const processes = hostProcesses();
+  const processes = hostProcesses(redactor.text);
   const kept = realRoot(dirname(defaultRoot()));
   const machine = {
     objects: () => objectStores(git.gitDir),
@@ -319,8 +345,8 @@ async function openTools(
     containers: containers({ folder: join(kept, key, 'containers'), ...machine }),
     srt: srt({ folder: join(kept, key, 'srt'), installHint, ...machine }),
   });
-  const programs = confinedPrograms(processes, sandbox);
-  const gateway = openGateway(process.env);
+  const programs = confinedPrograms(processes, sandbox, redactor.text);
+  const gateway = openGateway(process.env, (secret) => redactor.learn([secret]));
   const parts = { programs, gateway, operator: process.env, now: () => Date.now() };
   const agents = [
     claudeAgent(parts),
@@ -431,11 +457,36 @@ async function openWebhook(
   });
 }
 
+async function openServer(
+  { workflow: { server } }: Settings,
+  port: number | null,
+  forgeDir: string,
+  redact: Redactor,
+  open: () => Promise<Context>,
+): Promise<{ url: string; close(): Promise<void> } | null> {
+  const { bind, token, hosts } = server;
+  const asked = port ?? server.port;
+  if (asked === null) return null;
+  const { startServer } = await import('./http/server.ts');
+  const { fileLog } = await import('./log.ts');
+  const log = fileLog(join(forgeDir, 'logs', 'runner.log'), redact);
+  return startServer({
+    port: asked,
+    bind,
+    token,
+    hosts,
+    version: version(),
+    redact,
+    open,
+    log: (message) => log('error', message),
+  });
+}
+
 async function composePorts(
   configPath: string,
   forgeDir: string,
   requireAcceptable: RequireAcceptable,
-  parts: Tools & Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk'>,
+  parts: Tools & Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk' | 'redact'>,
 ): Promise<Ports> {
   const { watchSettings } = await import('./config/reload.ts');
   const { ownerIdentity, isOwnerDead } = await import('./process/owner.ts');
@@ -465,7 +516,7 @@ async function composePorts(
     project: basename(dirname(forgeDir)),
     owner: ownerIdentity(),
     isOwnerDead,
-    log: fileLog(join(forgeDir, 'logs', 'runner.log')),
+    log: fileLog(join(forgeDir, 'logs', 'runner.log'), parts.redact),
   };
 }
 

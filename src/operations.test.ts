@@ -1,9 +1,10 @@
 /** Every operation: what it is called with, and what looking leaves alone. */
 import { existsSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openedRepository } from '../test/support/opened-repository.ts';
 import { UsageError } from './errors.ts';
-import { OPERATIONS, perform } from './operations.ts';
+import { FILES_ONLY, OPERATIONS, type OperationName, perform } from './operations.ts';
 
 const here = openedRepository();
 
@@ -46,4 +47,46 @@ test('every operation says what it does', () => {
     expect(description, name).toMatch(/^[A-Z].*\.$/);
     expect(['read', 'write']).toContain(access);
   }
+});
+
+test('what the work may cost is the operator’s to say, and no agent’s', () => {
+  const costs = ['model', 'auditorModel', 'maxIterations', 'maxTurns', 'budgetUsd'];
+  for (const name of ['loop.start', 'loop.start_each'] as const)
+    expect(OPERATIONS[name].operatorOnly, name).toEqual(costs);
+  for (const [name, { operatorOnly, input }] of Object.entries(OPERATIONS))
+    expect(Object.keys(input.shape), name).toEqual(expect.arrayContaining([...operatorOnly]));
+});
+
+describe('inside a turn, past the stand-in for our program (loops 70)', () => {
+  const writes = (Object.keys(OPERATIONS) as OperationName[]).filter(
+    (name) => OPERATIONS[name].access === 'write',
+  );
+  const inTurn = () => {
+    vi.stubEnv('FORGE_ROLE', 'coder');
+    vi.stubEnv('FORGE_SESSION_DIR', here.root);
+  };
+  afterEach(() => void vi.unstubAllEnvs());
+
+  test.each(writes.filter((name) => !FILES_ONLY.includes(name)))('%s is refused', async (name) => {
+    inTurn();
+    await expect(perform(here.context, name)).rejects.toThrow('a loop is already running you');
+  });
+
+  test('the coder can neither write a finding nor settle one (loops 35)', async () => {
+    const { task } = await perform(here.context, 'loop.start', { goal: 'Tidy up.' });
+    inTurn();
+    const found = { task, description: 'It is done.' };
+    await expect(perform(here.context, 'findings.write', found)).rejects.toThrow('Refused: ');
+    const store = await here.context.reading();
+    expect(await store!.requests(task)).toEqual([]);
+  });
+
+  test('looking, and making a file, is not', async () => {
+    inTurn();
+    await perform(here.context, 'status');
+    await perform(here.context, 'findings.list');
+    const output = join(here.root, 'tidy.md');
+    await perform(here.context, 'plan.new', { name: 'tidy', output });
+    expect(existsSync(output)).toBe(true);
+  });
 });

@@ -21,6 +21,7 @@ import { decideFinding, listFindings, writeFinding } from './operations/findings
 import { gc } from './operations/gc.ts';
 import { init } from './operations/init.ts';
 import { problemOf, z } from './operations/input.ts';
+import { importIssues } from './operations/issue-import.ts';
 import {
   closeIssue,
   commentIssue,
@@ -41,10 +42,12 @@ import { listPulls, reportCheck, sayOnPull, showPull } from './operations/pulls.
 import { recover } from './operations/recover.ts';
 import { restartTask } from './operations/restart.ts';
 import { retryAll } from './operations/retry-all.ts';
+import { refresh } from './operations/runtime.ts';
 import { listPlans, showPlan } from './operations/stored-plans.ts';
 import { ask, listTasks, retryTask, showTask } from './operations/tasks.ts';
+import { uninstall } from './operations/uninstall.ts';
 import { snapshot } from './view.ts';
-import { why } from './why.ts';
+import { preview, why } from './why.ts';
 
 const nothing = z.object({});
 const issue = z.number().int().positive();
@@ -58,7 +61,12 @@ const startOptions = {
   pullRequest: z.boolean().default(false),
   model: z.string().trim().min(1).optional(),
   auditorModel: z.string().trim().min(1).optional(),
+  maxIterations: z.number().int().min(0).optional(),
+  maxTurns: z.number().int().positive().optional(),
+  budgetUsd: z.number().positive().optional(),
 };
+/** What the work may cost is the operator's to say. */
+const COSTS = ['model', 'auditorModel', 'maxIterations', 'maxTurns', 'budgetUsd'];
 const plan = z.object({ plan: z.string().trim().min(1) });
 const loop = z.object({ loop: z.string().trim().min(1) });
 /** A place in a change. */
@@ -69,9 +77,14 @@ export { ACCESS_OF };
 export const OPERATIONS = {
   status: read('Tasks, slots, runners: the loop as it is now.', nothing, snapshot),
   why: read(
-    'Why nothing happens: one line per open issue, naming what it rests on.',
+    'Why nothing happens: one line per open issue, with what it waits for.',
     z.object({ issue: issue.nullable().default(null) }),
     (context, input) => why(context, input.issue),
+  ),
+  'run.preview': read(
+    'What a run would take up now, in order, and why not the others. Changes nothing.',
+    z.object({ only: z.array(issue).optional(), most: z.number().int().min(0).optional() }),
+    preview,
   ),
 
   'task.list': read(
@@ -104,7 +117,7 @@ export const OPERATIONS = {
     retryAll,
   ),
   'task.restart': write(
-    'Go on with an abandoned task: same row, same worktree, a fresh session.',
+    'Continue an abandoned task: same row, same worktree, a fresh session.',
     z.object({ task: reference, force: z.boolean().default(false) }),
     restartTask,
   ),
@@ -120,11 +133,13 @@ export const OPERATIONS = {
       ...startOptions,
     }),
     startLoop,
+    COSTS,
   ),
   'loop.start_each': write(
     'Start one loop for each feature of a list; those that others wait for come first.',
     z.object({ file: z.string().min(1), ...startOptions }),
     startEach,
+    COSTS,
   ),
   'loop.list': read(
     'Active and recent loops; with `all`, every one.',
@@ -147,7 +162,7 @@ export const OPERATIONS = {
     cancelLoop,
   ),
   'loop.restart': write(
-    'Go on with a loop that has not completed: same phase and milestone, same worktree, a fresh session.',
+    'Continue a loop that has not completed: same phase and milestone, same worktree, a fresh session.',
     loop.extend({ force: z.boolean().default(false), recreateWorktree: z.boolean().default(false) }),
     restartLoop,
   ),
@@ -168,6 +183,14 @@ export const OPERATIONS = {
       ready: z.boolean().default(false),
     }),
     newIssue,
+  ),
+  'issue.import': write(
+    'Write an issue for each of some files.',
+    z.object({
+      files: z.array(z.object({ file: z.string(), text: z.string() })).min(1),
+      ready: z.boolean().default(false),
+    }),
+    importIssues,
   ),
   'issue.list': read(
     'Open issues; with `all`, closed ones too.',
@@ -308,11 +331,13 @@ export const OPERATIONS = {
       type: z.string().optional(),
       last: z.number().int().min(0).optional(),
       after: z.number().int().min(0).optional(),
+      limit: z.number().int().min(1).optional(),
     }),
     events,
   ),
+  refresh: write('Let every runner look at the forge now.', nothing, refresh),
   boot: read(
-    'The context one needs after a reset: direction, tasks in flight, stale leases, last events.',
+    'What you need to know after a reset: direction, tasks in flight, stale leases, last events.',
     z.object({ last: z.number().int().min(0).default(10) }),
     boot,
   ),
@@ -332,7 +357,7 @@ export const OPERATIONS = {
     z.object({ who: z.enum(ACCESS_OF) }),
     access,
   ),
-  attack: write('Let hostile scripts loose in the sandbox, on an operator who is made up.', nothing, attack),
+  attack: write('Run hostile scripts in the sandbox against a made-up operator.', nothing, attack),
   'gate.try': write('Run the gate on trunk, as the loop does before the first turn.', nothing, tryGate),
   backup: write(
     'Copy the database into one file, also while a runner works; checked, and never over another file.',
@@ -340,9 +365,14 @@ export const OPERATIONS = {
     backup,
   ),
   restore: write(
-    'Put a backup in the place of the database, or start anew; what was there is kept beside it.',
+    'Replace the database with a backup, or start over; the old one is kept beside it.',
     z.object({ file: z.string().min(1).optional(), empty: z.boolean().default(false) }),
     restore,
+  ),
+  uninstall: write(
+    'Show what the loop keeps in this repository and on this machine for it; with `yes`, remove it.',
+    z.object({ yes: z.boolean().default(false) }),
+    uninstall,
   ),
   'notify.test': write(
     'Send a sample to every channel, or to one, and say what came of it.',
@@ -353,7 +383,7 @@ export const OPERATIONS = {
   config: read('The settings in force and where each comes from.', nothing, config),
   pause: write('Start nothing new: the whole loop, or one task.', maybeTask, pause),
   resume: write(
-    'Go on: the whole loop, one held task, or with `all` the loop and every task that it can release.',
+    'Continue: the whole loop, one held task, or with `--all` the loop and every task it can release.',
     z.object({ task: reference.optional(), all: z.boolean().default(false) }),
     resume,
   ),
@@ -378,7 +408,23 @@ export const OPERATIONS = {
 };
 
 export type OperationName = keyof typeof OPERATIONS;
+
+/** They name files of whoever types them, set up a repository, or are hostile on purpose. */
+const FOR_TERMINALS: ReadonlySet<OperationName> = new Set([
+  'init',
+  'backup',
+  'restore',
+  'attack',
+  'plan.new',
+  'loop.start_each',
+] as const);
+
+export const isForTerminal = (name: OperationName): boolean => FOR_TERMINALS.has(name);
+
 export type Result<N extends OperationName> = Awaited<ReturnType<(typeof OPERATIONS)[N]['handle']>>;
+
+/** Writes that only make files: an agent may ask for these in its turn. With any other it would steer the loop that runs it. */
+export const FILES_ONLY: readonly OperationName[] = ['plan.new', 'init'];
 
 /** Parses the input, then calls the handler. A mistake in the input is a UsageError that names the field. */
 export async function perform<N extends OperationName>(
@@ -387,15 +433,19 @@ export async function perform<N extends OperationName>(
   input: Record<string, unknown> = {},
 ): Promise<Result<N>> {
   const operation = OPERATIONS[name] as unknown as Operation<ZodType, Result<N>>;
+  const command = name.replace('.', ' ');
+  if (operation.access === 'write' && !FILES_ONLY.includes(name)) await context.refuseInTurn(command);
   const parsed = operation.input.safeParse(input);
   if (parsed.success) return operation.handle(context, parsed.data);
-  throw new UsageError(`${name.replace('.', ' ')}: ${problemOf(parsed.error.issues[0]!)}.`);
+  throw new UsageError(`${command}: ${problemOf(parsed.error.issues[0]!)}.`);
 }
 
 interface Operation<S extends ZodType, R> {
   description: string;
   access: 'read' | 'write';
   input: S;
+  /** Fields of the input that only the operator may give: no surface for agents offers them. */
+  operatorOnly: readonly string[];
   handle(context: Context, input: output<S>): Promise<R>;
 }
 
@@ -404,13 +454,14 @@ function read<S extends ZodType, R>(
   input: S,
   handle: (context: Context, input: output<S>) => Promise<R>,
 ): Operation<S, R> {
-  return { description, access: 'read', input, handle };
+  return { description, access: 'read', input, operatorOnly: [], handle };
 }
 
 function write<S extends ZodType, R>(
   description: string,
   input: S,
   handle: (context: Context, input: output<S>) => Promise<R>,
+  operatorOnly: readonly string[] = [],
 ): Operation<S, R> {
-  return { description, access: 'write', input, handle };
+  return { description, access: 'write', input, operatorOnly, handle };
 }

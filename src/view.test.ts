@@ -1,9 +1,10 @@
 /** What `status` shows. */
 import { describe, expect, test } from 'vitest';
-import { openedRepository } from '../test/support/opened-repository.ts';
+import { MINUTE, openedRepository } from '../test/support/opened-repository.ts';
 import { event } from './core/event.ts';
 import { trunkChanged } from './core/loop-hold.ts';
 import { perform } from './operations.ts';
+import { runnerLease } from './store/store.ts';
 
 const here = openedRepository();
 
@@ -24,5 +25,18 @@ describe('status', () => {
         text: expect.stringContaining('the loop is held (trunk_changed): tracker.trunk changed from main'),
       },
     ]);
+  });
+
+  test('a runner is shown while it is there, whether or not it has work, and one that left nothing is not', async () => {
+    const store = await here.context.writing();
+    const at = here.context.now();
+    for (const n of [1, 2]) await store.acquireLease(runnerLease(n), `${n}@here`, at, MINUTE, () => false);
+    expect((await perform(here.context, 'status')).runners).toMatchObject([
+      { pid: 1, alive: true },
+      { pid: 2, alive: true },
+    ]);
+    const gone = { ...here.context, isOwnerDead: () => true };
+    expect((await perform(gone, 'status')).runners).toEqual([]);
+    expect((await perform(gone, 'boot')).stale).toEqual([]);
   });
 });

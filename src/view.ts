@@ -3,7 +3,7 @@
  * changes nothing. Times are ISO 8601; what nobody knows is null.
  */
 
-import { atWork } from './at-work.ts';
+import { type AtWork, atWork } from './at-work.ts';
 import type { Context } from './context.ts';
 import type { DeployStatus } from './core/deploy.ts';
 import type { Hold, HoldReason } from './core/event.ts';
@@ -13,16 +13,21 @@ import { hasLapsed, momentOf } from './core/lease.ts';
 import { type LoopWait, loopWaits } from './core/loop-waits.ts';
 import type { Reason, State } from './core/machine.ts';
 import { backlogOf, backlogText, isFull, NO_PACE } from './core/pace.ts';
+import { policyFor } from './core/plan/limits.ts';
 import { isLeftToPeople } from './core/recover.ts';
 import type { Role } from './core/role.ts';
 import { waitingToLand } from './core/schedule.ts';
 import { isEnded, nameOfTask, occupiesSlot, type Task, turnsHere } from './core/task.ts';
-import { atWorkText } from './core/words/words.ts';
+import { atWorkText, workingText } from './core/words/words.ts';
+import { ConfigError, ForgeUnavailable } from './errors.ts';
 import { activityOf } from './loop/activity.ts';
 import { interruptedAmong } from './loop/interrupted.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { readPace } from './loop/read-pace.ts';
-import { type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
+import { restOf } from './rest.ts';
+import { isRunnerLease, type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
+
+export type { AtWork };
 
 export interface TaskView {
   id: string;
@@ -59,6 +64,10 @@ export interface TaskView {
   } | null;
   /** What runs for it now, in words, with its command and for how long: a turn, a gate, a hook. */
   atWork: string | null;
+  /** What the command that runs for it printed last. */
+  lastLine: string | null;
+  /** What it does or waits for, as `why` says it; null once it has ended. */
+  rests: string | null;
   /** Its runner is gone in the middle of that turn; recovery takes it up again. */
   interrupted: boolean;
   workspace: string | null;
@@ -113,7 +122,11 @@ export interface Snapshot {
   stopRequested: 'drain' | 'now' | null;
   /** Everything that runs now, in words: what a stop waits for. */
   atWork: string[];
+  /** Of that, what the loop itself runs: the gate on trunk, the deploy; with what it printed last. */
+  errands: string[];
   configProblem: string | null;
+  /** Issues that are left out because their files can't be read. */
+  unreadable: string[];
   /** Null when nothing was ever deployed. */
   deploy: DeployView | null;
   runners: RunnerView[];
@@ -136,7 +149,9 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       backlog: await backlogNow(context, null, []),
       stopRequested: null,
       atWork: [],
+      errands: [],
       configProblem,
+      unreadable: await unreadable(context),
       deploy: null,
       runners: [],
     };
@@ -148,6 +163,7 @@ export async function snapshot(context: Context): Promise<Snapshot> {
   const owners = runners(await store.leases(), context);
   const interrupted = await interruptedAmong({ ...context, store, clock: context }, stored);
   const isRunning = owners.some((runner) => runner.alive);
+  const work = await atWork(context, store, await ownedKeys(context, store));
   return {
     billing: settings.workflow.agent.billing,
     tasks: await taskViews(context, store, stored),
@@ -161,11 +177,25 @@ export async function snapshot(context: Context): Promise<Snapshot> {
     accountLimits: waits.flatMap(accountView),
     backlog: await backlogNow(context, store, stored),
     stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
-    atWork: (await atWorkNow(context, store)).map(({ text }) => text),
+    atWork: work.map((one) => atWorkText(one, context.now())),
+    errands: work.filter(({ task }) => task === null).map((one) => workingText(one, context.now())),
     configProblem: configProblem ?? (isRunning ? loop.configProblem : null),
+    unreadable: await unreadable(context),
     deploy: deployView(loop),
     runners: owners,
   };
+}
+
+/** Of issues that are files here: another forge is not asked for what nobody waits for. */
+async function unreadable(context: Context): Promise<string[]> {
+  if ((await context.settings()).settings.tracker.kind !== 'local') return [];
+  try {
+    return ((await (await context.forge()).unreadable?.()) ?? []).map(({ what }) => what);
+  } catch (error) {
+    // Both are said elsewhere.
+    if (error instanceof ConfigError || error instanceof ForgeUnavailable) return [];
+    throw error;
+  }
 }
 
 export async function backlogNow(
@@ -211,17 +241,25 @@ function deployView({ deploy }: LoopRow): DeployView | null {
 }
 
 export async function taskViews(context: Context, store: Store, tasks: readonly Task[]): Promise<TaskView[]> {
-  const { maxTurns } = (await context.settings()).settings.policy;
+  const { policy } = (await context.settings()).settings;
   const owned = await ownedKeys(context, store);
   const places = await context.places();
-  const working = await atWorkNow(context, store);
+  const work = await atWork(context, store, owned);
+  const now = context.now();
+  const all = (await store.tasks({ live: true })).map(({ task }) => task);
+  const known = { all, policy, now, owned, work, said: null };
   const doingOf = async ({ id, turn }: Task): Promise<string | null> =>
     turn && ((await activityOf(places, id, turn))?.doing ?? null);
   const view = async (task: Task): Promise<TaskView> => ({
-    ...taskView(task, await store.spend(task.id), maxTurns, await doingOf(task)),
-    atWork: working.find((one) => one.task === task.id)?.text ?? null,
+    ...taskView(task, await store.spend(task.id), policyFor(task, policy).maxTurns, await doingOf(task)),
+    ...atWorkView(work.find((one) => one.task === task.id)),
+    rests: isEnded(task) ? null : (await restOf(store, task, known)).why,
     interrupted:
       !isEnded(task) && (task.turn !== null || isLeftToPeople(task)) && !owned.has(taskLease(task.id)),
+  });
+  const atWorkView = (mine: AtWork | undefined): Pick<TaskView, 'atWork' | 'lastLine'> => ({
+    atWork: mine ? atWorkText(mine, now) : null,
+    lastLine: mine?.lastLine ?? null,
   });
   return Promise.all(tasks.map(view));
 }
@@ -232,8 +270,15 @@ export async function atWorkNow(
   store: Store,
   owned?: ReadonlySet<string>,
 ): Promise<{ task: string | null; text: string }[]> {
-  const work = await atWork(store, owned ?? (await ownedKeys(context, store)));
+  const work = await atWork(context, store, owned ?? (await ownedKeys(context, store)));
   return work.map((one) => ({ task: one.task, text: atWorkText(one, context.now()) }));
+}
+
+/** The commands that run: gates, hooks, the deploy. Costs next to nothing where there are none. */
+export async function commandsNow(context: Context, store: Store): Promise<AtWork[]> {
+  if ((await store.processes()).length === 0) return [];
+  const work = await atWork(context, store, await ownedKeys(context, store));
+  return work.filter(({ command }) => command !== null);
 }
 
 /** What somebody alive holds a lease of. */
@@ -247,7 +292,7 @@ function taskView(
   spend: Spend,
   maxTurns: number,
   doing: string | null,
-): Omit<TaskView, 'interrupted' | 'atWork'> {
+): Omit<TaskView, 'interrupted' | 'atWork' | 'lastLine' | 'rests'> {
   const { hold, turn } = task;
   return {
     id: task.id,
@@ -304,11 +349,14 @@ function holdView(hold: Hold, name: string): TaskView['hold'] {
 
 type Onlooker = Pick<Context, 'now' | 'bootClock' | 'isOwnerDead'>;
 
-/** Whoever holds a lease; one with nothing to do holds none and is not seen. */
+/** Whoever holds a lease: also a runner with nothing to do has one. */
 export function runners(leases: readonly Lease[], context: Onlooker): RunnerView[] {
   const owners = new Map<string, boolean>();
   for (const lease of leases) {
-    owners.set(lease.owner, (owners.get(lease.owner) ?? false) || !isStale(lease, context));
+    const isAlive = !isStale(lease, context);
+    // One that is gone and left nothing behind is nobody's business.
+    if (isRunnerLease(lease.key) && !isAlive) continue;
+    owners.set(lease.owner, (owners.get(lease.owner) ?? false) || isAlive);
   }
   return [...owners].map(([owner, alive]) => {
     const pid = Number.parseInt(owner, 10);

@@ -1,5 +1,5 @@
 /** What `why` says, on a real repository and database. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MINUTE, moved, openedRepository } from '../test/support/opened-repository.ts';
@@ -33,6 +33,42 @@ describe('why', () => {
       4: 'blocked by the open issue #1',
       5: 'it asks for a judgement of taste: it will be declined with 3 questions',
     });
+  });
+
+  test('a file that can’t be read is named, in status too, and the others have their lines', async () => {
+    await here.ready('Fine');
+    writeFileSync(join(here.root, '.forge/issues/0002-broken.md'), '---\ntitle: [x\n---\nText.\n');
+    const { loop, issues } = await perform(here.context, 'why');
+    const named = expect.stringMatching(/0002-broken\.md:2: the front matter is not valid YAML/);
+    expect(loop[0]).toEqual(named);
+    expect(issues.map(({ issue }) => issue)).toEqual([1]);
+    expect((await perform(here.context, 'status')).unreadable).toEqual([named]);
+  });
+
+  test('a dry run names what would be taken up, in order, and why not the others; it changes nothing', async () => {
+    here.configure('agent: { command: "true", max_concurrent: 1 }\ngate: none');
+    await here.reopen();
+    for (const title of ['Later', 'Urgent']) await here.ready(title);
+    await perform(here.context, 'issue.new', { title: 'Not ready', body: 'x' });
+    writeFileSync(
+      join(here.root, '.forge/issues/0002-urgent.md'),
+      readFileSync(join(here.root, '.forge/issues/0002-urgent.md'), 'utf8').replace(
+        'priority: null',
+        'priority: 1',
+      ),
+    );
+    const planned = await perform(here.context, 'run.preview');
+    expect(planned.takes).toEqual([
+      { issue: 2, title: 'Urgent', now: true },
+      { issue: 1, title: 'Later', now: false },
+    ]);
+    expect(planned.others.map(({ issue, why }) => [issue, why])).toEqual([
+      [3, 'not labelled loop:ready — `forge-loop issue ready 3`'],
+    ]);
+    const one = await perform(here.context, 'run.preview', { only: [1] });
+    expect(one.takes.map(({ issue }) => issue)).toEqual([1]);
+    expect(one.others.map(({ issue }) => issue)).toEqual([2, 3]);
+    expect((await perform(here.context, 'status')).tasks).toEqual([]);
   });
 
   test('a hold, a slot that is taken, and an ending are each named', async () => {
@@ -133,6 +169,7 @@ describe('why', () => {
   test('what holds the whole loop comes first: no runner, a pause, a broken file', async () => {
     await perform(here.context, 'pause');
     writeFileSync(join(here.root, 'WORKFLOW.md'), '---\nagent: [\n---\n');
+    await here.reopen();
     const { loop } = await perform(here.context, 'why');
     expect(loop).toEqual([
       expect.stringMatching(/^WORKFLOW.md can't be used: .*WORKFLOW.md:\d+:/),

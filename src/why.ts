@@ -3,24 +3,31 @@
  * what it rests on. Derived from the same schedule the loop itself follows.
  */
 
+import { atWork } from './at-work.ts';
 import { inOneLine } from './config/problems.ts';
 import type { Context } from './context.ts';
 import type { WorkItem } from './core/claim.ts';
-import { doing, ending, explain, hangsOnChecks, turnText } from './core/explain.ts';
+import { ending, hangsOnChecks } from './core/explain.ts';
 import { loopWaits } from './core/loop-waits.ts';
 import { type Backlog, backlogText, isFull, NO_PACE } from './core/pace.ts';
 import type { Policy } from './core/policy.ts';
 import { isLeftToPeople } from './core/recover.ts';
-import { hasLabel, isHeld, latestAttempts, type Standing, schedule } from './core/schedule.ts';
+import {
+  hasLabel,
+  latestAttempts,
+  NO_QUOTA,
+  type Quota,
+  type Schedule,
+  type Standing,
+  schedule,
+} from './core/schedule.ts';
 import { isEnded, nameOfTask, type Task } from './core/task.ts';
-import { whyUntried } from './core/trial.ts';
-import { placeText } from './core/words/plan-text.ts';
 import { ConfigError, ForgeUnavailable } from './errors.ts';
 import { forcedIssues } from './loop/intake.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
-import { lastFailure } from './loop/put-off.ts';
 import { readPace } from './loop/read-pace.ts';
 import { everySource } from './loop/source.ts';
+import { restOf } from './rest.ts';
 import { type Store, taskLease } from './store/store.ts';
 import { iso, ownedKeys, runners } from './view.ts';
 
@@ -41,50 +48,112 @@ interface Why {
 }
 
 export async function why(context: Context, only: number | null): Promise<Why> {
+  const { loop, lines, latest } = await around(context, NO_QUOTA);
+  return {
+    loop,
+    issues: only === null ? lines : await onlyLine(context, lines, only, latest.get(only) ?? null),
+  };
+}
+
+interface Preview {
+  /** What keeps the whole loop from working now. */
+  loop: string[];
+  /** In this order; `now` says whether there is a slot for it. */
+  takes: { issue: number; title: string; now: boolean }[];
+  others: WhyLine[];
+}
+
+/** What a run would take up if it was started now. */
+export async function preview(
+  context: Context,
+  { only, most }: { only?: number[] | undefined; most?: number | undefined },
+): Promise<Preview> {
+  const quota = { only: only ? new Set(only) : null, left: most ?? Number.POSITIVE_INFINITY };
+  const { loop, lines, plan } = await around(context, quota);
+  const eligible = new Set(plan.eligible.map(({ number }) => number));
+  return {
+    // One that would be started.
+    loop: loop.filter((reason) => !reason.startsWith(NO_RUNNER)),
+    takes: plan.eligible.map((item) => ({
+      issue: item.number,
+      title: item.title,
+      now: plan.claims.includes(item),
+    })),
+    others: lines.filter(({ issue }) => issue === null || !eligible.has(issue)),
+  };
+}
+
+const NO_RUNNER = 'no runner is running';
+
+/** Everything that there is, and what each rests on. */
+async function around(
+  context: Context,
+  quota: Quota,
+): Promise<{
+  loop: string[];
+  lines: WhyLine[];
+  latest: Map<number, Task>;
+  plan: Schedule;
+}> {
   const { settings, problem } = await context.settings();
   const { policy } = settings;
   const store = await context.reading();
   const tasks = store ? (await store.tasks()).map(({ task }) => task) : [];
   const latest = latestAttempts(tasks);
-  const { items, silent } = await openWork(context);
+  const { items, silent, unreadable } = await openWork(context);
   const forced = store ? await forcedIssues(store, items, tasks) : new Set<number>();
   const accountLimits = (await store?.loop())?.accountLimits ?? [];
   const pace = store ? await readPace(store) : NO_PACE;
-  const plan = schedule({ items, tasks, policy, now: context.now(), accountLimits, forced, pace });
+  const plan = schedule({ items, tasks, policy, now: context.now(), accountLimits, forced, pace, quota });
   const { standings } = plan;
+  const owned = store ? await ownedKeys(context, store) : new Set<string>();
+  const work = store ? await atWork(context, store, owned) : [];
+  const known = { all: tasks, policy, now: context.now(), owned, work };
   const lines: WhyLine[] = [];
   for (const [item, standing] of standings) {
     const last = latest.get(item.number) ?? null;
     lines.push(
       standing.kind === 'in_hand' && store && last
-        ? await taskLine(context, store, last, tasks, policy)
+        ? await taskLine(context, store, last, known)
         : issueLine(item, standing, last, policy, plan.backlog),
     );
   }
   const shown = new Set(items.map((item) => item.number));
   for (const task of tasks) {
     if (store && !isEnded(task) && (task.issue === null || !shown.has(task.issue)))
-      lines.push(await taskLine(context, store, task, tasks, policy));
+      lines.push(await taskLine(context, store, task, known));
   }
   return {
     loop: [
       ...(silent === null ? [] : [`the forge does not answer: ${silent}`]),
+      ...unreadable.map((what) => `left out until it is corrected: ${what}`),
       ...(await loopReasons(context, store, policy, problem, lines.length > 0 || silent !== null)),
     ],
-    issues: only === null ? lines : await onlyLine(context, lines, only, latest.get(only) ?? null),
+    lines,
+    latest,
+    plan,
   };
 }
 
 /** `silent`: why the forge gives no answer. What is known of the tasks is still worth saying then. */
-async function openWork(context: Context): Promise<{ items: WorkItem[]; silent: string | null }> {
+async function openWork(context: Context): Promise<OpenWork> {
+  const none = { items: [], silent: null, unreadable: [] };
   try {
-    return { items: await everySource(await context.forge()).items(), silent: null };
+    const forge = await context.forge();
+    const items = await everySource(forge).items();
+    return { ...none, items, unreadable: ((await forge.unreadable?.()) ?? []).map(({ what }) => what) };
   } catch (error) {
     // Already said about the loop.
-    if (error instanceof ConfigError) return { items: [], silent: null };
-    if (error instanceof ForgeUnavailable) return { items: [], silent: error.message };
+    if (error instanceof ConfigError) return none;
+    if (error instanceof ForgeUnavailable) return { ...none, silent: error.message };
     throw error;
   }
+}
+
+interface OpenWork {
+  items: WorkItem[];
+  silent: string | null;
+  unreadable: string[];
 }
 
 async function loopReasons(
@@ -105,7 +174,7 @@ async function loopReasons(
   const ofGate = ['gate_could_not_run', 'gate_empty'];
   reasons.push(...waits.filter(({ reason }) => hasWork || !ofGate.includes(reason)).map(({ text }) => text));
   if (alive && loop && loop.stop !== 'no') reasons.push('the runner is stopping (`forge-loop stop`)');
-  if (!alive) reasons.push('no runner is running — `forge-loop run`');
+  if (!alive) reasons.push(`${NO_RUNNER} — \`forge-loop run\``);
   if (!hasWork) reasons.push('there is no open issue — `forge-loop issue new --title … --ready`');
   return reasons;
 }
@@ -176,41 +245,17 @@ async function taskLine(
   context: Context,
   store: Store,
   task: Task,
-  all: readonly Task[],
-  policy: Policy,
+  known: Omit<Parameters<typeof restOf>[2], 'said'>,
 ): Promise<WhyLine> {
-  const now = context.now();
-  const [pending] = await store.pendingActions(task.id);
-  const line = (why: string, until: number | null = null): WhyLine => ({
+  const isCut = isLeftToPeople(task) && !known.owned.has(taskLease(task.id));
+  const said = !isCut && hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
+  const { why, until } = await restOf(store, task, { ...known, said });
+  return {
     name: nameOfTask(task),
     issue: task.issue,
     title: task.contract.title,
     task: task.id,
     why,
     until: iso(until),
-  });
-  const isOwned = (await ownedKeys(context, store)).has(taskLease(task.id));
-  if (isLeftToPeople(task) && !isOwned)
-    return line(`interrupted in ${placeText(task.plan!)} — \`forge-loop loop restart ${nameOfTask(task)}\``);
-  const isHolding = task.hold !== null && isHeld(task, now);
-  const cut = task.turn
-    ? turnText(task.turn)
-    : pending && pending.startedAt !== null
-      ? doing(pending.action)
-      : null;
-  if (!isHolding && cut !== null && !isOwned)
-    return line(`${task.state}: interrupted in ${cut}; the next run takes it up`);
-  const said = hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
-  const { accountLimits: accounts, trials } = await store.loop();
-  const failure = pending ? await lastFailure(store, pending) : null;
-  const around = {
-    pending: pending ?? null,
-    failure,
-    all,
-    said,
-    accounts,
-    untried: whyUntried(trials, policy),
   };
-  const { why, until } = explain(task, around, policy, now);
-  return line(why, until);
 }

@@ -55,23 +55,30 @@ async function toolsOfCoder(): Promise<TurnTools> {
 /** What an agent does: it starts the server it was told of, and calls tools one after the other. */
 const AGENT = `
 import { spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 const [server, calls, forbidden] = process.argv.slice(1).map((one) => JSON.parse(one));
 const child = spawn(server[0], server.slice(1), { stdio: ['pipe', 'pipe', 'inherit'] });
 const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 const answers = [];
+const folder = server.at(-1);
+const replaced = [folder, folder + '/calls'].filter((path) => {
+  try { renameSync(path, path + '-away'); return true; } catch { return false; }
+});
+try { writeFileSync(folder + '/tools.json', '[]'); replaced.push('tools.json'); } catch {}
 for (const [name, input] of calls) {
   child.stdin.write(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }) + '\\n');
   answers.push(JSON.parse((await replies.next()).value).result);
 }
 child.stdin.end();
-writeFileSync('answers.json', JSON.stringify({ answers, reached: forbidden.filter((path) => existsSync(path)) }));
+writeFileSync('answers.json', JSON.stringify({ answers, replaced, reached: forbidden.filter((path) => existsSync(path)) }));
 `;
 
-async function confined(
-  calls: [string, object][],
-): Promise<{ answers: { content: [{ text: string }]; isError: boolean }[]; reached: string[] }> {
+async function confined(calls: [string, object][]): Promise<{
+  answers: { content: [{ text: string }]; isError: boolean }[];
+  reached: string[];
+  replaced: string[];
+}> {
   const folder = join(stage.dir(), 'sandbox');
   const repository = join(stage.dir(), 'repository');
   mkdirSync(folder);
@@ -88,8 +95,8 @@ async function confined(
     mkdirSync(path, { recursive: true });
   const places = { cwd: plain.cwd, home: plain.home, session: plain.sessionDir };
   const access = { ...accessOf('coder', places, { sandbox: 'bwrap' }), network: 'none' as const };
-  const turn = { ...plain, access };
-  const dialogue = await openToolDialogue(turn.sessionDir, await toolsOfCoder());
+  const dialogue = await openToolDialogue(plain.sessionDir, await toolsOfCoder());
+  const turn = dialogue.within({ ...plain, access });
   const forbidden = [join(s.root, '.forge'), join(repository, '.git', 'config')];
   for (const path of forbidden) expect(existsSync(path)).toBe(true);
   try {
@@ -122,11 +129,11 @@ if (missing) console.warn('SKIPPED: tools of a confined agent. Install the packa
 describe.skipIf(missing)('an agent under bubblewrap', () => {
   test('reads an issue that lies where it can’t look, and what it says is noted', async () => {
     const number = await s.people.createIssue({ title: 'Dark mode', body: 'Too bright.' });
-    const { answers, reached } = await confined([
+    const { answers, reached, replaced } = await confined([
       ['report_progress', { message: 'half way' }],
       ['issue_read', { number }],
     ]);
-    expect(reached).toEqual([]);
+    expect({ reached, replaced }).toEqual({ reached: [], replaced: [] });
     expect(answers).toMatchObject([
       { isError: false, content: [{ text: 'Noted.' }] },
       { isError: false, content: [{ text: expect.stringContaining('Too bright.') }] },

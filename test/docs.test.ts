@@ -159,6 +159,26 @@ describe('docs/ARCHITECTURE.md', () => {
     expect(missing).toEqual([]);
   });
 
+  test('a function that is named with its file is declared there', () => {
+    const named = [...page.matchAll(/`(\w+)\(\)`(?:\s+in\s+|\s+\()`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map(
+      (match) => [match[1]!, match[2]!] as const,
+    );
+    expect(named.length).toBeGreaterThan(15);
+    const isDeclared = (name: string, path: string): boolean =>
+      new RegExp(`\\b(?:function|const) ${name}\\b`).test(read(path));
+    const wrong = named.filter(([name, file]) => {
+      const paths = sources.filter((path) => `/${path}`.endsWith(`/${file}`));
+      return !paths.some((path) => isDeclared(name, path));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('names every file of the core and the loop', () => {
+    const files = sources.filter((path) => /^src\/(core|loop)\/.*(?<!\.test)\.ts$/.test(path));
+    expect(files.length).toBeGreaterThan(100);
+    expect(files.filter((path) => !page.includes(`${path.split('/').at(-1)}\``))).toEqual([]);
+  });
+
   test('names only functions, types and constants that are in the code', () => {
     const code = sources.filter((path) => path.endsWith('.ts')).map(read);
     const named = [
@@ -183,8 +203,8 @@ describe('README.md', () => {
     expect(rows.sort()).toEqual(Object.keys(COMMANDS).sort());
   });
 
-  test('lists the subcommands of task, issue, plan, pull and findings', () => {
-    for (const group of ['task', 'issue', 'plan', 'pull', 'findings']) {
+  test('lists the subcommands of task, issue, plan, loop, pull, findings and notify', () => {
+    for (const group of ['task', 'issue', 'plan', 'loop', 'pull', 'findings', 'notify']) {
       const row = read('README.md')
         .split('\n')
         .find((line) => line.startsWith(`| \`forge-loop ${group}\``));
@@ -238,6 +258,7 @@ describe('docs/cli.md', () => {
     const here = openedRepository();
     const shapes = shapesIn(page.split('\n## JSON\n')[1]!);
     const PAGE_NAMES: Record<string, string> = {
+      'run.preview': 'run --dry-run',
       'task.retry_all': 'task retry --reason',
       'gate.try': 'doctor --gate',
       access: 'doctor --access',
@@ -267,6 +288,7 @@ describe('docs/cli.md', () => {
       for (const name of [
         'status',
         'why',
+        'run.preview',
         'task.list',
         'boot',
         'findings.list',
@@ -293,10 +315,12 @@ describe('docs/cli.md', () => {
       await ask('stop');
       await ask('issue.new', { title: 'Add', body: 'add(1, 2) returns 3' });
       await ask('issue.list');
+      await ask('uninstall');
       await ask('issue.ready', { issue: 3 });
       await ask('issue.comment', { issue: 3, text: 'Please.' });
       await ask('issue.show', { issue: 3 });
       await ask('issue.lint', { issue: 3 });
+      await ask('issue.import', { files: [{ file: 'a.md', text: 'Add\n' }] });
       await ask('brief', { issue: 3 });
       await ask('issue.close', { issue: 3 });
       const output = join(here.root, 'plan.md');
@@ -398,7 +422,11 @@ async function atWork(here: OpenedRepository): Promise<void> {
 const PROGRAM = (() => {
   const program = new Command();
   const nowhere = () => Promise.reject(new Error('not opened'));
-  addCommands(program, { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere }, () => {});
+  addCommands(
+    program,
+    { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String },
+    () => {},
+  );
   return program;
 })();
 

@@ -252,5 +252,6 @@ function gateOf(world: World): Processes {
     },
     isAlive: async () => false,
     stop: async () => [],
+    marked: async () => new Set(),
   };
 }

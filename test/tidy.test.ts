@@ -8,6 +8,8 @@ import {
   nameProblems,
   orphanProblems,
   purityProblems,
+  readingProblems,
+  roleProblems,
   type Source,
   skippedProblems,
   sourcesIn,
@@ -99,6 +101,37 @@ describe('core has no clock, no randomness and no I/O', () => {
   });
 });
 
+describe('what an agent left is read as a stranger’s', () => {
+  test('in this repository', () => {
+    expect(readingProblems(code)).toEqual([]);
+  });
+
+  test.each([
+    "import { readFile } from 'node:fs/promises';",
+    "import { rm, readdirSync } from 'node:fs';",
+    "import { open as look } from 'node:fs/promises';",
+    "import fs from 'node:fs';",
+    "import * as fs from 'node:fs';",
+    "import Database from 'libsql';",
+  ])('%s is refused', (text) => {
+    const [problem] = readingProblems([source('src/agent/a/b.ts', `\n${text}`)], []);
+    expect(problem).toMatch(/^src\/agent\/a\/b\.ts:2 /);
+    expect(readingProblems([source('src/agent/a/b.ts', text)], ['src/agent/a/b.ts'])).toEqual([]);
+    expect(readingProblems([source('src/agent/b.test.ts', text)], [])).toEqual([]);
+  });
+
+  test.each([
+    "import { rm, stat } from 'node:fs/promises';",
+    "import { type FileHandle, type open } from 'node:fs/promises';",
+  ])('%s is innocent', (text) => {
+    expect(readingProblems([source('src/agent/b.ts', text)], [])).toEqual([]);
+  });
+
+  test('whoever is on the list and reads nothing is taken off it', () => {
+    expect(readingProblems([], ['src/agent/b.ts'])).toHaveLength(1);
+  });
+});
+
 describe('nothing is left over', () => {
   test('no file that nobody imports, in this repository', () => {
     expect(orphanProblems(code)).toEqual([]);
@@ -127,6 +160,19 @@ describe('nothing is left over', () => {
     const used = source('src/used.ts', 'export const a = `\nexport const c = 1`;\nexport const b = a;');
     const user = source('src/user.ts', "import { b } from './used.ts';");
     expect(unusedExportProblems([used, user])).toEqual(['src/used.ts:1 nobody imports a']);
+  });
+
+  test('to be named beside the name of its file is not to be imported', () => {
+    const used = source('src/used.ts', 'export type A = 1;\nexport type B = A;\nexport type C = 1;');
+    const user = source('src/user.ts', "import type { B } from './used.ts';\nconst A = 1;");
+    const other = source('src/other.ts', "export type { C } from './used.ts';");
+    expect(unusedExportProblems([used, user, other])).toEqual(['src/used.ts:1 nobody imports A']);
+  });
+
+  test('no role is asked for by name, in this repository', () => {
+    expect(roleProblems(code)).toEqual([]);
+    expect(roleProblems([source('src/a.ts', "if (turn.role === 'critic') {}")])).toHaveLength(1);
+    expect(roleProblems([source('src/a.test.ts', "if (role === 'critic') {}")])).toEqual([]);
   });
 
   test('no unfinished work, in this repository', () => {

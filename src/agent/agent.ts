@@ -8,7 +8,7 @@
 
 import type { Room } from '../core/budget.ts';
 import type { CoderSummary } from '../core/event.ts';
-import type { AgentPolicy } from '../core/policy.ts';
+import type { AgentPolicy, CredentialKind } from '../core/policy.ts';
 import type { Progress } from '../core/progress.ts';
 import type { Access, Role } from '../core/role.ts';
 import type { ToolAnswer, TurnTool } from '../core/words/turn-tools.ts';
@@ -193,6 +193,8 @@ export interface Agent {
   finished(turn: UnheardTurn, onUsage: TurnHooks['onUsage']): Promise<UnheardEnd | null>;
   /** What is installed and who pays, a line for each of its programs. `configured` is what the roles ask of this kind. */
   about?(configured: readonly AgentPolicy[]): Promise<About[]>;
+  /** What its program would be given; null when that can't be told, or it is not signed in. */
+  credential?(policy: AgentPolicy): Promise<CredentialKind | null>;
   /** Null when it can work here; else what to install or configure. */
   unavailable(policy: AgentPolicy): Promise<string | null>;
 }

@@ -1,6 +1,6 @@
 /**
- * A command that is run by an agent in a turn: it must not start a loop of its own, also where it went past the stand-in
- * for our program. The turn hears of it as of any other refusal.
+ * A command that is run by an agent in a turn: it must neither start a loop of its own nor steer the one that runs it, also
+ * where it went past the stand-in for our program. The turn hears of it as of any other refusal.
  */
 
 import { UserError } from '../errors.ts';

@@ -6,13 +6,13 @@
  * The files are beside the session's folder, where a confined agent can't write. A server starts in the role's home: in the
  * workspace, `npx` and the like would first look at what the branch brought along.
  */
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { McpServer } from '../core/policy.ts';
 import { looksSecret } from '../core/toolchains.ts';
 import type { TurnHooks, TurnRequest } from './agent.ts';
-import { plainText } from './replace-file.ts';
+import { plainText, removeLeft } from './replace-file.ts';
 import { turnEnvironment } from './turn-place.ts';
 
 /** What an agent is told of one. */
@@ -35,7 +35,7 @@ export async function withServers<T>(
   // The same place in every turn of a session, since the agent may show its settings to the model.
   const folder = folderOf(turn);
   const [described, notes] = [join(folder, 'servers'), join(folder, 'notes')];
-  rmSync(folder, { recursive: true, force: true });
+  removeLeft(folder);
   for (const path of [described, notes]) mkdirSync(path, { recursive: true, mode: 0o700 });
   try {
     const servers = policy.mcp.map((server) => {
@@ -49,7 +49,7 @@ export async function withServers<T>(
     return await take({ ...turn, access: { ...access, readRoots, writeRoots } }, servers);
   } finally {
     for (const { name } of policy.mcp) tellEnd(name, join(notes, name), onProgress);
-    rmSync(folder, { recursive: true, force: true });
+    removeLeft(folder);
   }
 }
 

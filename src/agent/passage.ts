@@ -4,10 +4,19 @@
  * through the door, and where it knows what the door can't: what a model costs that has no price here.
  */
 
-import type { Room } from '../core/budget.ts';
-import { costOf, pricesFor, type Usage } from '../core/prices.ts';
-import type { Gateway, Route } from '../gateway/gateway.ts';
-import { failed, type TurnHooks, type TurnRequest, type TurnResult, type UsageReport } from './agent.ts';
+import type { Left, Room } from '../core/budget.ts';
+import { type CredentialKind, isHeldFor, networkOfTurn } from '../core/policy.ts';
+import { costOf, mostOf, pricesFor, type Usage } from '../core/prices.ts';
+import type { Gateway, NetworkRequest, Route } from '../gateway/gateway.ts';
+import {
+  type Failure,
+  failed,
+  type TurnHooks,
+  type TurnRequest,
+  type TurnResult,
+  type UsageReport,
+} from './agent.ts';
+import { failureOnWire, withFailureOnWire } from './wire/on-wire.ts';
 
 export interface Passage {
   /** With its way out. */
@@ -20,10 +29,14 @@ export interface Passage {
   reach(port: number): Promise<number>;
 }
 
-export interface Provider extends Pick<Route, 'upstream' | 'headers'> {
+interface Provider extends Pick<Route, 'upstream' | 'headers' | 'speaks'> {
   /** What it asks of other models on the side, by a word of their names. */
   asides?: readonly string[];
 }
+
+/** Whether its provider may go elsewhere for it: only for whoever could go there without. */
+export const mayRoam = ({ access, policy: { network } }: Pick<TurnRequest, 'access' | 'policy'>): boolean =>
+  access.sandbox === 'none' || network === 'any' || network === 'host';
 
 /** What takes a credential's place. */
 export const PLACEHOLDER = 'held-by-forge-loop';
@@ -36,14 +49,13 @@ export async function through(
   gateway: Gateway,
   turn: TurnRequest,
   hooks: TurnHooks,
-  credential: 'key' | 'login' | 'none' | 'other',
+  credential: CredentialKind,
   ask: (passage: Passage) => Promise<TurnResult>,
 ): Promise<TurnResult> {
   const { policy, access, role } = turn;
   const { network } = policy;
-  const isHeld =
-    credential === 'key' ? policy.gateway !== 'none' : credential === 'login' && policy.gateway === 'all';
-  const isInside = access.sandbox !== 'none' && network !== 'host' && (isHeld || credential === 'none');
+  const isHeld = isHeldFor(credential, policy.gateway);
+  const isInside = access.sandbox !== 'none' && networkOfTurn(credential, policy) !== 'host';
   const door = await gateway.open({
     at: isInside ? 'inside' : 'machine',
     network: network === 'host' ? [] : network,
@@ -53,6 +65,7 @@ export async function through(
   });
   const accounts = twoAccounts(turn, hooks.onUsage, isHeld);
   let spent: string | null = null;
+  let refused: Failure | null = null;
   const passage: Passage = {
     turn: door.way ? { ...turn, access: { ...access, network: door.way } } : turn,
     hooks: { ...hooks, onUsage: accounts.said },
@@ -64,22 +77,31 @@ export async function through(
     await door.close();
     const usageKnown = accounts.close(result.usageKnown);
     if (spent !== null && result.status !== 'finished') return failed('out_of_budget', spent, usageKnown);
-    return { ...result, usageKnown };
+    return { ...withFailureOnWire(result, refused), usageKnown };
   } finally {
     await door.close();
   }
 
-  function routeTo({ upstream, headers, asides = [] }: Provider): string {
+  function routeTo({ upstream, headers, speaks, asides = [] }: Provider): string {
     return door.route({
+      task: turn.task,
       upstream,
+      speaks,
       headers,
       models: policy.model === null ? 'any' : [policy.model, ...policy.fallbackModels, ...asides],
+      isOpen: mayRoam(turn),
       costOf: accounts.costOf,
-      room: hooks.room ?? (async () => UNLIMITED),
+      mostOf: accounts.mostOf,
+      room: async () => accounts.within((await hooks.room?.()) ?? UNLIMITED),
       onUsage: accounts.metered,
       onUntold: accounts.untold,
-      onRefused({ reason, why }) {
+      // What came after it was an answer: whatever the turn fails for then, it is not that.
+      onAnswered(said) {
+        refused = said && failureOnWire(said, Date.now());
+      },
+      onRefused({ reason, why, url }) {
         if (reason === 'budget') spent = why;
+        if (reason === 'errand') hooks.onNetwork?.(refusedErrand(why, url ?? null));
         const detail = why.slice(0, 500);
         hooks.onProgress({
           kind: 'refused',
@@ -97,9 +119,27 @@ const REFUSED = {
   budget: 'the budget is spent',
   model: 'this role may not ask that model',
   path: 'no program is let ask for that path',
+  setting: 'no program is let ask in that way',
+  errand: 'only a role that may go anywhere may send its provider somewhere',
 };
 
-const UNLIMITED: Room = { usd: null, tokens: null, spent: null };
+const UNLIMITED: Room = {
+  task: { usd: null, tokens: null },
+  loop: { usd: null, tokens: null },
+  spent: null,
+};
+
+/** As a request of its own to that host, which was not let through either. */
+function refusedErrand(why: string, url: string | null): NetworkRequest {
+  const { hostname, port, protocol } = url !== null && URL.canParse(url) ? new URL(url) : NOWHERE;
+  const to =
+    hostname === ''
+      ? { host: (url ?? why).replace(/\p{C}/gu, '').slice(0, 255), port: 0 }
+      : { host: hostname, port: Number(port) || (protocol === 'http:' ? 80 : 443) };
+  return { ...to, verdict: 'refused', why, sentBytes: 0, receivedBytes: 0 };
+}
+
+const NOWHERE = { hostname: '', port: '', protocol: '' };
 
 /** What the door counted, and what the agent says; the ledger gets the first. */
 function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMetered: boolean) {
@@ -109,6 +149,8 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
   let isUntold = false;
   let isUnpriced = false;
   let settlements = 0;
+  /** What the calls that have no price may have cost, since the agent last said what they did. */
+  let unpricedUsd = 0;
   /** Some are chosen with their provider's name before them, and asked without. */
   const named = (model: string): string =>
     [policy.model, ...policy.fallbackModels].find((one) => one?.endsWith(`/${model}`)) ?? model;
@@ -117,7 +159,20 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
     costOf(model: string, usage: Usage): number {
       const usd = costOf(prices, named(model), usage);
       isUnpriced ||= usd === null;
+      if (usd === null) unpricedUsd += mostOf(prices, named(model), usage);
       return usd ?? 0;
+    },
+    mostOf: (model: string, usage: Usage): number =>
+      costOf(prices, named(model), usage) ?? mostOf(prices, named(model), usage),
+    /** What is left when a model without a price costs as much as the dearest that has one, until the agent says better. */
+    within(room: Room): Room {
+      const less = ({ usd, tokens }: Left): Left => ({
+        usd: usd === null ? null : usd - unpricedUsd,
+        tokens,
+      });
+      const [task, loop] = [less(room.task), less(room.loop)];
+      const isOver = [task, loop].some((left) => left.usd !== null && left.usd <= 0);
+      return { task, loop, spent: room.spent ?? (isOver ? UNPRICED : null) };
     },
     metered(report: UsageReport): void {
       const known = { ...report, model: named(report.model) };
@@ -129,6 +184,7 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
     },
     said(report: UsageReport): void {
       agents.push(report);
+      if (report.costUsd !== null) unpricedUsd = 0;
       if (!isMetered) tell(report);
       else if (isUnpriced) settle(dollars(agents));
     },
@@ -160,6 +216,9 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
     tell(report);
   }
 }
+
+const UNPRICED =
+  'the model has no known price, and at the highest price that is known its calls have used the budget: set its price under `prices` in WORKFLOW.md';
 
 /** Of sums of binary fractions. */
 const DUST = 1e-9;

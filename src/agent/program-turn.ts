@@ -79,18 +79,21 @@ const PROVIDERS = [
     key: 'ANTHROPIC_API_KEY',
     url: 'ANTHROPIC_BASE_URL',
     upstream: 'https://api.anthropic.com',
+    speaks: ['messages'] as const,
     proof: (key: string) => ({ 'x-api-key': key }),
   },
   {
     key: 'OPENAI_API_KEY',
     url: 'OPENAI_BASE_URL',
     upstream: 'https://api.openai.com/v1',
+    speaks: ['responses', 'chat'] as const,
     proof: (key: string) => ({ authorization: `Bearer ${key}` }),
   },
   {
     key: 'GEMINI_API_KEY',
     url: 'GOOGLE_GEMINI_BASE_URL',
     upstream: 'https://generativelanguage.googleapis.com',
+    speaks: ['generate'] as const,
     proof: (key: string) => ({ 'x-goog-api-key': key }),
   },
 ];
@@ -98,10 +101,10 @@ const PROVIDERS = [
 /** Of the keys that `env:` passes to it, what takes their place. */
 function heldIn(environment: Record<string, string>, route: Passage['route']): Record<string, string> {
   if (route === null) return {};
-  const held = PROVIDERS.flatMap(({ key, url, upstream, proof }) => {
+  const held = PROVIDERS.flatMap(({ key, url, upstream, speaks, proof }) => {
     const secret = environment[key];
     if (!secret) return [];
-    const address = route({ upstream: environment[url] || upstream, headers: proof(secret) });
+    const address = route({ upstream: environment[url] || upstream, headers: proof(secret), speaks });
     return [
       [key, PLACEHOLDER],
       [url, address],

@@ -6,6 +6,7 @@
  * it is there) are asked outside of any turn, and with nothing that a branch brought along. What the agent's program starts
  * itself, such as the server of the coder's tools, is inside its confinement.
  */
+import { BY_SHAPE, type Redact } from '../core/redact.ts';
 import type { Access } from '../core/role.ts';
 import { type Dialogue, openDialogue } from '../process/dialogue.ts';
 import type { LaunchResult, Processes } from '../process/process.ts';
@@ -38,7 +39,11 @@ export interface ConfinedDialogue extends Dialogue {
   problem: Confined['problem'];
 }
 
-export function confinedPrograms(processes: Processes, sandbox: Sandbox): Programs {
+export function confinedPrograms(
+  processes: Processes,
+  sandbox: Sandbox,
+  redact: Redact = BY_SHAPE.text,
+): Programs {
   const confine = async (command: Command, turn: TurnRequest, { onProgress }: TurnHooks) => {
     const standIns = openStandIns(turn, command.env, onProgress);
     const access: Access = {
@@ -85,7 +90,7 @@ export function confinedPrograms(processes: Processes, sandbox: Sandbox): Progra
     async open(command, turn, hooks) {
       const { argv, env, cwd, problem, dispose } = await confine(command, turn, hooks);
       try {
-        const child = openDialogue({ argv, env, cwd, ...placeOf(turn, hooks) });
+        const child = openDialogue({ argv, env, cwd, redact, ...placeOf(turn, hooks) });
         let ended: Promise<string> | null = null;
         return {
           ...child,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -12,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ownFolder, removePlanted, replaceFile } from './replace-file.ts';
+import { ownFolder, removeLeft, removePlanted, replaceFile } from './replace-file.ts';
 
 let root = '';
 beforeEach(() => {
@@ -20,7 +21,8 @@ beforeEach(() => {
   mkdirSync(join(root, 'operator'));
   writeFileSync(join(root, 'operator', 'auth.json'), 'of the operator');
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+// A tree may be too deep for us.
+afterEach(() => void execFileSync('rm', ['-rf', root]));
 
 test('a file is written in place of a link, never through it', () => {
   const path = join(root, 'config');
@@ -31,6 +33,22 @@ test('a file is written in place of a link, never through it', () => {
   expect(readFileSync(path, 'utf8')).toBe('ours');
   expect(readFileSync(join(root, 'operator', 'auth.json'), 'utf8')).toBe('of the operator');
   expect(readdirSync(root).sort()).toEqual(['config', 'config.new', 'operator']);
+});
+
+test('a file is written in place of a folder with whatever is in it', () => {
+  mkdirSync(join(root, 'config', 'full'), { recursive: true });
+  replaceFile(join(root, 'config'), 'ours');
+  expect(readFileSync(join(root, 'config'), 'utf8')).toBe('ours');
+  expect(readdirSync(root).sort()).toEqual(['config', 'operator']);
+});
+
+test('a tree that is too deep to be removed is out of the way', () => {
+  const path = join(root, 'notes');
+  mkdirSync(path);
+  execFileSync('perl', ['-e', 'for (1..1500) { mkdir "ddd"; chdir "ddd" or die }'], { cwd: path });
+  removeLeft(path);
+  removeLeft(path);
+  expect(readdirSync(root)).toEqual([expect.stringMatching(/^notes-left-/), 'operator']);
 });
 
 test('a folder is made in place of a link, and one that is there is kept', () => {

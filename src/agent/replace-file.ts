@@ -20,6 +20,8 @@ import { join } from 'node:path';
 export function replaceFile(path: string, text: string, mode = 0o600): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   writeFileSync(draft, text, { flag: 'wx', flush: true, mode });
+  // A folder that it may have made there would be in the way for ever.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) removeLeft(path);
   renameSync(draft, path);
 }
 
@@ -28,6 +30,15 @@ export function ownFolder(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) rmSync(path);
   mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** Takes away a folder that it could write to. What can't be removed, since it is too deep or locked, goes out of the way. */
+export function removeLeft(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    renameSync(path, `${path}-left-${randomBytes(6).toString('hex')}`);
+  }
 }
 
 /**
@@ -40,7 +51,7 @@ export function removePlanted(root: string, paths: readonly string[], offered: r
     const isOffered = (step: string): boolean => offered.includes(step) && isLink(join(root, step));
     if (steps.some(isOffered)) continue;
     const first = steps.find((step) => isLink(join(root, step))) ?? path;
-    rmSync(join(root, first), { recursive: true, force: true });
+    removeLeft(join(root, first));
   }
 }
 

@@ -5,7 +5,7 @@
  * runs the same file from a checkout and from the build. Its session is a transcript on disk, which is also the proof
  * that a resumed session remembers.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Gateway } from '../gateway/gateway.ts';
@@ -14,6 +14,7 @@ import { finishedProgram, type Program, runProgram } from './program-turn.ts';
 import type { Programs } from './programs.ts';
 import { ownFolder, replaceFile } from './replace-file.ts';
 import { readScript } from './script.ts';
+import { textBelow } from './stranger-files.ts';
 
 const PROGRAM = fileURLToPath(new URL('./scripted-program.js', import.meta.url));
 const SESSION_LOST = 66;
@@ -33,8 +34,8 @@ export function scriptedAgent(parts: { programs: Programs; gateway: Gateway }): 
     async probeSession({ sessionDir }): Promise<SessionProbe> {
       const found = await stat(sessionDir).catch(() => null);
       if (!found) return 'lost';
-      const transcript = await readFile(join(sessionDir, 'transcript.jsonl'), 'utf8').catch(() => '');
-      return transcript.includes('\n') ? 'resumable' : 'empty';
+      const transcript = await textBelow(sessionDir, 'transcript.jsonl').catch(() => null);
+      return transcript?.includes('\n') ? 'resumable' : 'empty';
     },
 
     finished: finishedProgram,

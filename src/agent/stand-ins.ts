@@ -7,11 +7,11 @@
  * writes there can say only that a command of a known kind was refused.
  */
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TurnHooks, TurnRequest } from './agent.ts';
 import { REFUSALS, type Refusal } from './refusal.ts';
-import { plainText } from './replace-file.ts';
+import { plainText, removeLeft } from './replace-file.ts';
 import { bashEnv, firstInPath, standInScripts } from './stand-in-scripts.ts';
 
 interface StandIns {
@@ -37,7 +37,7 @@ export function openStandIns(
   const bin = join(folder, 'bin');
   const writeRoot = join(folder, 'notes');
   const notes = notesIn(sessionDir);
-  rmSync(folder, { recursive: true, force: true });
+  removeLeft(folder);
   for (const path of [bin, writeRoot]) mkdirSync(path, { recursive: true, mode: 0o700 });
   const ownRoots = [cwd, ...access.writeRoots, env.TMPDIR || '/tmp'].map(real);
   const scripts = standInScripts({ workspace: cwd, ownRoots, notes });
@@ -62,7 +62,7 @@ export function openStandIns(
     close() {
       clearInterval(looking);
       tell();
-      rmSync(folder, { recursive: true, force: true });
+      removeLeft(folder);
     },
   };
 }

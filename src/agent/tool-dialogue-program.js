@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * An MCP server on stdin and stdout whose tools are answered by the host, through files in the directory it is given:
- * `tools.json` lists them, `<n>.call` asks, `<n>.answer` is the answer. It uses nothing but node, knows nothing of the
+ * `tools.json` lists them; in `calls`, `<n>.call` asks and `<n>.answer` is the answer. It uses nothing but node, knows nothing of the
  * loop, and ends with its stdin.
  *
  * For an agent that runs commands instead: `list` prints the tools, `call <name>` makes one call, whose input it reads.
@@ -22,7 +22,7 @@ const tools = () => JSON.parse(fs.readFileSync(path.join(dir, 'tools.json'), 'ut
 
 /** @param {string} name @param {unknown} input @returns {Promise<{ text: string, isError: boolean }>} */
 async function call(name, input) {
-  const file = path.join(dir, randomUUID());
+  const file = path.join(dir, 'calls', randomUUID());
   fs.writeFileSync(`${file}.aside`, JSON.stringify({ name, input: input ?? {} }));
   fs.renameSync(`${file}.aside`, `${file}.call`);
   while (!fs.existsSync(`${file}.answer`)) await delay(LOOK_EVERY_MS);

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,15 +14,19 @@ let dir = '';
 let dialogue: ToolDialogue;
 let child: ChildProcess;
 let calls: unknown[] = [];
+/** What happens while a call is answered. */
+let meanwhile = async (): Promise<void> => {};
 let replies: AsyncIterator<string>;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'forge-tools-'));
   calls = [];
+  meanwhile = async () => {};
   dialogue = await openToolDialogue(dir, {
     list: toolsOf('coder', { hasPlan: false, asksForge: true }),
     call: async (name, input) => {
       calls.push([name, input]);
+      await meanwhile();
       return { text: `answer to ${name}`, isError: name === 'finish' };
     },
   });
@@ -32,7 +36,7 @@ beforeEach(async () => {
 afterEach(async () => {
   child.kill('SIGKILL');
   await dialogue.close();
-  await rm(dir, { recursive: true, force: true });
+  for (const path of [dir, `${dir}-tools`]) await rm(path, { recursive: true, force: true });
 });
 
 async function ask(method: string, params: object = {}): Promise<{ result?: unknown; error?: unknown }> {
@@ -87,18 +91,43 @@ test('an agent that runs commands lists the tools, and calls one by its name', a
 
 test('what else lies there is no call: links, floods, nonsense', async () => {
   await writeFile(join(dir, 'secret'), JSON.stringify({ name: 'finish', input: { summary: 'stolen' } }));
-  await symlink(join(dir, 'secret'), join(dir, 'tools', 'link.call'));
+  await symlink(join(dir, 'secret'), join(`${dir}-tools`, 'calls', 'link.call'));
   await writeFile(
-    join(dir, 'tools', 'flood.call'),
+    join(`${dir}-tools`, 'calls', 'flood.call'),
     JSON.stringify({ name: 'finish', input: 'x'.repeat(100_000) }),
   );
-  await writeFile(join(dir, 'tools', 'half.call'), '{"name":');
+  await writeFile(join(`${dir}-tools`, 'calls', 'half.call'), '{"name":');
   for (const name of ['link', 'flood', 'half'])
-    await expect.poll(() => existsSync(join(dir, 'tools', `${name}.answer`))).toBe(true);
+    await expect.poll(() => existsSync(join(`${dir}-tools`, 'calls', `${name}.answer`))).toBe(true);
   expect(calls).toEqual([]);
+});
+
+test('an answer is not written to another folder that was put in the place of its own', async () => {
+  const [folder, away] = [join(`${dir}-tools`, 'calls'), join(dir, 'away')];
+  await mkdir(away);
+  const swapped = new Promise<void>((resolve) => {
+    meanwhile = async () => {
+      await rename(folder, `${folder}-before`);
+      await symlink(away, folder);
+      resolve();
+    };
+  });
+  await writeFile(join(folder, 'x.call'), JSON.stringify({ name: 'finish', input: {} }));
+  await swapped;
+  await dialogue.close();
+  expect(await readdir(away)).toEqual([]);
+});
+
+test('whatever lies where an answer belongs, others are answered', async () => {
+  const folder = join(`${dir}-tools`, 'calls');
+  await mkdir(join(folder, 'a.answer', 'full'), { recursive: true });
+  await writeFile(join(folder, 'a.call'), JSON.stringify({ name: 'finish', input: {} }));
+  await expect.poll(() => calls.length).toBe(1);
+  expect(await ask('tools/call', { name: 'finish' })).toMatchObject({ result: { isError: true } });
+  expect((await readdir(folder)).filter((name) => !/\.(call|answer)$/.test(name))).toEqual([]);
 });
 
 test('nothing is left of it when the turn is over', async () => {
   await dialogue.close();
-  expect(existsSync(join(dir, 'tools'))).toBe(false);
+  expect(existsSync(`${dir}-tools`)).toBe(false);
 });

@@ -12,14 +12,13 @@ import {
   readFileSync,
   readSync,
   realpathSync,
-  rmSync,
   type Stats,
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { TurnRequest, UsageReport } from './agent.ts';
-import { replaceFile } from './replace-file.ts';
+import { removeLeft, replaceFile } from './replace-file.ts';
 import { usageReport } from './usage-report.ts';
 
 export interface TurnRecord {
@@ -39,7 +38,7 @@ type Kept = Pick<TurnRequest, 'sessionDir' | 'number' | 'logPath'>;
 /** Of a turn that is about to begin; what was kept of earlier ones goes. */
 export function newRecord(turn: Kept): TurnRecord {
   const folder = folderOf(turn);
-  rmSync(dirname(folder), { recursive: true, force: true });
+  removeLeft(dirname(folder));
   mkdirSync(join(folder, 'result'), { recursive: true, mode: 0o700 });
   const launch = randomBytes(6).toString('hex');
   const kept = { launch, logAt: statOrNull(turn.logPath)?.size ?? 0, reported: [] };

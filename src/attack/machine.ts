@@ -152,14 +152,21 @@ const openDoor = (gateway: Gateway, secrets: Passage['secrets']): Promise<Door> 
     advice: 'ask',
   });
 
+const WIRES = ['messages', 'responses', 'chat', 'generate'] as const;
+const UNLIMITED = { usd: null, tokens: null };
+
 /** Whatever reaches the provider gets its secret. */
 const routed = (door: Door, port: number): string =>
   door.route({
+    task: 'attack',
     upstream: `http://127.0.0.1:${port}`,
+    speaks: WIRES,
     headers: { 'x-api-key': CANARY },
     models: ['granted-model'],
+    isOpen: false,
     costOf: () => 0,
-    room: async () => ({ usd: null, tokens: null, spent: null }),
+    mostOf: () => 0,
+    room: async () => ({ task: UNLIMITED, loop: UNLIMITED, spent: null }),
     onUsage: () => {},
     onUntold: () => {},
     onRefused: () => {},

@@ -21,6 +21,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** Of money. */
+export function amount(text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('Not an amount.');
+  return Number(text);
+}
+
 export const collect = (text: string, before: string[] = []): string[] => [...before, text];
 export const collectIssues = (text: string, before: number[] = []): number[] => [
   ...before,

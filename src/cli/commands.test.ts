@@ -6,7 +6,11 @@ import { addCommands } from './commands.ts';
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 const program = new Command('forge-loop');
 const nowhere = () => Promise.reject(new Error('not here'));
-addCommands(program, { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere }, () => {});
+addCommands(
+  program,
+  { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String },
+  () => {},
+);
 
 describe.each(leaves(program, '').map((leaf) => [leaf.name, leaf.command] as const))(
   '%s',
@@ -16,6 +20,11 @@ describe.each(leaves(program, '').map((leaf) => [leaf.name, leaf.command] as con
       const help: string[] = [];
       command.configureOutput({ writeOut: (text) => void help.push(text) }).outputHelp();
       expect(help.join('')).toMatch(new RegExp(`\\nExamples:\\n(  \\$ forge-loop ${name}.*\\n?)+`));
+    });
+
+    test('names an option in its help as people give it', () => {
+      for (const [, option] of command.description().matchAll(/\bwith `([^`]+)`/g))
+        expect(command.options.map(({ long }) => long)).toContain(option);
     });
 
     test('is in docs/cli.md with all its options', () => {

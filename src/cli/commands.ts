@@ -1,10 +1,12 @@
 /** Every command: its arguments, its options, an example or two, and the operation it stands for. */
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
+import type { Redact } from '../core/redact.ts';
 import { UsageError } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { ACCESS_OF, OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
 import { collect, collectIssues, issueNumber, textFrom, wholeNumber } from './arguments.ts';
+import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { EXIT } from './exit.ts';
 import { addLoopCommands } from './loop-commands.ts';
 import { addPlanCommands } from './plan-commands.ts';
@@ -19,6 +21,8 @@ export interface Surface {
   newRepository(folder: string, identity: { name: string; email: string }): Promise<Git>;
   /** Opens a file in the operator's editor; returns when they are done. */
   edit(path: string): Promise<void>;
+  /** Of whatever is printed. */
+  redact: Redact;
 }
 
 export interface Session {
@@ -49,6 +53,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       const terminal = openTerminal({
         json: options.json === true,
         color: options.color === false ? false : undefined,
+        redact: surface.redact,
       });
       const cwd = (options.directory as string | undefined) ?? process.cwd();
       const context = await surface.open(cwd, { config: (options.config as string | undefined) ?? null });
@@ -86,7 +91,9 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         'after',
         `\nExamples:\n${examples.map((example) => `  $ forge-loop ${example}`).join('\n')}`,
       );
-  const says = (name: OperationName): string => OPERATIONS[name].description;
+  // An input is an option here.
+  const says = (name: OperationName): string =>
+    OPERATIONS[name].description.replace(/\bwith `(\w+)`/g, 'with `--$1`');
 
   describe(program, 'init', says('init'), [
     'init',
@@ -117,6 +124,9 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'run', 'Work: take up ready issues and carry them to a merge.', [
     'run',
     'run --until-idle',
+    'run --issue 7',
+    'run --max-issues 3',
+    'run --dry-run',
   ])
     .addOption(
       new Option('--once', 'one pass: take up what is ready, go as far as it goes, end').conflicts(
@@ -124,14 +134,37 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       ),
     )
     .option('--until-idle', 'end when nothing runs, waits or is due')
+    .option('--port <port>', 'serve the HTTP API here meanwhile (default: `server.port`)', wholeNumber)
+    .option(
+      '--issue <issue>',
+      'take up only this issue, then end; may be given again; tasks under way go on too',
+      collectIssues,
+    )
+    .option('--max-issues <n>', 'take up at most n issues, then end', wholeNumber)
+    .addOption(
+      new Option('--dry-run', 'only say what would be taken up, in order, and why not the others').conflicts([
+        'once',
+        'untilIdle',
+      ]),
+    )
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed, 3 something waits for you, 4 an issue was given up or declined in this run.',
     )
     .action(
       session(async (own, _args, options) => {
+        const takes = {
+          only: options.issue as number[] | undefined,
+          most: options.maxIssues as number | undefined,
+        };
+        if (options.dryRun) {
+          const { showDryRun } = await import('./dry-run.ts');
+          return showDryRun(own, takes);
+        }
         const { run } = await import('./run.ts');
-        return run(own, options.once ? 'once' : options.untilIdle ? 'until_idle' : 'forever');
+        const hasEnd = options.untilIdle || takes.only !== undefined || takes.most !== undefined;
+        const mode = options.once ? 'once' : hasEnd ? 'until_idle' : 'forever';
+        return run(own, mode, { ...takes, port: (options.port as number | undefined) ?? null });
       }),
     );
 
@@ -144,7 +177,11 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--plan', 'a plan of three milestones, instead of five issues')
     .action(async (_given: Options, command: Command) => {
       const { keep, plan, json, color } = command.optsWithGlobals<Options>();
-      const terminal = openTerminal({ json: json === true, color: color === false ? false : undefined });
+      const terminal = openTerminal({
+        json: json === true,
+        color: color === false ? false : undefined,
+        redact: surface.redact,
+      });
       const { playDemo } = await import('./demo.ts');
       exit(await playDemo(surface, terminal, { keep: keep === true, plan: plan === true }));
     });
@@ -220,6 +257,18 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         labels: label ?? [],
         priority,
         blockedBy: blockedBy ?? [],
+        ready: ready === true,
+      })),
+    );
+  describe(issue, 'import', says('issue.import'), ['issue import drafts/*.md', 'issue import *.md --ready'])
+    .argument(
+      '<files...>',
+      'each has its title on its first line, or in its front matter; - is standard input',
+    )
+    .option('--ready', 'let the loop work on them at once')
+    .action(
+      operation('issue.import', ([files], { ready }) => ({
+        files: [files].flat().map((file) => ({ file, text: textFrom({ bodyFile: file }) })),
         ready: ready === true,
       })),
     );
@@ -312,7 +361,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('-f, --follow', 'keep printing new ones, until Ctrl-C')
     .option('--task <task>', TASK)
     .option('--type <type>', 'only this type, such as verdict_recorded')
-    .option('-n, --last <n>', 'only so many of the newest', wholeNumber)
+    .option('-n, --last <n>', 'only the newest n', wholeNumber)
     .action(
       session(async (own, _args, options) => {
         const { showEvents } = await import('./events.ts');
@@ -322,8 +371,10 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'boot', says('boot'), ['boot'])
     .option('-n, --last <n>', 'how many events', wholeNumber)
     .action(operation('boot', (_args, { last }) => (last === undefined ? {} : { last })));
+  describe(program, 'refresh', says('refresh'), ['refresh']).action(operation('refresh', () => ({})));
   describe(program, 'recover', says('recover'), ['recover']).action(operation('recover', () => ({})));
   describe(program, 'gc', says('gc'), ['gc --dry-run', 'gc'])
+    .alias('prune')
     .option('--dry-run', 'only say what would go')
     .action(operation('gc', (_args, { dryRun }) => ({ dryRun: dryRun === true })));
   describe(program, 'doctor', says('doctor'), [
@@ -340,13 +391,22 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         ACCESS_OF,
       ),
     )
-    .option('--attack', 'also let hostile scripts loose in the sandbox, on an operator who is made up')
+    .option('--attack', 'also run hostile scripts in the sandbox against a made-up operator')
     .action(
       session(async (own, _args, options) => {
         const { showDoctor } = await import('./doctor.ts');
         return showDoctor(own, options);
       }),
     );
+  describe(program, 'uninstall', says('uninstall'), ['uninstall', 'uninstall --yes'])
+    .option('-y, --yes', 'remove it; without this nothing is removed')
+    .action(operation('uninstall', (_args, { yes }) => ({ yes: yes === true })));
+  describe(program, 'completion', 'Print completions for a shell.', [
+    'completion bash > ~/.local/share/bash-completion/completions/forge-loop',
+    'completion fish > ~/.config/fish/completions/forge-loop.fish',
+  ])
+    .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(SHELLS))
+    .action((shell: Shell) => void process.stdout.write(completionScript(program, shell)));
   const notify = program.command('notify').description('Tell people what happens.');
   describe(notify, 'test', says('notify.test'), ['notify test', 'notify test --channel phone'])
     .option('--channel <name>', 'only this one of `notify.channels`')
@@ -367,7 +427,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     'restore --empty',
   ])
     .argument('[file]', 'what `backup` made; the database itself is taken as it is')
-    .option('--empty', 'start anew, with a database that knows nothing of earlier tasks')
+    .option('--empty', 'start over with a database that knows nothing of earlier tasks')
     .action(
       operation('restore', ([file], { empty }) => ({
         ...(file === undefined ? {} : { file }),

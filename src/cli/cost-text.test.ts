@@ -23,6 +23,7 @@ const line = (change: Partial<CostLine>): CostLine => ({
 });
 const view: CostView = {
   billing: 'usd',
+  pricesAsOf: '2026-09-23',
   backlog: { waiting: 0, most: null, full: false, text: '' },
   since: null,
   by: 'issue',
@@ -52,6 +53,7 @@ total     15  ≥8.0M    82 %  ≥1200  ≥$12.35
 1 merged pull request: $12.35 each, ≥$20.00 with everything spent beside
 2 abandoned tasks: ≥$1.50, 11 % of the cost
 cache hit ratio: 82 %
+list prices as of 2026-09-23
 ≥: not everything that was used is known`);
 });
 

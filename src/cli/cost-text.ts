@@ -22,6 +22,7 @@ export function costText(cost: CostView, { paint, columns }: Terminal): string {
     ...(billing === 'usd'
       ? []
       : ['a subscription is not paid by tokens: dollars are what they would cost by list']),
+    ...(total.costUsd === null ? [] : [`list prices as of ${cost.pricesAsOf}`]),
     ...(total.unpriced === 0
       ? []
       : [

@@ -257,6 +257,11 @@ function saying(happened: LoopEvent, name: Naming, paint: Paint): string | null 
       return `stopped process ${happened.data.pid}: ${happened.data.why}`;
     case 'forge_unavailable':
       return paint.yellow(`waiting: ${happened.data.problem}`);
+    case 'issues_unreadable': {
+      const { problems } = happened.data;
+      if (problems.length === 0) return 'every issue can be read again';
+      return paint.yellow(`left out until it is corrected: ${problems.join('; ')}`);
+    }
     case 'forge_answers':
       return 'the forge answers again';
     case 'notify_failed':

@@ -64,8 +64,9 @@ async function askFor(
     given.gate ??
     (await text({
       message: 'Which command must pass before anything is merged?',
-      placeholder: 'npm test',
-      initialValue: proposal.join(' && '),
+      // Not a value to begin with: what one types then would be added to it.
+      placeholder: proposal.join(' && ') || 'npm test (leave empty to fill it in later)',
+      defaultValue: proposal.join(' && '),
     }));
   if (isCancel(gate)) return null;
   const isOnGitHub = (await proposedTracker(context)) === 'github';
@@ -81,13 +82,15 @@ async function askFor(
         })
       : undefined);
   if (isCancel(tracker)) return null;
+  const branch = (await proposedTrunk(context)) ?? '';
   const trunk =
     given.trunk ??
     (await text({
       message: 'Which branch does work start from and land on?',
-      initialValue: (await proposedTrunk(context)) ?? '',
+      placeholder: branch,
+      defaultValue: branch,
       validate: (name) =>
-        name?.trim() ? undefined : 'Name a branch: HEAD is detached, so none is proposed.',
+        name?.trim() || branch ? undefined : 'Name a branch: HEAD is detached, so none is proposed.',
     }));
   if (isCancel(trunk)) return null;
   const createLabels =

@@ -1,7 +1,7 @@
 /** The commands for plans. */
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
-import { textFrom, wholeNumber } from './arguments.ts';
+import { amount, textFrom, wholeNumber } from './arguments.ts';
 import type { CommandParts, Session } from './commands.ts';
 
 type Options = Record<string, unknown>;
@@ -16,10 +16,13 @@ const LOOP = 'its name, a part of it that no other has, or the id of its task';
 
 export function addLoopCommands(program: Command, { describe, operation, says, session }: Parts): void {
   const loop = program.command('loop').description('Start plans and steer them.');
-  const common = ({ mode, model, auditorModel, pullRequest }: Options): Options => ({
+  const common = ({ mode, model, auditorModel, pullRequest, ...limits }: Options): Options => ({
     mode,
     model,
     auditorModel,
+    maxIterations: limits.maxIterations,
+    maxTurns: limits.maxTurns,
+    budgetUsd: limits.budgetUsd,
     pullRequest: pullRequest === true,
   });
   const startOne = operation('loop.start', ([file], options) => ({
@@ -57,6 +60,9 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
     )
     .option('--model <model>', "in place of the coder's model")
     .option('--auditor-model <model>', "in place of the auditor's model")
+    .option('--max-iterations <n>', 'in place of loop.max_iterations; 0: no limit', wholeNumber)
+    .option('--max-turns <n>', 'in place of agent.max_turns, for each milestone', wholeNumber)
+    .option('--budget-usd <usd>', 'in place of budget.usd', amount)
     .action(async (...given: unknown[]) => {
       const command = given.at(-1) as Command;
       const { each, goal, plan } = command.opts<{ each?: string; goal?: string; plan?: string }>();

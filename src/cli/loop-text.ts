@@ -50,7 +50,7 @@ export function loopsText(loops: readonly LoopView[], { paint, columns }: Termin
     statusText(loop, paint),
     loop.milestones.total === 0 ? '-' : `${loop.milestones.done}/${loop.milestones.total}`,
     iterationText(loop),
-    `${loop.audits}`,
+    auditsText(loop),
     `${loop.findings.bugs}`,
     costText(loop.task.costUsd, loop.task.spendComplete),
     whereText(loop),
@@ -58,11 +58,18 @@ export function loopsText(loops: readonly LoopView[], { paint, columns }: Termin
   return table([header, ...rows], columns);
 }
 
+/** How many, and what came of the last one. */
+const auditsText = ({ audits, auditVerdict }: LoopView): string =>
+  auditVerdict === null ? `${audits}` : `${audits}: ${auditVerdict.toLowerCase().replace(/\.$/, '')}`;
+
 const iterationText = ({ iteration, maxIterations }: LoopView): string =>
   maxIterations === null ? `${iteration}` : `${iteration}/${maxIterations}`;
 
 const costText = (usd: number | null, isComplete = true): string =>
   usd === null ? '?' : `${isComplete ? '' : '≥'}$${usd.toFixed(2)}`;
+
+const spentText = ({ task, budgetUsd }: LoopView): string =>
+  `${costText(task.costUsd, task.spendComplete)}${budgetUsd === null ? '' : ` of at most ${costText(budgetUsd)}`}`;
 
 function whereText({ task, place, status }: LoopView): string {
   if (status !== 'running') return task.why.split('\n', 1)[0]!;
@@ -70,10 +77,11 @@ function whereText({ task, place, status }: LoopView): string {
   return task.atWork ? `${place}; ${task.atWork}` : place;
 }
 
-function statusText({ status, task }: LoopView, paint: Paint): string {
+function statusText({ status, outcome, task }: LoopView, paint: Paint): string {
   if (status === 'completed') return paint.green(status);
-  if (status === 'errored' || status === 'stalled') return paint.red(`${status} (${task.reason})`);
-  if (status === 'cancelled') return paint.yellow(status);
+  if (status === 'errored' || status === 'stalled')
+    return paint.red(`${status} (${outcome}: ${task.reason})`);
+  if (status === 'cancelled') return paint.yellow(`${status} (${outcome})`);
   if (task.interrupted) return paint.yellow('interrupted');
   return task.hold ? paint.yellow('held') : paint.cyan(task.state === 'running' ? status : task.state);
 }
@@ -84,9 +92,12 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
     ['status', `${statusText(loop, paint)}: ${whereText(loop)}`],
     ['started by', `${loop.startedBy}${task.startedAt ? ` at ${clock(task.startedAt)}` : ''}`],
     ['delivers', loop.delivers === 'pull' ? pullText(loop) : `branch ${task.branch}`],
-    ['iteration', `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(loop.turns, 'turn')}`],
+    [
+      'iteration',
+      `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(loop.turns, 'turn')} (at most ${task.maxTurns}${plan.length === 0 ? '' : ' a milestone'})`,
+    ],
     ['findings', `${count(loop.findings.bugs, 'open bug')}, ${count(loop.findings.warnings, 'warning')}`],
-    ['spent', `${costText(task.costUsd, task.spendComplete)}, ${shortTokens(task.tokens ?? 0)} tokens`],
+    ['spent', `${spentText(loop)}, ${shortTokens(task.tokens ?? 0)} tokens`],
     ['post action', tookBackText(loop)],
     ['checkout', checkoutText(loop)],
     ['worktree', task.workspace],

@@ -1,5 +1,6 @@
 /** The command line: parse, call one operation, print. */
 import { Command, CommanderError } from 'commander';
+import type { Redact } from '../core/redact.ts';
 import { ConfigError, type ConfigProblem, UsageError, UserError } from '../errors.ts';
 import { addCommands, type Surface } from './commands.ts';
 import { EXIT } from './exit.ts';
@@ -12,7 +13,8 @@ export async function runCli(argv: readonly string[], surface: Surface): Promise
   outliveReaders();
   const json = argv.includes('--json');
   const report: Report = (message, hint, problems = []): void => {
-    const { note, paint } = openTerminal({ json, color: argv.includes('--no-color') ? false : undefined });
+    const color = argv.includes('--no-color') ? false : undefined;
+    const { note, paint } = openTerminal({ json, color, redact: surface.redact });
     if (json)
       note(JSON.stringify({ error: { message, hint, ...(problems.length > 0 ? { problems } : {}) } }));
     else
@@ -27,14 +29,14 @@ export async function runCli(argv: readonly string[], surface: Surface): Promise
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
-    code = exitCodeOf(error, report);
+    code = exitCodeOf(error, report, surface.redact);
   }
   await flush();
   return code;
 }
 
 /** Commander writes its own words for mistakes of usage; everything else is told here. */
-function exitCodeOf(error: unknown, report: Report): number {
+function exitCodeOf(error: unknown, report: Report, redact: Redact): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof UserError) {
     report(error.message, error.hint, error instanceof ConfigError ? error.problems : []);
@@ -48,7 +50,7 @@ function exitCodeOf(error: unknown, report: Report): number {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   const isOurs = error instanceof Error && OURS.has(error.name);
   report(message, isOurs ? null : 'This may be a bug. FORGE_DEBUG=1 shows where it happened.');
-  if (process.env.FORGE_DEBUG && stack) process.stderr.write(`${stack}\n`);
+  if (process.env.FORGE_DEBUG && stack) process.stderr.write(`${redact(stack)}\n`);
   return EXIT.failed;
 }
 

@@ -5,21 +5,27 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { event, type LoopEvent } from '../core/event.ts';
 import { nameOfTask } from '../core/task.ts';
-import { ForgeUnavailable } from '../errors.ts';
-import type { RunEnd, RunMode, Runner } from '../loop/runner.ts';
+import { ForgeUnavailable, UserError } from '../errors.ts';
+import type { RunEnd, RunMode, Runner, RunTakes } from '../loop/runner.ts';
 import { requireReady } from '../operations/doctor.ts';
 import { ownHome } from '../operations/doctor-env.ts';
 import { eventsAfter, follow } from '../operations/follow.ts';
 import { type RunSummary, runStart, runSummary } from '../operations/run-summary.ts';
+import { perform } from '../operations.ts';
 import type { Store } from '../store/store.ts';
-import { atWorkNow, iso } from '../view.ts';
+import { atWorkNow, commandsNow, iso } from '../view.ts';
+import { createCommandLines } from './command-lines.ts';
 import type { Session } from './commands.ts';
 import { eventLine } from './event-line.ts';
 import { exitOfRun } from './exit.ts';
 import { summaryLines } from './summary-text.ts';
 import { hasTerminal, type Terminal } from './terminal.ts';
 
-export async function run({ context, terminal }: Session, mode: RunMode): Promise<number> {
+export async function run(
+  { context, terminal }: Session,
+  mode: RunMode,
+  { port = null, ...takes }: RunTakes & { port?: number | null } = {},
+): Promise<number> {
   await context.refuseInTurn('run');
   // What is wrong with a database comes first, and an older one is brought up to date: it knows where work lands.
   if (existsSync(context.databasePath)) await context.writing();
@@ -27,16 +33,19 @@ export async function run({ context, terminal }: Session, mode: RunMode): Promis
   const runner = await context.runner();
   const store = await context.writing();
   await greet(context, terminal, mode);
-  const progress = await showProgress(store, terminal);
+  await sayAsked(context, terminal, takes);
+  const server = await serve(context, terminal, port);
+  const progress = await showProgress(store, terminal, context);
   const endpoint = await listen(context, terminal);
   const release = onSignals(runner, () => workingOf(context), terminal, hasTerminal());
   const start = await runStart(context);
   let end: RunEnd;
   try {
-    end = await runner.run(mode);
+    end = await runner.run(mode, takes);
   } finally {
     release();
     await endpoint?.close();
+    await server?.close();
     await progress.finish();
   }
   return farewell(await runSummary(context, start, end), terminal);
@@ -88,6 +97,13 @@ async function greet(context: Context, terminal: Terminal, mode: RunMode): Promi
     terminal.note(`${paint.yellow('warning:')} ${warning}`);
 }
 
+/** Whoever asks for one issue wants to know at once why it is not taken up. */
+async function sayAsked(context: Context, terminal: Terminal, { only = [] }: RunTakes): Promise<void> {
+  for (const issue of only)
+    for (const line of (await perform(context, 'why', { issue })).issues)
+      if (!terminal.json) terminal.note(`${line.name} ${line.title}: ${line.why}`);
+}
+
 /** A runner that can't be told looks by itself; so does a second one, which learns from the first what that was told. */
 async function listen(context: Context, terminal: Terminal): Promise<{ close(): Promise<void> } | null> {
   try {
@@ -105,10 +121,33 @@ async function listen(context: Context, terminal: Terminal): Promise<{ close(): 
   }
 }
 
+/** Whoever asked for a port in this very command wants to know that it is taken; a setting must not stop the night. */
+async function serve(
+  context: Context,
+  terminal: Terminal,
+  port: number | null,
+): Promise<{ close(): Promise<void> } | null> {
+  try {
+    const server = await context.server(port);
+    if (server && !terminal.json) terminal.print(`HTTP API at ${server.url}api/`);
+    return server;
+  } catch (problem) {
+    const { code, message } = problem as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'another process has the port' : message;
+    if (port !== null) throw new UserError(`Can't listen on port ${port}: ${why}.`, 'Give another `--port`.');
+    terminal.note(`${terminal.paint.yellow('warning:')} no HTTP API (server.port): ${why}`);
+    return null;
+  }
+}
+
 const LOOK_EVERY_MS = 200;
 
-/** Prints what was recorded since now, by whichever runner. */
-export async function showProgress(store: Store, terminal: Terminal): Promise<{ finish(): Promise<void> }> {
+/** Prints what was recorded since now, by whichever runner; with a context also which commands run. */
+export async function showProgress(
+  store: Store,
+  terminal: Terminal,
+  context: Context | null = null,
+): Promise<{ finish(): Promise<void> }> {
   const newest = (await store.events({ last: 1 }))[0]?.seq ?? 0;
   const names = new Map<string, { name: string; issue: number | null }>();
   const show = async (one: LoopEvent): Promise<void> => {
@@ -122,8 +161,13 @@ export async function showProgress(store: Store, terminal: Terminal): Promise<{ 
     for (const one of news) await show(one).catch(() => {});
   };
   const stop = new AbortController();
+  const commands =
+    context && !terminal.json ? createCommandLines(() => commandsNow(context, store), terminal) : null;
   const showing = (async () => {
-    for await (const news of follow(look, LOOK_EVERY_MS, stop.signal)) await showAll(news);
+    for await (const news of follow(look, LOOK_EVERY_MS, stop.signal)) {
+      await showAll(news);
+      await commands?.(context!.now()).catch(() => {});
+    }
     await showAll(await look());
   })();
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Snapshot, TaskView } from '../view.ts';
-import { statusText, tasksText } from './status.ts';
+import { fitting, statusText, tasksText } from './status.ts';
 import { painter } from './terminal.ts';
 
 const task = {
@@ -42,6 +42,15 @@ test('and a few lines for each task in a narrow terminal, with state and reason 
   expect(tasksText([task], narrow, 'subscription')).toContain('12k tokens');
 });
 
+test('says what a task at work does now, whatever brought it to its state', () => {
+  const rests = 'running: the gate (`npm test`, for 9 s): 12 of 40 passed';
+  const working = { ...task, state: 'running', reason: null, turn: null, rests } as TaskView;
+  const [, row] = tasksText([{ ...working, why: 'its workspace is ready' }], { ...wide, columns: 200 }).split(
+    '\n',
+  );
+  expect(row).toMatch(/ {2}the gate \(`npm test`, for 9 s\): 12 of 40 passed$/);
+});
+
 test('says once each why the loop waits, with what to do', () => {
   const last = {
     sha: 'abcdef0123456',
@@ -55,15 +64,29 @@ test('says once each why the loop waits, with what to do', () => {
     ...{ tasks: [], runners: [], slots: { used: 0, max: 3 }, billing: 'usd', configProblem: null },
     ...{ paused: 'Eva', stopRequested: null, deploy: { deployedSha: null, last } },
     backlog: { waiting: 0, most: null, full: false, text: '' },
+    unreadable: [],
+    errands: ['the gate on trunk (`npm test`, for 9 s): 12 of 40 passed'],
     waits: [
       { reason: 'operator_pause', text: 'the loop is paused by Eva — `forge-loop resume`' },
       { reason: 'deploy_failed', text: failed },
     ],
   } as unknown as Snapshot;
   const terminal = { ...wide } as Parameters<typeof statusText>[1];
-  expect(statusText(now, terminal).split('\n').slice(0, 2)).toEqual([
+  expect(statusText(now, terminal).split('\n').slice(0, 3)).toEqual([
     'no runner is running · slots 0/3 · paused by Eva',
+    'the gate on trunk (`npm test`, for 9 s): 12 of 40 passed',
     failed,
   ]);
   expect(statusText({ ...now, waits: [] }, terminal)).toContain('\ndeploy of abcdef0123 failed: exit 7\n');
+});
+
+test('what is watched is never higher than the screen, nor wider', () => {
+  const text = ['a long first line', '2', '3', '4', '5'].join('\n');
+  expect(fitting(text, { rows: 6, columns: 80 })).toBe(text);
+  expect(fitting(text, { rows: 4, columns: 8 }).split('\n')).toEqual([
+    'a long …',
+    '2',
+    '… 3 more lines: forge-loop status',
+  ]);
+  expect(fitting(text, {})).toBe(text);
 });

@@ -20,10 +20,21 @@ export async function watchStatus({ context, terminal }: Session): Promise<numbe
   let shown = '';
   for await (const now of follow(() => perform(context, 'status'), LOOK_EVERY_MS, untilInterrupted())) {
     const text = terminal.json ? JSON.stringify(now) : statusText(now, terminal);
-    if (text !== shown) terminal.print(terminal.isTty && !terminal.json ? `${CLEAR}${text}` : text);
-    shown = text;
+    const screen = terminal.isTty && !terminal.json ? fitting(text, process.stdout) : text;
+    if (screen !== shown) terminal.print(terminal.isTty && !terminal.json ? `${CLEAR}${screen}` : screen);
+    shown = screen;
   }
   return 0;
+}
+
+/** Never higher than the screen: what is on top is what one looks for, and drawing it again would scroll it away. */
+export function fitting(text: string, { rows, columns }: { rows?: number; columns?: number }): string {
+  const lines = text.split('\n').map((line) => (columns ? cut(line, columns) : line));
+  // The cursor stands on a line of its own.
+  const room = (rows || Number.POSITIVE_INFINITY) - 1;
+  if (lines.length <= room) return lines.join('\n');
+  const shown = lines.slice(0, Math.max(1, room - 1));
+  return [...shown, `… ${lines.length - shown.length} more lines: forge-loop status`].join('\n');
 }
 
 const CLEAR = '\x1b[H\x1b[2J';
@@ -34,7 +45,9 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
   const dead = now.runners.filter((runner) => !runner.alive);
   const head = [
     alive.length > 0
-      ? paint.green(`runner ${alive.map((runner) => runner.pid).join(', ')}`)
+      ? paint.green(
+          `${alive.length === 1 ? 'runner' : 'runners'} ${alive.map((runner) => runner.pid).join(', ')}`,
+        )
       : paint.yellow('no runner is running'),
     `slots ${now.slots.used}/${now.slots.max}`,
     ...(now.backlog.full ? [paint.yellow(`no new work yet: ${now.backlog.text}`)] : []),
@@ -49,8 +62,10 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
   const more = ended.length - ENDED_SHOWN;
   return [
     head.join(' · '),
+    ...now.errands,
     ...waitLines(now, paint),
     ...(now.configProblem ? [`${paint.red('config:')} ${now.configProblem}`] : []),
+    ...now.unreadable.map((what) => paint.yellow(`left out until it is corrected: ${what}`)),
     ...(dead.length > 0
       ? [
           paint.yellow(
@@ -154,6 +169,10 @@ function whyText(task: TaskView): string {
     ? task.hold.text
     : task.turn
       ? `${turnName(task.turn)} since ${timeOf(Date.parse(task.turn.startedAt))}${task.turn.doing ? `, ${task.turn.doing}` : ''}`
-      : (task.atWork ?? task.why);
+      : (restText(task) ?? task.why);
   return text.split('\n', 1)[0]!;
 }
+
+/** The state stands in a column of its own. */
+const restText = ({ state, rests }: TaskView): string | null =>
+  rests?.startsWith(`${state}: `) ? rests.slice(state.length + 2) : rests;

@@ -1,5 +1,9 @@
 /** Where text goes: colours only where somebody sees them, tables that align, a closed pipe that is no error. */
 
+import sliceAnsi from 'slice-ansi';
+import stringWidth from 'string-width';
+import type { Redact } from '../core/redact.ts';
+
 export interface Terminal {
   readonly json: boolean;
   readonly isTty: boolean;
@@ -15,15 +19,21 @@ export type Paint = Record<
   (text: string) => string
 >;
 
-export function openTerminal(options: { json: boolean; color: boolean | undefined }): Terminal {
+/** Whatever is printed goes through `redact`. */
+export function openTerminal(options: {
+  json: boolean;
+  color: boolean | undefined;
+  redact: Redact;
+}): Terminal {
   const { stdout, stderr } = process;
+  const { redact } = options;
   return {
     json: options.json,
     isTty: Boolean(stdout.isTTY),
     columns: (stdout.isTTY && stdout.columns) || null,
     paint: painter(options.color ?? wantsColor(process.env, Boolean(stdout.isTTY))),
-    print: (text) => void stdout.write(`${text}\n`),
-    note: (text) => void stderr.write(`${text}\n`),
+    print: (text) => void stdout.write(`${redact(text)}\n`),
+    note: (text) => void stderr.write(`${redact(text)}\n`),
   };
 }
 
@@ -91,40 +101,16 @@ export function table(rows: readonly (readonly string[])[], columns: number | nu
     .join('\n');
 }
 
-/** A colour, as its sequence of control characters. */
-const ANSI = new RegExp(`(${'\u001b'}\\[[0-9;]*m)`, 'u');
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-const NARROW = /[\p{Mark}\u200b-\u200f]/u;
-
 /** Cells of a terminal that a text takes. */
-export function width(text: string): number {
-  let cells = 0;
-  for (const char of text
-    .split(ANSI)
-    .filter((_, at) => at % 2 === 0)
-    .join(''))
-    cells += NARROW.test(char) ? 0 : WIDE.test(char) ? 2 : 1;
-  return cells;
-}
+export const width = (text: string): number => stringWidth(text);
 
+/** No longer than that; what is open where it is cut, a colour or a link, is closed. */
 export function cut(text: string, columns: number): string {
   if (width(text) <= columns) return text;
-  let kept = '';
-  let cells = 0;
-  for (const part of text.split(ANSI)) {
-    if (part.startsWith('\x1b')) {
-      kept += part;
-      continue;
-    }
-    for (const char of part) {
-      const wide = width(char);
-      if (cells + wide > columns - 1) return `${kept}…${text.includes('\x1b') ? '\x1b[0m' : ''}`;
-      kept += char;
-      cells += wide;
-    }
-  }
-  return kept;
+  const room = columns - 1;
+  const kept = sliceAnsi(text, 0, room);
+  // A slice has every letter that begins in it, also a wide one that ends outside.
+  return `${width(kept) > room ? sliceAnsi(text, 0, room - 1) : kept}…`;
 }
 
 export function shortTokens(tokens: number): string {

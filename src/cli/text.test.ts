@@ -33,3 +33,14 @@ test('resume says what it ended, and where work lands now', () => {
     'The loop continues.\nReleased: credential_refused, trunk_changed. Work now lands on develop (was main).',
   );
 });
+
+test('init says where issues are, and that the local forge never fetches or pushes', () => {
+  const made = { workflow: 'W', written: true, gate: { commands: [], from: [] }, trunk: 'main' };
+  const said = (tracker: 'local' | 'github') =>
+    TEXT.init(
+      { ...made, tracker, labels: [], problems: [], next: [] } as never,
+      { paint: painter(false) } as Terminal,
+    );
+  expect(said('local')).toContain('Nothing is ever fetched or pushed');
+  expect(said('github')).not.toContain('pushed');
+});

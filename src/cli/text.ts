@@ -12,34 +12,38 @@ import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
 import { conditionLines, decisionLine } from './conditions.ts';
 import { costText } from './cost-text.ts';
+import { previewText } from './dry-run.ts';
 import { loopsText, loopText } from './loop-text.ts';
 import { editedPlanText, lintedPlanText, newPlanText, plansText, planText, sourceText } from './plan-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
 import { statusText, tasksText } from './status.ts';
 import { type Terminal, table } from './terminal.ts';
+import { wrapped, wrappedTable } from './wrap.ts';
 
 type Texts = { [N in OperationName]: (result: Result<N>, terminal: Terminal) => string };
 
 export const TEXT: Texts = {
   status: statusText,
 
-  why({ loop, issues }, { paint }) {
+  why({ loop, issues }, { paint, columns }) {
     const lines = issues.map((line) => [
       paint.bold(line.name),
       `${line.title ? `${line.title}${paint.dim(':')} ` : ''}${line.why}${line.until ? paint.dim(` (until ${clock(line.until)})`) : ''}`,
     ]);
     return [
-      ...loop.map((reason) => `${paint.yellow('loop')}  ${reason}`),
-      ...(lines.length ? [table(lines)] : []),
+      ...loop.map((reason) => wrapped(`${paint.yellow('loop')}  ${reason}`, columns, 6)),
+      ...(lines.length ? [wrappedTable(lines, columns)] : []),
     ].join('\n');
   },
+
+  'run.preview': previewText,
 
   'task.list': (tasks, terminal) =>
     tasks.length === 0
       ? 'No task is in flight. `forge-loop task list --all` shows ended ones.'
       : tasksText(tasks, terminal),
 
-  'task.show'(task, { paint }) {
+  'task.show'(task, { paint, columns }) {
     const facts: [string, string | null][] = [
       ['task', `${task.id} (attempt ${task.attempt})`],
       ['state', `${task.state}${task.reason ? ` (${task.reason})` : ''}: ${task.why}`],
@@ -81,10 +85,13 @@ export const TEXT: Texts = {
     ]);
     return [
       paint.bold(`${task.name} ${task.title}`),
-      table(facts.filter(([, value]) => value).map(([name, value]) => [paint.dim(name), value!])),
+      wrappedTable(
+        facts.filter(([, value]) => value).map(([name, value]) => [paint.dim(name), value!]),
+        columns,
+      ),
       ...(turns.length ? [paint.dim('turns'), table(turns)] : []),
-      ...(criteria.length ? [paint.dim('criteria'), table(criteria)] : []),
-      ...(findings.length ? [paint.dim('findings'), table(findings)] : []),
+      ...(criteria.length ? [paint.dim('criteria'), wrappedTable(criteria, columns)] : []),
+      ...(findings.length ? [paint.dim('findings'), wrappedTable(findings, columns)] : []),
       ...(task.network ? [paint.dim('network'), networkText(task.network, paint)] : []),
       ...(task.merge
         ? [
@@ -162,6 +169,14 @@ export const TEXT: Texts = {
 
   'issue.new': (issue) =>
     `#${issue.number} ${issue.title}${issue.labels.length ? ` [${issue.labels.join(', ')}]` : ''}`,
+  'issue.import': (issues, { paint }) =>
+    issues
+      .map(({ file, number, title, decision }) => {
+        const doubt =
+          decision === 'ready' ? '' : paint.yellow(` (${decision}: forge-loop issue lint ${number})`);
+        return `${paint.bold(`#${number}`)} ${title} ${paint.dim(`from ${file}`)}${doubt}`;
+      })
+      .join('\n'),
   'issue.list': issuesText,
   'issue.show': issueText,
   'issue.lint': lintText,
@@ -302,6 +317,8 @@ export const TEXT: Texts = {
     if (gone.length === 0) return 'Nothing to remove.';
     return gone.map((one) => `${dryRun ? 'would remove' : 'removed'} ${one}`).join('\n');
   },
+  refresh: ({ runnerAlive }) =>
+    runnerAlive ? 'The runner looks at the forge now.' : 'No runner is alive: `forge-loop run` starts one.',
   pause: (answer) =>
     'asked' in answer
       ? askedText(answer)
@@ -326,7 +343,9 @@ export const TEXT: Texts = {
       : 'Stopping. Nothing is running.';
   },
 
-  init: ({ workflow, written, gate, tracker, trunk, labels, problems, next }, { paint }) =>
+  uninstall: uninstalledText,
+
+  init: ({ workflow, written, gate, tracker, trunk, labels, problems, next }, { paint, columns }) =>
     [
       written ? `Wrote ${workflow}.` : `${workflow} is there already; it was left as it is.`,
       ...(gate.from.length ? [`Gate, from ${gate.from.join(', ')}: ${gate.commands.join('; ')}`] : []),
@@ -334,13 +353,46 @@ export const TEXT: Texts = {
       ...(written && trunk === null
         ? [`${paint.yellow('!')} HEAD is detached: name the branch that work lands on as tracker.trunk.`]
         : []),
-      ...(written && tracker === 'github' ? ['Issues and pull requests are on GitHub.'] : []),
+      ...(written ? [wrapped(WHERE[tracker], columns)] : []),
       ...(labels.length > 0 ? [`Labels made: ${labels.join(', ')}`] : []),
       ...problems.map(({ what, fix }) => `${paint.yellow('!')} ${what}${fix ? ` ${fix}` : ''}`),
       '',
       paint.bold('Next:'),
-      ...next.map((step) => `  ${step}`),
+      ...next.map((step) => wrapped(`  ${step}`, columns, 2)),
     ].join('\n'),
+};
+
+function uninstalledText(
+  { removed, folders, branches, refs, exclude, left }: Result<'uninstall'>,
+  { paint, columns }: Terminal,
+): string {
+  const rows = [
+    ...folders.map(({ path, what }) => [path, what]),
+    ...branches.map(({ name, isLanded }) => [
+      `branch ${name}`,
+      isLanded ? 'landed' : paint.yellow('has work that is not on your branch'),
+    ]),
+    ...(refs > 0 ? [[`${count(refs, 'ref')} below refs/forge`, 'commits of its tasks']] : []),
+    ...(exclude === null ? [] : [[exclude, 'the line that hides .forge/']]),
+  ];
+  if (rows.length === 0) return 'There is nothing of the loop here.';
+  return [
+    removed ? 'Removed:' : 'Would be removed, for good:',
+    wrappedTable(
+      rows.map(([what = '', why = '']) => [`  ${what}`, why]),
+      columns,
+    ),
+    wrapped(`${removed ? 'Left' : 'Would be left'} as it is: ${left.join('; ')}.`, columns),
+    ...(removed
+      ? []
+      : ['', wrapped('Nothing was removed. `forge-loop uninstall --yes` removes it.', columns)]),
+  ].join('\n');
+}
+
+const WHERE = {
+  github: 'Issues and pull requests are on GitHub.',
+  local:
+    'Issues and pull requests are in this repository, under .forge/. Nothing is ever fetched or pushed: to share what lands, push it yourself.',
 };
 
 function endedText({ ended, trunk }: Extract<Result<'resume'>, { ended: unknown }>): string[] {
@@ -426,7 +478,7 @@ function issueText(issue: IssueDetail, { paint }: Terminal): string {
   ].join('\n');
 }
 
-function lintText(lint: Result<'issue.lint'>, { paint }: Terminal): string {
+function lintText(lint: Result<'issue.lint'>, { paint, columns }: Terminal): string {
   const colour = { ready: paint.green, unsure: paint.yellow, declined: paint.red }[lint.decision];
   const rules = lint.rules.map(({ rule, points, because }) => [
     '',
@@ -439,9 +491,12 @@ function lintText(lint: Result<'issue.lint'>, { paint }: Terminal): string {
     lint.decision === 'ready'
       ? `It can be checked when it is done${lint.thin ? ', though it leaves open what one should see' : ''}.`
       : `${lint.problem[0]!.toUpperCase()}${lint.problem.slice(1)}.`,
-    ...(rules.length > 0 ? [paint.dim(`points: ${lint.score}`), table(rules)] : []),
+    ...(rules.length > 0 ? [paint.dim(`points: ${lint.score}`), wrappedTable(rules, columns)] : []),
     ...(lint.questions.length > 0
-      ? [paint.dim('what its author has to answer'), ...lint.questions.map((question) => `  - ${question}`)]
+      ? [
+          paint.dim('what its author has to answer'),
+          ...lint.questions.map((question) => wrapped(`  - ${question}`, columns, 4)),
+        ]
       : []),
   ].join('\n');
 }
@@ -461,14 +516,14 @@ function spentText({ costUsd, tokens, spendComplete }: TaskView): string {
   return `${least}${cost}, ${tokens ?? 'unknown'} tokens`;
 }
 
-function diagnosisText({ checks, failed, warned }: Result<'doctor'>, { paint }: Terminal): string {
+function diagnosisText({ checks, failed, warned }: Result<'doctor'>, { paint, columns }: Terminal): string {
   const mark = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
   const rows = checks.flatMap((check) => [
     [mark[check.level], paint.bold(check.name), check.what],
     ...(check.fix && check.level !== 'ok' ? [['', '', paint.cyan(`→ ${check.fix}`)]] : []),
   ]);
   const sum = failed > 0 ? paint.red(`${failed} failed`) : paint.green('nothing failed');
-  return `${table(rows)}\n\n${sum}, ${count(warned, 'warning')}`;
+  return `${wrappedTable(rows, columns)}\n\n${sum}, ${count(warned, 'warning')}`;
 }
 
 function accessText(
@@ -485,7 +540,7 @@ function accessText(
     environment,
     tools,
   }: Result<'access'>,
-  { paint }: Terminal,
+  { paint, columns }: Terminal,
 ): string {
   const list = (items: readonly string[]): string => items.join('\n') || 'nothing';
   const where =
@@ -513,7 +568,7 @@ function accessText(
   const lines = rows.flatMap(([name, value]) =>
     (value?.split('\n') ?? []).map((line, index) => ['', index === 0 ? name : '', line]),
   );
-  return `${head}\n${table(lines)}`;
+  return `${head}\n${wrappedTable(lines, columns)}`;
 }
 
 const HOLDS: Record<NonNullable<Result<'access'>['credentials']>, string> = {

@@ -1,5 +1,6 @@
 /** Every key with the value in force and where it comes from, for `forge-loop config`. Secrets are not shown. */
 
+import { REDACTED, redactCommand, redactShapes } from '../core/redact.ts';
 import { looksSecret } from '../core/toolchains.ts';
 import { configKeys } from './keys.ts';
 import type { Settings } from './load.ts';
@@ -30,7 +31,7 @@ export function effectiveConfig(settings: Settings): EffectiveKey[] {
 
 const shownServer = ([name, server]: [string, unknown]): [string, unknown] => {
   const { command, env } = server as Workflow['mcp'][string];
-  const hidden = Object.fromEntries(Object.keys(env).map((variable) => [variable, HIDDEN]));
+  const hidden = Object.fromEntries(Object.keys(env).map((variable) => [variable, REDACTED]));
   return [name, { command: redacted('command', command), env: hidden }];
 };
 
@@ -43,39 +44,31 @@ const shownChannel = ([name, channel]: [string, unknown]): [string, unknown] => 
     {
       ...rest,
       ...(command === null ? {} : { command: redacted('command', command) }),
-      ...Object.fromEntries(hidden.map(([key]) => [key, HIDDEN])),
+      ...Object.fromEntries(hidden.map(([key]) => [key, REDACTED])),
     },
   ];
 };
 
-const HIDDEN = '[redacted]';
-const SECRET_ASSIGNMENT =
-  /\b(\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL)\w*\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s"']+)/gi;
-const SECRET_FLAG =
-  /(--[\w-]*(?:token|secret|password|api-?key|credential)[\w-]*[ =])("[^"]*"|'[^']*'|[^\s"']+)/gi;
-const SECRET_SHAPE = /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abpr]-|AKIA)[\w-]{8,}/g;
-
-/** All under `tracker.provider`, where channels are and their secrets, variables of MCP servers, the secret of webhooks, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
+/** All under `tracker.provider`, where channels are and their secrets, variables of MCP servers, the secret of webhooks, the token of the server, and what is secret by its name or shape elsewhere. A `$VAR` gives nothing away. */
 function redacted(key: string, value: unknown): unknown {
   if (key === 'tracker.provider' && isMap(value)) {
-    return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]));
+    return Object.fromEntries(Object.keys(value).map((name) => [name, REDACTED]));
   }
   if (key === 'mcp' && isMap(value)) return Object.fromEntries(Object.entries(value).map(shownServer));
   if (key === 'notify.channels' && isMap(value))
     return Object.fromEntries(Object.entries(value).map(shownChannel));
   if (key.startsWith('env.') && isMap(value)) {
-    const shown = ([name, one]: [string, unknown]) => [name, looksSecret(name) ? HIDDEN : redacted(key, one)];
+    const shown = ([name, one]: [string, unknown]) => [
+      name,
+      looksSecret(name) ? REDACTED : redacted(key, one),
+    ];
     return Object.fromEntries(Object.entries(value).map(shown));
   }
-  if (key === 'webhook.secret') return value === null ? null : HIDDEN;
+  if (key === 'webhook.secret' || key === 'server.token') return value === null ? null : REDACTED;
   if (Array.isArray(value)) return value.map((item) => redacted(key, item));
   if (key === 'secrets' && isMap(value))
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, redacted(key, one)]));
   if (typeof value !== 'string') return value;
-  const shapeless = value.replace(SECRET_SHAPE, HIDDEN);
   // A prompt talks about secrets; it does not assign them.
-  if (key === 'body' || key.startsWith('prompts.')) return shapeless;
-  const hide = (whole: string, name: string, secret: string) =>
-    secret.startsWith('$') ? whole : `${name}${HIDDEN}`;
-  return shapeless.replace(SECRET_ASSIGNMENT, hide).replace(SECRET_FLAG, hide);
+  return key === 'body' || key.startsWith('prompts.') ? redactShapes(value) : redactCommand(value);
 }

@@ -1,6 +1,6 @@
 /**
  * `~` and `$VAR`, in the keys that document them and nowhere else: paths (`workspace.root`, `agent.script`,
- * `roles.<role>.script`, `loop.skills`, `sandbox.read`, `roles.<role>.access.read` and `.write`, files under `loop.worktree_files`), values under `tracker.provider` and `mcp.<server>.env`, `webhook.secret`, and `url`, `secret` and `token` under `notify.channels`. Commands and prompts keep their
+ * `roles.<role>.script`, `loop.skills`, `sandbox.read`, `roles.<role>.access.read` and `.write`, files under `loop.worktree_files`), values under `tracker.provider` and `mcp.<server>.env`, `webhook.secret`, `server.token`, and `url`, `secret` and `token` under `notify.channels`. Commands and prompts keep their
  * dollars. A variable that is not set, or is empty, makes its key count as not given.
  */
 import { resolve } from 'node:path';
@@ -32,6 +32,7 @@ export function expandEnvironment(given: Record<string, unknown>, around: Surrou
   });
   const secrets = [
     ['webhook', 'secret'],
+    ['server', 'token'],
     ...channelSecrets(given),
     ...names.map((name) => ['tracker', 'provider', name]),
     ...variables,

@@ -22,6 +22,7 @@ import { grantParts, toPolicy } from './policy.ts';
 import { configError, frontMatterError, problemText } from './problems.ts';
 import { checkPrompt } from './prompt.ts';
 import { LIMITED_STATES, type Workflow, workflowSchema } from './schema.ts';
+import { unusedKeys } from './unused.ts';
 
 export interface Warning {
   key: string;
@@ -64,6 +65,7 @@ export function loadSettings(path: string, env: Env, root = dirname(resolve(path
     throw configError(file, parsed.success ? 'template' : 'invalid', problems);
   const workflow = parsed.data as Workflow;
   const policy = toPolicy(workflow);
+  for (const { path: at, text } of unusedKeys(workflow)) warn(at, text);
   const unsound = [
     ...blindBudgets(policy, matter),
     ...openSecrets(workflow, matter),

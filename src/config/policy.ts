@@ -208,6 +208,9 @@ function secretsFor(user: SecretUser, network: Network, given: Workflow['secrets
   });
 }
 
+const criteriaCommandsOf = (given: 'confined' | 'always' | boolean): Policy['gate']['criteriaCommands'] =>
+  typeof given === 'string' ? given : given ? 'confined' : 'never';
+
 function gateOf({ gate, env: all, secrets }: Workflow, usual: Network): Policy['gate'] {
   const env = childOf(all, 'gates');
   const own = gate === 'none' ? undefined : gate.network;
@@ -219,7 +222,7 @@ function gateOf({ gate, env: all, secrets }: Workflow, usual: Network): Policy['
       commands: 'none',
       timeoutMs: GATE_TIMEOUT_MS,
       preexisting: 'block',
-      criteriaCommands: true,
+      criteriaCommands: 'confined',
       setupCache: true,
       reports: [],
       maxConcurrent: GATES_AT_ONCE,
@@ -231,7 +234,7 @@ function gateOf({ gate, env: all, secrets }: Workflow, usual: Network): Policy['
     commands: gate.commands,
     timeoutMs: gate.timeout_ms,
     preexisting: gate.preexisting,
-    criteriaCommands: gate.criteria_commands,
+    criteriaCommands: criteriaCommandsOf(gate.criteria_commands),
     setupCache: gate.setup_cache,
     reports: gate.reports,
     maxConcurrent: gate.max_concurrent,

@@ -33,7 +33,13 @@ function load(text: string) {
   const file = join(folder, 'WORKFLOW.md');
   writeFileSync(file, text);
   try {
-    return loadSettings(file, { HOME: '/home/ada', TRACKER_TOKEN: 't', WEBHOOK_SECRET: 's', NTFY_URL: 'u' });
+    return loadSettings(file, {
+      HOME: '/home/ada',
+      TRACKER_TOKEN: 't',
+      WEBHOOK_SECRET: 's',
+      NTFY_URL: 'u',
+      FORGE_LOOP_TOKEN: 't',
+    });
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -55,7 +61,8 @@ test('what the example comments out can be written as it stands', () => {
   const { warnings, policy, workflow } = load(
     exampleWorkflow().replaceAll(/^( *)# (( {2})?[a-z_]+:)( |$)/gm, '$1$2$4'),
   );
-  expect(warnings).toEqual([]);
+  // It shows the keys of every kind of agent, and one kind is chosen.
+  expect(warnings.map(({ key }) => key)).toEqual(['agent.script', 'agent.preset']);
   expect(policy).toMatchObject({
     perState: { running: 2 },
     budget: { usd: 5, day: { usd: 20, tokens: 100_000_000 }, loop: { usd: 500 } },

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { SEVERITIES } from '../core/change/findings.ts';
 import type { PromptKind } from '../core/event.ts';
-import { destinationOf, domainProblem, NETWORK_PRESETS } from '../core/network.ts';
+import { destinationOf, domainProblem, isLoopback, NETWORK_PRESETS } from '../core/network.ts';
 import { CHANNEL_KINDS, NOTICE_KINDS } from '../core/notify.ts';
 import { AGENT_KINDS, type Labels, TOOL_SERVER } from '../core/policy.ts';
 import { ROLES } from '../core/role.ts';
@@ -123,7 +123,7 @@ const mcpServer = z.object({
     .record(z.string(), z.string())
     .default({})
     .superRefine(nameVariables)
-    .describe('Variables that it gets besides; a value may be `$VAR`, so that no secret stands in the file.'),
+    .describe('Variables that it gets besides; a value may be `$VAR`, so that no secret is in the file.'),
 });
 
 const mcp = z
@@ -141,7 +141,7 @@ const mcp = z
   })
   .meta({
     description:
-      'MCP servers that roles may be given, by name; `roles.<role>.access.mcp` gives them. `command` is a list, the program and its arguments, which no shell reads; `env` are variables that it gets besides, whose value may be `$VAR`, so that no secret stands in the file. See docs/agents.md.',
+      'MCP servers that roles may be given, by name; `roles.<role>.access.mcp` gives them. `command` is a list, the program and its arguments, which no shell reads; `env` are variables that it gets besides, whose value may be `$VAR`, so that no secret is in the file. See docs/agents.md.',
     examples: [{ docs: { command: ['npx', '-y', 'some-docs-server'], env: { DOCS_LANGUAGE: 'en' } } }],
   });
 
@@ -471,7 +471,7 @@ const gate = z.object({
     }),
   max_concurrent: count
     .default(GATES_AT_ONCE)
-    .describe('So many gates run at the same time; those of tasks that are about to land go first.'),
+    .describe('How many gates run at the same time; those of tasks about to land go first.'),
   setup_cache: z
     .boolean()
     .default(true)
@@ -479,10 +479,10 @@ const gate = z.object({
       'Keep what setup made on trunk for trees with the same lockfiles, manifests and `env`. Only folders that package managers own are kept; where setup writes anything else, or changes a file, it runs every time. `false` where an install compiles sources into such a folder.',
     ),
   criteria_commands: z
-    .boolean()
-    .default(true)
+    .union([z.enum(['confined', 'always']), z.boolean()])
+    .default('confined')
     .describe(
-      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. They come from the text that somebody with the right to made ready.",
+      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. They come from the text of an issue, which somebody with the right to made ready. `confined` (or `true`): only in a sandbox; without one the gate could not run. `always`: with your rights, where there is no sandbox. `false`: never. A command that is also one of `commands` is yours, and always runs.",
     ),
 });
 
@@ -577,7 +577,7 @@ export const workflowSchema = z
           .default({})
           .meta({
             description:
-              "The tracker's own settings; `local` has none, those of `github` are in docs/github.md. A value may be `$VAR`, so that no secret stands in the file.",
+              "The tracker's own settings; `local` has none, those of `github` are in docs/github.md. A value may be `$VAR`, so that no secret is in the file.",
             examples: [{ token: '$TRACKER_TOKEN' }],
           }),
         trunk: optional(
@@ -602,7 +602,7 @@ export const workflowSchema = z
           .enum(['triage', 'write', 'maintain', 'admin'])
           .default('write')
           .describe(
-            'The role a person needs at least for their `labels.ready` to count. Only GitHub knows roles; whoever writes locally may.',
+            'The role a person needs at least for their `labels.ready` to count. Only GitHub knows roles; locally, whoever can write the file may.',
           ),
       })
       .prefault({})
@@ -627,7 +627,7 @@ export const workflowSchema = z
           .describe('The address to listen on. Keep the default behind a proxy or a tunnel on this machine.'),
         secret: optional(
           text,
-          'What deliveries are signed with, as entered at GitHub; write `$VAR`, so that it does not stand in the file. Needed where `port` is set.',
+          'What deliveries are signed with, as entered at GitHub; write `$VAR`, so that it is not in the file. Needed where `port` is set.',
           '$WEBHOOK_SECRET',
         ),
         poll_interval_ms: milliseconds
@@ -642,7 +642,39 @@ export const workflowSchema = z
         if (port !== null && secret === null)
           problems.addIssue({ code: 'custom', path: ['secret'], message });
       })
-      .describe('Being told instead of looking.'),
+      .describe('GitHub webhooks: be told of changes instead of polling for them.'),
+    server: z
+      .object({
+        port: optional(
+          z.int().min(0).max(65_535),
+          'While `run` works, serve the dashboard and the HTTP API here; 0 is any free port. Default: nothing listens. `run --port` says otherwise for one run.',
+          8088,
+        ),
+        bind: text
+          .default('127.0.0.1')
+          .describe('The address to listen on. Any other than loopback needs `token`.'),
+        token: optional(
+          text,
+          'Who has this may read and steer the loop; write `$VAR`, so that it is not in the file. On loopback it is needed only for changes that do not come from the dashboard.',
+          '$FORGE_LOOP_TOKEN',
+        ),
+        hosts: z
+          .array(text)
+          .default([])
+          .describe(
+            'Names under which the server is reached, beside addresses and `localhost`, for example behind a proxy.',
+          ),
+      })
+      .prefault({})
+      .superRefine(({ bind, token }, problems) => {
+        if (!isLoopback(bind) && token === null)
+          problems.addIssue({
+            code: 'custom',
+            path: ['token'],
+            message: 'must be set where server.bind is not loopback',
+          });
+      })
+      .describe('The dashboard and the HTTP API.'),
     workspace: z
       .object({
         root: optional(
@@ -714,7 +746,7 @@ export const workflowSchema = z
         ),
         fallback_models: agentKeys.fallback_models.default([]).meta({
           description:
-            'Asked one after the other, in the same session, by the next tries of a turn that failed because its model was overloaded or could not be had.',
+            'Asked one after the other, in the same session, by the next tries of a turn that failed because its model was overloaded or could not be had; of a coder and an auditor, also for no reason that is known.',
           examples: [['sonnet']],
         }),
         effort: optional(
@@ -743,8 +775,8 @@ export const workflowSchema = z
           .describe('Slots: tasks in which an agent may work at the same time.'),
         max_concurrent_by_state: z
           .object({
-            running: count.optional().describe('At most so many tasks in first work.'),
-            revising: count.optional().describe('At most so many tasks in revision.'),
+            running: count.optional().describe('The most tasks in first work.'),
+            revising: count.optional().describe('The most tasks in revision.'),
           })
           .default({})
           .meta({
@@ -755,11 +787,13 @@ export const workflowSchema = z
           .union([count, z.literal('auto')])
           .default('auto')
           .describe(
-            'New work waits while so many tasks wait to be judged and merged. `auto`: as many as can land while a new one is worked on, by how long the last gates, critics and turns took.',
+            'New work waits while this many tasks wait to be judged and merged. `auto`: as many as can land while a new one is worked on, by how long the last gates, critics and turns took.',
           ),
         max_turns: count
           .default(20)
-          .describe('Coder turns of one task, over all its sessions and revisions.'),
+          .describe(
+            'Coder turns of one task, over all its sessions and revisions; of a plan, for each milestone.',
+          ),
         turn_timeout_ms: milliseconds.default(3_600_000).describe('The longest one turn may take.'),
         stall_timeout_ms: agentKeys.stall_timeout_ms
           .default(300_000)
@@ -852,7 +886,7 @@ export const workflowSchema = z
           .max(1000)
           .default(20)
           .describe(
-            'So many passes over a plan: each audit that finds something takes one, the next milestone is free. 0: no limit. `agent.max_turns` holds for each milestone.',
+            'The most passes over a plan: each audit that finds something takes one, the next milestone is free. 0: no limit. `agent.max_turns` holds for each milestone.',
           ),
         session: z
           .enum(['rotate', 'persist'])
@@ -943,7 +977,7 @@ export const workflowSchema = z
               .max(20)
               .default(3)
               .describe(
-                'So many approved tasks are tested at the same time, each on top of those before it, as if they had landed. They land in order, each commit as it was tested. 1: one at a time.',
+                'How many approved tasks are tested at the same time, each on top of those before it, as if they had landed. They land in order, each commit as it was tested. 1: one at a time.',
               ),
             batch: z
               .boolean()

@@ -8,10 +8,11 @@
  * that task's own, unless it is the provider that says so.
  */
 
-import { digestOfValue } from './digest.ts';
+import { digestOf, digestOfValue } from './digest.ts';
 import type { NewEvent } from './event.ts';
 import { type Blocking, isAccountUsedUp, isBlocking, REQUEST_REFUSED } from './outcome.ts';
 import type { AgentPolicy, Policy } from './policy.ts';
+import { redactCommand } from './redact.ts';
 import { isWaiting } from './waiting.ts';
 
 export interface AccountLimit {
@@ -108,7 +109,15 @@ const waitMs = (failures: number): number => Math.min(10_000 * 2 ** (failures - 
 export function accountOf({ kind, preset, command, model }: AgentPolicy): string {
   const program = kind === 'acp' && preset !== null ? (DRIVEN[preset] ?? `acp ${preset}`) : kind;
   if (program === 'opencode') return `opencode ${model?.split('/', 1)[0] ?? ''}`.trimEnd();
-  return command !== null && (program === 'command' || program === 'acp') ? `${program} ${command}` : program;
+  return command !== null && (program === 'command' || program === 'acp')
+    ? `${program} ${nameOfCommand(command)}`
+    : program;
+}
+
+/** It is told and stored, so it has no key in it; but two keys are two accounts. */
+function nameOfCommand(command: string): string {
+  const shown = redactCommand(command);
+  return shown === command ? command : `${shown} (${digestOf(command, 6)})`;
 }
 
 const DRIVEN: Readonly<Record<string, string>> = {

@@ -51,34 +51,41 @@ export function loopLimit(
 }
 
 /** What may still be spent; null where there is no limit. */
-export interface Room {
+export interface Left {
   usd: number | null;
   tokens: number | null;
+}
+
+export interface Room {
+  /** Of the task's own budget. */
+  task: Left;
+  /** Of what all tasks share: the day's budget and the loop's, the least. */
+  loop: Left;
   /** Which limit is reached; null when none is. */
   spent: string | null;
 }
 
-/** The least that any of the limits leaves. */
 export function roomWithin(
   own: Spent,
   all: { day: Spending; ever: Spending } | null,
   budget: Policy['budget'],
   limit: LoopLimit | null,
 ): Room {
-  const left = (kind: 'usd' | 'tokens'): number | null => {
-    const rooms = [
-      [budget[kind], own[kind]],
-      ...(all
-        ? [
-            [budget.day[kind], ofSpending(all.day)[kind]],
-            [budget.loop[kind], ofSpending(all.ever)[kind]],
-          ]
-        : []),
-    ].flatMap(([of, used]) => (of == null ? [] : [of - (used ?? 0)]));
-    return rooms.length === 0 ? null : Math.min(...rooms);
+  const least = (...limits: [Allowance, Spent][]): Left => {
+    const left = (kind: 'usd' | 'tokens'): number | null => {
+      const rooms = limits.flatMap(([{ [kind]: of }, used]) => (of === null ? [] : [of - used[kind]]));
+      return rooms.length === 0 ? null : Math.min(...rooms);
+    };
+    return { usd: left('usd'), tokens: left('tokens') };
   };
   const reached = exhausted({ ...own, wallMs: 0 }, { ...budget, wallMs: null });
-  return { usd: left('usd'), tokens: left('tokens'), spent: reached ?? limit?.why ?? null };
+  const shared: [Allowance, Spent][] = all
+    ? [
+        [budget.day, ofSpending(all.day)],
+        [budget.loop, ofSpending(all.ever)],
+      ]
+    : [];
+  return { task: least([budget, own]), loop: least(...shared), spent: reached ?? limit?.why ?? null };
 }
 
 /** A limit that is nearly reached; warned of once. */

@@ -91,8 +91,9 @@ function backToCoding(task: Task): NewEvent[] {
 
 /** `fresh` never resumes; `rotate` begins a session for each pass over the work, which feedback begins. */
 function startsFresh(task: Task, policy: Policy): boolean {
-  // A plan says itself when a pass begins.
-  if (task.turns === 0 || isInPhases(task)) return false;
+  if (task.turns === 0) return false;
+  // A plan says itself when a pass begins; what comes up in the middle of an audit begins one, too.
+  if (isInPhases(task)) return isAudit(task.plan.phase) && policy.loop.session === 'rotate';
   return policy.session === 'fresh' || (policy.session === 'rotate' && task.feedback.length > 0);
 }
 

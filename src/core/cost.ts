@@ -21,6 +21,11 @@ export interface Usage {
   at: number;
 }
 
+/** What a program used beside the messages it told of, such as calls on the side: no message of its own. */
+export const restKey = (of: string): string => `${REST}${of}`;
+export const isRest = ({ key }: { key: string }): boolean => key.startsWith(REST);
+const REST = 'rest:';
+
 type Amounts = Pick<Usage, 'input' | 'output' | 'cacheRead' | 'cacheWrite' | 'reasoning' | 'costUsd'>;
 
 /** What was spent stays spent: nothing below zero is ever booked. */

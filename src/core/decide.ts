@@ -31,6 +31,7 @@ import { event, type Hold, type NewEvent } from './event.ts';
 import { isOver, withSettings } from './hold.ts';
 import { holdEdited, judge, merge, whyVoid } from './judge.ts';
 import { REPEATING } from './outcome.ts';
+import { policyFor } from './plan/limits.ts';
 import type { Policy } from './policy.ts';
 import { backoffMs, isHeld } from './schedule.ts';
 import { isBeforeWork, isEnded, needsSlot, type Task } from './task.ts';
@@ -39,7 +40,8 @@ import { fence, oneLine } from './words/fence.ts';
 import { repeatedText, silentText } from './words/words.ts';
 import { dispatch, prepare, work } from './work.ts';
 
-export function decide(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+export function decide(task: Task, facts: Facts, settings: Policy, now: number): Decision {
+  const policy = policyFor(task, settings);
   const decision = decideWithin(task, facts, policy, now);
   if (decision.kind !== 'act') return decision;
   return { ...decision, events: decision.events.map((one) => withSettings(one, policy)) };

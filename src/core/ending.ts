@@ -13,7 +13,7 @@ import { type Task, testedTree } from './task.ts';
 import { endedComment } from './words/comments.ts';
 import { takenBackText, untestedText } from './words/words.ts';
 
-export type Ending =
+type Ending =
   | { to: 'merged'; sha: string; why: string }
   | { to: 'completed'; why: string }
   | { to: 'abandoned'; reason: Reason; why: string };

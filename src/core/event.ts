@@ -465,10 +465,14 @@ interface LoopEvents {
   config_invalid: { path: string; problem: string };
   process_stopped: { pid: number; why: string };
   /** It can't be asked now: an outage, a limit (`until` is when it ends, if that is known), a token that expired. */
+  /** Every issue that is left out because it can't be read, whenever these change; none once all can be read again. */
+  issues_unreadable: { problems: readonly string[] };
   forge_unavailable: { problem: string; until: number | null };
   forge_answers: Record<string, never>;
   /** The forge reported that something happened; whoever sees this looks. */
   webhook_received: { kinds: string[] };
+  /** A person wants the forge looked at now; whoever sees this looks. */
+  look_requested: { by: string };
   loop_failed: { where: string; problem: string };
   /** Nothing is left that goes on by itself; `waiting` things wait for a person. Said once after something was done. */
   loop_idle: { waiting: number };

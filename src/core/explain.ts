@@ -11,7 +11,7 @@ import { agreedHash } from './issue/text-hash.ts';
 import { aheadOf, freePlaces, isInLine, partnersOf } from './line.ts';
 import type { Policy } from './policy.ts';
 import { type Role, roleRow } from './role.ts';
-import { grants, isHeld } from './schedule.ts';
+import { grants, isHeld, keptFrom } from './schedule.ts';
 import { isEnded, nameOfTask, occupiesSlot, type Task } from './task.ts';
 import { isPutOff } from './waiting.ts';
 import { oneLine } from './words/fence.ts';
@@ -29,6 +29,8 @@ interface Around {
   pending: PendingAction | null;
   /** Why that failed when it was tried last. */
   failure: string | null;
+  /** What of it runs now, in words, where somebody looked. */
+  working?: string | null;
   /** All tasks: what one waits for another may have. */
   all: readonly Task[];
   /** What was said about its pull request; asked for only where `hangsOnChecks`. */
@@ -48,6 +50,7 @@ export function explain(task: Task, around: Around, policy: Policy, now: number)
       until: pending.notBefore,
     };
   if (pending) {
+    if (around.working) return { why: `${task.state}: ${around.working}`, until: null };
     const stage = pending.startedAt === null ? 'is next' : 'in progress';
     return { why: `${task.state}: ${doing(pending.action)} ${stage}`, until: null };
   }
@@ -56,7 +59,7 @@ export function explain(task: Task, around: Around, policy: Policy, now: number)
   if (decision.kind !== 'rest')
     return { why: `${task.state}: ready; the runner takes the next step`, until: null };
   return {
-    why: `${task.state}: ${decision.why}${whoHasIt(decision, task, live, policy)}`,
+    why: `${task.state}: ${decision.why}${whoHasIt(decision, task, live, policy, now)}`,
     until: decision.until,
   };
 }
@@ -119,10 +122,14 @@ function whoHasIt(
   task: Task,
   live: readonly Task[],
   policy: Policy,
+  now: number,
 ): string {
   switch (grant) {
-    case 'slot':
-      return ` (${live.filter(occupiesSlot).length} of ${policy.maxConcurrent} in use)`;
+    case 'slot': {
+      const kept = keptFrom(task, live, policy, now);
+      const inUse = `${live.filter(occupiesSlot).length} of ${policy.maxConcurrent} in use`;
+      return ` (${inUse}${kept === null ? '' : `, one is kept for ${kept}`})`;
+    }
     case 'critic':
       return ` (${policy.critic.parallel} may judge at once)`;
     case 'merge':

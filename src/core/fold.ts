@@ -10,6 +10,7 @@ import { withSpecified } from './issue/specification.ts';
 import { isEdge, isTerminal } from './machine.ts';
 import { endsSession, isNotItsDoing, REPEATING, TAMPERED, waitsForAccount } from './outcome.ts';
 import { isAudit } from './plan/phase.ts';
+import { milestoneTitle } from './plan/plan.ts';
 import { bornPlan, changedMilestone, type PlanProgress } from './plan/progress.ts';
 import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
 import { born, mishaps, NO_MEMORY, type RoleMemory, restarted, type Task, withCriteria } from './task.ts';
@@ -331,10 +332,11 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       const { audit, phase, head, isClean, says, summary, amendments } = happened.data;
       const { plan } = task;
       if (plan?.phase !== phase || audit <= plan.audits) return task;
-      const milestones = plan.milestones.map((one, index) => ({
-        ...one,
-        text: amendments.find(({ milestone }) => milestone === index)?.text ?? one.text,
-      }));
+      const milestones = plan.milestones.map((one, index) => {
+        const amended = amendments.find(({ milestone }) => milestone === index);
+        if (!amended) return one;
+        return { ...one, text: amended.text, title: milestoneTitle(amended.text) ?? one.title };
+      });
       return {
         ...task,
         plan: {

@@ -223,10 +223,10 @@ describe('criteria that name a command', () => {
   test.each([
     ['after the configured ones', {}, [own, verify]],
     ['with `gate: none` too', { commands: 'none' as const }, [verify]],
-    ['unless the operator refuses', { criteriaCommands: false }, [own]],
+    ['unless the operator refuses', { criteriaCommands: 'never' as const }, [own]],
     [
       'unless the operator refuses, with `none` too',
-      { commands: 'none' as const, criteriaCommands: false },
+      { commands: 'none' as const, criteriaCommands: 'never' as const },
       [],
     ],
   ])('are run %s', (_what, change, commands) => {

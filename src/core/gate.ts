@@ -88,7 +88,7 @@ const ownCommands = ({ commands }: GatePolicy): GateCommand[] =>
   commands === 'none' ? [] : commands.map((command) => ({ command, criterion: null }));
 
 const criteriaCommands = (gate: GatePolicy, { criteria }: Contract): GateCommand[] =>
-  (gate.criteriaCommands ? (criteria ?? []) : []).flatMap(({ id, verify }) =>
+  (gate.criteriaCommands === 'never' ? [] : (criteria ?? [])).flatMap(({ id, verify }) =>
     verify === null ? [] : [{ command: verify, criterion: id }],
   );
 

@@ -188,6 +188,21 @@ const CALLS_NOBODY: readonly HoldReason[] = [
 export const needsPerson = ({ reason, until }: Hold): boolean =>
   until === null && !CALLS_NOBODY.includes(reason);
 
+/** Only a look at the machine, at other tasks or at the time tells whether these are over. */
+const TAKES_A_LOOK: readonly HoldReason[] = [
+  'provider_limit',
+  'trunk_red',
+  'dirty_checkout',
+  'secret_found',
+  'sandbox_unavailable',
+  'filter_unsupported',
+  'waits_for_loops',
+];
+
+/** Nothing ends it but what somebody does on the forge, sets in the configuration or asks the loop for. */
+export const endsWithNews = ({ reason, until }: Hold): boolean =>
+  until === null && !TAKES_A_LOOK.includes(reason);
+
 /** A fact it rests on has changed. A person's new head or word ends whatever has no end of its own. */
 export function isOver(look: Look): boolean {
   const { task, held, facts, policy } = look;

@@ -12,6 +12,7 @@ test.each([
   ['overload', 1, 'middle'],
   ['model_unavailable', 2, 'small'],
   ['overload', 7, 'small'],
+  ['crashed', 1, 'middle'],
   ['network', 1, 'big'],
   ['usage_limit', 2, 'big'],
   [null, 2, 'big'],

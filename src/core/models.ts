@@ -1,6 +1,7 @@
 /**
- * Which model is asked. A turn that failed because its model was overloaded or could not be had is tried again, in the
- * same session, with the next of the role's fallback models; after a turn that went well its own model is asked again.
+ * Which model is asked. A turn that failed because its model was overloaded or could not be had, of a coder or an auditor also
+ * for no reason that is known, is tried again, in the same session, with the next of the role's fallback models; after a turn
+ * that went well its own model is asked again.
  */
 import type { AgentPolicy } from './policy.ts';
 import { type Role, roleRow } from './role.ts';

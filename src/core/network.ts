@@ -186,3 +186,7 @@ export function withoutPresets(network: readonly string[], npmHosts: readonly st
   const hosts = new Map(Object.entries({ ...NETWORK_PRESETS, npm: npmHosts }));
   return [...new Set(network.flatMap((entry) => hosts.get(entry.toLowerCase()) ?? [entry]))];
 }
+
+/** Reached from this machine alone. */
+export const isLoopback = (address: string): boolean =>
+  address === 'localhost' || address === '::1' || /^127(\.\d{1,3}){3}$/.test(address);

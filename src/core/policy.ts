@@ -77,6 +77,19 @@ export interface Labels {
   merged: string;
 }
 
+/** What an agent's program proves who pays with; `other` is what nobody can hold for it. */
+export type CredentialKind = 'key' | 'login' | 'none' | 'other';
+
+/** Whether the gateway has it, and the program a placeholder. */
+export const isHeldFor = (credential: CredentialKind, gateway: AgentPolicy['gateway']): boolean =>
+  credential === 'key' ? gateway !== 'none' : credential === 'login' && gateway === 'all';
+
+/** Where its turns can go: whoever keeps a credential goes to its provider by itself, on the machine's own network. */
+export const networkOfTurn = (
+  credential: CredentialKind,
+  { gateway, network }: Pick<AgentPolicy, 'gateway' | 'network'>,
+): Network => (credential === 'none' || isHeldFor(credential, gateway) ? network : 'host');
+
 export interface Allowance {
   usd: number | null;
   tokens: number | null;
@@ -104,8 +117,8 @@ export interface Policy {
     timeoutMs: number;
     /** What becomes of a command that was red on the base commit too. */
     preexisting: 'block' | 'allow_unchanged';
-    /** Whether the commands that an issue's criteria name are run too. */
-    criteriaCommands: boolean;
+    /** Whether the commands that an issue's criteria name are run too; without a sandbox only `always`. */
+    criteriaCommands: 'confined' | 'always' | 'never';
     /** Whether what setup makes is kept for trees with the same lockfiles. */
     setupCache: boolean;
     /** Where commands write JUnit reports, as globs below the tree. */

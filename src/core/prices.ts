@@ -1,9 +1,10 @@
 /**
- * What tokens cost, in US dollars for a million: the list prices as the providers' own programs had them on
- * 2026-11-15. Used where the provider tells no cost, or none yet. A model that is not here has no known cost; it is never
- * guessed from a similar name.
+ * What tokens cost, in US dollars for a million. Used where the provider tells no cost, or none yet. A model that is not
+ * listed has no known cost; it is never guessed from a similar name. A price that grows with the length of a request is
+ * the one for short requests.
  */
 import type { AgentPolicy, Policy, Price } from './policy.ts';
+import { PRICE_LIST } from './price-list.ts';
 import { type Role, rolesInUse } from './role.ts';
 
 export interface Usage {
@@ -14,29 +15,13 @@ export interface Usage {
   reasoning: number;
 }
 
-/** By model, as the provider names it; a dated name (`…-20250929`) has the price of the name without its date. */
+/** By model, as the provider names it; a dated name (`…-20250929`, `…-2025-08-07`) has the price of the name without its date. */
 export type Prices = Readonly<Record<string, Price>>;
 
-const price = (input: number, output: number, cacheRead: number, cacheWrite: number): Price => ({
-  input,
-  output,
-  cacheRead,
-  cacheWrite,
-});
+/** Newer than the list, as the provider's own program has it. */
+const NEWER: Prices = { 'claude-sonnet-5-5': { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 } };
 
-export const LIST_PRICES: Prices = {
-  'claude-opus-5-5': price(4, 20, 0.2, 5),
-  'claude-opus-5': price(5, 25, 0.5, 6.25),
-  'claude-opus-4-8': price(5, 25, 0.5, 6.25),
-  'claude-opus-4-7': price(5, 25, 0.5, 6.25),
-  'claude-opus-4-6': price(5, 25, 0.5, 6.25),
-  'claude-opus-4-5': price(5, 25, 0.5, 6.25),
-  'claude-sonnet-5-5': price(2, 10, 0.1, 2.5),
-  'claude-sonnet-5': price(2, 10, 0.2, 2.5),
-  'claude-sonnet-4-6': price(3, 15, 0.3, 3.75),
-  'claude-sonnet-4-5': price(3, 15, 0.3, 3.75),
-  'claude-haiku-4-5': price(1, 5, 0.1, 1.25),
-};
+export const LIST_PRICES: Prices = { ...PRICE_LIST, ...NEWER };
 
 /** The operator's own prices go before the list. */
 export const pricesFor = ({ prices }: AgentPolicy): Prices => ({ ...LIST_PRICES, ...prices });
@@ -56,8 +41,25 @@ export function costOf(prices: Prices, model: string, usage: Usage): number | nu
   return total / MILLION;
 }
 
+/** As if it were the dearest model that is known of the same family (`claude`, `gpt` …), or else of all. */
+export function mostOf(prices: Prices, model: string, usage: Usage): number {
+  const known = Object.entries(prices);
+  const kin = known.filter(([name]) => familyOf(name) === familyOf(model));
+  const alike = (kin.length > 0 ? kin : known).map(([, price]) => price);
+  const most = (kind: keyof Price): number => Math.max(...alike.map((one) => one[kind]));
+  const dearest = {
+    input: most('input'),
+    output: most('output'),
+    cacheRead: most('cacheRead'),
+    cacheWrite: most('cacheWrite'),
+  };
+  return costOf({ dearest }, 'dearest', usage) ?? 0;
+}
+
+const familyOf = (model: string): string => model.slice(model.lastIndexOf('/') + 1).split(/[-.\d]/)[0]!;
+
 const priceOf = (prices: Prices, model: string): Price | undefined =>
-  prices[model] ?? prices[model.replace(/-\d{8}$/, '')];
+  prices[model] ?? prices[model.replace(/-(?:\d{8}|\d{4}-\d\d-\d\d)$/, '')];
 
 /** Agents that tell what a turn costs, whatever its model. */
 const TELLS_COST: readonly string[] = ['claude', 'opencode', 'scripted', 'simulated'];

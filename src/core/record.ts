@@ -265,7 +265,7 @@ function recordTurn(ended: Ended): Recorded {
     ...(outcome.workless && { workless: true }),
     ...(outcome.shortened && { shortened: true }),
     ...(blocks(ended) && { blocks: accountSettings(policy, accountOf(policy.agents[role])) }),
-    ...(role === 'coder' && outcome.summary && { summary: outcome.summary }),
+    ...(outcome.summary && { summary: outcome.summary }),
   });
   const limited = accountLimited(action, { ...outcome, retryAt }, ended.task.roles[role].failed, policy, now);
   const answered: Recorded =

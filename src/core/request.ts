@@ -13,7 +13,7 @@ export type RequestKind =
   | 'write'
   | 'resolve';
 
-export interface Refusal {
+interface Refusal {
   why: string;
   advice: string | null;
 }

@@ -78,13 +78,16 @@ export interface RoleRow {
 export type Mishap = 'unusable' | 'failed' | 'stalled';
 
 /** So many of these together, in a row, and the role has had its chances. What follows then is the role's own matter. */
-export type Patience = readonly { of: readonly Mishap[]; most: number }[];
+type Patience = readonly { of: readonly Mishap[]; most: number }[];
 
 /** For failures that nobody here can mend and time does: with the waits between them, a quarter of an hour. */
 export const PROVIDER_PATIENCE = 8;
 
 /** It was overloaded or could not be had: another one may help. */
 const MODELS_OWN = ['overload', 'model_unavailable'];
+
+/** An error that nobody explained may be the model's, too. Whoever works for hours does not end by it while another model is there. */
+const ANY_ERROR = [...MODELS_OWN, 'crashed'];
 
 /**
  * Issues and pull requests hold the words of anybody. They are for those whose work is judged by somebody who has not read
@@ -125,7 +128,7 @@ const TABLE = {
     ],
     forgives: 'finished',
     limit: 'slots',
-    fallsBackOn: MODELS_OWN,
+    fallsBackOn: ANY_ERROR,
     isAsked: () => true,
   },
   critic: {
@@ -159,7 +162,7 @@ const TABLE = {
     forgives: 'finished',
     limit: 'slots',
     // A limit may be of one model, and nobody else has looked at what it is asked about.
-    fallsBackOn: [...MODELS_OWN, 'usage_limit'],
+    fallsBackOn: [...ANY_ERROR, 'usage_limit'],
     isAsked: () => true,
   },
   planner: {

@@ -12,6 +12,7 @@ import {
   grants,
   hasLabel,
   isHeld,
+  keptFrom,
   makesRoom,
   orderBy,
   type ScheduleInput,
@@ -241,6 +242,25 @@ describe('order', () => {
     expect(claims(issues, { alignment })).toEqual([3, 2, 1]);
   });
 
+  test('however many urgent ones keep coming, every tenth claim is whoever has waited longest', () => {
+    let taken: Task[] = [];
+    let waiting = [issue(1, { priority: 4 }), issue(2, { priority: 4, readyAt: 5 }), issue(3)];
+    const starts: number[] = [];
+    for (let hour = 1; hour <= 30; hour++) {
+      const urgent = issue(100 + hour, { priority: 1, createdAt: hour * HOUR });
+      waiting = [...waiting, urgent];
+      const [next] = claims(waiting, { tasks: taken, now: hour * HOUR, policy: { maxConcurrent: 1 } });
+      starts.push(next!);
+      waiting = waiting.filter(({ number }) => number !== next);
+      taken = [...taken, { ...gone({ state: 'merged' }), id: `t${hour}`, issue: next! }];
+    }
+    expect(starts.flatMap((number, at) => (number < 100 ? [[at + 1, number]] : []))).toEqual([
+      [10, 1],
+      [20, 3],
+      [30, 2],
+    ]);
+  });
+
   test('no more are claimed than there are slots', () => {
     expect(claims([issue(1), issue(2), issue(3)], { policy: { maxConcurrent: 2 } })).toEqual([1, 2]);
   });
@@ -304,6 +324,48 @@ describe('slots', () => {
     ];
     expect(slots(live, 0, { maxConcurrent: 9, perState: { revising: 1, running: 1 } })).toEqual(['q1']);
     expect(grants([], 5, testPolicy({ maxConcurrent: 9, perState: { running: 2 } }), 0, []).free).toBe(2);
+  });
+
+  describe('plans and issues', () => {
+    const task = (kind: 'plan' | 'issue', task: Task, id: string): Task => ({
+      ...named(task, id, Number(id.slice(1))),
+      issue: kind === 'plan' ? null : Number(id.slice(1)),
+    });
+    /** `i1 p2* p3`: an issue and two plans, one of which is at work. */
+    const tasks = (said: string): Task[] =>
+      said
+        .split(' ')
+        .filter(Boolean)
+        .map((word) =>
+          task(
+            word.startsWith('p') ? 'plan' : 'issue',
+            word.endsWith('*') ? running().task : queued().task,
+            word.replace('*', ''),
+          ),
+        );
+
+    test.each<[string, number, number, string, string, number]>([
+      ['plans came first: one slot is kept for the issue', 2, 0, 'p1 p2 i3', 'p1 i3', 0],
+      ['issues came first: one slot is kept for the plan', 3, 0, 'i1 i2 i3 p4', 'i1 i2 p4', 0],
+      ['the issue is not claimed yet', 2, 1, 'p1 p2', 'p1', 1],
+      ['so many issues are not claimed that the plan would wait', 3, 9, 'p1', 'p1', 2],
+      ['plans have all but one', 2, 0, 'p1* p2 i3', 'i3', 0],
+      ['issues have all but one', 2, 5, 'i1* p2', 'p2', 0],
+      ['both have one: the older goes first', 3, 0, 'p1* i2* p3 i4', 'p3', 0],
+      ['nobody else waits: all slots are theirs', 3, 0, 'p1 p2 p3', 'p1 p2 p3', 0],
+      ['nobody else waits any more: the other works already', 2, 0, 'i1* p2 p3', 'p2', 0],
+      ['one slot alone goes to who is next', 1, 3, 'p1 i2', 'p1', 0],
+    ])('%s', (_, maxConcurrent, eligible, live, granted, free) => {
+      const given = grants(tasks(live), eligible, testPolicy({ maxConcurrent }), 0, []);
+      expect([given.slots.join(' '), given.free]).toEqual([granted, free]);
+    });
+
+    test('whoever waits for a slot that is kept is told for whom', () => {
+      const live = tasks('p1* p2 i3');
+      const policy = testPolicy({ maxConcurrent: 2 });
+      expect(live.slice(1).map((one) => keptFrom(one, live, policy, 0))).toEqual(['issues', null]);
+      expect(keptFrom(live[1]!, tasks('p1* i2* p3'), policy, 0), 'none is free').toBeNull();
+    });
   });
 
   test('a lowered limit takes nothing away and grants nothing', () => {
@@ -490,8 +552,8 @@ describe('the order of tasks', () => {
     issue: number,
     createdAt,
   });
-  const order = (items: WorkItem[], tasks: Task[]): string[] =>
-    tasks.sort(orderBy(items)).map(({ id }) => id);
+  const order = (items: WorkItem[], tasks: Task[], now = 10): string[] =>
+    tasks.sort(orderBy(items, now)).map(({ id }) => id);
 
   test('is by priority, then by how many others wait for them, then by age', () => {
     const items = [
@@ -505,9 +567,43 @@ describe('the order of tasks', () => {
     expect(order(items, tasks)).toEqual(['b', 'c', 'a', 'd', 'e']);
   });
 
+  test('one that was taken up half a day ago goes before more urgent ones', () => {
+    const items = [issue(1), issue(2, { priority: 1 })];
+    const tasks = [task('old', 1, 0), task('urgent', 2, 11 * HOUR)];
+    expect(order(items, tasks, 11 * HOUR)).toEqual(['urgent', 'old']);
+    expect(order(items, tasks, 12 * HOUR)).toEqual(['old', 'urgent']);
+  });
+
   test('an issue that others wait for is claimed before ten that block nothing', () => {
     const many = Array.from({ length: 10 }, (_, index) => issue(index + 1));
     const items = [...many, issue(11), { ...issue(12), blockedBy: [11] }];
     expect(claims(items, { policy: { maxConcurrent: 1 } })).toEqual([11]);
+  });
+});
+
+describe('a run that takes up only some', () => {
+  const three = [issue(1), issue(2), issue(3)];
+
+  test('only these issues: others stay ready, and are neither declined nor withdrawn', () => {
+    const vague = issue(4, { readiness: () => readiness('Make it nicer', '') });
+    const edited = issue(5, { readyHash: 'another' });
+    const quota = { only: new Set([2]), left: Number.POSITIVE_INFINITY };
+    const planned = plan([...three, vague, edited], { quota });
+    expect(planned).toMatchObject({ claims: [2], declines: [], withdrawals: [] });
+    expect(planned.standings.get(1)).toMatchObject({
+      kind: 'not_ready',
+      why: expect.stringContaining('--issue'),
+    });
+    expect(planned.standings.get(2)).toEqual({ kind: 'eligible' });
+  });
+
+  test('at most so many, the most urgent first', () => {
+    const planned = plan(three, { quota: { only: null, left: 2 } });
+    expect(planned.claims).toEqual([1, 2]);
+    expect(planned.standings.get(3)).toMatchObject({
+      kind: 'not_ready',
+      why: expect.stringContaining('--max-issues'),
+    });
+    expect(claims(three, { quota: { only: null, left: 0 } })).toEqual([]);
   });
 });

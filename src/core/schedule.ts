@@ -24,9 +24,19 @@ export interface ScheduleInput {
   /** Issues whose next attempt a person forced: no cooldown. */
   forced: ReadonlySet<number>;
   pace: Pace;
+  /** What of it this run may take up; everything unless it is said. */
+  quota?: Quota;
   /** Reorders items of the same priority; higher goes first. Never drops one. */
   alignment?: (item: WorkItem) => number;
 }
+
+/** `--issue` and `--max-issues` of a run: only these issues, and at most so many more. */
+export interface Quota {
+  only: ReadonlySet<number> | null;
+  left: number;
+}
+
+export const NO_QUOTA: Quota = { only: null, left: Number.POSITIVE_INFINITY };
 
 export type Standing =
   | { kind: 'eligible' }
@@ -44,6 +54,8 @@ export interface Schedule {
   critics: string[];
   /** To be claimed now, in order. */
   claims: WorkItem[];
+  /** To be claimed now or when there is room, in order. */
+  eligible: WorkItem[];
   /** Ready, but nobody could check when they are done; each is answered with questions once. */
   declines: { item: WorkItem; problem: string; questions: string[] }[];
   /** Ready, but their text was edited since. */
@@ -58,11 +70,13 @@ export interface Schedule {
 export function schedule(input: ScheduleInput): Schedule {
   const { items, tasks, policy, now } = input;
   const standings = standingsOf(input);
-  const eligible = items
+  const ready = items
     .filter((item) => standings.get(item)?.kind === 'eligible')
     .sort(byUrgency(blockedOn(items), input.alignment));
+  const inOrder = inTurn(ready, tasks.filter(({ issue }) => issue !== null).length);
+  const eligible = within(input.quota ?? NO_QUOTA, inOrder, standings);
   const live = tasks.filter((task) => !isEnded(task));
-  const order = orderBy(items);
+  const order = orderBy(items, now);
   const backlog = backlogOf(waitingToLand(live, now), input.pace, policy);
   // What is not taken up anyway keeps no slot from revisions.
   const wanted = isFull(backlog) ? 0 : eligible.length;
@@ -72,6 +86,7 @@ export function schedule(input: ScheduleInput): Schedule {
     slots,
     critics,
     claims: eligible.slice(0, isFull(backlog) ? 0 : free),
+    eligible,
     backlog,
     declines: all.flatMap(([item, standing]) =>
       standing.kind === 'declined'
@@ -86,7 +101,8 @@ export function schedule(input: ScheduleInput): Schedule {
 
 /**
  * Slots and critics for the tasks at hand. Revisions go first, since their prompt cache is warm; but while new work
- * exists and there are two or more slots, one is kept for it.
+ * exists and there are two or more slots, one is kept for it. Nor do plans take all slots while issues wait, or issues
+ * while plans do.
  */
 export function grants(
   live: readonly Task[],
@@ -140,16 +156,19 @@ function grantsTogether(
     revising: Math.min(policy.perState.revising ?? Infinity, policy.maxConcurrent - reserve) - revising,
     running: (policy.perState.running ?? Infinity) - (used - revising),
   };
-  const admit = (as: keyof typeof room): boolean => {
-    if (free <= 0 || room[as] <= 0) return false;
+  const share = sharesOf(live, [...resuming, ...queued], eligible, policy);
+  const admit = (task: Task, as: keyof typeof room): boolean => {
+    const kind = kindOf(task);
+    if (free <= 0 || room[as] <= 0 || share[kind] <= 0) return false;
     free -= 1;
     room[as] -= 1;
+    share[kind] -= 1;
     return true;
   };
   const resumed = resuming.filter((task) =>
-    admit(task.state === 'running' || task.state === 'dispatched' ? 'running' : 'revising'),
+    admit(task, task.state === 'running' || task.state === 'dispatched' ? 'running' : 'revising'),
   );
-  const dispatched = queued.filter(() => admit('running'));
+  const dispatched = queued.filter((task) => admit(task, 'running'));
 
   const judging = live.filter(isJudging).length;
   const critics = live
@@ -159,8 +178,40 @@ function grantsTogether(
   return {
     slots: [...resumed, ...dispatched].map((task) => task.id),
     critics: critics.map((task) => task.id),
-    free: Math.max(0, Math.min(free, room.running)),
+    free: Math.max(0, Math.min(free, room.running, share.issues)),
   };
+}
+
+/** A plan out of an issue is an issue's. */
+type SlotKind = 'plans' | 'issues';
+const kindOf = ({ issue }: Task): SlotKind => (issue === null ? 'plans' : 'issues');
+const otherThan = (kind: SlotKind): SlotKind => (kind === 'plans' ? 'issues' : 'plans');
+
+/** How many more slots each kind may take: the last one is kept for the other while that waits. */
+function sharesOf(
+  live: readonly Task[],
+  waiting: readonly Task[],
+  eligible: number,
+  { maxConcurrent }: Policy,
+): Record<SlotKind, number> {
+  const share = (kind: SlotKind): number => {
+    const other = otherThan(kind);
+    const isOtherWaiting =
+      waiting.some((task) => kindOf(task) === other) || (other === 'issues' && eligible > 0);
+    if (maxConcurrent < 2 || !isOtherWaiting) return Infinity;
+    return maxConcurrent - 1 - live.filter((task) => occupiesSlot(task) && kindOf(task) === kind).length;
+  };
+  return { plans: share('plans'), issues: share('issues') };
+}
+
+/** For whom the slot is kept that this one waits for; null when it is not. */
+export function keptFrom(task: Task, live: readonly Task[], policy: Policy, now: number): SlotKind | null {
+  if (live.filter(occupiesSlot).length >= policy.maxConcurrent) return null;
+  const waiting = live.filter(
+    (other) => wantsSlot(other, now) || (other.state === 'queued' && !isHeld(other, now)),
+  );
+  const kind = kindOf(task);
+  return sharesOf(live, waiting, 0, policy)[kind] > 0 ? null : otherThan(kind);
 }
 
 /** Feedback to work in, or a hold that ran out in the middle of work: both need a slot again. */
@@ -217,6 +268,29 @@ export function isHeld(task: Task, now: number): boolean {
   if (task.hold === null) return false;
   const { until, since } = task.hold;
   return until === null || isWaiting({ until, since }, now);
+}
+
+/** The others stay ready, for another run. */
+function within(
+  { only, left }: Quota,
+  ready: readonly WorkItem[],
+  standings: Map<WorkItem, Standing>,
+): WorkItem[] {
+  const asked = ready.filter(({ number }) => only === null || only.has(number));
+  const taken = asked.slice(0, left);
+  for (const item of ready.filter((one) => !taken.includes(one)))
+    standings.set(item, {
+      kind: 'not_ready',
+      why: asked.includes(item)
+        ? 'ready; this run takes up no more issues (--max-issues)'
+        : 'ready; this run was not asked to take it up (--issue)',
+    });
+  // What this run does not look after it does not answer either.
+  if (only !== null)
+    for (const [item, { kind }] of standings)
+      if (!only.has(item.number) && (kind === 'declined' || kind === 'edited'))
+        standings.set(item, { kind: 'not_ready', why: 'this run was not asked to take it up (--issue)' });
+  return taken;
 }
 
 function standingsOf({ items, tasks, policy, now, forced }: ScheduleInput): Map<WorkItem, Standing> {
@@ -320,6 +394,22 @@ function byUrgency(unblocks: (issue: number) => number, alignment: ScheduleInput
     a.number - b.number;
 }
 
+/** Every so many claims one goes to whoever has waited longest, so that more urgent ones that keep coming starve nobody. */
+const LONGEST_WAITING_EVERY = 10;
+
+/** `taken`: how many were claimed before, ever. */
+function inTurn(ready: readonly WorkItem[], taken: number): WorkItem[] {
+  const left = [...ready];
+  return ready.map((_, index) => {
+    const isTheirs = (taken + index + 1) % LONGEST_WAITING_EVERY === 0;
+    const next = isTheirs ? left.reduce((a, b) => (waitsSince(b) < waitsSince(a) ? b : a)) : left[0]!;
+    left.splice(left.indexOf(next), 1);
+    return next;
+  });
+}
+
+const waitsSince = ({ readyAt, createdAt }: WorkItem): number => readyAt ?? createdAt;
+
 const rank = ({ priority }: Pick<WorkItem, 'priority'>): number =>
   priority !== null && priority >= 1 && priority <= 4 ? priority : 5;
 
@@ -335,13 +425,17 @@ function blockedOn(items: readonly WorkItem[]): (issue: number) => number {
 /** Which of two tasks goes first. */
 export type Order = (a: Task, b: Task) => number;
 
+/** In hand for so long, a task goes before more urgent ones: they would keep it from its slot or its place for ever. */
+const OVERDUE_MS = 12 * 3_600_000;
+
 /** By the priority of their issues, then by how many others wait for them, then by age. */
-export function orderBy(items: readonly WorkItem[]): Order {
+export function orderBy(items: readonly WorkItem[], now: number): Order {
   const unblocks = blockedOn(items);
   const byNumber = new Map(items.map((item) => [item.number, item]));
-  const urgency = ({ issue }: Task): [number, number] => {
+  const urgency = ({ issue, createdAt }: Task): [number, number] => {
     const item = issue === null ? undefined : byNumber.get(issue);
-    return [item ? rank(item) : rank({ priority: null }), issue === null ? 0 : unblocks(issue)];
+    const isOverdue = now - createdAt >= OVERDUE_MS;
+    return [isOverdue ? 0 : rank(item ?? { priority: null }), issue === null ? 0 : unblocks(issue)];
   };
   return (a, b) => {
     const [first, second] = [urgency(a), urgency(b)];

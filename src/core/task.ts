@@ -211,7 +211,9 @@ export const ALONE_AFTER = 3;
 /** No other turn may run beside the next one of this task. */
 export function runsAlone({ state, roles }: Task): boolean {
   const isJudged = state === 'awaiting_critic' || state === 'merging';
-  return ROLES.some((role) => (role === 'critic') === isJudged && roles[role].interrupted >= ALONE_AFTER);
+  return ROLES.some(
+    (role) => (roleRow(role).limit === 'critics') === isJudged && roles[role].interrupted >= ALONE_AFTER,
+  );
 }
 
 /** What people call it: its issue's number, its plan's name, or its id. */

@@ -37,6 +37,7 @@ import type { RoleMemory, Task } from './task.ts';
 import { nextTry } from './turn.ts';
 import { addressedText, couldNotRunComment, redBeforeComment } from './words/comments.ts';
 import { gateFailureText, redText } from './words/gate-text.ts';
+import { auditedText } from './words/plan-text.ts';
 import { couldNotRunText, redBeforeText } from './words/words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
@@ -142,9 +143,9 @@ function verifyAction(task: Task, facts: Facts, policy: Policy): Decision | null
 /** What a session that begins anew has to know: what the gate, or an audit, found last. */
 function leftOpen(task: Task): string | null {
   if (!isInPhases(task)) return redGate(task);
-  const { phase, lastAudit, milestones, milestone } = task.plan;
+  const { phase, milestones, milestone } = task.plan;
   const wasDirty = phase === 'final_audit_fix' || (milestones[milestone]?.attempts ?? 0) > 0;
-  return redGate(task) ?? (wasDirty ? lastAudit : null);
+  return redGate(task) ?? (wasDirty ? auditedText(task.plan) : null);
 }
 
 /** What is pushed can be read by others for good: the rules look before, and text shaped like a secret stays here. */

@@ -117,6 +117,8 @@ export interface Forge {
 
   /** Every open issue. */
   openIssues(): Promise<Issue[]>;
+  /** What is left out of that because it can't be read. Absent where people can't write anything of the kind. */
+  unreadable?(): Promise<ForgeProblem[]>;
   /** `lately`: what the last look of the loop's own showed will do. */
   issue(number: number, when?: 'lately'): Promise<Issue | null>;
   relabel(issue: number, change: { add: string[]; remove: string[] }): Promise<void>;

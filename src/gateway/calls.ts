@@ -5,52 +5,71 @@
 import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, request as plainRequest, type ServerResponse } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
+import { PassThrough } from 'node:stream';
 import { type SecureContext, connect as secure } from 'node:tls';
-import { z } from 'zod';
 import type { Usage } from '../core/prices.ts';
+import { type Bodies, bodyOf } from './bodies.ts';
 import type { Dial } from './dial.ts';
-import { METERED, type Route } from './gateway.ts';
+import { errandIn } from './errands.ts';
+import { METERED, type Refusal, type Refused, type Route } from './gateway.ts';
+import { type Given, givenBy } from './given.ts';
 import { withoutHops } from './hops.ts';
 import { type Reading, readAnswer } from './reading.ts';
+import type { Amount, Reservations } from './reservations.ts';
+import { withoutUsageChunk } from './usage-chunk.ts';
 import { type Asked, askedBy, NOTHING_TOLD, type Told, type Wire } from './wires.ts';
 
 export interface Calls {
   /** `path` is what follows the route's own address. */
   pass(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** When no call is under way any more. */
+  /** When no call is under way any more, and nothing of them counts. */
   settled(): Promise<void>;
 }
 
-const LARGEST_BODY = 128 * 1024 * 1024;
-const LONG_MS = 1000;
-/** Of a call that names no limit of its own. */
-const USUAL_OUTPUT = 32_000;
-const BYTES_A_TOKEN = 4;
-const OWN = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'chatgpt-account-id'];
+/** What the doors of a gateway have in common. */
+interface Shared {
+  dial: Dial;
+  trust(): SecureContext;
+  reservations: Reservations;
+  bodies: Bodies;
+}
 
-export function calls(route: Route, dial: Dial, trust: () => SecureContext): Calls {
+const LONG_MS = 1000;
+const BYTES_A_TOKEN = 4;
+const NONE = { cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+/** Who pays is nothing that a program says. */
+const OWN = [
+  ...['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'chatgpt-account-id'],
+  ...['openai-organization', 'openai-project', 'x-goog-user-project'],
+];
+
+/** One call: what it may use, and after it what nobody knows whether it did. */
+interface Call {
+  id: symbol;
+  key: string;
+  held: Amount | null;
+}
+
+export function calls(route: Route, { dial, trust, reservations, bodies }: Shared): Calls {
   const name = randomBytes(6).toString('hex');
   const agent = agentOf(dial, trust);
-  const underWay = new Map<symbol, { usd: number; tokens: number }>();
-  let ended = wakeable();
-  let numbers = 0;
+  const underWay = new Set<Promise<void>>();
+  const known: symbol[] = [];
 
   return {
-    async pass(path, request, response) {
-      const own = Symbol('call');
-      numbers += 1;
-      const key = `${METERED}${name}:${numbers}`;
-      underWay.set(own, { usd: 0, tokens: 0 });
-      try {
-        await passOn(path, request, response, own, key);
-      } finally {
-        underWay.delete(own);
-        ended.wake();
-        ended = wakeable();
-      }
+    pass(path, request, response) {
+      const call: Call = { id: Symbol('call'), key: `${METERED}${name}:${known.length + 1}`, held: null };
+      known.push(call.id);
+      const passing = passOn(path, request, response, call).finally(() => {
+        reservations.end(call.id, call.held);
+        underWay.delete(passing);
+      });
+      underWay.add(passing);
+      return passing;
     },
     async settled() {
-      while (underWay.size > 0) await ended.promise;
+      while (underWay.size > 0) await Promise.allSettled(underWay);
+      reservations.forget(known);
       agent.destroy();
     },
   };
@@ -59,71 +78,76 @@ export function calls(route: Route, dial: Dial, trust: () => SecureContext): Cal
     path: string,
     request: IncomingMessage,
     response: ServerResponse,
-    own: symbol,
-    key: string,
+    call: Call,
   ): Promise<void> {
     const url = new URL(path, 'http://gateway');
-    const asks = askedBy(request.method ?? '', url.pathname);
+    const asks = askedBy(route.speaks, request.method ?? '', url.pathname);
     if (!asks) {
       route.onRefused({ reason: 'path', why: `${request.method} ${url.pathname.slice(0, 200)}` });
       return answer(response, 403, { error: { message: `forge-loop lets no program ask for this path` } });
     }
-    const body = await bodyOf(request);
-    const given = bodyFields.safeParse(parsed(body)).data;
-    const model = asks.modelInBody ? (given?.model ?? null) : asks.model;
-    if (asks.wire && (model === null || !mayAsk(route.models, model))) {
-      const why = model === null ? 'a call that names no model' : `the model ${model.slice(0, 200)}`;
-      route.onRefused({ reason: 'model', why });
-      const text = `forge-loop: ${why} is not granted here`;
-      return answer(response, 404, asks.speaks.refusal(404, 'not_found_error', text));
+    const refuse = (status: number, type: string, refusal: Refusal, text = refusal.why): void => {
+      route.onRefused(refusal);
+      answer(response, status, asks.speaks.refusal(status, type, `forge-loop: ${text}`));
+    };
+    const body = await bodyOf(request, bodies);
+    if (typeof body === 'string') {
+      const status = body === 'too large' ? 413 : 503;
+      return answer(
+        response,
+        status,
+        asks.speaks.refusal(status, 'request_too_large', `forge-loop: ${body}`),
+      );
     }
-    const reserved = { input: body.length / BYTES_A_TOKEN, output: given?.limit ?? USUAL_OUTPUT };
-    const spent = asks.wire && model !== null ? await admitted(own, model, reserved) : null;
-    if (spent !== null && asks.wire) {
-      route.onRefused({ reason: 'budget', why: spent });
-      const text = `forge-loop: ${spent}`;
-      const { spentStatus, refusal } = asks.wire;
-      return answer(response, spentStatus, refusal(spentStatus, 'budget_spent', text));
+    try {
+      const given = request.method === 'GET' ? null : givenBy(asks.speaks.name, body);
+      const model = asks.modelInBody ? (given?.model ?? null) : asks.model;
+      if (asks.wire && (model === null || !given || !mayAsk(route.models, model))) {
+        const why = model === null ? 'a call that names no model' : `the model ${model.slice(0, 200)}`;
+        return refuse(404, 'not_found_error', { reason: 'model', why }, `${why} is not granted here`);
+      }
+      const unfit = request.method === 'GET' ? null : unfitting(given, asks);
+      if (unfit) return refuse(400, 'invalid_request_error', unfit);
+      const reserved = given && model !== null ? reservedFor(given, model) : null;
+      if (asks.wire && reserved) {
+        const spent = await reservations.admit(call.id, route.task, reserved, route.room);
+        const status = asks.wire.spentStatus;
+        if (spent !== null) return refuse(status, 'budget_spent', { reason: 'budget', why: spent });
+        call.held = reserved;
+      }
+      // Whoever asked may have gone while it waited.
+      if (response.destroyed) call.held = null;
+      else await carry(url, request, given, response, { ...asks, model }, call);
+    } finally {
+      bodies.give(body.length);
     }
-    // Whoever asked may have gone while it waited.
-    if (!response.destroyed) await carry(url, request, body, response, { ...asks, model }, key);
   }
 
-  /** Null when it may go on. Of several at once that could pass a limit together, the later ones wait for the others. */
-  async function admitted(
-    own: symbol,
-    model: string,
-    { input, output }: { input: number; output: number },
-  ): Promise<string | null> {
-    const none = { cacheRead: 0, cacheWrite: 0, reasoning: 0 };
-    for (;;) {
-      const room = await route.room();
-      if (room.spent !== null) return room.spent;
-      const others = [...underWay].filter(([one]) => one !== own).map(([, held]) => held);
-      const held = (kind: 'usd' | 'tokens'): number => others.reduce((sum, one) => sum + one[kind], 0);
-      const fits = (['usd', 'tokens'] as const).every((kind) => {
-        const left = room[kind];
-        return left === null || held(kind) < left;
-      });
-      if (fits || held('tokens') === 0) {
-        underWay.set(own, {
-          tokens: input + output,
-          usd: route.costOf(model, { input, output, ...none }) ?? 0,
-        });
-        return null;
-      }
-      await ended.promise;
-    }
+  /** What may not be asked, whoever pays for it; null when it may. */
+  function unfitting(given: Given | null, { speaks }: Asked): Refusal | null {
+    if (!given) return { reason: 'setting', why: 'a call that is not JSON' };
+    if (given.isBackground)
+      return { reason: 'setting', why: 'a call in the background, which nobody can count' };
+    const errand = route.isOpen ? null : errandIn(speaks.name, given.call);
+    if (!errand) return null;
+    const why = `${errand.what} would let the provider go where this role may not`;
+    return { reason: 'errand', why, url: errand.url };
+  }
+
+  function reservedFor({ body, output }: Given, model: string): Amount {
+    const input = body.length / BYTES_A_TOKEN;
+    return { tokens: input + output, usd: route.mostOf(model, { input, output, ...NONE }) };
   }
 
   async function carry(
     { pathname, searchParams }: URL,
     request: IncomingMessage,
-    body: Buffer,
+    given: Given | null,
     response: ServerResponse,
     { wire, model }: Asked,
-    key: string,
+    call: Call,
   ): Promise<void> {
+    const body = given?.body ?? Buffer.alloc(0);
     const to = new URL(route.upstream);
     const query = [...searchParams].filter(([name]) => name !== 'key');
     to.pathname = `${to.pathname.replace(/\/+$/, '')}${pathname}`;
@@ -137,7 +161,7 @@ export function calls(route: Route, dial: Dial, trust: () => SecureContext): Cal
       ...(body.length > 0 && { 'content-length': String(body.length) }),
     };
     const ask = to.protocol === 'https:' ? secureRequest : plainRequest;
-    const account = wire && accountOf(wire, model ?? 'unknown', key);
+    const account = wire && accountOf(wire, model ?? 'unknown', call);
 
     await new Promise<void>((resolve) => {
       const asking = ask(to, {
@@ -164,15 +188,15 @@ export function calls(route: Route, dial: Dial, trust: () => SecureContext): Cal
         const status = answered.statusCode ?? 502;
         if (account && status < 300) reading = account.read(answered);
         else account?.failed();
-        response.writeHead(status, withoutHops(answered.headers));
-        answered.on('data', (chunk: Buffer) => {
-          reading?.see(chunk);
-          if (!response.write(chunk)) {
-            answered.pause();
-            response.once('drain', () => answered.resume());
-          }
-        });
-        answered.once('end', () => {
+        const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = answered.headers;
+        const isFiltered = given?.asksNoUsage && /^text\/event-stream/.test(type) && encoding === 'identity';
+        const filter = isFiltered ? withoutUsageChunk() : new PassThrough();
+        response.writeHead(status, withoutHops(answered.headers, isFiltered ? ['content-length'] : []));
+        const heard = wire && status >= 400 ? refusedBy(answered) : null;
+        answered.on('data', (chunk: Buffer) => reading?.see(chunk));
+        answered.pipe(filter).pipe(response, { end: false });
+        filter.once('end', () => {
+          if (wire) route.onAnswered?.(heard?.() ?? null);
           response.end();
           void over();
         });
@@ -193,18 +217,32 @@ export function calls(route: Route, dial: Dial, trust: () => SecureContext): Cal
     });
   }
 
+  /** What is left of it. */
+  function beyondTold(held: Amount, model: string, used: Usage): Amount {
+    const tokens = Object.values(used).reduce((sum, amount) => sum + amount, 0);
+    return {
+      tokens: Math.max(0, held.tokens - tokens),
+      usd: Math.max(0, held.usd - route.mostOf(model, used)),
+    };
+  }
+
   /**
    * What one call used: all of it at its end. Of one that takes longer, its first figures are told before: whatever kills
    * the loop meanwhile, they were paid for.
    */
-  function accountOf(wire: Wire, asked: string, key: string) {
+  function accountOf(wire: Wire, asked: string, call: Call) {
     let before: Usage | null = null;
     let early: NodeJS.Timeout | undefined;
     let isFailed = false;
     const tell = (suffix: string, told: Told, usage: Usage): void => {
       const model = told.model ?? asked;
       const id = told.id === null ? '' : `:${told.id.slice(0, 100)}`;
-      route.onUsage({ key: `${key}${id}${suffix}`, model, ...usage, costUsd: route.costOf(model, usage) });
+      route.onUsage({
+        key: `${call.key}${id}${suffix}`,
+        model,
+        ...usage,
+        costUsd: route.costOf(model, usage),
+      });
     };
     return {
       read: (answered: IncomingMessage): Reading =>
@@ -228,14 +266,35 @@ export function calls(route: Route, dial: Dial, trust: () => SecureContext): Cal
       async close(reading: Reading | null): Promise<void> {
         const told = (await reading?.end()) ?? NOTHING_TOLD;
         clearTimeout(early);
-        if (isFailed) return;
-        if (!told.isWhole || told.usage === null) route.onUntold();
-        if (told.usage === null) return;
+        const { held } = call;
+        if (isFailed || (told.isWhole && told.usage !== null)) call.held = null;
+        else route.onUntold();
+        if (isFailed || told.usage === null) return;
+        if (call.held && held) call.held = beyondTold(held, told.model ?? asked, told.usage);
         const more = before ? beyond(told.usage, before) : told.usage;
         if (Object.values(more).some((amount) => amount > 0)) tell(before ? ':end' : '', told, more);
       },
     };
   }
+}
+
+const LONGEST_REFUSAL = 64 * 1024;
+const OF_LIMITS = /^(retry-after|(anthropic|x)-ratelimit-.*)$/;
+
+/** What a provider says instead of an answer, while it passes. */
+function refusedBy(answered: IncomingMessage): () => Refused {
+  const chunks: Buffer[] = [];
+  let left = LONGEST_REFUSAL;
+  answered.on('data', (chunk: Buffer) => {
+    if (left > 0) chunks.push(chunk.subarray(0, left));
+    left -= chunk.length;
+  });
+  const headers = Object.entries(answered.headers).filter(([name]) => OF_LIMITS.test(name));
+  return () => ({
+    status: answered.statusCode ?? 502,
+    body: Buffer.concat(chunks).toString('utf8'),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
+  });
 }
 
 const NEVER_REACHED: ReadonlySet<string> = new Set([
@@ -249,18 +308,6 @@ const NEVER_REACHED: ReadonlySet<string> = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
-
-const bodyFields = z
-  .object({
-    model: z.string().nullish().catch(null),
-    max_tokens: z.number().nullish().catch(null),
-    max_output_tokens: z.number().nullish().catch(null),
-    max_completion_tokens: z.number().nullish().catch(null),
-  })
-  .transform((given) => ({
-    model: given.model ?? null,
-    limit: given.max_tokens ?? given.max_output_tokens ?? given.max_completion_tokens ?? null,
-  }));
 
 /** A word like `sonnet` stands for every model that has it in its name; `…[1m]` names a window. */
 function mayAsk(models: Route['models'], asked: string): boolean {
@@ -300,34 +347,7 @@ function agentOf(dial: Dial, trust: () => SecureContext): SecureAgent {
   });
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > LARGEST_BODY) throw new Error('the request is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 function answer(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return null;
-  }
-}
-
-function wakeable(): { promise: Promise<void>; wake(): void } {
-  let wake = () => {};
-  const promise = new Promise<void>((resolve) => {
-    wake = resolve;
-  });
-  return { promise, wake: () => wake() };
 }

@@ -2,17 +2,20 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type ClientRequest, createServer, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Llm, startLlm } from '../../test/support/llm/server.ts';
 import type { UsageReport } from '../agent/agent.ts';
 import type { Room } from '../core/budget.ts';
+import { LARGEST_BODY } from './bodies.ts';
 import type { Door, Route } from './gateway.ts';
 import { openGateway } from './server.ts';
 
 const USAGE = { input: 100, output: 20, cacheRead: 30, cacheWrite: 0, reasoning: 6 };
-const UNLIMITED: Room = { usd: null, tokens: null, spent: null };
+const NO_LIMIT = { usd: null, tokens: null };
+const UNLIMITED: Room = { task: NO_LIMIT, loop: NO_LIMIT, spent: null };
+const SPEAKS = ['messages', 'responses', 'chat', 'generate'] as const;
 
 let llm: Llm;
 let door: Door;
@@ -31,12 +34,17 @@ afterEach(async () => {
   await llm.close();
 });
 
-const routed = (change: Partial<Route> = {}): string =>
-  door.route({
+const priced: Route['mostOf'] = (_, { input, output }) => (input + output) / 1000;
+const routed = (change: Partial<Route> = {}, by = door): string =>
+  by.route({
+    task: 'one',
     upstream: llm.url,
+    speaks: SPEAKS,
     headers: { 'x-api-key': 'the real key' },
     models: 'any',
-    costOf: (_, { input, output }) => (input + output) / 1000,
+    isOpen: false,
+    costOf: priced,
+    mostOf: priced,
     room: async () => UNLIMITED,
     onUsage: (report) => void told.push(report),
     onUntold: () => {
@@ -133,7 +141,11 @@ test('what a long answer has used so far is told before its end, and the rest at
 });
 
 test('whatever the program sends as its credential stays here', async () => {
-  const sent = { authorization: 'Bearer mine', 'x-goog-api-key': 'mine', 'api-key': 'mine', cookie: 'mine' };
+  const names = ['x-goog-api-key', 'api-key', 'cookie', 'openai-organization', 'openai-project'];
+  const sent = {
+    authorization: 'Bearer mine',
+    ...Object.fromEntries([...names, 'x-goog-user-project'].map((name) => [name, 'mine'])),
+  };
   await (await ask(routed(), '/v1/messages?key=mine', MESSAGES, sent)).text();
   expect(JSON.stringify(llm.journal[0]?.headers)).not.toContain('mine');
 });
@@ -151,6 +163,8 @@ describe('what is not granted is not passed on', () => {
     ['/v1/organizations/api_keys', 403],
     ['/v1/messages/../files', 403],
     ['/v1/messages/batches', 403],
+    ['/v1/threads/thread_1/messages', 403],
+    ['/v1/organizations/x/models', 403],
   ])('the path %s', async (path, status) => {
     expect((await ask(routed(), path, MESSAGES)).status).toBe(status);
     expect(refused).toMatchObject([{ reason: 'path' }]);
@@ -169,6 +183,62 @@ describe('what is not granted is not passed on', () => {
     expect((await ask(routed({ models }), '/v1/messages', { ...MESSAGES, model })).status).toBe(status);
   });
 
+  test('what the provider is not asked in', async () => {
+    expect((await ask(routed({ speaks: ['responses'] }), '/v1/messages', MESSAGES)).status).toBe(403);
+    expect(llm.journal).toEqual([]);
+  });
+
+  test.each([
+    ['/v1/messages', { ...MESSAGES, tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] }, null],
+    ['/v1/responses', { model: 'm', tools: [{ type: 'mcp', server_url: 'https://evil.example/' }] }, null],
+    [
+      '/v1/messages/count_tokens',
+      { ...MESSAGES, mcp_servers: [{ type: 'url', url: 'https://evil.example/?x' }] },
+      'https://evil.example/?x',
+    ],
+  ])('an errand of the provider by %s', async (path, body, url) => {
+    const answer = await ask(routed(), path, body);
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain('would let the provider go where this role may not');
+    expect(refused).toMatchObject([{ reason: 'errand', url }]);
+    expect([...llm.journal, ...llm.others]).toEqual([]);
+  });
+
+  test('unless the role may go anywhere', async () => {
+    const body = { ...MESSAGES, tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
+    expect((await ask(routed({ isOpen: true }), '/v1/messages', body)).status).toBe(200);
+  });
+
+  test('a call in the background, whose usage nobody hears', async () => {
+    const body = { model: 'gpt-5.2', input: 'hi', background: true };
+    expect((await ask(routed(), '/v1/responses', body)).status).toBe(400);
+    expect(refused).toMatchObject([{ reason: 'setting' }]);
+    expect(llm.journal).toEqual([]);
+  });
+
+  test('a second meaning: what was looked at is what is sent', async () => {
+    let sent = '';
+    const plain = createServer(async (asked, response) => {
+      for await (const chunk of asked) sent += chunk;
+      response.end('{}');
+    });
+    await once(plain.listen(0, '127.0.0.1'), 'listening');
+    const { port } = plain.address() as AddressInfo;
+    const url = routed({ models: ['claude-sonnet-5'], upstream: `http://127.0.0.1:${port}` });
+    const twice = JSON.stringify(MESSAGES).replace('{', '{"model":"claude-opus-5",');
+    await (await fetch(`${url}/v1/messages`, { method: 'POST', body: twice })).text();
+    plain.close();
+    expect(JSON.parse(sent)).toEqual(MESSAGES);
+    expect(sent).not.toContain('claude-opus-5');
+  });
+
+  test('a body that nobody has the memory for', async () => {
+    const answer = await ask(routed(), '/v1/messages', { ...MESSAGES, system: 'x'.repeat(LARGEST_BODY) });
+    expect(answer.status).toBe(413);
+    await answer.text();
+    expect((await ask(routed(), '/v1/messages', MESSAGES)).status).toBe(200);
+  });
+
   test('a call that names no model', async () => {
     const { model: _, ...unnamed } = MESSAGES;
     expect((await ask(routed(), '/v1/messages', unnamed)).status).toBe(404);
@@ -181,7 +251,7 @@ describe('a budget', () => {
     ['/v1/responses', 400],
     ['/v1/chat/completions', 402],
   ])('that is spent: %s is refused with %i, at which its programs end', async (path, status) => {
-    const url = routed({ room: async () => ({ usd: 0, tokens: null, spent: '$5.00 of $5.00 spent' }) });
+    const url = routed({ room: async () => ({ ...UNLIMITED, spent: '$5.00 of $5.00 spent' }) });
     const answer = await ask(url, path, MESSAGES);
     expect(answer.status).toBe(status);
     expect(await answer.text()).toContain('$5.00 of $5.00 spent');
@@ -191,7 +261,11 @@ describe('a budget', () => {
 
   test('is not passed by several calls at once: the later ones wait for the first', async () => {
     let left = 50;
-    const room = async (): Promise<Room> => ({ usd: null, tokens: left, spent: left > 0 ? null : 'spent' });
+    const room = async (): Promise<Room> => ({
+      ...UNLIMITED,
+      task: { usd: null, tokens: left },
+      spent: left > 0 ? null : 'spent',
+    });
     const onUsage = (report: UsageReport): void => {
       told.push(report);
       left -= report.input + report.output;
@@ -201,6 +275,91 @@ describe('a budget', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 402, 402]);
     expect(llm.journal).toHaveLength(1);
   });
+});
+
+describe('a call that does not tell what it used', () => {
+  const HALF = { rules: [{ replies: [{ say: 'hello', usage: USAGE, drop: 'middle' as const }] }] };
+  const within = (left: Partial<Room>) => async (): Promise<Room> => ({ ...UNLIMITED, ...left });
+  const broken = async (url: string): Promise<void> => {
+    llm.play(HALF);
+    const answer = await ask(url, '/v1/messages', { ...MESSAGES, max_tokens: 1000, stream: true });
+    await expect(answer.text()).rejects.toThrow();
+    llm.play({ rules: [{ replies: [{ say: 'hello', usage: USAGE, times: 'always' }] }] });
+  };
+
+  test('counts with all that it may have used, until its route ends', async () => {
+    const left = within({ task: { usd: null, tokens: 800 } });
+    const url = routed({ room: left });
+    await broken(url);
+    const answer = await ask(url, '/v1/messages', MESSAGES);
+    expect(answer.status).toBe(402);
+    expect(await answer.text()).toContain('did not tell what they used');
+    const other = await openGateway({}).open({ at: 'machine', network: [], advice: '' });
+    expect((await ask(routed({ room: left }, other), '/v1/messages', MESSAGES)).status).toBe(200);
+    await other.close();
+  });
+
+  test('leaves room where there is enough', async () => {
+    const url = routed({ room: within({ task: { usd: null, tokens: 5000 } }) });
+    await broken(url);
+    expect((await ask(url, '/v1/messages', MESSAGES)).status).toBe(200);
+  });
+
+  test('counts against what all tasks share, too, but not against another task’s own budget', async () => {
+    const gateway = openGateway({});
+    const doors = await Promise.all(
+      [1, 2].map(() => gateway.open({ at: 'machine', network: [], advice: '' })),
+    );
+    const [one, other] = doors as [Door, Door];
+    const shared = { room: within({ loop: { usd: null, tokens: 800 } }) };
+    await broken(routed(shared, one));
+    const own = routed({ task: 'two', room: within({ task: { usd: null, tokens: 800 } }) }, other);
+    expect((await ask(own, '/v1/messages', MESSAGES)).status).toBe(200);
+    const url = routed({ task: 'two', ...shared }, other);
+    expect((await ask(url, '/v1/messages', MESSAGES)).status).toBe(402);
+    await one.close();
+    expect((await ask(url, '/v1/messages', MESSAGES)).status).toBe(200);
+    await other.close();
+  });
+});
+
+test('a chat that did not ask what it used is counted, and sees nothing of that', async () => {
+  const strict = createServer(async (asked, response) => {
+    let body = '';
+    for await (const chunk of asked) body += chunk;
+    const chunks = [
+      { id: 'c', model: 'm-1', choices: [{ index: 0, delta: { content: 'hello' } }] },
+      ...(JSON.parse(body).stream_options?.include_usage
+        ? [{ id: 'c', model: 'm-1', choices: [], usage: { prompt_tokens: 100, completion_tokens: 20 } }]
+        : []),
+    ];
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    response.end('data: [DONE]\n\n');
+  });
+  await once(strict.listen(0, '127.0.0.1'), 'listening');
+  const { port } = strict.address() as AddressInfo;
+  const url = routed({ upstream: `http://127.0.0.1:${port}` });
+  const body = { model: 'm-1', stream: true, messages: [] };
+  const plain = await (await ask(url, '/v1/chat/completions', body)).text();
+  const asking = { ...body, stream_options: { include_usage: true } };
+  const whole = await (await ask(url, '/v1/chat/completions', asking)).text();
+  strict.close();
+  await door.close();
+  expect(plain).toMatch(/hello[\s\S]*\[DONE\]/);
+  expect([plain, whole].map((text) => text.includes('usage'))).toEqual([false, true]);
+  expect(sums()).toMatchObject({ input: 200, output: 40 });
+  expect(untold).toBe(0);
+});
+
+test('a door takes no more connections than builds need', async () => {
+  const { port } = new URL(routed());
+  const sockets = Array.from({ length: 300 }, () => connect(Number(port), '127.0.0.1'));
+  const dropped = sockets.map((socket) => once(socket.on('error', () => {}).resume(), 'close'));
+  await Promise.race(dropped);
+  expect(sockets.filter(({ destroyed }) => destroyed).length).toBeLessThanOrEqual(300 - 256);
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(dropped);
 });
 
 describe('what goes wrong', () => {
@@ -293,18 +452,7 @@ describe('inside', () => {
 
   test('a program that goes to its provider through the proxy arrives all the same', async () => {
     const own = await inside();
-    const url = new URL(
-      own.route({
-        upstream: llm.url,
-        headers: { 'x-api-key': 'the real key' },
-        models: 'any',
-        costOf: () => 0,
-        room: async () => UNLIMITED,
-        onUsage: (report) => void told.push(report),
-        onUntold: () => {},
-        onRefused: () => {},
-      }),
-    );
+    const url = new URL(routed({}, own));
     const tunnel = request({ socketPath: own.way!.socket, method: 'CONNECT', path: url.host }).end();
     const [, socket] = (await once(tunnel, 'connect')) as [IncomingMessage, ReturnType<typeof connect>];
     const body = JSON.stringify(MESSAGES);

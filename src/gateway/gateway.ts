@@ -10,6 +10,7 @@ import type { Network } from '../core/network.ts';
 import type { Usage } from '../core/prices.ts';
 import type { Way } from '../core/role.ts';
 import type { SecretPolicy } from '../core/secret.ts';
+import type { WireName } from './wires.ts';
 
 export interface Gateway {
   /** Rejects, in words for a person, when a secret can't be had, or can't be held: then nothing is to be started. */
@@ -60,18 +61,44 @@ export const METERED = 'wire:';
 
 /** How a program reaches its model's provider. */
 export interface Route {
+  /** Whose budget it is. */
+  task: string;
+  /** What its provider is asked in; nothing else is passed on. */
+  speaks: readonly WireName[];
   /** Where the provider is. */
   upstream: string;
   /** What proves who pays, in place of what the program sent. */
   headers: Readonly<Record<string, string>>;
   /** By the words they are chosen with, as `sonnet` or a model's whole name. */
   models: 'any' | readonly string[];
+  /** Whether the provider may go elsewhere for it: fetch, search, ask other servers. */
+  isOpen: boolean;
   costOf(model: string, usage: Usage): number | null;
+  /** What it may cost at the most, its price known or not. */
+  mostOf(model: string, usage: Usage): number;
   /** Asked before each call. */
   room(): Promise<Room>;
   onUsage(report: UsageReport): void;
   /** A call that the provider took, or may have taken, and whose usage it did not tell in full. */
   onUntold(): void;
+  /** The provider's answer to a call has ended: null when it was one, else what was said instead. */
+  onAnswered?(refused: Refused | null): void;
   /** A call that was not passed on. */
-  onRefused(refusal: { reason: 'budget' | 'model' | 'path'; why: string }): void;
+  onRefused(refusal: Refusal): void;
+}
+
+/** By the provider. */
+export interface Refused {
+  status: number;
+  /** As far as anybody reads it. */
+  body: string;
+  /** Those that tell of limits, in lower case. */
+  headers: Readonly<Record<string, string>>;
+}
+
+export interface Refusal {
+  reason: 'budget' | 'model' | 'path' | 'setting' | 'errand';
+  why: string;
+  /** Where an errand would have led, if it is known. */
+  url?: string | null;
 }

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 /** What it asks its door for. */
 export const OFFERED = 'inside.invalid:1';
 
-export interface Inside {
+interface Inside {
   offered(connection: Duplex): void;
   /** A port of this machine that leads to that one. */
   reach(port: number): Promise<number>;

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const secret = (from: SecretPolicy['from']): SecretPolicy => ({ name: 'API_KEY', from, hosts: [] });
 const keeper = (operator: Record<string, string> = {}, timeoutMs?: number) =>
-  secretKeeper({ PATH: process.env.PATH ?? '', FOLDER: folder, ...operator }, timeoutMs);
+  secretKeeper({ PATH: process.env.PATH ?? '', FOLDER: folder, ...operator }, () => {}, timeoutMs);
 const had = (command: string) => keeper().obtain(secret({ command }));
 
 test('what a variable of the loop has', async () => {

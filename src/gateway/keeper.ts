@@ -12,7 +12,11 @@ export interface Keeper {
   obtain(secret: SecretPolicy): Promise<string>;
 }
 
-export function secretKeeper(operator: Environment, timeoutMs = 60_000): Keeper {
+export function secretKeeper(
+  operator: Environment,
+  learn: (secret: string) => void = () => {},
+  timeoutMs = 60_000,
+): Keeper {
   const known = new Map<string, Promise<string>>();
   return {
     async obtain({ name, from }) {
@@ -20,7 +24,9 @@ export function secretKeeper(operator: Environment, timeoutMs = 60_000): Keeper 
       const fetched = known.get(source) ?? fetch(from, operator, timeoutMs);
       known.set(source, fetched);
       try {
-        return await fetched;
+        const value = await fetched;
+        learn(value);
+        return value;
       } catch (error) {
         known.delete(source);
         throw new Error(`secrets.${name}: ${(error as Error).message}`);

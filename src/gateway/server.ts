@@ -14,6 +14,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { z } from 'zod';
 import { withoutPresets } from '../core/network.ts';
 import { unheldText } from '../core/secret.ts';
+import { type Bodies, bodies } from './bodies.ts';
 import { type Calls, calls } from './calls.ts';
 import { type Dial, dialer } from './dial.ts';
 import { egress, systemResolve } from './egress.ts';
@@ -22,12 +23,20 @@ import type { Door, Gateway, Passage, Route } from './gateway.ts';
 import { type Holding, hold } from './holding.ts';
 import { inside, OFFERED } from './inside.ts';
 import { secretKeeper } from './keeper.ts';
+import { type Reservations, reservations } from './reservations.ts';
 import { authorities, bundleWith, trusting } from './trust.ts';
 
 /** Longer than any program thinks between two calls: a connection that is closed under a call looks like an outage. */
 const IDLE_MS = 6 * 3_600_000;
 
-export function openGateway(operator: Readonly<Record<string, string | undefined>>): Gateway {
+/** Of one door; more than builds and agents were seen to need, and nothing that could keep others out. */
+const MOST_CONNECTIONS = 256;
+
+/** `learn` is told every secret of the operator's before it is used. */
+export function openGateway(
+  operator: Readonly<Record<string, string | undefined>>,
+  learn: (secret: string) => void = () => {},
+): Gateway {
   const dial = dialer(operator);
   let known: SecureContext | null = null;
   // Reading some hundred certificates takes longer than the rest of a connection.
@@ -35,7 +44,8 @@ export function openGateway(operator: Readonly<Record<string, string | undefined
     known ??= createSecureContext({ ca: authorities(operator) });
     return known;
   };
-  const keeper = secretKeeper(operator);
+  const shared = { dial, trust, reservations: reservations(), bodies: bodies() };
+  const keeper = secretKeeper(operator, learn);
   const bundle = (own: string): string => bundleWith(operator, own);
   let registries: Promise<string[]> | null = null;
   return {
@@ -44,7 +54,7 @@ export function openGateway(operator: Readonly<Record<string, string | undefined
       if (at === 'machine' && secrets.length > 0)
         throw new Error(unheldText(secrets, 'it runs on the network of this machine'));
       const holding = secrets.length > 0 ? await hold(secrets, { keeper, trust }) : null;
-      const parts = { dial, trust, holding, bundle };
+      const parts = { ...shared, holding, bundle };
       if (network === 'any' || network.length === 0) return openDoor(passage, network, parts);
       registries ??= network.includes('npm') ? npmHosts() : null;
       return openDoor(passage, withoutPresets(network, (await registries) ?? []), parts);
@@ -85,6 +95,8 @@ const settings = z.record(z.string(), z.unknown());
 interface DoorParts {
   dial: Dial;
   trust(): SecureContext;
+  reservations: Reservations;
+  bodies: Bodies;
   /** Of the secrets that whoever comes through may use. */
   holding: Holding | null;
   /** All that programs trust, and this. */
@@ -94,10 +106,11 @@ interface DoorParts {
 async function openDoor(
   { at, advice, onRequest = () => {} }: Passage,
   network: Passage['network'],
-  { dial, trust, holding, bundle }: DoorParts,
+  { dial, trust, reservations, bodies, holding, bundle }: DoorParts,
 ): Promise<Door> {
   const token = randomBytes(18).toString('base64url');
   const routes: Calls[] = [];
+  const shared = { dial, trust, reservations, bodies: bodies.ofDoor() };
   const back = inside();
   const out = egress({
     network,
@@ -109,6 +122,7 @@ async function openDoor(
   });
   const sockets = new Set<Duplex>();
   const server = createServer({ keepAliveTimeout: IDLE_MS, headersTimeout: IDLE_MS + 1, requestTimeout: 0 });
+  server.maxConnections = MOST_CONNECTIONS;
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -130,7 +144,7 @@ async function openDoor(
   return {
     way: socket === null ? null : { socket, port, env, reads: trusted ? [trusted] : [], offer: OFFERED },
     route(route: Route) {
-      routes.push(calls(route, dial, trust));
+      routes.push(calls(route, shared));
       return `${address}/${token}/${routes.length - 1}`;
     },
     reach: (to) => (socket === null ? Promise.resolve(to) : back.reach(to)),

@@ -14,8 +14,10 @@ export interface Told {
   isWhole: boolean;
 }
 
+export type WireName = 'messages' | 'responses' | 'chat' | 'generate';
+
 export interface Wire {
-  name: 'messages' | 'responses' | 'chat' | 'generate';
+  name: WireName;
   /** The first object of an answer, or the next of its stream. */
   hear(told: Told, given: unknown): Told;
   /** An error in the provider's own form. */
@@ -226,20 +228,41 @@ export interface Asked {
   model: string | null;
 }
 
+/** Each from its beginning, below the provider's address: what ends alike may be something else (`/threads/…/messages`). */
 const PATHS: readonly { method: string; path: RegExp; speaks: Wire; isFree?: true }[] = [
-  { method: 'POST', path: /\/messages$/, speaks: messages },
-  { method: 'POST', path: /\/messages\/count_tokens$/, speaks: messages, isFree: true },
-  { method: 'POST', path: /\/responses(?:\/compact)?$/, speaks: responses },
-  { method: 'POST', path: /\/chat\/completions$/, speaks: chat },
-  { method: 'POST', path: /\/models\/([\w.-]+):(?:streamG|g)enerateContent$/, speaks: generate },
-  { method: 'POST', path: /\/models\/([\w.-]+):countTokens$/, speaks: generate, isFree: true },
-  { method: 'GET', path: /\/models(?:\/[\w.-]+)?$/, speaks: responses, isFree: true },
+  { method: 'POST', path: /^(?:\/v1)?\/messages$/, speaks: messages },
+  { method: 'POST', path: /^(?:\/v1)?\/messages\/count_tokens$/, speaks: messages, isFree: true },
+  // ChatGPT has it below a name of its own.
+  { method: 'POST', path: /^(?:\/v1|\/codex)?\/responses(?:\/compact)?$/, speaks: responses },
+  { method: 'POST', path: /^(?:\/v1)?\/chat\/completions$/, speaks: chat },
+  {
+    method: 'POST',
+    path: /^(?:\/v1(?:alpha|beta)?)?\/models\/([\w.-]+):(?:streamG|g)enerateContent$/,
+    speaks: generate,
+  },
+  {
+    method: 'POST',
+    path: /^(?:\/v1(?:alpha|beta)?)?\/models\/([\w.-]+):countTokens$/,
+    speaks: generate,
+    isFree: true,
+  },
+  ...[messages, responses, chat].map((speaks) => ({
+    method: 'GET',
+    path: /^(?:\/v1|\/codex)?\/models(?:\/[\w.-]+)?$/,
+    speaks,
+    isFree: true as const,
+  })),
+  { method: 'GET', path: /^(?:\/v1(?:alpha|beta)?)?\/models(?:\/[\w.-]+)?$/, speaks: generate, isFree: true },
 ];
 
 /** Null for a path that asks no model. */
-export function askedBy(method: string, path: string): (Asked & { modelInBody: boolean }) | null {
+export function askedBy(
+  known: readonly WireName[],
+  method: string,
+  path: string,
+): (Asked & { modelInBody: boolean }) | null {
   for (const { method: wanted, path: pattern, speaks, isFree } of PATHS) {
-    const found = method === wanted ? pattern.exec(path) : null;
+    const found = method === wanted && known.includes(speaks.name) ? pattern.exec(path) : null;
     if (!found) continue;
     return {
       wire: isFree ? null : speaks,

@@ -1,4 +1,5 @@
 /** Small questions about commits and refs. What can never change (about commits named by their id) is asked once. */
+import { baseKey, createFacts, type Facts } from './facts.ts';
 import type { Git } from './git.ts';
 
 /** The commit a name stands for; null when there is none. */
@@ -94,12 +95,10 @@ export function learn(git: Git, sha: string, made: { tree: string; parents: read
   for (const parent of made.parents) known.set(baseKey(parent, sha), parent);
   const [only, ...others] = made.parents;
   if (wasMadeBefore || only === undefined || others.length > 0) return;
-  for (const [key, base] of [...known]) {
-    if (!key.startsWith('base ') || !key.includes(only)) continue;
-    const other = key.split(' ').find((id) => id !== 'base' && id !== only);
-    if (other !== sha && !(base instanceof Promise)) known.set(baseKey(other!, sha), base);
+  for (const other of known.comparedWith(only)) {
+    const base = known.get(baseKey(other, only));
+    if (other !== sha && !(base instanceof Promise)) known.set(baseKey(other, sha), base);
   }
-  forgetOldest(known);
 }
 
 /**
@@ -120,7 +119,6 @@ export async function remembered<T>(
     const answer = await asked;
     if (answer === null) known.delete(key);
     else known.set(key, answer);
-    forgetOldest(known);
     return answer;
   } catch (error) {
     known.delete(key);
@@ -128,21 +126,10 @@ export async function remembered<T>(
   }
 }
 
-const baseKey = (one: string, other: string): string => `base ${[one, other].sort().join(' ')}`;
+const memory = new WeakMap<Git, Facts>();
 
-/** A commit that is made adds one for each branch that waits to land. */
-const MOST = 5000;
-const memory = new WeakMap<Git, Map<string, unknown>>();
-
-function factsOf(git: Git): Map<string, unknown> {
-  const facts = memory.get(git) ?? new Map<string, unknown>();
+function factsOf(git: Git): Facts {
+  const facts = memory.get(git) ?? createFacts();
   memory.set(git, facts);
   return facts;
-}
-
-function forgetOldest(facts: Map<string, unknown>): void {
-  for (const key of facts.keys()) {
-    if (facts.size <= MOST) return;
-    facts.delete(key);
-  }
 }

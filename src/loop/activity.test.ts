@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { memoryStore } from '../../test/support/memory-store.ts';
 import { claimed } from '../../test/support/store-steps.ts';
 import { event } from '../core/event.ts';
+import { BY_SHAPE } from '../core/redact.ts';
 import type { Store } from '../store/store.ts';
 import { activityOf, MOST_REFUSALS, watchActivity } from './activity.ts';
 
@@ -37,6 +38,7 @@ const watch = (writeText = writeFile as (path: string, text: string) => Promise<
       places,
       writeText,
       log: () => {},
+      redact: BY_SHAPE,
       clock: {
         now: () => now,
         monotonic: () => now,

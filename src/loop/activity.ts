@@ -23,7 +23,7 @@ export const MOST_REFUSALS = 20;
 const WRITE_EVERY_MS = 1000;
 
 export function watchActivity(
-  ports: Pick<Ports, 'store' | 'clock' | 'places' | 'writeText' | 'log'>,
+  ports: Pick<Ports, 'store' | 'clock' | 'places' | 'writeText' | 'log' | 'redact'>,
   task: string,
   { role, turn }: { role: Role; turn: number },
 ): Activity {
@@ -83,7 +83,7 @@ export function watchActivity(
   function write(progress: ShownProgress): void {
     const at = clock.now();
     writtenAt = at;
-    const doing = progressText(progress).replace(/\s+/g, ' ').slice(0, 300);
+    const doing = ports.redact.text(progressText(progress)).replace(/\s+/g, ' ').slice(0, 300);
     after(() => ports.writeText(path, JSON.stringify({ role, turn, at, doing })));
   }
 

@@ -1,6 +1,7 @@
 /** Says once that a limit is nearly reached: an event, a line in the log, and of a task's own limit a comment. */
 import { hasLoopLimit, type Nearing, nearing, ofSpending, type Spent } from '../core/budget.ts';
 import { type EventData, event } from '../core/event.ts';
+import { policyFor } from '../core/plan/limits.ts';
 import { nameOfTask, type Task } from '../core/task.ts';
 import { budgetComment } from '../core/words/comments.ts';
 import type { Lease } from '../store/store.ts';
@@ -16,7 +17,7 @@ export async function warnOfTaskBudget(
   used: Spent,
   said: Set<string>,
 ): Promise<void> {
-  for (const near of nearing(used, ports.settings.policy().budget)) {
+  for (const near of nearing(used, policyFor(task, ports.settings.policy()).budget)) {
     const warning = warningOf('task', near, '');
     if (!(await isNews(ports, warning, said, task.id))) continue;
     const marker = `${task.id}:budget:${near.limit}:${near.of}`;

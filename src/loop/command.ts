@@ -50,7 +50,7 @@ export async function runCommand(ports: Ports, request: CommandRequest): Promise
   const argv = ['/bin/sh', '-c', request.command];
   const sandbox = own && wanted.trusted.includes(own.kind) ? 'none' : kind;
   const network = sandbox === 'none' ? 'host' : (request.network ?? wanted.network);
-  const used = networkUse();
+  const used = networkUse(ports, task, `${purpose}: ${request.command}`);
   const { secrets = [] } = request;
   if (network === 'host' && secrets.length > 0)
     return notStarted(unheldText(secrets, `the ${purpose} runs on the network of this machine`));
@@ -89,7 +89,7 @@ export async function runCommand(ports: Ports, request: CommandRequest): Promise
     await recorder.forget();
     await confined.dispose();
     await door?.close();
-    await used.record(ports, task, `${purpose}: ${request.command}`);
+    await used.close();
   }
 }
 

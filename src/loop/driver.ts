@@ -20,8 +20,12 @@ export interface Driver {
   waitsForPlace(task: string): boolean;
   /** The tree of trunk, as last seen; null before the first look. */
   readonly trunkTree: string | null;
+  /** When the runner began, somebody who carries the mark of this task was alive. */
+  isMarked(task: string): boolean;
   /** What gates pass one by one. */
   readonly gates: Turnstile;
+  /** What looks pass, some at a time: each reads the rows of all others. */
+  readonly looks: Turnstile;
   /** Others may have been waiting for just that. */
   changed(before: Task, after: Task): void;
   /** The task has spent something: a limit of the loop concerns every other turn at work. */

@@ -39,7 +39,7 @@ export function createBase(
     if (memory === 'anew') return null;
     const events = await ports.store.events({ type: 'gate_base_completed', last: REMEMBERED });
     const same = (run: BaseRun): boolean =>
-      run.sha === at && run.command === command && run.setup === setup && isWhole(run);
+      run.sha === at && run.command === ports.redact.command(command) && run.setup === setup && isWhole(run);
     return (
       events.flatMap((one) => (one.type === 'gate_base_completed' ? [one.data] : [])).findLast(same) ?? null
     );

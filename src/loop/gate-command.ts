@@ -4,6 +4,7 @@ import { failureSignature } from '../core/change/signature.ts';
 import type { TestReport } from '../core/change/test-report.ts';
 import { type CommandResult, type CommandRun, classifyExit } from '../core/gate.ts';
 import type { Policy } from '../core/policy.ts';
+import { redactValue } from '../core/redact.ts';
 import type { Lease } from '../store/store.ts';
 import { runCommand } from './command.ts';
 import type { Ports } from './ports.ts';
@@ -54,7 +55,8 @@ export async function runIn(
   });
   const { outcome, problem: said } = classifyExit(exit, exit.tail);
   const problem = outcome === 'pass' ? said : refusedText(said, exit.refused);
-  const report = outcome === 'fail' ? await readReport() : null;
+  // As the store keeps what it is compared with.
+  const report = outcome === 'fail' ? redactValue(await readReport(), ports.redact) : null;
   const run: CommandRun = {
     outcome,
     problem,

@@ -11,6 +11,7 @@ import { gateDigest } from '../core/gate.ts';
 import { contractOf } from '../core/issue/criteria.ts';
 import type { Ahead } from '../core/line.ts';
 import type { Policy } from '../core/policy.ts';
+import { BY_SHAPE } from '../core/redact.ts';
 import type { Task } from '../core/task.ts';
 import { resultText } from '../core/words/gate-text.ts';
 import { openGateway } from '../gateway/server.ts';
@@ -54,6 +55,7 @@ beforeEach(async () => {
     childEnvironment: async (env, { task, home }) => childEnvironment({ home, mark: task, identity, env }),
     clock: { now: () => 5 },
     log: (level, message) => level === 'warn' && warned.push(message),
+    redact: BY_SHAPE,
   } satisfies Partial<{ [K in keyof Ports]: Partial<Ports[K]> | Ports[K] }> as unknown as Ports;
   mkdirSync(at('home'));
 });
@@ -463,8 +465,25 @@ describe('criteria that name a command', () => {
     });
   });
 
+  test('are not run with the operator’s rights, but for one that is the operator’s own', async () => {
+    put('answer.sh', '#!/bin/sh\ntouch ran\n', 0o755);
+    const { evidence } = await gate(['true'], { criteriaCommands: 'confined' }, body);
+    expect(evidence).toMatchObject({
+      outcome: 'could_not_run',
+      results: [
+        { command: 'true', outcome: 'pass' },
+        {
+          command: './answer.sh',
+          outcome: 'could_not_run',
+          problem: expect.stringContaining('gate.criteria_commands: always'),
+        },
+        { command: 'true', outcome: 'pass' },
+      ],
+    });
+  });
+
   test('are left alone where the operator refuses', async () => {
-    const { evidence } = await gate(['true'], { criteriaCommands: false }, body);
+    const { evidence } = await gate(['true'], { criteriaCommands: 'never' }, body);
     expect(evidence.results).toHaveLength(1);
   });
 });

@@ -20,9 +20,10 @@ import {
 } from '../core/gate.ts';
 import type { Task } from '../core/task.ts';
 import { trialDigest } from '../core/trial.ts';
-import { couldNotRunText } from '../core/words/words.ts';
+import { couldNotRunText, UNCONFINED_CRITERION } from '../core/words/words.ts';
 import type { Lease } from '../store/store.ts';
 import type { Stage } from '../workspace/workspace.ts';
+import { chosenSandbox } from './command.ts';
 import { createBase } from './gate-base.ts';
 import { type GatePlace, runIn, setUp } from './gate-command.ts';
 import { type Prepared, prepareTree } from './gate-tree.ts';
@@ -90,6 +91,7 @@ export async function runGate(
   async function judge(asked: GateCommand, log: string): Promise<CommandResult> {
     const { command, criterion } = asked;
     const about = { command, ...asCriterionOf(asked) };
+    if (criterion !== null && !(await mayRunStrangers(ports))) return { ...about, ...UNCONFINED };
     const run = async (name: string) => {
       const ended = await runIn(circumstances, place, command, name);
       return criterion === null ? ended : { ...ended, run: asCriterion(ended.run, command) };
@@ -118,6 +120,21 @@ function compared(
 }
 
 const SHOWN = 3;
+
+/** What an issue's text says runs with the operator's rights only where the operator says so. */
+async function mayRunStrangers(ports: Ports): Promise<boolean> {
+  if (ports.settings.policy().gate.criteriaCommands === 'always') return true;
+  return (await chosenSandbox(ports)).kind !== 'none';
+}
+
+const UNCONFINED: CommandRun = {
+  outcome: 'could_not_run',
+  problem: UNCONFINED_CRITERION,
+  exitCode: null,
+  tail: '',
+  logPath: null,
+  durationMs: 0,
+};
 
 /** Several criteria may name one command: it is run once, and proves each of them. */
 function shared({ base: _, ...result }: CommandResult, command: GateCommand): CommandResult {

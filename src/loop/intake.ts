@@ -3,7 +3,7 @@
  * nobody could check. Only the runner that holds the intake lease does this, so that two runners never answer one issue twice.
  */
 import { RULES, type WorkItem, type Written } from '../core/claim.ts';
-import { latestAttempts, type Schedule, schedule } from '../core/schedule.ts';
+import { latestAttempts, NO_QUOTA, type Quota, type Schedule, schedule } from '../core/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { interruptedAmong } from './interrupted.ts';
@@ -18,7 +18,13 @@ export interface Poll {
   turnedAway: number;
 }
 
-export async function takeUp(ports: Ports, source: Source, lease: Lease, mayClaim: boolean): Promise<Poll> {
+export async function takeUp(
+  ports: Ports,
+  source: Source,
+  lease: Lease,
+  mayClaim: boolean,
+  quota: Quota = NO_QUOTA,
+): Promise<Poll> {
   const { store, clock, log } = ports;
   const policy = ports.settings.policy();
   const items = await source.items();
@@ -35,6 +41,7 @@ export async function takeUp(ports: Ports, source: Source, lease: Lease, mayClai
     accountLimits,
     forced,
     pace,
+    quota,
   });
   const poll = { schedule: planned, claimed: 0, turnedAway: 0 };
   if (!mayClaim) return poll;

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { memoryStore } from '../../test/support/memory-store.ts';
 import { IN } from '../../test/support/plan-play.ts';
+import { running } from '../../test/support/play.ts';
+import { testPolicy } from '../../test/support/policy.ts';
 import { taskLease } from '../store/store.ts';
-import { interruptedAmong } from './interrupted.ts';
+import { interruptedAmong, leftAmong } from './interrupted.ts';
 
 const TERM = 300_000;
 const HOUR = 3_600_000;
@@ -42,3 +44,26 @@ test('another machine has only the time of day; a runner that is known to be dea
   expect(await isInterrupted('other', { boot: 'b2', now: TERM })).toBe(true);
   expect(await isInterrupted('other', { dead: ['me'] })).toBe(true);
 });
+
+test.each([
+  ['auto', 0],
+  ['manual', 1],
+] as const)(
+  'recovery.mode %s: what was started is read %i times, however many tasks there are',
+  async (mode, times) => {
+    const store = memoryStore();
+    const asked = { started: 0 };
+    const counting = {
+      leases: store.leases,
+      startedActions: () => {
+        asked.started += 1;
+        return store.startedActions();
+      },
+    };
+    const tasks = [...Array(50).keys()].map((at) => ({ ...running().task, id: `t${at}` }));
+    const settings = { policy: () => testPolicy({ recovery: { mode } }) };
+    const ports = { store: counting, settings, clock: { now: () => 0 }, isOwnerDead: () => false };
+    await leftAmong({ ...ports, bootClock: { id: 'b1', now: () => 0 } }, tasks);
+    expect(asked.started).toBe(times);
+  },
+);

@@ -2,7 +2,6 @@
  * What only a person goes on with, since its runner is gone: plans that people started, and with `recovery.mode: manual`
  * whatever was at work. Such a task keeps no slot and no place from others, and nothing waits for it.
  */
-import type { PendingAction } from '../core/action.ts';
 import { hasLapsed, momentOf } from '../core/lease.ts';
 import { isInLine } from '../core/line.ts';
 import { isLeftBegun, isLeftToPeople } from '../core/recover.ts';
@@ -22,18 +21,17 @@ export const interruptedAmong = (ports: Needs, tasks: readonly Task[]): Promise<
 
 /** Plans, and with `recovery.mode: manual` whatever was at work. */
 export async function leftAmong(
-  ports: Needs & { settings: Pick<Ports['settings'], 'policy'>; store: Pick<Store, 'pendingActions'> },
+  ports: Needs & { settings: Pick<Ports['settings'], 'policy'>; store: Pick<Store, 'startedActions'> },
   tasks: readonly Task[],
 ): Promise<Set<Task>> {
   const policy = ports.settings.policy();
-  const left: Task[] = [];
-  for (const task of tasks)
-    if (isLeftToPeople(task) || isLeftBegun(await pendingOf(task), policy)) left.push(task);
-  return unowned(ports, left);
-
-  async function pendingOf({ id }: Task): Promise<PendingAction[]> {
-    return policy.recovery.mode === 'manual' ? ports.store.pendingActions(id) : [];
-  }
+  if (policy.recovery.mode === 'auto') return interruptedAmong(ports, tasks);
+  const started = await ports.store.startedActions();
+  const begun = new Set(started.filter((one) => isLeftBegun([one], policy)).map(({ task }) => task));
+  return unowned(
+    ports,
+    tasks.filter((task) => isLeftToPeople(task) || begun.has(task.id)),
+  );
 }
 
 async function unowned(

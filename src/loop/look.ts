@@ -2,6 +2,7 @@
 import { spent } from '../core/budget.ts';
 import { decide } from '../core/decide.ts';
 import type { Decision, Facts } from '../core/decision.ts';
+import { isInLine } from '../core/line.ts';
 import type { Task } from '../core/task.ts';
 import { warnOfTaskBudget } from './budget-warning.ts';
 import type { Driver, Work } from './driver.ts';
@@ -14,8 +15,13 @@ interface Seen {
   decision: Decision;
 }
 
-/** What follows for a task of which nothing runs. `stuck` is an effect that can't be performed now. */
-export async function look(work: Work, task: Task, stuck: string | null = null): Promise<Seen> {
+/** What follows for a task of which nothing runs; null when everything stops. `stuck` is an effect that can't be performed now. */
+export const look = (work: Work, task: Task, stuck: string | null = null): Promise<Seen | null> =>
+  work.driver.looks.pass({ hurry: isInLine(task) }, async () =>
+    work.driver.closing ? null : lookNow(work, task, stuck),
+  );
+
+async function lookNow(work: Work, task: Task, stuck: string | null): Promise<Seen> {
   const { issue, driver } = work;
   const { ports } = driver;
   const loop = await ports.store.loop();

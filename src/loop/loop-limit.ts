@@ -8,6 +8,7 @@ import {
   type Spending,
   spent,
 } from '../core/budget.ts';
+import { policyFor } from '../core/plan/limits.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Task } from '../core/task.ts';
 import type { Store } from '../store/store.ts';
@@ -29,7 +30,7 @@ export async function roomOf(
   ports: { store: Store; clock: Pick<Clock, 'now' | 'day'>; settings: { policy(): Policy } },
   task: Task,
 ): Promise<Room> {
-  const { budget } = ports.settings.policy();
+  const { budget } = policyFor(task, ports.settings.policy());
   const { startsAt, endsAt } = ports.clock.day(ports.clock.now());
   const own = await ports.store.spend(task.id);
   const all = hasLoopLimit(budget) ? await loopSpending(ports.store, startsAt) : null;

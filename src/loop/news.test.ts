@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { awaiting, landing } from '../../test/support/play.ts';
+import { awaiting } from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
-import type { Task } from '../core/task.ts';
 import { createNews } from './news.ts';
 import type { Ports } from './ports.ts';
 
@@ -15,8 +14,8 @@ function around(sees: boolean) {
   const settings = { policy: () => testPolicy({ pollIntervalMs: 1000 }) };
   const news = createNews({ forge, clock, settings } as unknown as Ports);
   const { task } = awaiting();
-  const ask = async (live: readonly Task[] = [task]) => {
-    await news.begin(live);
+  const ask = async () => {
+    await news.begin();
     return news.isThere(task);
   };
   return { world, news, ask };
@@ -41,18 +40,23 @@ test('a merge of ours is none, a move of trunk by others is', async () => {
   const { world, news, ask } = around(true);
   await ask();
   world.trunk = 't1';
-  news.landed('t1');
+  news.built('t1');
+  expect(await ask()).toBe(false);
   expect(await ask()).toBe(false);
   world.trunk = 't2';
   expect(await ask()).toBe(true);
 });
 
-test('nor is one that has landed and is not written down yet', async () => {
-  const { world, ask } = around(true);
+test('several merges of ours between two looks are none either; to go back behind one of them is', async () => {
+  const { world, news, ask } = around(true);
+  world.trunk = 't1';
+  news.built('t1');
   await ask();
-  world.trunk = 'candidate';
-  expect(await ask([landing().task])).toBe(false);
+  for (const sha of ['t2', 't3', 't4']) news.built(sha);
+  world.trunk = 't4';
   expect(await ask()).toBe(false);
+  world.trunk = 't1';
+  expect(await ask()).toBe(true);
 });
 
 test('where the forge can’t tell cheaply, it is looked for once in a poll', async () => {

@@ -6,26 +6,32 @@ import type { Task } from '../core/task.ts';
 import type { Ports } from './ports.ts';
 
 interface News {
-  /** Before a round of questions. Trunk at the candidate of one that is `live` is our own doing. */
-  begin(live: readonly Task[]): Promise<void>;
+  /** Before a round of questions. */
+  begin(): Promise<void>;
   /** Since this was last asked about it. */
   isThere(task: Task): Promise<boolean>;
-  /** Trunk moved by a merge of ours, which is no news to anybody. */
-  landed(sha: string): void;
+  /** To ask costs less than to look. */
+  readonly isCheap: boolean;
+  /** Trunk may move there by a merge of ours, which is no news to anybody. */
+  built(sha: string): void;
   forget(task: string): void;
 }
+
+/** Many more than can be in line, so that the last ones that landed are among them. */
+const MOST_OURS = 200;
 
 export function createNews({ forge, clock, settings }: Ports): News {
   const seen = new Map<string, { what: readonly unknown[]; at: number }>();
   let trunk: string | null = null;
   let moves = 0;
+  const ours = new Set<string>();
 
   return {
-    async begin(live) {
+    isCheap: forge.seen !== undefined,
+    async begin() {
       if (!forge.seen) return;
       const { sha } = await forge.trunk();
-      const isOurs = live.some(({ landing }) => landing?.candidate.sha === sha);
-      if (sha !== trunk && !isOurs) moves += 1;
+      if (sha !== trunk && !ours.delete(sha)) moves += 1;
       trunk = sha;
     },
     async isThere({ id, issue, pull, branch }) {
@@ -40,8 +46,10 @@ export function createNews({ forge, clock, settings }: Ports): News {
       seen.set(id, { what, at });
       return last === undefined || what.some((one, index) => one !== last.what[index]);
     },
-    landed(sha) {
-      trunk = sha;
+    built(sha) {
+      ours.add(sha);
+      const [oldest] = ours;
+      if (ours.size > MOST_OURS) ours.delete(oldest!);
     },
     forget: (task) => void seen.delete(task),
   };

@@ -127,7 +127,7 @@ export async function perform(
       };
     case 'build_candidate': {
       const policy = ports.settings.policy();
-      const message = mergeMessage(task, policy);
+      const message = mergeMessage(task, policy, ports.forge.kind);
       const built = await forge.buildCandidate({
         headSha: action.headSha,
         baseSha: task.baseSha!,

@@ -5,6 +5,7 @@ import type { PromptKind } from '../core/event.ts';
 import type { Part } from '../core/keep.ts';
 import type { BootClock } from '../core/lease.ts';
 import type { Policy } from '../core/policy.ts';
+import type { Redaction } from '../core/redact.ts';
 import type { Role } from '../core/role.ts';
 import type { ChildPolicy } from '../core/toolchains.ts';
 import type { PromptContext } from '../core/words/prompt-context.ts';
@@ -103,6 +104,8 @@ export interface Ports {
   owner: string;
   isOwnerDead(owner: string): boolean;
   log: Log;
+  /** For what is written past the store, and to know again what the store has written. */
+  redact: Redaction;
 }
 
 /** How often the loop looks after itself. */

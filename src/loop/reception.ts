@@ -4,6 +4,7 @@
  */
 import { isRun } from '../core/action.ts';
 import { event, type NewEvent } from '../core/event.ts';
+import { NO_QUOTA, type Quota } from '../core/schedule.ts';
 import { isPutOff } from '../core/waiting.ts';
 import { ForgeUnavailable, UserError } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
@@ -28,10 +29,14 @@ export function createReception(
   ports: Ports,
   /** Asked after people were heard: the loop may have been paused meanwhile. */
   mayClaim: () => Promise<boolean>,
+  /** What this run takes up, given how much it did already. */
+  quota: (claimed: number) => Quota = () => NO_QUOTA,
 ): Reception {
   const source = everySource(ports.forge);
   let poll: Poll | null = null;
   let isForgeSilent = false;
+  let claimed = 0;
+  let saidUnreadable: readonly string[] = [];
 
   return { ask, poll: () => poll, isForgeSilent: () => isForgeSilent };
 
@@ -43,7 +48,9 @@ export function createReception(
     });
     try {
       await performOwn(ports, lease);
-      poll = await takeUp(ports, source, lease, await mayClaim());
+      poll = await takeUp(ports, source, lease, await mayClaim(), quota(claimed));
+      claimed += poll.claimed;
+      await sayUnreadable();
       came += poll.claimed + poll.turnedAway;
       if (poll.turnedAway > 0) await performOwn(ports, lease);
     } catch (problem) {
@@ -59,6 +66,15 @@ export function createReception(
     if (isForgeSilent) await note(ports, event('forge_answers', {}));
     isForgeSilent = false;
     return came;
+  }
+
+  /** Once for each change: whoever broke a file waits for it in vain. */
+  async function sayUnreadable(): Promise<void> {
+    const problems = ((await ports.forge.unreadable?.()) ?? []).map(({ what }) => what);
+    if (problems.join('\n') === saidUnreadable.join('\n')) return;
+    for (const what of problems.filter((one) => !saidUnreadable.includes(one))) ports.log('warn', what, {});
+    saidUnreadable = problems;
+    await note(ports, event('issues_unreadable', { problems }));
   }
 }
 

@@ -16,15 +16,20 @@ import { workspaceKey } from './workspace-key.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
 
-/** `renewedAt`: when the runner before last renewed its lease, so that it was alive. */
+/**
+ * `renewedAt`: when the runner before last renewed its lease, so that it was alive. `isMarked`: somebody who carries its mark
+ * may be alive. To look for them takes a while, and a thousand tasks may be taken over at once.
+ */
 export async function takeOver(
   ports: Ports,
   id: string,
   lease: Lease,
-  renewedAt: number | null = null,
+  { renewedAt = null, isMarked = true }: { renewedAt?: number | null; isMarked?: boolean } = {},
 ): Promise<RecoveryPlan> {
   const { store } = ports;
-  await stopRecorded(ports, id, await store.processes(id));
+  const records = await store.processes(id);
+  if (isMarked || records.length > 0) await stopRecorded(ports, id, records);
+  else await ports.sandbox.clear(id);
   const stored = await store.task(id);
   if (!stored) return 'nothing';
   const { task, version } = stored;

@@ -5,11 +5,13 @@
 import { type AccountLimit, accountOf, withOtherSettings } from '../core/account.ts';
 import { hasLoopLimit } from '../core/budget.ts';
 import { event } from '../core/event.ts';
+import { endsWithNews } from '../core/hold.ts';
 import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
 import { isFull } from '../core/pace.ts';
-import { givesWay, makesRoom, orderBy, type Schedule } from '../core/schedule.ts';
+import { givesWay, makesRoom, orderBy, type Quota } from '../core/schedule.ts';
+import type { Task } from '../core/task.ts';
 import { LeaseLost } from '../errors.ts';
-import { INTAKE_LEASE, type Lease, type LoopRow } from '../store/store.ts';
+import { INTAKE_LEASE, type Lease, type LoopRow, runnerLease } from '../store/store.ts';
 import { createAlarm } from './alarm.ts';
 import { warnOfLoopBudget } from './budget-warning.ts';
 import { catchAndLog } from './catch-and-log.ts';
@@ -39,8 +41,14 @@ export interface RunEnd {
   needsPerson: string[];
 }
 
+/** What a run takes up, where it is not everything: only these issues, so many of them. */
+export interface RunTakes {
+  only?: readonly number[] | undefined;
+  most?: number | undefined;
+}
+
 export interface Runner {
-  run(mode: RunMode): Promise<RunEnd>;
+  run(mode: RunMode, takes?: RunTakes): Promise<RunEnd>;
   /** Starts nothing new; `run` ends when what is under way has ended. Asked again, it ends at once. */
   drain(why: string): void;
   stopNow(why: string): void;
@@ -49,7 +57,8 @@ export interface Runner {
 }
 
 const FIRST_POLL_MS = 1000;
-const OLDEST_FIRST = orderBy([]);
+const OLDEST_FIRST = orderBy([], 0);
+const LOOKS_AT_ONCE = 8;
 const DAY_MS = 86_400_000;
 const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'loop_resumed',
@@ -58,6 +67,13 @@ const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'request_made',
   'merge_observed',
   'webhook_received',
+  'look_requested',
+]);
+/** What makes everything read before out of date. */
+const MAY_HAVE_CHANGED_THERE: ReadonlySet<string> = new Set([
+  'webhook_received',
+  'request_made',
+  'look_requested',
 ]);
 /** Of another runner's tasks: ours may have been waiting for that. */
 const GIVES_WAY: ReadonlySet<string> = new Set([
@@ -68,6 +84,8 @@ const GIVES_WAY: ReadonlySet<string> = new Set([
   'line_left',
   'line_rejoined',
 ]);
+/** Of one repository; a further one works all the same, and is seen by its tasks only. */
+const MOST_RUNNERS = 100;
 /** Deliveries are believed to arrive for so long after the last one. */
 const WOKEN_FOR_MS = 3_600_000;
 
@@ -75,7 +93,8 @@ export function createRunner(ports: Ports, version: string): Runner {
   const { store, clock } = ports;
   const workers = new Map<string, Worker>();
   const alarm = createAlarm(clock);
-  const reception = createReception(ports, mayClaim);
+  const reception = createReception(ports, mayClaim, quota);
+  let takes: RunTakes = {};
   const onSettled = (): void => {
     progress += 1;
     alarm.ring();
@@ -94,6 +113,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   let offeredAt = 0;
   const cancels = new Set<() => void>();
   let intake: Lease | null = null;
+  let presence: Lease | null = null;
   let hasSpent = true;
   const warned = new Set<string>();
   let onceOnly = false;
@@ -102,6 +122,9 @@ export function createRunner(ports: Ports, version: string): Runner {
   let lastSeq = 0;
   let idleAt = -1;
   let isTrunkPinned = false;
+  let marked: ReadonlySet<string> | null = null;
+  /** Something was said or set that may concern everybody. */
+  let isEverybodyDue = false;
   let lastDelivery = Number.NEGATIVE_INFINITY;
 
   const driver: { -readonly [K in keyof Driver]: Driver[K] } = {
@@ -110,19 +133,21 @@ export function createRunner(ports: Ports, version: string): Runner {
     closing: false,
     get eligible() {
       const planned = reception.poll()?.schedule;
-      return planned && !isFull(planned.backlog) ? eligibleIn(planned) : 0;
+      return planned && !isFull(planned.backlog) ? planned.eligible.length : 0;
     },
     get order() {
       return reception.poll()?.schedule.order ?? OLDEST_FIRST;
     },
     waitsForPlace: (task) => offers.waitsForPlace(task),
+    isMarked: (task) => marked === null || marked.has(task),
     gates: createTurnstile(() => ports.settings.policy().gate.maxConcurrent),
+    looks: createTurnstile(() => LOOKS_AT_ONCE),
     get trunkTree() {
       return trier.trunkTree();
     },
     changed: (before, after) => {
       progress += 1;
-      if (after.mergedSha !== null && before.mergedSha === null) news.landed(after.mergedSha);
+      for (const sha of [after.landing?.candidate.sha, after.mergedSha]) if (sha) news.built(sha);
       if (givesWay(before, after)) offer();
       if (makesRoom(before, after) && hasEligible()) alarm.ring();
     },
@@ -141,8 +166,9 @@ export function createRunner(ports: Ports, version: string): Runner {
     wake: (task) => worker(task).wake(),
   };
 
-  async function run(mode: RunMode): Promise<RunEnd> {
+  async function run(mode: RunMode, given: RunTakes = {}): Promise<RunEnd> {
     onceOnly = mode === 'once';
+    takes = given;
     // What it starts with was found good: what kept an earlier runner from its settings is over.
     await store.updateLoop(
       { stop: 'no', configProblem: null },
@@ -150,6 +176,7 @@ export function createRunner(ports: Ports, version: string): Runner {
       clock.now(),
     );
     lastSeq = (await store.events({ last: 1 }))[0]?.seq ?? 0;
+    marked = await ports.processes.marked();
     every(ports.timing.renewMs, createRenewal(ports, holders));
     every(ports.timing.pulseMs, pulse);
     let intervalMs = FIRST_POLL_MS;
@@ -182,10 +209,14 @@ export function createRunner(ports: Ports, version: string): Runner {
     }
   }
 
+  function quota(claimed: number): Quota {
+    const { only, most = Number.POSITIVE_INFINITY } = takes;
+    return { only: only ? new Set(only) : null, left: Math.max(0, most - claimed) };
+  }
+
   /** Also what has to wait until others have landed. */
   function hasEligible(): boolean {
-    const planned = reception.poll()?.schedule;
-    return planned !== undefined && eligibleIn(planned) > 0;
+    return (reception.poll()?.schedule.eligible.length ?? 0) > 0;
   }
 
   /** Whoever is told of changes need not look for them so often. */
@@ -197,9 +228,13 @@ export function createRunner(ports: Ports, version: string): Runner {
 
   async function tick(): Promise<void> {
     const checked = await ports.settings.check();
-    if (checked !== 'same') await noteSettings(checked);
+    if (checked !== 'same') {
+      isEverybodyDue = true;
+      await noteSettings(checked);
+    }
     // Later when the forge can't be asked: then nothing can be claimed or merged either.
     if (!isTrunkPinned) await catchAndLog(ports, 'trunk', pin);
+    presence ??= await takePresence();
     const { stop, accountLimits } = await store.loop();
     obey(stop);
     await tryOtherSettings(accountLimits);
@@ -217,15 +252,27 @@ export function createRunner(ports: Ports, version: string): Runner {
     await wakeWithNews();
   }
 
-  /** Who waits for a grant only is not looked at again for nothing. */
+  /** Who waits for a grant or a person only is not looked at again for nothing. */
   async function wakeWithNews(): Promise<void> {
     const live = (await store.tasks({ live: true })).map(({ task }) => task).sort(driver.order);
-    await catchAndLog(ports, 'news', () => news.begin(live));
+    await catchAndLog(ports, 'news', () => news.begin());
+    const isEverybody = isEverybodyDue;
+    isEverybodyDue = false;
     const isDue = await Promise.all(
-      live.map((task) => worker(task.id).rest()?.for !== 'grant' || news.isThere(task).catch(() => true)),
+      live.map(async (task) => {
+        if (!waitsForNews(task)) return true;
+        const isNew = await news.isThere(task).catch(() => true);
+        return isNew || (isEverybody && task.hold !== null);
+      }),
     );
     for (const [at, { id }] of live.entries()) if (isDue[at]) worker(id).wake();
     offer();
+  }
+
+  function waitsForNews(task: Task): boolean {
+    const rest = worker(task.id).rest();
+    if (rest?.for === 'grant') return true;
+    return rest?.for === 'fact' && task.hold !== null && endsWithNews(task.hold) && news.isCheap;
   }
 
   function offer(): void {
@@ -234,16 +281,22 @@ export function createRunner(ports: Ports, version: string): Runner {
   }
 
   async function takeIntake(): Promise<Lease | null> {
-    const { leaseTtlMs } = ports.timing;
-    const lease = await store.acquireLease(
-      INTAKE_LEASE,
-      ports.owner,
-      clock.now(),
-      leaseTtlMs,
-      ports.isOwnerDead,
-    );
+    const lease = await take(INTAKE_LEASE);
     if (lease) await stopOrphans(ports, lease);
     return lease;
+  }
+
+  /** The first that is free, so that leases of runners long gone do not pile up. */
+  async function takePresence(): Promise<Lease | null> {
+    for (let n = 1; n <= MOST_RUNNERS; n += 1) {
+      const lease = await take(runnerLease(n));
+      if (lease) return lease;
+    }
+    return null;
+  }
+
+  function take(key: string): Promise<Lease | null> {
+    return store.acquireLease(key, ports.owner, clock.now(), ports.timing.leaseTtlMs, ports.isOwnerDead);
   }
 
   async function pin(): Promise<void> {
@@ -341,14 +394,20 @@ export function createRunner(ports: Ports, version: string): Runner {
     for (const one of fresh) if (one.task && one.type === 'request_made') worker(one.task).wake();
     if (fresh.some((one) => one.type === 'webhook_received')) lastDelivery = clock.monotonic();
     // Whoever asked for something, or is reported, may have changed something there just before.
-    if (fresh.some(({ type }) => type === 'webhook_received' || type === 'request_made'))
-      ports.forge.forget?.();
-    if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) alarm.ring();
+    if (fresh.some(({ type }) => MAY_HAVE_CHANGED_THERE.has(type))) ports.forge.forget?.();
+    if (fresh.some((one) => CALLS_FOR_A_LOOK.has(one.type))) {
+      isEverybodyDue = true;
+      alarm.ring();
+    }
     if (fresh.some((one) => GIVES_WAY.has(one.type))) offer();
   }
 
   function holders(): LeaseHolder[] {
-    return [...workers.values(), { id: null, lease: () => intake, dropLease: dropIntake }];
+    return [
+      ...workers.values(),
+      { id: null, lease: () => intake, dropLease: dropIntake },
+      { id: null, lease: () => presence, dropLease: () => (presence = null) },
+    ];
   }
 
   /** Errands run under its lease. */
@@ -479,6 +538,3 @@ export function createRunner(ports: Ports, version: string): Runner {
     arm();
   }
 }
-
-const eligibleIn = ({ standings }: Schedule): number =>
-  [...standings.values()].filter(({ kind }) => kind === 'eligible').length;

@@ -1,6 +1,6 @@
 /**
- * Where work comes from. The forge's issues are the only source so far. Another, such as plans, is a function like
- * `issues`, a row in `everySource`, and its rules in core/claim.ts.
+ * Where work comes from. The forge's issues are the only one: plans and goals are started by people, and are tasks at once. Another
+ * is a function like `issues`, a row in `everySource`, and its rules in core/claim.ts.
  */
 import type { WorkItem } from '../core/claim.ts';
 import { readiness } from '../core/issue/readiness.ts';

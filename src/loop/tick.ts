@@ -35,7 +35,9 @@ export async function tick(work: Work, lease: Lease): Promise<Rest | null> {
   if (pending.length > 0) return act(work, lease, stored, pending, null);
   if (isEnded(stored.task)) return { why: stored.task.why, until: null, for: 'ended' };
 
-  const { facts, decision } = await look(work, stored.task);
+  const seen = await look(work, stored.task);
+  if (!seen) return STOPPING;
+  const { facts, decision } = seen;
   if (decision.kind !== 'act') return resting(decision);
   const decided = await writeDown(work, lease, stored, decision);
   if ('why' in decided) return decided;
@@ -102,8 +104,8 @@ async function wait(
   const why = failedText(action.kind, attempts);
   const waits: Rest = { why, until: notBefore, for: 'time' };
   if (isEnded(stored.task) || isHalfLanded) return waits;
-  const { decision } = await look(work, stored.task, why);
-  if (decision.kind !== 'act') return waits;
+  const decision = (await look(work, stored.task, why))?.decision;
+  if (decision?.kind !== 'act') return waits;
   const said = stillToSay(pending.map((one) => one.action));
   const overtaking = { ...decision, actions: [...said, ...decision.actions] };
   const decided = await writeDown(work, lease, stored, overtaking, { dropActions: 'all' });

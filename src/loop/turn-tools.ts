@@ -3,6 +3,7 @@ import type { TurnTools } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
 import type { CoderSummary } from '../core/event.ts';
 import type { AuditNotes } from '../core/plan/audit.ts';
+import { roleRow } from '../core/role.ts';
 import type { Task } from '../core/task.ts';
 import { answerCall, toolsOf } from '../core/words/turn-tools.ts';
 import type { Activity } from './activity.ts';
@@ -54,10 +55,12 @@ export async function toldIn(
   task: Task,
   { role, sessionId }: TurnAction,
 ): Promise<{ summary?: CoderSummary; notes?: AuditNotes }> {
-  if (role === 'auditor') return { notes: await notesOf(store, task, sessionId) };
+  const { offers } = roleRow(role);
+  if (offers.includes('findings_write')) return { notes: await notesOf(store, task, sessionId) };
   const [begun] = await store.events({ task: task.id, type: 'turn_started', last: 1 });
   const [told] = await store.events({ task: task.id, type: 'coder_finished', last: 1 });
-  if (role !== 'coder' || told?.type !== 'coder_finished' || told.seq < (begun?.seq ?? 0)) return {};
+  if (!offers.includes('finish') || told?.type !== 'coder_finished' || told.seq < (begun?.seq ?? 0))
+    return {};
   const { turn: _, ...summary } = told.data;
   return { summary };
 }

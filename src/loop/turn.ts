@@ -295,7 +295,7 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
   const activity = watchActivity(ports, task.id, action);
   const tools = turnTools(ports, task, action, activity, signal);
   const { onUsage, written, known, hasSpent } = spending(turn);
-  const network = networkUse();
+  const network = networkUse(ports, task.id, `${role} turn ${action.turn}`);
   const room = async (): Promise<Room> => {
     await written();
     return roomOf(ports, task);
@@ -319,7 +319,7 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
   } finally {
     await activity.over();
     await recorder.forget();
-    await network.record(ports, task.id, `${role} turn ${action.turn}`);
+    await network.close();
   }
 
   const endedBy = result.status === 'cancelled' ? turn.stopped()?.status : result.status;

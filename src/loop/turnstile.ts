@@ -1,7 +1,7 @@
 /** Lets so many through at a time. Who is in a hurry goes before those who are not, else whoever came first. */
 export interface Turnstile {
   /** Null when the wait was cut off: then nothing was begun. */
-  pass<T>(who: { hurry: boolean; signal: AbortSignal }, work: () => Promise<T>): Promise<T | null>;
+  pass<T>(who: { hurry: boolean; signal?: AbortSignal }, work: () => Promise<T>): Promise<T | null>;
 }
 
 export function createTurnstile(most: () => number): Turnstile {
@@ -31,8 +31,8 @@ export function createTurnstile(most: () => number): Turnstile {
           resolve(false);
         };
         waiting.push(one);
-        if (signal.aborted) leave();
-        else signal.addEventListener('abort', leave, { once: true });
+        if (signal?.aborted) leave();
+        else signal?.addEventListener('abort', leave, { once: true });
         admit();
       });
       if (!isIn) return null;

@@ -48,6 +48,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   let resting: Rest | null = null;
   let cancelTimer: (() => void) | null = null;
   let failures = 0;
+  /** Since then another runner may have had it, and have left something behind. */
+  let hasAsked = false;
 
   const worker: Worker = {
     id,
@@ -102,6 +104,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   }
 
   async function takeLease(): Promise<Rest | null> {
+    const isFirst = !hasAsked;
+    hasAsked = true;
     const stored = await store.task(id);
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
     const [before] = await store.leases(taskLease(id));
@@ -115,7 +119,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
       await letGo();
       return { why: 'waits for `forge-loop recover` or `restart`', until: null, for: 'person' };
     }
-    await takeOver(ports, id, lease, before ? before.expiresAt - leaseTtlMs : null);
+    const renewedAt = before ? before.expiresAt - leaseTtlMs : null;
+    await takeOver(ports, id, lease, { renewedAt, isMarked: !isFirst || driver.isMarked(id) });
     return null;
   }
 

@@ -1,6 +1,7 @@
-/** The channel of each kind; and the one place that keeps secrets out of what is said of a failure. */
+/** The channel of each kind; what is said of a failure has nothing of the channel's secrets. */
 
 import type { ChannelPolicy } from '../core/notify.ts';
+import { knownValues, redact } from '../core/redact.ts';
 import { oneLine, plain } from '../core/words/fence.ts';
 import type { Channel, Channels } from './notify.ts';
 
@@ -27,17 +28,16 @@ export function openChannels(channels: readonly Channel[]): Channels {
 
 const failed = (channel: ChannelPolicy, why: string, retryAt: number | null = null) => ({
   kind: 'failed' as const,
-  why: oneLine(plain(withoutSecrets(why, channel))),
+  why: oneLine(plain(redact(why, knownValues(secretsOf(channel))))),
   retryAt,
 });
 
 /** Services quote what they were asked: the whole address, its path, or the last part of it, which is the secret one. */
-function withoutSecrets(text: string, { url, secret, token }: ChannelPolicy): string {
+function secretsOf({ url, secret, token }: ChannelPolicy): string[] {
   const parts = url !== null && URL.canParse(url) ? partsOf(new URL(url)) : [];
-  const secrets = [url, ...parts, secret, token]
-    .filter((one): one is string => one !== null && one.length >= SHORTEST)
-    .sort((a, b) => b.length - a.length);
-  return secrets.reduce((shown, one) => shown.replaceAll(one, '[redacted]'), text);
+  return [url, ...parts, secret, token].filter(
+    (one): one is string => one !== null && one.length >= SHORTEST,
+  );
 }
 
 const SHORTEST = 4;

@@ -2,7 +2,7 @@
 import type { LaunchRequest } from '../process/process.ts';
 import type { Sent } from './notify.ts';
 
-export interface Run extends Pick<LaunchRequest, 'argv' | 'stdin' | 'signal' | 'onHeld'> {
+interface Run extends Pick<LaunchRequest, 'argv' | 'stdin' | 'signal' | 'onHeld'> {
   /** The id of the message, by which its processes are found after a crash. */
   message: string;
   /** Variables of the operator's that it gets, beside PATH and HOME. */

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
+import { isRunnerLease } from '../store/store.ts';
 import { isStale, snapshot, type TaskView } from '../view.ts';
 import { type EventView, events } from './loop.ts';
 
@@ -29,12 +30,12 @@ export async function boot(context: Context, input: { last: number }): Promise<B
   };
 }
 
-/** Leases whose owner is gone: what `recover` takes over. */
+/** Leases whose owner is gone: what `recover` takes over. That a runner was there is nothing to take over. */
 export async function staleLeases(context: Context): Promise<StaleLease[]> {
   const store = await context.reading();
   if (!store) return [];
   return (await store.leases())
-    .filter((lease) => isStale(lease, context))
+    .filter((lease) => !isRunnerLease(lease.key) && isStale(lease, context))
     .map(({ key, owner }) => ({
       key,
       owner,

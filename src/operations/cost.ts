@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts';
 import { type CostGroup, type CostReport, costReport, type UnknownTurn } from '../core/cost.ts';
 import type { EventData } from '../core/event.ts';
+import { PRICES_AS_OF } from '../core/price-list.ts';
 import { UsageError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { backlogNow, iso, type Snapshot } from '../view.ts';
@@ -10,6 +11,8 @@ export interface CostView extends CostReport {
   /** Null: from the beginning. */
   since: string | null;
   billing: 'usd' | 'subscription';
+  /** The date of the list that prices are from, where a provider tells none. */
+  pricesAsOf: string;
   /** What waits to be judged and merged: paid for, and not yet of use. */
   backlog: Snapshot['backlog'];
 }
@@ -32,7 +35,13 @@ export async function cost(
   });
   const { billing } = (await context.settings()).settings.workflow.agent;
   const backlog = await backlogNow(context, store, tasks);
-  return { since: input.since === undefined ? null : iso(since), billing, backlog, ...report };
+  return {
+    since: input.since === undefined ? null : iso(since),
+    billing,
+    pricesAsOf: PRICES_AS_OF,
+    backlog,
+    ...report,
+  };
 }
 
 async function unknownTurns(store: Store): Promise<UnknownTurn[]> {

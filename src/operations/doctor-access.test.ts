@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openedRepository } from '../../test/support/opened-repository.ts';
 import { perform } from '../operations.ts';
+import { sandbox } from './doctor-sandbox.ts';
 
 const here = openedRepository();
 const missing = spawnSync('bwrap', ['--version']).status !== 0;
@@ -38,6 +39,25 @@ describe.skipIf(missing)('confined', () => {
       expect.arrayContaining(['FORGE_ROLE', 'FORGE_SESSION_DIR', 'BASH_ENV', 'https_proxy', 'NO_PROXY']),
     );
     expect(seen.tools).toContain('report_progress');
+  });
+
+  test.each([
+    ['all', []],
+    ['none', 'host'],
+  ])('with `gateway.credentials: %s`, a coder reaches %j beside its model', async (credentials, network) => {
+    process.env.ANTHROPIC_API_KEY = 'a-key-nobody-uses';
+    here.configure(
+      `agent: { kind: claude }\ngate: none\nsandbox: required\ngateway: { credentials: ${credentials} }\nroles: { coder: { access: { network: none } } }`,
+    );
+    try {
+      await here.reopen();
+      expect(await perform(here.context, 'access', { who: 'coder' })).toMatchObject({ network, credentials });
+      const checks = (await sandbox(here.context)).map(({ what }) => what).join('\n');
+      expect(checks.includes('keeps its own credential')).toBe(network === 'host');
+      expect(checks.includes('the coder: nowhere')).toBe(network !== 'host');
+    } finally {
+      delete process.env.ANTHROPIC_API_KEY;
+    }
   });
 
   test('a critic reads a copy and writes none of it; a gate writes the tree it runs on', async () => {

@@ -22,7 +22,7 @@ import { UserError } from '../errors.ts';
 import type { Door } from '../gateway/gateway.ts';
 import { commandAccess } from '../loop/command.ts';
 import type { Command } from '../sandbox/sandbox.ts';
-import { nameOf } from './doctor-agents.ts';
+import { nameOf, networkOfRole } from './doctor-agents.ts';
 
 export const ACCESS_OF = [...ROLES, 'gate', 'hooks'] as const;
 type Who = (typeof ACCESS_OF)[number];
@@ -64,7 +64,8 @@ export async function access(context: Context, { who }: { who: Who }): Promise<A
   const kind = isTrusted ? 'none' : chosen.kind;
   const role = isRole(who) ? who : null;
   const agent = role && policy.agents[role];
-  const network = agent?.network ?? (who === 'gate' ? policy.gate.network : policy.sandbox.network);
+  const own = agent && kind !== 'none' ? await networkOfRole(context, agent) : null;
+  const network = own ?? (who === 'gate' ? policy.gate.network : policy.sandbox.network);
   return {
     who,
     agent: agent && nameOf(agent),

@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { About, Agent, TurnResult } from '../agent/agent.ts';
 import type { Context } from '../context.ts';
-import type { AgentPolicy } from '../core/policy.ts';
+import type { Network } from '../core/network.ts';
+import { type AgentPolicy, networkOfTurn } from '../core/policy.ts';
+import { redactCommand } from '../core/redact.ts';
 import { accessOf, grantsOf, type Role, rolesInUse, type SandboxKind } from '../core/role.ts';
 import { untilOf } from '../core/words/wall-time.ts';
 import type { Check } from './doctor.ts';
@@ -57,6 +59,15 @@ function standingOf({ name, installed, version, signIn }: About): string {
   return 'by' in signIn
     ? `${known}, signed in by ${signIn.by}`
     : `${known}; whether it is signed in can't be told: ${signIn.unknown}`;
+}
+
+/** Where a role's turns can really go, confined: of one that keeps its credential that is more than its settings say. */
+export async function networkOfRole(context: Context, agent: AgentPolicy): Promise<Network> {
+  const { agents } = await context.tools();
+  const kind = await agents()
+    .find((one) => one.kind === agent.kind)
+    ?.credential?.(agent);
+  return kind ? networkOfTurn(kind, agent) : agent.network;
 }
 
 /** Costs a few tokens; asked for by `doctor --agents` only. */
@@ -140,7 +151,7 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy, by: 
 /** An agent as its settings name it. */
 export function nameOf({ kind, preset, command, script, model }: AgentPolicy): string {
   const program = { acp: preset ?? command, command, scripted: script }[kind]?.trim();
-  const what = program ? `${kind}: ${program}` : kind;
+  const what = program ? `${kind}: ${redactCommand(program)}` : kind;
   return model === null ? what : `${what} with ${model}`;
 }
 

@@ -4,7 +4,9 @@ import type { Context } from '../context.ts';
 import type { Network } from '../core/network.ts';
 import type { Policy } from '../core/policy.ts';
 import { rolesInUse, type SandboxKind, sandboxName } from '../core/role.ts';
+import { UNCONFINED_CRITERION_FIX } from '../core/words/words.ts';
 import type { Check } from './doctor.ts';
+import { networkOfRole } from './doctor-agents.ts';
 
 export async function sandbox(context: Context): Promise<Check[]> {
   const { settings, problem } = await context.settings();
@@ -19,7 +21,12 @@ export async function sandbox(context: Context): Promise<Check[]> {
   const { kind, why, unlimited } = chosen;
   if (kind === 'none') {
     const reason = why === null ? 'none, as WORKFLOW.md says' : `none, since ${why}`;
-    return [check('warn', `${reason}: ${OPEN}`, why === null ? ELSEWHERE : `Mend that. ${ELSEWHERE}`)];
+    const { criteriaCommands } = settings.policy.gate;
+    return [
+      check('warn', `${reason}: ${OPEN}`, why === null ? ELSEWHERE : `Mend that. ${ELSEWHERE}`),
+      ...(criteriaCommands === 'confined' ? [check('warn', NO_CRITERIA, UNCONFINED_CRITERION_FIX)] : []),
+      ...(criteriaCommands === 'always' ? [check('warn', STRANGERS, STRANGERS_FIX)] : []),
+    ];
   }
   const unconfined = trusted.length > 0 ? `; not ${trusted.join(' and ')}, which you trust` : '';
   const missing = read.filter((path) => !existsSync(path));
@@ -29,7 +36,7 @@ export async function sandbox(context: Context): Promise<Check[]> {
       `${sandboxName(kind)}: agents, gates and hooks see ${typeof kind === 'string' ? 'the system' : 'its system'}, their workspace and their own home${unconfined}`,
     ),
     ...leftOpen(kind, unlimited),
-    ...networks(settings.policy),
+    ...(await networks(context, settings.policy)),
     ...(process.getuid?.() === 0 ? [check('warn', AS_ROOT, 'Run the loop as an ordinary user.')] : []),
     ...missing.map((path) =>
       check('warn', `sandbox.read names ${path}, which is not there`, 'Correct it in WORKFLOW.md.'),
@@ -38,14 +45,20 @@ export async function sandbox(context: Context): Promise<Check[]> {
 }
 
 /** Where each may go, and who is on the network of this machine. */
-function networks(policy: Policy): Check[] {
+async function networks(context: Context, policy: Policy): Promise<Check[]> {
   const { agents, gate, sandbox } = policy;
+  const reached = await Promise.all(
+    rolesInUse(policy).map(async (role) => [role, await networkOfRole(context, agents[role])] as const),
+  );
+  const keeping = reached.filter(([role, network]) => network === 'host' && agents[role].network !== 'host');
   const given: [string, Network][] = [
-    ...rolesInUse(policy).map((role): [string, Network] => [`the ${role}`, agents[role].network]),
+    ...reached.map(([role, network]): [string, Network] => [`the ${role}`, network]),
     ['gates', gate.network],
     ['hooks', sandbox.network],
   ];
-  const open = given.filter(([, network]) => network === 'host').map(([name]) => name);
+  const open = given
+    .filter(([name, network]) => network === 'host' && !keeping.some(([role]) => name === `the ${role}`))
+    .map(([name]) => name);
   const kept = given.filter(([, network]) => network !== 'host');
   const where = (network: Network): string =>
     network === 'any' ? 'any public host' : network.length === 0 ? 'nowhere' : [...network].join(' ');
@@ -61,6 +74,7 @@ function networks(policy: Policy): Check[] {
           ),
         ]
       : []),
+    ...(keeping.length > 0 ? [check('warn', keepsText(keeping.map(([role]) => role)), HAND_OVER)] : []),
   ];
 }
 
@@ -85,6 +99,14 @@ const SRT_INSTEAD = 'Where that matters, run the loop in a virtual machine with 
 
 const OPEN =
   'agents and gate commands run with your rights: they can read your files, use the network, and reach anything your user can';
+const keepsText = (roles: readonly string[]): string =>
+  `${roles.map((role) => `the ${role}`).join(', ')} can reach whatever this machine can, whatever \`access.network\` says: its program keeps its own credential and goes to its provider by itself`;
+const HAND_OVER =
+  'Use an API key or a login that the gateway can hold (`gateway.credentials: all`); for Bedrock, Vertex and providers of your own there is none, so run the loop in a container or a virtual machine.';
+const NO_CRITERIA = '`verify:` commands of issues are not run without a sandbox';
+const STRANGERS =
+  'commands that issues name (`verify:`) run with your rights too: `gate.criteria_commands: always`';
+const STRANGERS_FIX = 'Set it to `confined`, unless you write every issue yourself.';
 const ELSEWHERE = 'Run the loop as a user of its own, in a container or a virtual machine.';
 const AS_ROOT =
   'the loop runs as root: a flaw in the kernel or in the sandbox would give that to what is confined, and limits on processes do not hold';

@@ -1,12 +1,13 @@
 /** What would keep the loop from working, one line each: ok, warn or fail, and how to fix it. It changes nothing. */
 
 import { constants } from 'node:fs';
-import { access, statfs } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../config/load.ts';
 import { problemText } from '../config/problems.ts';
 import type { Context } from '../context.ts';
+import { PRICES_AS_OF } from '../core/price-list.ts';
 import { unpricedRoles } from '../core/prices.ts';
 import { rolesInUse } from '../core/role.ts';
 import { shortSha } from '../core/words/short-sha.ts';
@@ -17,6 +18,7 @@ import { ownedKeys } from '../view.ts';
 import { staleLeases } from './boot.ts';
 import { installedAgents, nameOf, smokeTurns } from './doctor-agents.ts';
 import { environment } from './doctor-env.ts';
+import { folders } from './doctor-folders.ts';
 import { mcp } from './doctor-mcp.ts';
 import { notify } from './doctor-notify.ts';
 import { planNeeds } from './doctor-plans.ts';
@@ -54,7 +56,7 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
     ...(await mcp(context)),
     ...(await database(context)),
     ...(await leftovers(context)),
-    ...(await disk(context)),
+    ...(await folders(context)),
     ...(await forge(context, 'with rights')),
     ...(await webhook(context)),
     ...(await notify(context)),
@@ -194,14 +196,15 @@ async function agents(context: Context): Promise<Check[]> {
     checks.push(missing ? fail(role, missing, otherwise) : ok(role, nameOf(policy)));
   }
   const blind = unpricedRoles(settings.policy);
-  if (blind.length > 0)
-    checks.push(
-      warn(
-        'prices',
-        `no price is known for the model of: ${blind.join(', ')}; \`budget.usd\` may not stop it`,
-        'Give the price of its model under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
-      ),
-    );
+  checks.push(
+    blind.length === 0
+      ? ok('prices', `list prices as of ${PRICES_AS_OF}`)
+      : warn(
+          'prices',
+          `no price is known for the model of: ${blind.join(', ')}; \`budget.usd\` may not stop it (list prices as of ${PRICES_AS_OF})`,
+          'Give the price of its model under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
+        ),
+  );
   return checks;
 }
 
@@ -256,31 +259,6 @@ async function leftovers(context: Context): Promise<Check[]> {
         ),
   );
   return checks;
-}
-
-const LITTLE_BYTES = 1024 ** 3;
-
-async function disk(context: Context): Promise<Check[]> {
-  const { problem } = await context.settings();
-  const places = [context.root];
-  if (!problem || problem.kind === 'missing') places.push((await context.tools()).workspaceRoot);
-  const checks: Check[] = [];
-  for (const place of places) {
-    const { bavail, bsize } = await statOf(place);
-    const free = `${((bavail * bsize) / LITTLE_BYTES).toFixed(1)} GiB free at ${place}`;
-    checks.push(
-      bavail * bsize < LITTLE_BYTES ? warn('disk', `only ${free}`, 'Free some space.') : ok('disk', free),
-    );
-  }
-  return checks;
-}
-
-/** The root may not be there yet: then the nearest folder above it tells. */
-async function statOf(path: string): Promise<{ bavail: number; bsize: number }> {
-  return statfs(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' || dirname(path) === path) throw error;
-    return statOf(dirname(path));
-  });
 }
 
 /** What another machine would refuse in the middle of the night is better known in the evening. */

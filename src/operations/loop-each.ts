@@ -39,7 +39,6 @@ export async function startEach(
   loops: { name: string; task: string; already: boolean; after: readonly string[] }[];
   runnerAlive: boolean;
 }> {
-  await context.refuseInTurn('loop start');
   if (input.mode === 'here')
     throw new UserError('Several loops have no one checkout to be shown in.', 'Leave out --mode here.');
   const { most, features } = await readFeatures(input.file);

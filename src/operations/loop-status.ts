@@ -1,8 +1,10 @@
 /** Plans as people look at them: how far each has come, what it found, what it cost, and whether it can go on. */
 import type { Context } from '../context.ts';
 import type { Finding } from '../core/change/findings.ts';
-import type { Usage } from '../core/cost.ts';
+import { isRest } from '../core/cost.ts';
+import { type OutcomeClass, REASONS } from '../core/machine.ts';
 import { openBugs } from '../core/plan/audit.ts';
+import { policyFor } from '../core/plan/limits.ts';
 import type { Amendment, Milestone } from '../core/plan/progress.ts';
 import { planTasks } from '../core/plan/start.ts';
 import {
@@ -17,14 +19,18 @@ import { isEnded, type Task } from '../core/task.ts';
 import { placeText } from '../core/words/plan-text.ts';
 import { UserError } from '../errors.ts';
 import { workspaceKey } from '../loop/workspace-key.ts';
-import { type Store, taskLease } from '../store/store.ts';
+import { type Store, taskLease, type UsageDelta } from '../store/store.ts';
 import { ownedKeys, type TaskView, taskViews } from '../view.ts';
+import type { WorkspaceProbe } from '../workspace/workspace.ts';
 import { findLoop } from './loops.ts';
+import { lostWorktree } from './restart.ts';
 
 export interface LoopView {
   name: string;
   task: TaskView;
   status: LoopStatus;
+  /** The class of its reason; null while it is at work, and when it is completed. */
+  outcome: OutcomeClass | null;
   mode: string;
   delivers: 'branch' | 'pull';
   startedBy: string;
@@ -36,10 +42,16 @@ export interface LoopView {
   iteration: number;
   /** Null: no limit. */
   maxIterations: number | null;
+  /** Null: no limit of its own. */
+  budgetUsd: number | null;
   audits: number;
   /** Of the coder, in all milestones. */
   turns: number;
   findings: { bugs: number; warnings: number };
+  /** Of each role with each model. */
+  cost: CostLine[];
+  /** What the last audit came to, in a line. */
+  auditVerdict: string | null;
   completionSummary: string | null;
 }
 
@@ -50,9 +62,7 @@ export interface LoopDetail extends LoopView {
   open: Finding[];
   /** How often each way between two phases was taken, such as `coding→auditing`. */
   phases: Record<string, number>;
-  /** Of each role with each model. */
-  cost: CostLine[];
-  /** The same, of each session. */
+  /** As `cost`, of each session. */
   usage: UsageLine[];
   /** Why what the post action changed is not on the branch; null where that did not happen. */
   tookBack: string | null;
@@ -100,7 +110,6 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
   const task = await findLoop(store, input.loop);
   const plan = task.plan!;
   const ledger = await store!.findings(task.id);
-  const usage = usageLines(await store!.usage(task.id));
   return {
     ...(await loopView(context, store!, task)),
     plan: plan.milestones.map((one, index) => ({ ...one, number: index + 1 })),
@@ -108,8 +117,7 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
     lastAudit: plan.lastAudit,
     open: ledger.filter(({ status }) => status === 'open'),
     phases: phaseCounts(await store!.events({ task: task.id, type: 'phase_entered' })),
-    cost: costLines(usage),
-    usage,
+    usage: usageLines(await store!.usage(task.id)),
     tookBack: plan.tookBack ?? null,
     checkout: plan.checkout ?? null,
     restart: await restartOf(context, store!, task),
@@ -118,7 +126,7 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
 
 async function loopView(context: Context, store: Store, task: Task): Promise<LoopView> {
   const plan = task.plan!;
-  const { maxIterations } = (await context.settings()).settings.policy.loop;
+  const { loop, budget } = policyFor(task, (await context.settings()).settings.policy);
   const [view] = await taskViews(context, store, [task]);
   const ledger = await store.findings(task.id);
   const advice = ledger.filter(({ status, severity }) => status === 'open' && severity === 'sev3');
@@ -126,6 +134,7 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
     name: plan.name,
     task: view!,
     status: loopStatus(task),
+    outcome: task.reason && REASONS[task.reason].outcome,
     mode: plan.mode,
     delivers: plan.delivers,
     startedBy: plan.startedBy,
@@ -137,21 +146,25 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
       done: plan.milestones.filter(({ done }) => done !== null).length,
     },
     iteration: plan.iterations + 1,
-    maxIterations: maxIterations === 0 ? null : maxIterations,
+    maxIterations: loop.maxIterations === 0 ? null : loop.maxIterations,
+    budgetUsd: budget.usd,
     audits: plan.audits,
     turns: task.turns,
     findings: { bugs: openBugs(ledger, 'all').length, warnings: advice.length },
+    cost: costLines(usageLines(await store.usage(task.id))),
+    auditVerdict: plan.lastAudit === null ? null : plan.lastAudit.split('\n', 1)[0]!.replace(/:$/, ''),
     completionSummary: plan.completionSummary,
   };
 }
 
 /** What a live session has told so far is among the rows: nothing is counted twice. */
-function usageLines(usage: readonly Usage[]): UsageLine[] {
+function usageLines(usage: readonly UsageDelta[]): UsageLine[] {
   const lines = new Map<string, UsageLine>();
   for (const one of usage) {
     const { role, sessionId, model } = one;
     const key = [role, sessionId, model].join('\0');
-    lines.set(key, { role, sessionId, model, ...sum(lines.get(key), { ...one, messages: 1 }) });
+    const messages = isRest(one) ? 0 : 1;
+    lines.set(key, { role, sessionId, model, ...sum(lines.get(key), { ...one, messages }) });
   }
   return [...lines.values()];
 }
@@ -181,12 +194,13 @@ async function restartOf(context: Context, store: Store, task: Task): Promise<Lo
   const isOwned = (await ownedKeys(context, store)).has(taskLease(task.id));
   const { workspaces } = await context.tools();
   const probe = task.workspace === null ? null : await workspaces.probe(workspaceKey(task));
-  const can = restartability(task, { isOwned, hasWorktree: probe?.exists ?? true });
-  return { ...can, says: restartText(can.blocked, task.plan!.name) };
+  const worktree = !probe || probe.intact ? 'usable' : !probe.exists && probe.saved ? 'missing' : 'lost';
+  const can = restartability(task, { isOwned, worktree });
+  return { ...can, says: restartText(can.blocked, task, probe) };
 }
 
-function restartText(blocked: Restartability['blocked'], name: string): string {
-  const command = `forge-loop loop restart ${name}`;
+function restartText(blocked: Restartability['blocked'], task: Task, probe: WorkspaceProbe | null): string {
+  const command = `forge-loop loop restart ${task.plan!.name}`;
   switch (blocked) {
     case null:
       return `\`${command}\` continues it`;
@@ -194,6 +208,8 @@ function restartText(blocked: Restartability['blocked'], name: string): string {
       return 'it is completed and cannot be restarted';
     case 'missing_worktree':
       return `its worktree is gone; \`${command} --recreate-worktree\` makes it anew from its branch`;
+    case 'lost_worktree':
+      return lostWorktree(task, probe).join(' ');
     case 'active':
       return `it is queued or at work; \`${command} --force\` cancels it first`;
     default:

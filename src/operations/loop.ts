@@ -143,17 +143,19 @@ export async function events(
     type?: string | undefined;
     last?: number | undefined;
     after?: number | undefined;
+    limit?: number | undefined;
   },
 ): Promise<EventView[]> {
   const store = await context.reading();
   if (!store) return [];
-  const { type, last, after } = input;
+  const { type, last, after, limit } = input;
   const task = input.task === undefined ? undefined : (await findTask(store, input.task)).task.id;
   const found = await store.events({
     ...(task === undefined ? {} : { task }),
     ...(type === undefined ? {} : { type }),
     ...(last === undefined ? {} : { last }),
     ...(after === undefined ? {} : { after }),
+    ...(limit === undefined ? {} : { limit }),
   });
   return found.map(({ seq, at, type, task, data }) => ({ seq, at: iso(at)!, type, task, data }));
 }

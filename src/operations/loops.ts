@@ -33,6 +33,10 @@ interface Wanted {
   pullRequest: boolean;
   model?: string | undefined;
   auditorModel?: string | undefined;
+  /** These three: in place of the settings. */
+  maxIterations?: number | undefined;
+  maxTurns?: number | undefined;
+  budgetUsd?: number | undefined;
 }
 
 export interface Started {
@@ -51,7 +55,6 @@ export interface Started {
 }
 
 export async function startLoop(context: Context, wanted: Wanted): Promise<Started> {
-  await context.refuseInTurn('loop start');
   const stored = await storedPlan(context, wanted);
   const read = readPlan(stored ? { ...wanted, text: stored.text, file: `plan ${stored.id}` } : wanted);
   const from = wanted.mode === 'here' ? await checkoutOf(context, wanted) : undefined;
@@ -136,7 +139,10 @@ export interface Beginning {
   plan: Plan | null;
   goal: string | null;
   wanted: string;
-  options: Pick<Wanted, 'mode' | 'pullRequest' | 'model' | 'auditorModel'>;
+  options: Pick<
+    Wanted,
+    'mode' | 'pullRequest' | 'model' | 'auditorModel' | 'maxIterations' | 'maxTurns' | 'budgetUsd'
+  >;
   group?: PlanBirth['group'];
   from?: PlanBirth['from'];
   /** Where the plan was read: whoever starts a file has approved it, and it is kept. */
@@ -157,7 +163,12 @@ export async function begin(
   );
   const { newId } = await context.ports();
   const taskId = newId().slice(0, 8);
-  const { model, auditorModel, mode, pullRequest } = options;
+  const { model, auditorModel, mode, pullRequest, maxIterations, maxTurns, budgetUsd } = options;
+  const limits = {
+    ...(maxIterations !== undefined && { maxIterations }),
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(budgetUsd !== undefined && { budgetUsd }),
+  };
   const startedBy = await context.operator();
   const events = startedEvents({
     plan,
@@ -167,6 +178,7 @@ export async function begin(
     delivers: pullRequest ? 'pull' : 'branch',
     startedBy,
     models: { ...(model && { coder: model }), ...(auditorModel && { auditor: auditorModel }) },
+    ...(Object.keys(limits).length > 0 && { limits }),
     ...(group && { group }),
     ...(from && { from }),
   });
@@ -362,7 +374,6 @@ export async function restartLoop(
   context: Context,
   input: { loop: string; force: boolean; recreateWorktree: boolean },
 ) {
-  await context.refuseInTurn('loop restart');
   const { id, plan } = await findLoop(await context.reading(), input.loop);
   const { phase, milestone } = plan!;
   const restarted = await restartTask(context, { ...input, task: id });

@@ -1,6 +1,8 @@
 /** A task that ended is continued. */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MINUTE, moved, openedRepository } from '../../test/support/opened-repository.ts';
+import { event } from '../core/event.ts';
 import { openContext } from '../main.ts';
 import { perform } from '../operations.ts';
 import { type Store, taskLease } from '../store/store.ts';
@@ -89,6 +91,43 @@ describe('restart', () => {
     await store.acquireLease(taskLease('abcd0001'), 'a runner', here.context.now(), 1000, () => true);
     expect(await restart('1')).toMatchObject({ task: 'abcd0001', from: 'cancelled' });
     expect(await store.task('abcd0001')).toMatchObject({ task: { state: 'queued' } });
+  });
+
+  /** A plan that has come to an end, whose worktree is nowhere. */
+  async function lost(): Promise<string> {
+    const { task } = await perform(here.context, 'loop.start', { goal: 'Tidy up.', name: 'tidy' });
+    const store = await here.context.writing();
+    const path = join(here.root, 'gone');
+    const baseSha = here.git('rev-parse', 'HEAD');
+    await here.commit(
+      (await store.task(task))!,
+      event('workspace_ready', { path, baseSha }),
+      moved('queued', 'abandoned', 'cancelled'),
+    );
+    return task;
+  }
+  const told = async () => (await perform(here.context, 'loop.show', { loop: 'tidy' })).restart;
+
+  test('of a plan whose worktree is gone is refused until it is asked for, by either command (loops 56)', async () => {
+    const task = await lost();
+    here.git('branch', 'loop/tidy');
+    const hint = expect.stringContaining('forge-loop loop restart tidy --recreate-worktree');
+    await expect(restart(task)).rejects.toMatchObject({ message: expect.stringContaining('is gone'), hint });
+    await expect(perform(here.context, 'loop.restart', { loop: 'tidy' })).rejects.toMatchObject({ hint });
+    expect(await told()).toMatchObject({ blocked: 'missing_worktree', says: hint });
+    expect(
+      await perform(here.context, 'loop.restart', { loop: 'tidy', recreateWorktree: true }),
+    ).toMatchObject({ rebuiltAt: here.git('rev-parse', 'loop/tidy') });
+  });
+
+  test('of a plan whose branch is gone with its worktree has to be started anew (loops 56)', async () => {
+    await lost();
+    const again = perform(here.context, 'loop.restart', { loop: 'tidy', recreateWorktree: true });
+    await expect(again).rejects.toMatchObject({ hint: expect.stringContaining('forge-loop loop start') });
+    const { blocked, says } = await told();
+    expect(blocked).toBe('lost_worktree');
+    expect(says).toContain('Its branch loop/tidy is gone, too. Start the plan anew');
+    expect(says).not.toContain('--recreate-worktree');
   });
 
   test('is refused beside another live task of the issue, and for a closed issue', async () => {

@@ -15,6 +15,7 @@ import { takeOver } from '../loop/recovery.ts';
 import { workspaceKey } from '../loop/workspace-key.ts';
 import { type Lease, type Store, taskLease } from '../store/store.ts';
 import { isRunnerAlive, isStale } from '../view.ts';
+import type { WorkspaceProbe } from '../workspace/workspace.ts';
 import { findTask } from './reference.ts';
 
 interface Restarted {
@@ -41,7 +42,7 @@ export async function restartTask(
   if (!isEnded(found) && (await isOwnedByOther(context, store, found)))
     await cancelAndWait(context, store, found);
   const rebuilt = await rebuildable(ports, found);
-  if (rebuilt !== null && input.recreateWorktree === false) throw missing(found);
+  if (rebuilt !== null && found.plan && !input.recreateWorktree) throw missing(found, found.plan.name);
 
   const lease = await ownLease(ports, found);
   try {
@@ -124,16 +125,30 @@ async function rebuildable(ports: Ports, task: Task): Promise<string | null> {
   const probe = await ports.workspaces.probe(workspaceKey(task));
   if (probe.exists && probe.intact) return null;
   if (!probe.exists && probe.saved) return probe.saved;
-  throw new UserError(
-    `The worktree of task ${task.id} can't be used: ${probe.problem ?? `${task.workspace} is missing.`}`,
-    `${probe.exists ? `Its commits are on ${task.branch}` : `Its branch ${task.branch} is gone, too`}. ${task.issue === null ? 'Start the plan anew: forge-loop loop start' : `Start a new attempt instead: forge-loop task retry ${task.issue}`}`,
-  );
+  const [problem, advice] = lostWorktree(task, probe);
+  throw new UserError(problem, advice);
 }
 
-const missing = ({ workspace, branch, plan, id }: Task): UserError =>
+/** What is wrong with a worktree that can neither be used nor made anew, and what to do instead. */
+export function lostWorktree(
+  { id, branch, issue, workspace }: Task,
+  probe: WorkspaceProbe | null,
+): [problem: string, advice: string] {
+  const left = probe?.exists ? `Its commits are on ${branch}.` : `Its branch ${branch} is gone, too.`;
+  const instead =
+    issue === null
+      ? 'Start the plan anew: forge-loop loop start'
+      : `Start a new attempt instead: forge-loop task retry ${issue}`;
+  return [
+    `The worktree of task ${id} can't be used: ${probe?.problem ?? `${workspace} is missing.`}`,
+    `${left} ${instead}`,
+  ];
+}
+
+const missing = ({ workspace, branch }: Task, name: string): UserError =>
   new UserError(
     `The worktree ${workspace} is gone.`,
-    `Its commits are on ${branch}; what was not committed is lost. \`--recreate-worktree\` makes it anew from there: forge-loop loop restart ${plan?.name ?? id} --recreate-worktree`,
+    `Its commits are on ${branch}; what was not committed is lost. \`--recreate-worktree\` makes it anew from there: forge-loop loop restart ${name} --recreate-worktree`,
   );
 
 export async function isOwnedByOther(context: Context, store: Store, task: Task): Promise<boolean> {

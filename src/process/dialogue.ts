@@ -9,6 +9,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
+import { BY_SHAPE, type Redact } from '../core/redact.ts';
 import { extinguish } from './extinguish.ts';
 import { HELD_AND_HEARD, type Introduction, introduced } from './held.ts';
 import { collectOutput, type Output } from './output.ts';
@@ -22,6 +23,8 @@ export interface DialogueRequest {
   logPath: string;
   /** Committed before the child is let go; when it rejects, the child never runs. */
   onHeld(child: Introduction): Promise<void>;
+  /** What is not told of its stderr, in the log or in its end. */
+  redact?: Redact;
   /** Something came on stderr. */
   onOutput?(): void;
 }
@@ -82,7 +85,12 @@ export function openDialogue(request: DialogueRequest): Dialogue {
     try {
       const introduction = introduced(child);
       introduction.catch(() => {});
-      output = await collectOutput(child.stderr, request.logPath, () => request.onOutput?.());
+      output = await collectOutput(
+        child.stderr,
+        request.logPath,
+        () => request.onOutput?.(),
+        request.redact ?? BY_SHAPE.text,
+      );
       const held = await introduction;
       since = held.startTime;
       try {

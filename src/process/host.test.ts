@@ -365,12 +365,14 @@ describe('recovery', () => {
     const bystander = spawn('sleep', ['1000'], {
       env: { FORGE_MARK: `${task}-2`, OTHER: `FORGE_MARK=${task}` },
     });
+    expect([...(await processes.marked())]).toEqual(expect.arrayContaining([task, `${task}-2`]));
     const stopped = await processes.stop(task, [record]);
     expect(stopped).toEqual(expect.arrayContaining(pids));
     expect(aliveOf(pids)).toEqual([]);
     expect(await processes.isAlive(record)).toBe(false);
     expect(aliveOf([bystander.pid!])).toEqual([bystander.pid]);
     bystander.kill('SIGKILL');
+    expect(await processes.marked()).not.toContain(task);
     expect(await processes.stop(task, [record])).toEqual([]);
   });
 

@@ -12,21 +12,23 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { BY_SHAPE, type Redact } from '../core/redact.ts';
 import type { Child } from '../store/store.ts';
 import { extinguish } from './extinguish.ts';
 import { HELD, HELD_AND_RECORDED, type Introduction, introduced } from './held.ts';
 import { collectOutput, LOG_LIMIT_BYTES } from './output.ts';
 import { LAUNCH, type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
 import { openStreams, type Streams } from './streams.ts';
-import { bootId, processAt } from './table.ts';
+import { bootId, given, processAt } from './table.ts';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export function hostProcesses(): Processes {
-  return { launch, isAlive, stop };
+/** `redact`: what is not told of their output, in the log or in its tail. */
+export function hostProcesses(redact: Redact = BY_SHAPE.text): Processes {
+  return { launch: (request) => launch(request, redact), isAlive, stop, marked: async () => given(MARK) };
 }
 
-async function launch(request: LaunchRequest): Promise<LaunchResult> {
+async function launch(request: LaunchRequest, redact: Redact): Promise<LaunchResult> {
   const begun = performance.now();
   const ended = (part: Partial<LaunchResult>): LaunchResult => ({
     code: null,
@@ -39,23 +41,22 @@ async function launch(request: LaunchRequest): Promise<LaunchResult> {
     durationMs: Math.round(performance.now() - begun),
   });
   try {
-    return ended(await live(request));
+    return ended(await live(request, redact));
   } catch (error) {
     return ended({ spawnError: (error as Error).message });
   }
 }
 
-async function live(request: LaunchRequest): Promise<Partial<LaunchResult>> {
+async function live(request: LaunchRequest, redact: Redact): Promise<Partial<LaunchResult>> {
   if (request.signal.aborted) return { cancelled: true };
   mustBeDirectory(request.cwd);
   const streams = await openStreams(request.stdin);
-  const output = await collectOutput(streams.output, request.logPath, () => request.onOutput?.()).catch(
-    (error) => {
-      streams.handOver();
-      streams.output.destroy();
-      throw error;
-    },
-  );
+  const heard = () => request.onOutput?.();
+  const output = await collectOutput(streams.output, request.logPath, heard, redact).catch((error) => {
+    streams.handOver();
+    streams.output.destroy();
+    throw error;
+  });
   try {
     const mark = `${LAUNCH}=${randomUUID()}`;
     const held = await hold(request, streams, mark);

@@ -44,6 +44,8 @@ export interface Processes {
   isAlive(record: Child): Promise<boolean>;
   /** Terminates, then kills: the group of each record that is still that process, and every process carrying the task's mark. Returns the pids it stopped. */
   stop(task: string, records: readonly Child[]): Promise<number[]>;
+  /** The tasks whose mark somebody alive carries, all found in one look; nobody where marks can't be read. */
+  marked(): Promise<ReadonlySet<string>>;
 }
 
 /** The environment variable that marks everything started for a task. */

@@ -35,10 +35,28 @@ export function processAt(pid: number): LiveProcess | null {
   return onLinux ? fromProc(pid) : (ps('-o', 'pid=,pgid=,stat=,lstart=', '-p', String(pid))[0] ?? null);
 }
 
+/** When a recorded process was started, by the clock on the wall; null after a reboot, or where that can't be told. */
+export function startOf({ startTime, bootId: boot }: { startTime: string; bootId: string }): number | null {
+  if (boot !== bootId()) return null;
+  // Linux counts hundredths of a second since the machine started; `ps` says a date.
+  const at = onLinux ? Date.now() - (uptime() * 1000 - Number(startTime) * 10) : Date.parse(startTime);
+  return Number.isNaN(at) ? null : Math.round(at);
+}
+
 /** Whether a process was started with this entry in its environment; false when it belongs to somebody else. */
 export function wasGiven(pid: number, entry: string): boolean {
   const environ = onLinux ? read(`/proc/${pid}/environ`) : null;
   return environ !== null && `\0${environ}\0`.includes(`\0${entry}\0`);
+}
+
+/** The values that others were started with for this variable. */
+export function given(name: string): Set<string> {
+  const others = onLinux ? liveProcesses().filter(({ pid }) => pid !== process.pid) : [];
+  const entries = others.flatMap(({ pid }) => read(`/proc/${pid}/environ`)?.split('\0') ?? []);
+  const prefix = `${name}=`;
+  return new Set(
+    entries.filter((entry) => entry.startsWith(prefix)).map((entry) => entry.slice(prefix.length)),
+  );
 }
 
 /** Whether anybody else works in a folder, or was started with its name in the environment. Only Linux can tell. */

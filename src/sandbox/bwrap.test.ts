@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { PATH, sandboxStage } from '../../test/support/sandbox-stage.ts';
 import { HOST, secureHosts } from '../../test/support/secure-hosts.ts';
 import { installHint } from '../agent/install-hint.ts';
@@ -36,6 +36,23 @@ describe.skipIf(missing)('a command confined by bubblewrap', () => {
     await confined.dispose();
     // In the first version of cgroups the greedy one is killed, in the second all of it.
     expect([stdout.trim(), status]).toEqual(stdout === '' ? ['', 137] : ['ended with 137', 0]);
+  });
+
+  // Nobody else could make a file there.
+  test.skipIf(process.getuid?.() !== 0)('reads nothing in /etc that not everybody may', async () => {
+    const folder = `/etc/forge-loop-test-${process.pid}`;
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(`${folder}/closed`, { recursive: true });
+    writeFileSync(`${folder}/open`, 'open');
+    writeFileSync(`${folder}/secret`, 'secret', { mode: 0o640 });
+    writeFileSync(`${folder}/closed/secret`, 'secret');
+    chmodSync(`${folder}/closed`, 0o700);
+    // It looks once a minute.
+    const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 120_000);
+    onTestFinished(() => later.mockRestore());
+    const look = `cat ${folder}/open ${folder}/secret ${folder}/closed/secret`;
+    expect((await inside(look)).said).toBe('open');
+    expect((await inside(look, { readRoots: [`${folder}/secret`] })).said).toBe('opensecret');
   });
 
   test('makes no file in its /dev', async () => {
@@ -88,7 +105,7 @@ describe.skipIf(missing)('a command confined by bubblewrap', () => {
     mkdirSync(at('state/sandbox/launch-4194305-x'), { recursive: true });
     mkdirSync(at(`state/sandbox/launch-${process.pid}-x`), { recursive: true });
     expect(await bwrap(options()).unavailable()).toBeNull();
-    expect(readdirSync(at('state/sandbox')).sort()).toEqual([`launch-${process.pid}-x`, 'trial']);
+    expect(readdirSync(at('state/sandbox')).sort()).toEqual([`launch-${process.pid}-x`]);
   });
 
   test('what comes in between is no proof that nothing can be confined', async () => {
@@ -120,6 +137,47 @@ describe.skipIf(missing)('a command confined by bubblewrap', () => {
     expect(hosts.heard).toMatchObject([{ headers: { authorization: `Bearer ${VALUE}` } }]);
     await door.close();
     await hosts.close();
+  });
+});
+
+// Elsewhere it is not even tried.
+describe.skipIf(process.platform !== 'linux')('a bubblewrap', () => {
+  const before = process.env.PATH;
+  afterEach(() => {
+    process.env.PATH = before;
+  });
+
+  /** One that makes everything but a network of its own. */
+  function withoutNetwork(says: string): void {
+    mkdirSync(at('bin'), { recursive: true });
+    const script = [
+      '#!/bin/sh',
+      `if tr '\\0' '\\n' <&7 | grep -qx -e --unshare-net; then echo '${says}' >&2; exit 1; fi`,
+      `echo '{ "exit-code": 0 }' >&9`,
+    ];
+    writeFileSync(at('bin/bwrap'), `${script.join('\n')}\n`, { mode: 0o755 });
+    process.env.PATH = `${at('bin')}:${before}`;
+  }
+
+  test('that can make no network is no sandbox, and what mends it is named', async () => {
+    withoutNetwork('bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted');
+    expect(await bwrap(options()).unavailable()).toEqual({
+      why: expect.stringMatching(/RTM_NEWADDR.*AppArmor.*NET_ADMIN/),
+      isSure: true,
+    });
+  });
+
+  test('is tried in a folder for temporary files with a long name, too', async ({ skip }) => {
+    if (missing) skip();
+    const [temporary] = [process.env.TMPDIR];
+    process.env.TMPDIR = at('x'.repeat(100));
+    mkdirSync(process.env.TMPDIR, { recursive: true });
+    try {
+      expect(await bwrap(options()).unavailable()).toBeNull();
+    } finally {
+      if (temporary === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = temporary;
+    }
   });
 });
 

@@ -5,7 +5,7 @@
  * A mount's source is followed by the host, so a place that confined code could have replaced by a link is proved to be
  * itself before each start.
  */
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Access } from '../core/role.ts';
@@ -17,11 +17,11 @@ import { mustBeItself, programOf, realOf, textIn } from './machine.ts';
 import { type MemoryLimits, memoryLimits } from './memory.ts';
 import { bwrapArguments, outermost } from './profile.ts';
 import { remembered } from './remembered.ts';
-import { run } from './run.ts';
 import type { Command, Confined, SandboxOptions, Unavailable } from './sandbox.ts';
 import { seccompFilter } from './seccomp.ts';
-import { isOfSystem, outOfSystem, PRIVATE, SYSTEM } from './system.ts';
+import { isOfSystem, outOfSystem, PRIVATE, SYSTEM, unreadableInEtc } from './system.ts';
 import { tools } from './tools.ts';
+import { tryOut } from './trial.ts';
 import { group, passwd } from './user.ts';
 
 export interface Bwrap {
@@ -80,15 +80,23 @@ async function confined(
     const buried = outermost(options.hidden).filter((path) => isOfSystem(path) && realOf(path) !== null);
     const isShown = (path: string): boolean =>
       isOfSystem(path) && !buried.some((folder) => isWithin(path, folder));
+    const isGiven = (path: string): boolean => given.some((root) => isWithin(path, root));
+    const secret = process.getuid?.() === 0 ? unreadableInEtc().filter((path) => !isGiven(path)) : [];
     const args = bwrapArguments({
       system: SYSTEM.flatMap(asInSystem),
-      masked: [...PRIVATE.flatMap(asMasked), ...buried.map((path) => ({ path, isFolder: true }))],
+      masked: [
+        ...[...PRIVATE, ...secret].flatMap(asMasked),
+        ...buried.map((path) => ({ path, isFolder: true })),
+      ],
       replaced: {
         '/etc/passwd': join(folder, 'passwd'),
         '/etc/group': join(folder, 'group'),
         ...Object.fromEntries(outOfSystem().map((path) => [path, path])),
       },
-      read: outermost(read.filter((path) => !isShown(path))),
+      read: outermost(
+        read.filter((path) => !isShown(path)),
+        writeRoots,
+      ),
       write: writeRoots,
       cwd,
       uid,
@@ -165,43 +173,31 @@ function asMasked(path: string): { path: string; isFolder: boolean }[] {
   return found && !found.isSymbolicLink() ? [{ path, isFolder: found.isDirectory() }] : [];
 }
 
-/** Runs the whole profile once, as this user: whether it works is told by nothing else. */
+/** Runs the whole profile once, as this user and with a network of its own: whether it works is told by nothing else. */
 async function tried(options: SandboxOptions, memory: MemoryLimits): Promise<Unavailable | null> {
   const surely = (why: string): Unavailable => ({ why, isSure: true });
   if (options.never !== null) return surely(options.never);
   if (process.platform !== 'linux') return surely('bubblewrap is for Linux');
   try {
     removeAbandoned(options.folder);
-    mkdirSync(join(options.folder, 'trial'), { recursive: true, mode: 0o700 });
-    const place = realpathSync(join(options.folder, 'trial'));
-    const env = { PATH: process.env.PATH ?? '' };
-    const access: Access = {
-      readRoots: [],
-      writeRoots: [place],
-      network: 'host',
-      tools: 'work',
-      credentials: 'none',
-      sandbox: 'bwrap',
-    };
-    const command = { argv: ['/bin/sh', '-c', ':'], env, cwd: place };
-    const { argv, cwd, problem, dispose } = await confined(options, memory, command, access);
-    try {
-      const { said, code } = await run(argv, { env, cwd, timeoutMs: 30_000, late: LATE });
-      if (problem({ code }) === null) return null;
-      return surely(advised(said));
-    } finally {
-      await dispose();
-    }
+    const { problem, said, code, isReached } = await tryOut(
+      'bwrap',
+      (command, access) => confined(options, memory, command, access),
+      'bubblewrap did not start within two minutes',
+    );
+    if (problem !== null || code !== 0) return surely(advised(said));
+    return isReached ? null : surely('nothing gets out of bubblewrap by a socket');
   } catch (error) {
     return { why: (error as Error).message, isSure: error instanceof SandboxFailed };
   }
 }
 
-const LATE = 'bubblewrap did not start within half a minute';
-
 function advised(said: string): string {
   if (said.startsWith('prlimit:')) return said;
   if (/Unknown option/.test(said)) return `bubblewrap 0.8 or later is needed (${said})`;
+  if (/^bwrap: loopback:/.test(said)) {
+    return `bwrap may not make a network of its own here (${said}): on Ubuntu 24.04 and later, allow it with an AppArmor profile for /usr/bin/bwrap; in a container, give that container the capability NET_ADMIN, or its own user namespaces`;
+  }
   if (/user namespace|uid map|Operation not permitted|EPERM/i.test(said)) {
     return `bwrap may not make user namespaces here (${said}): allow them (\`sysctl kernel.unprivileged_userns_clone=1\`; on Ubuntu 24.04 and later an AppArmor profile for /usr/bin/bwrap)`;
   }

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type ContainerEngine,
@@ -16,6 +16,7 @@ import { hostProcesses } from '../process/host.ts';
 import { bwrap } from './bwrap.ts';
 import { containers } from './container.ts';
 import { sandboxContract } from './contract.ts';
+import { beginningOf } from './machine.ts';
 import { openSandbox } from './open.ts';
 import type { Confined } from './sandbox.ts';
 import { srt } from './srt.ts';
@@ -40,6 +41,26 @@ const { at, options, confinement, access, command, inside } = stage;
 
 /** An ordinary user may have no cgroups, and is then told so. */
 const UNLIMITED = process.getuid?.() === 0 ? null : expect.toBeOneOf([null, expect.stringMatching(/limit/i)]);
+
+test('what a runner left half written is in nobody’s way', async () => {
+  mkdirSync(join(options().folder, 'forge-loop-t-1'), { recursive: true });
+  writeFileSync(join(options().folder, 'forge-loop-t-1', 'record'), '{"mark":"t"');
+  await expect(containers(options()).clear('t')).resolves.toBeUndefined();
+});
+
+test.each([
+  ['a file', 'ran\nand more', 'ran'],
+  ['half a file', 'r', 'r'],
+])('of %s that it may write to, only the start is read', (_, text, start) => {
+  writeFileSync(at('status'), text);
+  expect(beginningOf(at('status'), 3)).toBe(start);
+});
+
+test('what was put in its place is not read, and not waited for', () => {
+  symlinkSync(at('operator/given/notes'), at('link'));
+  execFileSync('mkfifo', [at('pipe')]);
+  for (const name of ['link', 'pipe', 'none']) expect(beginningOf(at(name), 3), name).toBe('');
+});
 
 // It needs podman, which CI installs. As an ordinary user with ranges in /etc/subuid it runs without root.
 describe.skipIf(skippedWithoutEngine('confinement by containers'))('a command in a container', () => {

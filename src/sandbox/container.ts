@@ -18,7 +18,7 @@ import { narrowed } from './container-seccomp.ts';
 import { DOOR, throughDoor, told } from './door.ts';
 import { exported } from './exported.ts';
 import { isRunning } from './launch-folder.ts';
-import { entriesOf, findProgram, mustBeItself, realOf, textIn } from './machine.ts';
+import { beginningOf, entriesOf, findProgram, mustBeItself, realOf, textIn } from './machine.ts';
 import { outermost } from './profile.ts';
 import { remembered } from './remembered.ts';
 import { run } from './run.ts';
@@ -138,7 +138,7 @@ async function confined(
       mark,
       filter: engine.filter === null ? null : at('filter'),
       replaced: { '/etc/passwd': at('passwd'), '/etc/group': at('group') },
-      read: outermost([...read, at('environment')]),
+      read: outermost([...read, at('environment')], writeRoots),
       write: [...writeRoots, at('status')],
       cwd,
       uid,
@@ -187,7 +187,7 @@ exit $?`;
 
 /** Of a command that could not be started; also of one that was, and ended so. */
 const ENGINES_OWN = [125, 126, 127];
-const hasRun = (status: string): boolean => textIn(status).startsWith('ran');
+const hasRun = (status: string): boolean => beginningOf(status, 'ran'.length) === 'ran';
 
 /** What the engine itself needs to find its settings, its images and its daemon. */
 const ofEngine = (): Record<string, string> =>
@@ -228,10 +228,14 @@ interface Left {
   pid: number;
 }
 
-const recordIn = (folder: string): Left | null => {
-  const text = textIn(join(folder, 'record'));
-  return text === '' ? null : JSON.parse(text);
-};
+/** Null when it is not whole: then nothing was started yet. */
+function recordIn(folder: string): Left | null {
+  try {
+    return JSON.parse(textIn(join(folder, 'record')));
+  } catch {
+    return null;
+  }
+}
 
 /** With all that runs in it. One that is not there, or is being removed, is what was asked for. */
 async function remove(program: string, name: string): Promise<void> {

@@ -1,5 +1,15 @@
 /** What is where on this machine. */
-import { accessSync, constants, type Dirent, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  type Dirent,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { SandboxFailed } from '../errors.ts';
 
@@ -45,6 +55,21 @@ export function entriesOf(folder: string): Dirent[] {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
     return [];
+  }
+}
+
+/** Of a file that confined code can write to: it may have put something else there, or more than there is memory. */
+export function beginningOf(path: string, bytes: number): string {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const piece = Buffer.alloc(bytes);
+      return piece.toString('utf8', 0, readSync(file, piece));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return '';
   }
 }
 

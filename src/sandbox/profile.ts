@@ -73,6 +73,13 @@ function mounts(
   ].sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Those that none of the others contains: a mount less, and the same to see. */
-export const outermost = (paths: readonly string[]): string[] =>
-  [...new Set(paths)].filter((path) => !paths.some((other) => other !== path && isWithin(path, other)));
+/**
+ * Those that none of the others contains: a mount less, and the same to see. What lies in a place of `own`, which may be written
+ * to, stays: without a mount it could be written to as well.
+ */
+export const outermost = (paths: readonly string[], own: readonly string[] = []): string[] =>
+  [...new Set(paths)].filter(
+    (path) =>
+      own.some((place) => isWithin(path, place)) ||
+      !paths.some((other) => other !== path && isWithin(path, other)),
+  );

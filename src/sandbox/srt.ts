@@ -14,7 +14,7 @@ import { LAUNCH, MARK } from '../process/process.ts';
 import { DOOR, throughDoor, told } from './door.ts';
 import { exported, quoted } from './exported.ts';
 import { launchFolder, removeAbandoned } from './launch-folder.ts';
-import { mustBeItself, realOf, textIn } from './machine.ts';
+import { beginningOf, mustBeItself, realOf } from './machine.ts';
 import { outermost } from './profile.ts';
 import { remembered } from './remembered.ts';
 import { run } from './run.ts';
@@ -167,7 +167,7 @@ ulimit -u 32768 2>/dev/null || ulimit -p 32768 2>/dev/null
 ${exported(env)}exec ${argv.map(quoted).join(' ')}
 `;
 
-const hasRun = (status: string): boolean => textIn(status).startsWith('ran');
+const hasRun = (status: string): boolean => beginningOf(status, 'ran'.length) === 'ran';
 
 /** And a signal's number: what was killed had begun, or nobody can tell. */
 const KILLED = 128;

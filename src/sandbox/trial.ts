@@ -22,7 +22,7 @@ export async function tryOut(
   confine: (command: Command, access: Access) => Promise<Confined>,
   late: string,
 ): Promise<Tried> {
-  const place = realpathSync(mkdtempSync(join(tmpdir(), 'forge-trial-')));
+  const place = mkdtempSync(join(shortPlace(), 'forge-trial-'));
   let isReached = false;
   const server = createServer((client) => {
     isReached = true;
@@ -51,6 +51,12 @@ export async function tryOut(
     server.close();
     rmSync(place, { recursive: true, force: true });
   }
+}
+
+/** For the name of a socket, which has at most 104 bytes. */
+function shortPlace(): string {
+  const temporary = realpathSync(tmpdir());
+  return Buffer.byteLength(temporary) <= 80 ? temporary : realpathSync('/tmp');
 }
 
 /** That nobody has right now. */

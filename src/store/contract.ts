@@ -298,6 +298,17 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         expect(await store.pendingActions('a')).toMatchObject([{ startedAt: 31, attempts: 0 }]);
       });
 
+      test('that were started are found for all tasks at once', async () => {
+        for (const [issue, id] of ['a', 'b', 'c'].entries()) await claimed(store, id, issue + 1, [LABEL]);
+        expect(await store.startedActions()).toEqual([]);
+        for (const id of ['a', 'c']) {
+          const [action] = await store.pendingActions(id);
+          await store.startAction(await lease(store, taskLease(id)), action!.id, 30);
+        }
+        const [first, second] = [await store.pendingActions('a'), await store.pendingActions('c')];
+        expect(await store.startedActions()).toEqual([...first, ...second]);
+      });
+
       test('are finished with the commit that has their outcome, and only once', async () => {
         const a = await claimed(store, 'a', 1, [LABEL, { kind: 'checkpoint' }]);
         const [first] = await store.pendingActions('a');

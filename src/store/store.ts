@@ -29,6 +29,9 @@ export interface Lease extends LeaseTimes {
 
 export const taskLease = (taskId: string): string => `task:${taskId}`;
 export const INTAKE_LEASE = 'intake';
+/** Of the nth runner at work here: it shows that a runner is there, also one that has no task. */
+export const runnerLease = (n: number): string => `runner:${n}`;
+export const isRunnerLease = (key: string): boolean => key.startsWith('runner:');
 /** Of whoever starts plans: one at a time, so that a plan is started once and has a name of its own. */
 export const PLANS_LEASE = 'plans';
 /** What a claim is made under: issues are taken up by runners, plans are started by people. */
@@ -162,6 +165,8 @@ export interface Store {
 
   /** In the order they were decided; `null` for the loop's own. */
   pendingActions(taskId: string | null): Promise<PendingAction[]>;
+  /** Of all tasks, what was marked as started and has no outcome yet. */
+  startedActions(): Promise<PendingAction[]>;
   /** Throws LeaseLost unless this lease is held now. Writes nothing: an effect is simply performed again. */
   proveLease(lease: Lease, at: number): Promise<void>;
   /** Marks a run as started: after a crash it is not simply started again. */

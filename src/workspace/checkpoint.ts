@@ -61,7 +61,7 @@ export async function checkpoint(
 }
 
 /** A task's work as it lies in the workspace, its commits already taken in. */
-export interface Work {
+interface Work {
   place: Place;
   pins: Pins;
   tips: Tips;

@@ -26,7 +26,7 @@ import { indexFolder, type Shared } from './shared.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
 import { slotFolders, takeSlot } from './tree-slot.ts';
 
-export interface Tree {
+interface Tree {
   path: string;
   home: string;
   commit: string;

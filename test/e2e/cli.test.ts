@@ -53,6 +53,8 @@ describe('the whole path', () => {
       sessionIds: [expect.any(String)],
       turn: null,
       atWork: null,
+      lastLine: null,
+      rests: null,
       interrupted: false,
       workspace: null,
       branch: 'loop/2-add-two',

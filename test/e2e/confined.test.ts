@@ -137,6 +137,18 @@ describe.skipIf(missing)('confined by bubblewrap', () => {
     expect(stdout).toMatch(/refused +blocked\.example:443 +1× .*gate: .*ls-remote/);
   });
 
+  test('of a task that waits since its gate may not reach a host, `why` says what to do', async ({
+    world,
+  }) => {
+    const needy = '[ ! -e done-1.txt ] || git ls-remote -q https://blocked.example/x.git || exit 127';
+    world.settings({ ...CONFINED, gate: { commands: [needy] } });
+    const issue = await world.issue({});
+    await world.settle(3);
+    expect(await world.task(issue)).toMatchObject({ hold: { reason: 'gate_could_not_run' } });
+    const { stdout } = await world.cli('why', String(issue));
+    expect(stdout).toMatch(/it needs blocked\.example: add it to gate\.network in WORKFLOW\.md/);
+  });
+
   test('doctor says what holds, and what is left open', async ({ world }) => {
     world.settings(CONFINED);
     const { stdout } = await world.cli('doctor');

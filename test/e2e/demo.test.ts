@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test as plainTest } from 'vitest';
+import type { PlanReport } from '../../src/cli/demo/plan-story.ts';
 import type { DemoReport, IssueReport } from '../../src/cli/demo/report.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { processesAbout } from '../support/e2e/proc.ts';
@@ -109,6 +110,26 @@ test('the demo plays every story to its end on real git, and keeps the folder wh
   const { labels, comments } = JSON.parse(shown.stdout) as { labels: string[]; comments: { text: string }[] };
   expect(labels).toEqual(['loop:needs-spec']);
   expect(comments.map(({ text }) => text.match(/\?/g)?.length)).toEqual([3]);
+  expect(readdirSync(stranger.home)).toEqual([]);
+});
+
+test('the demo of a plan goes as told, and leaves its branch beside trunk', async ({ stranger, expect }) => {
+  const { code, stdout, stderr } = await stranger.start('demo', '--plan', '--json', '--keep').ended;
+  expect(stderr).toBe('');
+  const report = JSON.parse(stdout) as PlanReport;
+  expect(report.differed).toEqual([]);
+  expect([report.ok, code]).toEqual([true, 0]);
+  expect(report.course).toMatchObject({ status: 'completed', amended: [3], open: 0 });
+  expect(report.course.audits.filter((audit) => audit === 'dirty')).toHaveLength(1);
+
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-C', report.project!, ...args], { encoding: 'utf8' }).trim();
+  expect(git('log', '--format=%s', 'main')).toBe('A small project');
+  expect(git('log', '--reverse', '--format=%s', `main..${report.loop.task.branch}`).split('\n')).toEqual(
+    report.course.commits,
+  );
+  const shown = await stranger.start('-C', report.project!, 'loop', 'status', report.loop.name).ended;
+  expect(shown.stdout).toContain('milestone 3: ');
   expect(readdirSync(stranger.home)).toEqual([]);
 });
 

@@ -182,7 +182,7 @@ test('the same candidate again is not tested again, and is when the commands cha
 });
 
 test('a criterion’s command is red, then green; its result carries the criterion', async ({ world }) => {
-  world.settings({ gate: 'none' });
+  world.settings({ gate: { commands: 'none', criteria_commands: 'always' } });
   const criteria = [{ id: 'c1', met: 'met', evidence: './answer.sh' }];
   world.script(
     {

@@ -214,6 +214,44 @@ describe('loop start --mode here', () => {
   });
 });
 
+test('a list of features: one loop each, one at a time, none before those it waits for; started once', async ({
+  world,
+}) => {
+  scriptLoop(world);
+  world.settings({ agent: { max_concurrent: 3 } });
+  const list = planFile(
+    world,
+    `concurrency: 1
+features:
+  - { name: docs, goal: Describe the grammar., after: [lexer] }
+  - { name: lexer, goal: Cut text into words. }
+  - { name: parser, goal: Read the words. }
+`,
+    'features.yaml',
+  );
+  type Started = { loops: { name: string; task: string; already: boolean }[] };
+  const first = await world.json<Started>('loop', 'start', '--each', list);
+  expect(first.loops).toMatchObject([
+    { name: 'lexer', already: false, after: [] },
+    { name: 'docs', already: false, after: ['lexer'] },
+    { name: 'parser', already: false, after: [] },
+  ]);
+  const again = await world.json<Started>('loop', 'start', '--each', list);
+  expect(again.loops).toEqual(first.loops.map((one) => ({ ...one, already: true })));
+
+  await world.settle();
+  const nameOf = new Map(first.loops.map(({ task, name }) => [task, name]));
+  const course = (await world.events()).flatMap(({ type, task, data }) => {
+    const { to } = data as { to?: string };
+    return type === 'worker_state_transition' && (to === 'dispatched' || to === 'completed')
+      ? [`${nameOf.get(task!)} ${to}`]
+      : [];
+  });
+  expect(course).toEqual(
+    ['lexer', 'docs', 'parser'].flatMap((name) => [`${name} dispatched`, `${name} completed`]),
+  );
+});
+
 test('what a post action breaks is not delivered, and loop status says so (loops 20, 68)', async ({
   world,
 }) => {

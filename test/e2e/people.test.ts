@@ -256,3 +256,35 @@ function whereItIsNoon(): string {
   const east = 12 - new Date().getUTCHours();
   return `Etc/GMT${east > 0 ? '-' : '+'}${Math.abs(east)}`;
 }
+
+test('`run --issue` and `run --max-issues` take up no other issue, and end', async ({ world }) => {
+  const issues: number[] = [];
+  for (const title of ['One', 'Two', 'Three']) issues.push(await world.issue({ title }));
+  const [one, two, three] = issues as [number, number, number];
+  expect((await world.cli('run', '--dry-run')).stdout).toMatch(/in this order:\n {2}#1 .*One\n {2}#2 .*Two/);
+  await world.finished(world.run('--issue', String(two)));
+  await expectMergedOnce(world, two);
+  await expect(world.task(one)).rejects.toThrow('no task');
+  await world.finished(world.run('--max-issues', '1'));
+  await expectMergedOnce(world, one);
+  await expect(world.task(three)).rejects.toThrow('no task');
+});
+
+test('an issue file that can’t be read is named by run and its log once for each change; the others are worked on', async ({
+  world,
+}) => {
+  const issue = await world.issue({});
+  const broken = '.forge/issues/0007-broken.md';
+  world.write(broken, '---\ntitle: [x\n---\nText.\n');
+  const runner = world.run();
+  await world.event('issues_unreadable', ({ problems }) => problems.length === 1);
+  await world.state(issue, 'merged');
+  world.write(broken, '---\ntitle: Mended\n---\nText.\n');
+  await world.event('issues_unreadable', ({ problems }) => problems.length === 0);
+  runner.send('SIGINT');
+  const { stdout } = await world.finished(runner);
+  const named = /0007-broken\.md:2: the front matter is not valid YAML/g;
+  expect(stdout.match(named)).toHaveLength(1);
+  expect(stdout).toContain('every issue can be read again');
+  expect(world.read('.forge/logs/runner.log').match(named)).toHaveLength(1);
+});

@@ -152,10 +152,16 @@ test('a stop during the gate says what it waits for; asked again it ends the gat
 }) => {
   const halt = world.halt('gate');
   // Trunk passes: it waits for the task's own work.
-  world.settings({ gate: { commands: [`! ls done-*.txt || { ${halt.shell}; }`] } });
+  world.settings({ gate: { commands: [`! ls done-*.txt || { echo 12 of 40 passed; ${halt.shell}; }`] } });
   const issue = await world.issue({});
   const runner = world.run();
   const [pid] = await halt.arrived();
+  await world.until('it to name the gate', () => runner.said().includes('#1 gate: `! ls done-*.txt'));
+  const [line] = (await world.json<{ issues: { why: string }[] }>('why')).issues;
+  expect(line?.why).toMatch(/^running: the gate \(`! ls done.*`, for \d+ s\): 12 of 40 passed$/);
+  expect((await world.cli('status')).stdout).toMatch(
+    /the gate \(`! ls done.*`, for \d+ s\): 12 of 40 passed/,
+  );
   const working = /the gate of #1 \(`.*`, for \d+ s\)/;
   expect((await world.cli('stop')).stdout).toMatch(working);
   const { tasks, atWork } = await world.status();
@@ -175,6 +181,20 @@ test('a stop during the gate says what it waits for; asked again it ends the gat
   halt.lift();
   await world.settle();
   expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
+});
+
+test('while the gate is tried on trunk, and between steps, status says what goes on', async ({ world }) => {
+  const halt = world.halt('gate');
+  world.settings({ gate: { commands: [`echo 3 of 9; ${halt.shell}`] } });
+  await world.issue({});
+  const runner = world.run('--until-idle');
+  await halt.arrived();
+  await world.until('it to name the gate', () => runner.said().includes('gate on trunk: `echo 3 of 9'));
+  const { stdout } = await world.cli('status');
+  expect(stdout).toMatch(/^the gate on trunk \(`echo 3 of 9.*`, for \d+ s\): 3 of 9$/m);
+  expect(stdout).toMatch(/the gate is tried on trunk before the first turn$/m);
+  halt.lift();
+  await world.finished(runner);
 });
 
 test('the first Ctrl-C during a hook names its command, the second ends it; the hook runs again', async ({

@@ -43,6 +43,23 @@ test('six issues, three slots, two runners: each issue once, slots never exceede
   expect(new Set((await world.events()).filter(({ type }) => type === 'runner_started')).size).toBe(2);
 });
 
+test('status shows both, also the one that has nothing to do', async ({ world }) => {
+  const first = world.run();
+  await world.event('runner_started', (data) => data.pid === first.pid);
+  const runners = [first, world.run()];
+  const seen = await world.until('both to be seen', async () => {
+    const alive = (await world.status()).runners.filter((one) => one.alive);
+    return alive.length === 2 && alive.map(({ pid }) => pid);
+  });
+  expect(new Set(seen)).toEqual(new Set(runners.map(({ pid }) => pid)));
+  expect((await world.cli('status')).stdout).toMatch(/^runners \d+, \d+ · /);
+  for (const runner of runners) {
+    runner.send('SIGINT');
+    await world.finished(runner);
+  }
+  expect((await world.status()).runners).toEqual([]);
+});
+
 test('one is killed: the other, already running, takes over at once, on the same session (dispatch 36, 37, 39)', async ({
   world,
 }) => {

@@ -28,7 +28,8 @@ export const someLoop = (random: Random): Policy['loop'] => ({
 });
 
 /** A person starts one, or a few. */
-export async function startPlans({ store, random, time }: World): Promise<void> {
+export async function startPlans({ store, time, ...world }: World): Promise<void> {
+  const random = world.random.fork('plans');
   for (let count = random.pick([0, 0, 1, 1, 2]); count > 0; count -= 1) {
     const titles = Array.from({ length: random.int(4) }, (_, index) => `Part ${index + 1}`);
     const name = `plan-${random.hex(6)}`;
@@ -47,7 +48,7 @@ export async function startPlans({ store, random, time }: World): Promise<void> 
   }
 }
 
-/** Bugs that it finds, bugs that it forgets, words that contradict them, and nonsense. */
+/** Bugs that it finds, bugs that it forgets, words that contradict them, milestones that it words anew, and nonsense. */
 export function auditReport({ random }: World, temper: Temper, turn: TurnRequest): unknown {
   if (random.chance(temper.garbage)) return random.pick([null, { clean: 'yes' }]);
   const open = [...turn.prompt.matchAll(/^- (\w+\.\d+) \[/gm)].map(([, id]) => id!);
@@ -58,7 +59,20 @@ export function auditReport({ random }: World, temper: Temper, turn: TurnRequest
   const advice = { ...bug, severity: 'warning' };
   const isContradicting = random.chance(temper.flaws);
   const findings = isClean !== isContradicting ? [] : [bug];
-  return { clean: isClean, resolved, findings: random.chance(0.2) ? [...findings, advice] : findings };
+  return {
+    clean: isClean,
+    resolved,
+    findings: random.chance(0.2) ? [...findings, advice] : findings,
+    amendments: random.chance(0.4) ? amendments(random, turn) : [],
+  };
+}
+
+/** Of what is still to come; now and then of what is done, which nobody may touch. */
+function amendments(random: Random, { prompt }: TurnRequest): object[] {
+  const pending = [...prompt.matchAll(/^Milestone (\d+): /gm)].map(([, number]) => Number(number));
+  if (pending.length === 0) return [];
+  const milestone = random.chance(0.3) ? 1 : random.pick(pending);
+  return [{ milestone, text: `## Part ${milestone}, anew\n\nDo ${random.hex(4)}.`, rationale: 'it showed' }];
 }
 
 /** What a runner that died left to people, one of them goes on with. True when there was any. */
@@ -109,10 +123,24 @@ export function lookAfterPlans(world: World, ports: () => Ports): void {
   let rounds = 0;
   const look = (): void => {
     void goOn(world, ports());
+    if (world.random.chance(0.02)) void interfere(world);
     rounds += 1;
     if (rounds < 500) world.time.after(60_000, look);
   };
   world.time.after(60_000, look);
+}
+
+/** Finds a bug in a live plan, or ends it. */
+async function interfere({ store, random, time }: World): Promise<void> {
+  for (const { task } of await store.tasks({ live: true })) {
+    if (!task.plan || isEnded(task) || task.plan.phase === 'delivered') continue;
+    const asked = { task: task.id, by: 'person', at: time.now() };
+    const description = `wrong to a person: ${random.hex(4)}`;
+    const finding = { severity: 'bug', file: null, line: null, description, scenario: null };
+    if (random.chance(0.7))
+      await store.request({ ...asked, kind: 'write', finding: JSON.stringify(finding) });
+    else await store.request({ ...asked, kind: 'cancel' });
+  }
 }
 
 export async function checkPlan(
@@ -126,13 +154,20 @@ export async function checkPlan(
   let clean: Extract<LoopEvent, { type: 'audit_recorded' }>['data'] | null = null;
   let dirty = 0;
   let sealed = 0;
+  const texts: string[] = [];
   for (const one of mine) {
+    if (one.type === 'task_created') texts.push(...(one.data.plan?.milestones ?? []).map(({ text }) => text));
     if (one.type === 'worker_state_transition' && one.data.from === 'abandoned') dirty = 0;
     if (one.type === 'audit_recorded') {
       const { head, isClean, open } = one.data;
       if (isClean && open.length > 0) world.violate(`${task.id} was clean with ${open.join(', ')} open`);
       if (!world.greenTrees.has(head.tree) && !world.allowsRedBefore)
         world.violate(`${task.id} was audited at ${head.sha}, which is red`);
+      for (const { milestone, text } of one.data.amendments) {
+        if (milestone <= one.data.milestone)
+          world.violate(`${task.id} amended milestone ${milestone} too late`);
+        texts[milestone] = text;
+      }
       clean = isClean ? one.data : null;
       dirty += isClean ? 0 : 1;
       if (policy.loop.maxIterations > 0 && dirty > policy.loop.maxIterations)
@@ -151,10 +186,14 @@ export async function checkPlan(
       const last = plan.milestones.length === 0 ? 'auditing' : 'final_auditing';
       if (clean?.phase !== last || sealed !== plan.milestones.length)
         world.violate(`${task.id} was delivered with ${sealed} milestones and without a clean ${last}`);
-      const open = openBugs(await store.findings(task.id), 'all');
+      const open = openBugs(await store.findings(task.id), 'all').filter(
+        ({ history }) => history.at(-1)!.at < one.at,
+      );
       if (open.length > 0) world.violate(`${task.id} was delivered with ${open.length} open bugs`);
     }
   }
+  for (const [at, { text, done }] of plan.milestones.entries())
+    if (done && text !== texts[at]) world.violate(`${task.id} has another milestone ${at} than was audited`);
   const isDone = task.state === 'completed' || task.state === 'merged';
   if (isDone && plan.phase !== 'delivered') world.violate(`${task.id} is ${task.state} in ${plan.phase}`);
   const tree = task.headSha === null ? null : repository.get(task.headSha).tree;

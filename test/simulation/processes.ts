@@ -88,6 +88,7 @@ export function simProcesses(
       }
       return mine.map((process) => process.pid);
     },
+    marked: async () => new Set([...world.processes.values()].map(({ task }) => task)),
   };
 }
 

@@ -5,6 +5,8 @@ export interface Random {
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
   hex(length: number): string;
+  /** Another one for this concern: what it draws shifts nothing for the others. */
+  fork(concern: string): Random;
 }
 
 export function seeded(seed: number): Random {
@@ -20,5 +22,8 @@ export function seeded(seed: number): Random {
     chance: (probability: number) => next() < probability,
     pick: <T>(items: readonly T[]) => items[Math.floor(next() * items.length)]!,
     hex: (length: number) => Array.from({ length }, () => Math.floor(next() * 16).toString(16)).join(''),
+    fork: (concern: string) => seeded([...concern].reduce(mix, seed)),
   });
 }
+
+const mix = (sum: number, letter: string): number => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193) >>> 0;

@@ -7,6 +7,7 @@ import type { Agent } from '../../src/agent/agent.ts';
 import { readTap } from '../../src/core/change/tap.ts';
 import { testReport } from '../../src/core/change/test-report.ts';
 import type { Policy } from '../../src/core/policy.ts';
+import { BY_SHAPE } from '../../src/core/redact.ts';
 import { DEFAULT_PROMPTS } from '../../src/core/words/prompts.ts';
 import { ForgeUnavailable } from '../../src/errors.ts';
 import { openGateway } from '../../src/gateway/server.ts';
@@ -65,7 +66,7 @@ export function startRunner(
   const die = (): void => {
     dead = true;
     world.deadOwners.add(owner);
-    world.lastDeathAt = time.now();
+    for (const hear of world.onDeath) hear(owner);
     world.mishaps.push(time.now());
     for (const work of lastWords.splice(0)) work();
   };
@@ -127,8 +128,14 @@ export function startRunner(
       check: async () => 'same',
       problem: () => null,
     },
-    render: (kind, _template, { head_sha = '', criteria = '', feedback = '', findings = '', settled = '' }) =>
-      [`${kind} head ${head_sha}`, criteria, feedback, findings, 'SETTLED', settled].join('\n'),
+    render: (
+      kind,
+      _template,
+      { head_sha = '', criteria = '', feedback = '', findings = '', settled = '', plan },
+    ) =>
+      [`${kind} head ${head_sha}`, criteria, feedback, findings, plan?.pending, 'SETTLED', settled].join(
+        '\n',
+      ),
     places: {
       home: (task, user) => `/h/${task}/${user}`,
       session: (task, id) => `/s/${task}/${id}`,
@@ -170,6 +177,7 @@ export function startRunner(
     configuredTrunk: null,
     owner,
     isOwnerDead: (other) => world.deadOwners.has(other),
+    redact: BY_SHAPE,
     log: (level, message, fields) => {
       if (level === 'error') world.violate(`error logged: ${message} ${String(fields?.stack ?? '')}`);
     },

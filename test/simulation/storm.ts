@@ -8,7 +8,9 @@ import type { FailureCode } from '../../src/agent/agent.ts';
 import { failedAtOnce, PROVIDERS_OWN } from '../../src/core/account.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { latestAttempts } from '../../src/core/schedule.ts';
-import type { Task } from '../../src/core/task.ts';
+import { needsSlot, occupiesSlot, type Task } from '../../src/core/task.ts';
+import { TIMING } from '../../src/loop/ports.ts';
+import { taskLease } from '../../src/store/store.ts';
 import { simAgent, type Temper, WILLING } from './agent.ts';
 import { startCi } from './ci.ts';
 import { checkInvariants, watchStore } from './invariants.ts';
@@ -54,7 +56,7 @@ export async function playStorm(seed: number, storms: Storms): Promise<StoryResu
   if (random.chance(0.5)) mixGates(world);
   world.lands = random.pick(['itself', 'itself', 'queue']);
   watchStore(world, policy);
-  watchHolds(world);
+  watchHolds(world, policy);
   startCi(world, { fails: 0, flips: 0, silent: 0, required: random.chance(0.5) });
   const issues = 2 + random.int(5);
   for (let number = 1; number <= issues; number++) addIssue(world, number, 'sure');
@@ -192,23 +194,36 @@ function breakProvider(world: World): void {
   });
 }
 
-/** For the lease of a runner that died on another machine, and for the next one that looks; any jump is longer. */
+/** For the next runner that is started and looks; any jump is longer. */
 const SLACK_MS = 15 * MINUTE;
 
 /** A hold that ends by itself ends when as much time has passed as it was set for, whatever the clocks say. */
-function watchHolds(world: World): void {
+function watchHolds(world: World, { maxConcurrent }: Policy): void {
   const { store, time } = world;
   const held = new Map<string, { reason: string; since: number; lengthMs: number }>();
+  /** By task: until when nobody else could have it, since who had it died. */
+  const orphanedUntil = new Map<string, number>();
+  world.onDeath.push((owner) => {
+    const diedAt = time.now();
+    void store.leases().then((leases) => {
+      for (const { key, owner: holder } of leases)
+        if (holder === owner) orphanedUntil.set(key, diedAt + TIMING.leaseTtlMs);
+    });
+  });
+  let slotsFullAt = 0;
   let seen = 0;
   const look = async (): Promise<void> => {
+    const live = (await store.tasks({ live: true })).map(({ task }) => task);
     for (const one of await store.events({ after: seen })) {
       seen = Math.max(seen, one.seq);
       const task = one.task ?? '';
       const before = held.get(task);
       if (one.type !== 'hold_set' && one.type !== 'hold_released' && one.type !== 'hold_cleared') continue;
       held.delete(task);
-      // Until then one after the other was killed.
-      const overAt = before ? Math.max(before.since + before.lengthMs, world.lastDeathAt) : time.now();
+      const freeAt = orphanedUntil.get(taskLease(task)) ?? 0;
+      // One whose time has come still waits for its slot.
+      const slotAt = live.some((other) => other.id === task && needsSlot(other)) ? slotsFullAt : 0;
+      const overAt = before ? Math.max(before.since + before.lengthMs, freeAt, slotAt) : time.now();
       if (before && time.now() > overAt + SLACK_MS)
         world.violate(
           `${task} was held (${before.reason}) for ${time.now() - before.since} ms instead of ${before.lengthMs}`,
@@ -220,6 +235,7 @@ function watchHolds(world: World): void {
           lengthMs: one.data.until - one.at,
         });
     }
+    if (live.filter(occupiesSlot).length >= maxConcurrent) slotsFullAt = time.now();
   };
   const commit = store.commit.bind(store);
   store.commit = async (change) => {

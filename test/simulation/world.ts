@@ -77,7 +77,8 @@ export interface World {
   finished: FinishedTurn[];
   texts: Map<string, string>;
   deadOwners: Set<string>;
-  lastDeathAt: number;
+  /** Who is told when a runner dies, and which. */
+  onDeath: ((owner: string) => void)[];
   /** Told by the world itself, not by the loop's records. */
   approvedHeads: Set<string>;
   passedTrees: Set<string>;
@@ -164,7 +165,7 @@ export function createWorld(time: Timeline, random: Random): World {
     finished: [],
     texts: new Map(),
     deadOwners: new Set(),
-    lastDeathAt: 0,
+    onDeath: [],
     approvedHeads: new Set(),
     passedTrees: new Set(),
     testedTrees: new Set(),

@@ -219,6 +219,9 @@ export function memoryStore(boot: BootClock | null = null): Store {
     async pendingActions(taskId) {
       return copy([...actions.values()].filter((action) => action.task === taskId));
     },
+    async startedActions() {
+      return copy([...actions.values()].filter(({ task, startedAt }) => task !== null && startedAt !== null));
+    },
     async proveLease(lease, at) {
       checkLease(lease, at);
     },

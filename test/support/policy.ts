@@ -56,7 +56,7 @@ const POLICY: Policy = {
     commands: ['npm test'],
     timeoutMs: 600_000,
     preexisting: 'block',
-    criteriaCommands: true,
+    criteriaCommands: 'always',
     setupCache: true,
     reports: [],
     maxConcurrent: 4,

@@ -33,7 +33,11 @@ export interface StartedRunner {
 }
 
 /** Nobody imports them: they are started by their paths. */
-const PROGRAMS = ['src/agent/scripted-program.js', 'src/sandbox/door-program.js'];
+const PROGRAMS = [
+  'src/agent/scripted-program.js',
+  'src/agent/opencode/record-program.js',
+  'src/sandbox/door-program.js',
+];
 
 export async function startRunner(job: RunnerJob): Promise<StartedRunner> {
   const { folder, script } = compiled('test/support/child-runner.ts');

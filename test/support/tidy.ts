@@ -197,25 +197,114 @@ function impureName(node: ts.Node): string | null {
   return isOwnName && !(ts.isImportSpecifier(parent) && /^random/.test(node.text)) ? null : node.text;
 }
 
+// --- what an agent left is a stranger's ----------------------------------------------------------------------------------
+
+const READING = /^(readFile|createReadStream|readdir|opendir|open|copyFile|cp|glob)(Sync)?$/;
+
+/** Who may open files by themselves, and whose those are. Everybody else reads by `stranger-files.ts`. */
+const OWN_READERS: Record<string, string> = {
+  'src/agent/stranger-files.ts': 'it is what the others read by',
+  'src/agent/replace-file.ts': 'it follows no link, waits for nobody and has a limit',
+  'src/agent/result-file.ts': 'it follows no link, waits for nobody and has a limit',
+  'src/agent/turn-record.ts': 'beside the session, where nothing confined can write',
+  'src/agent/script.ts': "the operator's",
+  'src/agent/install-hint.ts': 'installed packages',
+  'src/agent/program-path.ts': 'installed packages',
+  'src/agent/acp/presets.ts': 'installed packages',
+  'src/agent/claude/sdk.ts': 'installed packages',
+  'src/agent/codex/program.ts': 'installed packages',
+  'src/agent/claude/credential.ts': "the operator's",
+  'src/agent/codex/credential.ts': "the operator's",
+  'src/agent/opencode/provider.ts': "the operator's",
+};
+
+export function readingProblems(
+  sources: readonly Source[],
+  allowed: readonly string[] = Object.keys(OWN_READERS),
+): string[] {
+  const readers = sources.filter(
+    ({ path }) => path.startsWith('src/agent/') && path.endsWith('.ts') && !isTest(path),
+  );
+  const found = readers.flatMap((source) => {
+    const problems: string[] = [];
+    visit(source, (node, lineOf) => {
+      if (!ts.isImportDeclaration(node) || node.importClause?.isTypeOnly) return;
+      for (const name of readingNames(node))
+        problems.push(`${source.path}:${lineOf()} ${name}: read it by stranger-files.ts`);
+    });
+    return problems.map((problem) => ({ path: source.path, problem }));
+  });
+  const unused = allowed.filter((path) => !found.some((one) => one.path === path));
+  return [
+    ...found.filter(({ path }) => !allowed.includes(path)).map(({ problem }) => problem),
+    ...unused.map((path) => `${path}:1 reads no files: take it off the list`),
+  ];
+}
+
+/** Of the file system as a whole nobody can tell what is done with it. */
+function readingNames({ moduleSpecifier, importClause }: ts.ImportDeclaration): string[] {
+  const from = (moduleSpecifier as ts.StringLiteral).text;
+  if (from === 'libsql') return [from];
+  if (!/^node:fs(\/promises)?$/.test(from)) return [];
+  const named = importClause?.namedBindings;
+  if (importClause?.name || !named || !ts.isNamedImports(named)) return [from];
+  return named.elements
+    .filter(({ isTypeOnly }) => !isTypeOnly)
+    .map(({ propertyName, name }) => (propertyName ?? name).text)
+    .filter((name) => READING.test(name));
+}
+
 // --- nothing is left over ----------------------------------------------------------------------------------------------
 
 /** Started from outside: the program, the agent that is a process of its own, the writer of docs/configuration.md. */
 const ENTRIES = ['src/main.ts', 'src/agent/scripted-program.js', 'src/config/reference.ts'];
 
-/** Exported names that no other file uses. A file uses a name when it names both the other file and the name. */
+/** Exported names that no other file imports. */
 export function unusedExportProblems(sources: readonly Source[]): string[] {
+  const code = sources.filter(({ path }) => /\.(ts|tsx|js)$/.test(path));
+  const imported = new Set(code.flatMap(importedNames));
   return sources
     .filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path))
     .flatMap((source) => {
-      const file = posix.basename(source.path).replace(/\.ts$/, '');
-      const users = sources.filter(({ path, text }) => path !== source.path && text.includes(file));
-      return exportsOf(source).flatMap(({ name, line }) => {
-        const word = new RegExp(`\\b${name}\\b`);
-        return users.some(({ text }) => word.test(text))
+      const name = posix.basename(source.path, '.ts');
+      // Only the text can tell where all of it is imported, in comments of JavaScript, and in programs that tests write.
+      const mentions = ({ path, text }: Source): boolean =>
+        imported.has(`${path} * ${source.path}`) ||
+        text.includes(`/${name}.js'`) ||
+        (path.endsWith('.js') && text.includes(`/${name}.ts'`));
+      const others = code.filter((other) => other !== source && mentions(other));
+      return exportsOf(source).flatMap(({ name: what, line }) => {
+        const word = new RegExp(`\\b${what}\\b`);
+        return imported.has(`${what} of ${source.path}`) || others.some(({ text }) => word.test(text))
           ? []
-          : [`${source.path}:${line} nobody imports ${name}`];
+          : [`${source.path}:${line} nobody imports ${what}`];
       });
     });
+}
+
+/** `name of file`; and `path * file` where it takes in the whole file. */
+function importedNames(source: Source): string[] {
+  const found: string[] = [];
+  visit(source, (node) => {
+    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      const { literal } = node.argument;
+      if (!ts.isStringLiteral(literal)) return;
+      const from = resolved(source.path, literal.text);
+      found.push(node.qualifier ? `${node.qualifier.getText()} of ${from}` : `${source.path} * ${from}`);
+    } else if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
+      if (!node.moduleSpecifier || !ts.isStringLiteral(node.moduleSpecifier)) return;
+      const from = resolved(source.path, node.moduleSpecifier.text);
+      const named = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause;
+      if (named && (ts.isNamedImports(named) || ts.isNamedExports(named)))
+        for (const one of named.elements) found.push(`${(one.propertyName ?? one.name).text} of ${from}`);
+      else found.push(`${source.path} * ${from}`);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [first] = node.arguments;
+      if (first && ts.isStringLiteralLike(first))
+        found.push(`${source.path} * ${resolved(source.path, first.text)}`);
+    }
+  });
+  return found;
 }
 
 function exportsOf(source: Source): { name: string; line: number }[] {
@@ -247,6 +336,17 @@ export function orphanProblems(sources: readonly Source[]): string[] {
     .filter(({ path }) => path.startsWith('src/') && /\.(ts|tsx|js)$/.test(path) && !/\.test\.ts$/.test(path))
     .filter(({ path }) => !(isTest(path) ? byTests : byCode).has(path))
     .map(({ path }) => `${path}:1 nobody imports it${byTests.has(path) ? ' but tests' : ''}`);
+}
+
+// --- a role is a row ---------------------------------------------------------------------------------------------------
+
+/** What a role is asked for by name is said in its row; the demo plays the parts itself. */
+export function roleProblems(sources: readonly Source[]): string[] {
+  return linesMatching(
+    sources.filter(({ path }) => /^src\/(?!cli\/demo\/)/.test(path) && !isTest(path)),
+    /\brole [!=]== '(specifier|coder|critic|auditor|planner)'/,
+    'ask the row of core/role.ts',
+  );
 }
 
 // --- words ---------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
  */
 import { commandIn } from '../../src/core/issue/command.ts';
 import { type Ahead, asAhead, type Partners } from '../../src/core/line.ts';
+import { draftEvents } from '../../src/core/plan/draft.ts';
 import type { Start } from '../../src/core/plan/start.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { promptContext } from '../../src/core/words/prompt-context.ts';
@@ -91,6 +92,14 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     play.start(planOf(...titles), pairs(rest.filter((word) => word.includes('='))) as Partial<Start>);
   },
   goal: (play, [goal]) => void play.start(null, { goal: goal! }),
+  /** `draft 7 title="…" body="…"`: a planner writes a plan from an issue. */
+  draft(play, [issue, ...rest]) {
+    const { title = 'Issue', body = '' } = pairs(rest);
+    play.world.issue = null;
+    const contract = { title, body, hash: 'h', criteria: [] };
+    play.commit(draftEvents({ issue: Number(issue), contract, by: 'ann' }), []);
+    play.look();
+  },
   slots(play, [state]) {
     play.world.slotsFull = state === 'full';
     if (play.task) play.look();
@@ -183,7 +192,8 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     const run = play.run();
     if (run?.kind !== 'turn') throw new Error('no turn is at work');
     const conventions = [{ path: 'AGENTS.md', text: 'Tests first.' }];
-    const inputs = { history: '', diff: '+ a line', findings, conventions, remarks: [], transcript: '' };
+    const skill = policy.loop.postAction?.skill ? 'Read the whole diff. Remove what nobody needs.' : '';
+    const inputs = { history: '', skill, diff: '+ a line', findings, conventions, remarks: [], transcript: '' };
     const context = promptContext(run.prompt, task, run.turn, policy, inputs, run.priorFailure);
     play.story.push({ prompt: renderPrompt(run.prompt, DEFAULT_PROMPTS[run.prompt], context) });
   },
@@ -258,6 +268,12 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
       if (play.task.hold?.until) play.wait(play.task.hold.until - play.now);
     }
   },
+  /** `finishes "tables" tests="npm test" choice="integers" note="…"`: the coder at work sums up what it did. */
+  finishes(play, [summary, ...rest]) {
+    const { tests = '', choice, note } = pairs(rest);
+    const said = { summary: summary!, tests, choices: choice ? [choice] : [], open: note ? [note] : [] };
+    play.turn('finished', { summary: said });
+  },
   /** `says`, of the coder whose turn is at work, as its last message. */
   answers: (play, [text]) => void play.turn('finished', { text: text! }),
 
@@ -275,12 +291,19 @@ function probes(rest: string[]): Parameters<Play['recover']>[0] {
   };
 }
 
-function loop({ max_iterations, sessions, post_action }: Record<string, string>): Partial<Policy['loop']> | null {
-  if (!max_iterations && !sessions && !post_action) return null;
+function loop({
+  max_iterations,
+  sessions,
+  post_action,
+  skill,
+}: Record<string, string>): Partial<Policy['loop']> | null {
+  if (!max_iterations && !sessions && !post_action && !skill) return null;
   return {
     ...(max_iterations && { maxIterations: Number(max_iterations) }),
     ...(sessions && { session: sessions as 'rotate' }),
-    ...(post_action && { postAction: { skill: null, prompt: post_action, model: null } }),
+    ...((post_action || skill) && {
+      postAction: { skill: skill ?? null, prompt: post_action ?? null, model: null },
+    }),
   };
 }
 

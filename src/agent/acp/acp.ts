@@ -29,6 +29,7 @@ import { openToolDialogue } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
 import { aboutAcp } from './about.ts';
 import { acpAccount } from './account.ts';
+import { carefulRecorder } from './careful-recorder.ts';
 import { type Ending, type Offered, talk } from './conversation.ts';
 import { type Equipment, equip, type Recorder } from './presets.ts';
 import { type AcpSdk, loadAcp } from './sdk.ts';
@@ -59,22 +60,23 @@ export function acpAgent({ programs, gateway, operator, now, load = loadAcp }: A
         const sdk = await load();
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
+          const place = tools?.within(turn) ?? turn;
           const used: UsageReport[] = [];
           const onUsage = (report: UsageReport) => {
             used.push(report);
             hooks.onUsage(report);
           };
           const noting = { ...hooks, onUsage };
-          const result = await through(gateway, turn, noting, equipment.credential, (passage) =>
+          const result = await through(gateway, place, noting, equipment.credential, (passage) =>
             withServers(passage.turn, passage.hooks, (turn, servers) =>
-              take({ ...passage, turn }, programs, sdk, { ...equipment, tools, servers }),
+              take({ ...passage, turn }, programs, sdk, { ...equipment, tools, servers }).then((taken) =>
+                taken.status === 'failed' ? { ...taken, ...equipment.failureOfLogin?.(taken, now()) } : taken,
+              ),
             ),
           );
           if (result.status === 'finished')
             await writeEnd(turn.sessionDir, { ...result, number: turn.number, endedAt: now(), used });
-          return result.status === 'failed'
-            ? { ...result, ...equipment.failureOfLogin?.(result, now()) }
-            : result;
+          return result;
         } finally {
           await tools?.close();
         }
@@ -96,6 +98,11 @@ export function acpAgent({ programs, gateway, operator, now, load = loadAcp }: A
 
     about: (configured) => aboutAcp(configured, operator, now()),
 
+    async credential(policy) {
+      const equipment = await equip(policy, operator, now());
+      return typeof equipment === 'string' || 'unsigned' in equipment ? null : equipment.credential;
+    },
+
     async unavailable(policy) {
       const equipment = await equip(policy, operator, now());
       if (typeof equipment === 'string') return equipment;
@@ -116,7 +123,7 @@ async function take(
 ): Promise<TurnResult> {
   const known = turn.resume ? await readSession(turn.sessionDir) : null;
   const model = turn.policy.model ?? 'unknown';
-  const recorder = await equipment.recorder?.(turn, hooks.onUsage);
+  const recorder = equipment.recorder && (await carefulRecorder(equipment.recorder(turn, hooks.onUsage)));
   const record = recorder && repeatable(recorder.read);
   // What a turn that died did not get to tell.
   await record?.();

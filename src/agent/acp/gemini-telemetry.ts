@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { costOf, type Prices } from '../../core/prices.ts';
 import type { Failure, UsageReport } from '../agent.ts';
-import { linesOf, parsedLine } from '../json-lines.ts';
+import { parsedLine } from '../json-lines.ts';
+import { linesBelow } from '../stranger-files.ts';
 
 interface Told {
   /** What every answer used, those that no record has included. */
@@ -20,13 +21,14 @@ interface Told {
   isComplete: boolean;
 }
 
-export const telemetryIn = (home: string): string => join(home, '.gemini', 'telemetry.log');
+const TELEMETRY = join('.gemini', 'telemetry.log');
+export const telemetryIn = (home: string): string => join(home, TELEMETRY);
 
 export async function readTelemetry(home: string, prices: Prices): Promise<Told> {
   const used: UsageReport[] = [];
   let failure: Failure | null = null;
   let open = 0;
-  for await (const { attributes } of eventsIn(telemetryIn(home))) {
+  for await (const { attributes } of eventsIn(home)) {
     if (attributes['event.name'] === 'gemini_cli.api_request') open += 1;
     else if (attributes['event.name'] === 'gemini_cli.api_error')
       open -= attributes.status_code >= 400 ? 1 : 0;
@@ -64,18 +66,15 @@ const telemetryEvent = z.object({
 });
 
 /** An object begins and ends with a brace alone on its line, which no text in it can look like. */
-async function* eventsIn(path: string): AsyncIterable<z.output<typeof telemetryEvent>> {
+async function* eventsIn(home: string): AsyncIterable<z.output<typeof telemetryEvent>> {
   let lines: string[] = [];
-  try {
-    for await (const line of linesOf(path)) {
-      if (line === '{') lines = [];
-      lines.push(line);
-      if (line !== '}') continue;
-      const { data } = telemetryEvent.safeParse(parsedLine(lines.join('\n')));
-      if (data) yield data;
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  for await (const { line } of linesBelow(home, [TELEMETRY])) {
+    if (line === '{') lines = [];
+    lines.push(line);
+    if (line !== '}') continue;
+    const { data } = telemetryEvent.safeParse(parsedLine(lines.join('\n')));
+    if (data) yield data;
+    lines = [];
   }
 }
 

@@ -6,16 +6,18 @@
  * minute: so the record is put aside under a name of its own first, where it is found all the same.
  */
 import { randomUUID } from 'node:crypto';
-import { readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import { restKey } from '../../core/cost.ts';
 import { costOf, pricesFor } from '../../core/prices.ts';
 import type { Access } from '../../core/role.ts';
 import type { Failure, TurnRequest, UsageReport } from '../agent.ts';
-import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
+import { parsedLine, recordsBelow } from '../json-lines.ts';
 import { type Passage, PLACEHOLDER } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
 import { ownFolder, removePlanted, replaceFile } from '../replace-file.ts';
+import { linesBelow } from '../stranger-files.ts';
 import { toldLedger } from '../told-ledger.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
 import { beyond } from './beyond-record.ts';
@@ -32,6 +34,7 @@ export function heldGemini(operator: Environment, route: Passage['route']): Envi
   const url = route({
     upstream: GOOGLE_GEMINI_BASE_URL || 'https://generativelanguage.googleapis.com',
     headers: { 'x-goog-api-key': GEMINI_API_KEY },
+    speaks: ['generate'],
     asides: ['flash', 'lite'],
   });
   return { GEMINI_API_KEY: PLACEHOLDER, GOOGLE_GEMINI_BASE_URL: url };
@@ -44,12 +47,13 @@ export async function setUpGemini(
   operator: Environment,
   tools: ToolDialogue | null,
 ): Promise<Record<string, string>> {
-  if (turn.resume) await putRecordsAside(home);
   const own = join(home, '.gemini');
   ownFolder(own);
+  ownFolder(join(own, 'tmp'));
+  if (turn.resume) await putRecordsAside(home);
   removePlanted(own, PLANTED);
   // A turn that died told nobody what is in it, but its record tells nearly all of that.
-  await rm(telemetryIn(home), { force: true });
+  await rm(telemetryIn(home), { recursive: true, force: true });
   const settings = {
     ...SETTINGS,
     telemetry: { enabled: true, target: 'local', outfile: telemetryIn(home), logPrompts: false },
@@ -90,25 +94,24 @@ export async function geminiRecorder(
       // It is written when the program ends: of one that could not, the record may have more.
       isComplete = telemetry.isComplete && telemetry.used.length >= Math.max(1, recorded.length);
       const rest = beyond(telemetry.used, recorded);
-      if (rest) report({ key: `rest:${randomUUID()}`, ...rest });
-      await rm(telemetryIn(home), { force: true });
+      if (rest) report({ key: restKey(randomUUID()), ...rest });
+      ownFolder(join(home, '.gemini'));
+      await rm(telemetryIn(home), { recursive: true, force: true });
     },
     failure: (said) => (isUnexplained(said) ? failure : null),
     isComplete: () => isComplete,
   };
 
   async function read(): Promise<void> {
-    for (const path of await recordsBelow(recordsIn(home))) {
-      for await (const line of linesOf(path)) {
-        const { data } = message.safeParse(parsedLine(line));
-        if (!data || told.has(data.id) || ledger.isSettled(data.id)) continue;
-        told.add(data.id);
-        const { id, model } = data;
-        const usage = usageOf(data.tokens);
-        const delta = { key: id, model, ...usage, costUsd: costOf(prices, model, usage) };
-        recorded.push(delta);
-        report(delta);
-      }
+    for await (const { line } of linesBelow(home, await recordsBelow(home, RECORDS))) {
+      const { data } = message.safeParse(parsedLine(line));
+      if (!data || told.has(data.id) || ledger.isSettled(data.id)) continue;
+      told.add(data.id);
+      const { id, model } = data;
+      const usage = usageOf(data.tokens);
+      const delta = { key: id, model, ...usage, costUsd: costOf(prices, model, usage) };
+      recorded.push(delta);
+      report(delta);
     }
     await ledger.settle([...told]);
   }
@@ -127,7 +130,7 @@ const PLANTED = [
   'hooks',
 ];
 
-const recordsIn = (home: string): string => join(home, '.gemini', 'tmp');
+const RECORDS = join('.gemini', 'tmp');
 
 const count = z.number().nonnegative().catch(0);
 const message = z.object({
@@ -149,14 +152,9 @@ const usageOf = ({ input, output, cached, thoughts, tool }: z.output<typeof mess
 const NAMED_BY_MINUTE = /^session-\d{4}-.*\.jsonl$/;
 
 async function putRecordsAside(home: string): Promise<void> {
-  for (const entry of await readdir(recordsIn(home), { recursive: true, withFileTypes: true }).catch(
-    () => [],
-  ))
-    if (entry.isFile() && NAMED_BY_MINUTE.test(entry.name))
-      await rename(
-        join(entry.parentPath, entry.name),
-        join(entry.parentPath, `session-kept-${randomUUID()}.jsonl`),
-      );
+  for (const name of await recordsBelow(home, RECORDS).catch(() => []))
+    if (NAMED_BY_MINUTE.test(basename(name)))
+      await rename(join(home, name), join(home, dirname(name), `session-kept-${randomUUID()}.jsonl`));
 }
 
 const SETTINGS = {

@@ -34,7 +34,8 @@ import {
   notSignedIn,
   shown as shownToOpencode,
 } from '../opencode/provider.ts';
-import { databaseOf, prepareSession, recordOf } from '../opencode/session.ts';
+import { recordOf } from '../opencode/record.ts';
+import { databaseOf, prepareSession } from '../opencode/session.ts';
 import {
   findOpencode,
   NO_MODEL,
@@ -46,6 +47,7 @@ import {
 import type { Passage } from '../passage.ts';
 import { type Environment, isOlder, onPath } from '../program-path.ts';
 import { ownFolder, removePlanted, replaceFile } from '../replace-file.ts';
+import { unlessStrange } from '../stranger-files.ts';
 import { toldLedger } from '../told-ledger.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
 import { claudeRecorder } from './claude-record.ts';
@@ -185,7 +187,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
         },
         async recorder(turn, report) {
           const account = await codexAccount(turn, pricesFor(turn.policy), () => model ?? 'unknown', report);
-          const before = await lastEnd(recordsIn(turn));
+          const before = await unlessStrange(lastEnd(recordsIn(turn)));
           let end = before;
           let isComplete = true;
           return {
@@ -201,7 +203,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
             },
             async close() {
               await removeLogin(await folder(turn, 'codex'));
-              end = await lastEnd(recordsIn(turn));
+              end = await unlessStrange(lastEnd(recordsIn(turn)));
             },
             failure: () => (end !== null && end.turn !== before?.turn ? end.failure : null),
           };
@@ -238,7 +240,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
           const account = opencodeAccount(pricesFor(turn.policy), ledger, report);
           let failure: Failure | null = null;
           const read = async () => {
-            account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
+            account.seeAll((await unlessStrange(recordOf(turn.sessionDir))) ?? []);
             await ledger.settle(account.told());
           };
           await read();
@@ -250,7 +252,7 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
             lastWords: async () => calls.ended(await session()),
             async close() {
               isComplete = await calls.areTold(await session());
-              failure = failureInOpencode(await recordOf(turn.sessionDir).catch(() => []), now);
+              failure = failureInOpencode((await unlessStrange(recordOf(turn.sessionDir))) ?? [], now);
             },
             failure: (said) => (isUnexplained(said) ? failure : null),
             isComplete: () => isComplete,

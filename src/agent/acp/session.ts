@@ -2,11 +2,12 @@
  * The session of an agent that speaks ACP. The agent chooses its id, which we write down before the first token is spent;
  * and how the conversation began, so that a session that is loaded again can be asked to show that it remembers.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { SessionProbe } from '../agent.ts';
 import { replaceFile } from '../replace-file.ts';
+import { jsonBelow } from '../stranger-files.ts';
 import { usageReport } from '../usage-report.ts';
 
 const sessionFile = z.object({
@@ -18,19 +19,14 @@ const sessionFile = z.object({
 });
 export type KnownSession = z.output<typeof sessionFile>;
 
-const pathOf = (sessionDir: string): string => join(sessionDir, 'acp-session.json');
+const SESSION = 'acp-session.json';
 
 export async function readSession(sessionDir: string): Promise<KnownSession | null> {
-  const { data } = sessionFile.safeParse(
-    await readFile(pathOf(sessionDir), 'utf8')
-      .then(JSON.parse)
-      .catch(() => null),
-  );
-  return data ?? null;
+  return sessionFile.safeParse(await jsonBelow(sessionDir, SESSION)).data ?? null;
 }
 
 export const writeSession = async (sessionDir: string, session: KnownSession): Promise<void> =>
-  replaceFile(pathOf(sessionDir), JSON.stringify(session));
+  replaceFile(join(sessionDir, SESSION), JSON.stringify(session));
 
 const endFile = z.object({
   number: z.int(),
@@ -42,20 +38,15 @@ const endFile = z.object({
 });
 type KnownEnd = z.output<typeof endFile>;
 
-const endPathOf = (sessionDir: string): string => join(sessionDir, 'acp-end.json');
+const END = 'acp-end.json';
 
 /** How its last turn that finished ended: no record of an agent's that the protocol has tells it. */
 export async function readEnd(sessionDir: string): Promise<KnownEnd | null> {
-  const { data } = endFile.safeParse(
-    await readFile(endPathOf(sessionDir), 'utf8')
-      .then(JSON.parse)
-      .catch(() => null),
-  );
-  return data ?? null;
+  return endFile.safeParse(await jsonBelow(sessionDir, END)).data ?? null;
 }
 
 export const writeEnd = async (sessionDir: string, end: KnownEnd): Promise<void> =>
-  replaceFile(endPathOf(sessionDir), JSON.stringify(end));
+  replaceFile(join(sessionDir, END), JSON.stringify(end));
 
 export async function probeSession({ sessionDir }: { sessionDir: string }): Promise<SessionProbe> {
   if (!(await stat(sessionDir).catch(() => null))) return 'lost';

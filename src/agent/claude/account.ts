@@ -9,6 +9,7 @@
  * What a message that broke off cost nobody tells: an account that has one is not complete.
  */
 
+import { restKey } from '../../core/cost.ts';
 import { costOf, type Prices } from '../../core/prices.ts';
 import type { Usage, UsageReport } from '../agent.ts';
 import type { ApiUsage, ClaudeMessage, ModelUsage } from './message.ts';
@@ -134,7 +135,7 @@ export function claudeAccount(prices: Prices, report: (delta: UsageReport) => vo
     const rest = mapped((kind) => Math.max(0, usage[kind]));
     const restUsd = costUsd === null ? null : Math.max(0, costUsd);
     if (KINDS.every((kind) => rest[kind] === 0) && !restUsd) return;
-    report({ key: `rest:${lastResult}:${model}`, model, ...rest, costUsd: restUsd });
+    report({ key: restKey(`${lastResult}:${model}`), model, ...rest, costUsd: restUsd });
   }
 }
 

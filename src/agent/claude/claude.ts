@@ -22,6 +22,7 @@ import { type Passage, through } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
 import { ownFolder } from '../replace-file.ts';
+import { unlessStrange } from '../stranger-files.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { preparePlaces } from '../turn-place.ts';
 import { claudeAccount } from './account.ts';
@@ -54,7 +55,7 @@ export function claudeAgent({ programs, gateway, operator, now, load = loadClaud
         if (turn.resume && (await probeTranscript(turn)) !== 'resumable')
           return failed(
             'session_lost',
-            `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no transcript of it`,
+            `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no transcript of it that can be read`,
           );
         const credential = await findCredential(operator, now());
         if (typeof credential === 'string') return failed('auth', credential, true);
@@ -75,7 +76,7 @@ export function claudeAgent({ programs, gateway, operator, now, load = loadClaud
     probeSession: probeTranscript,
 
     async finished(turn, onUsage) {
-      const end = await transcribedEnd(turn);
+      const end = await unlessStrange(transcribedEnd(turn));
       if (!end) return null;
       const account = claudeAccount(pricesFor(turn.policy), onUsage);
       const { untold, settle } = await ledgerOf(turn);
@@ -90,6 +91,11 @@ export function claudeAgent({ programs, gateway, operator, now, load = loadClaud
       const version = await installedVersion();
       const signIn = await signInOf(operator, now());
       return [{ name: 'claude', installed: version !== null, version, signIn }];
+    },
+
+    async credential() {
+      const found = await findCredential(operator, now());
+      return typeof found === 'string' ? null : kindOf(found);
     },
 
     async unavailable() {
@@ -114,7 +120,7 @@ async function take(
   ownFolder(configDir(turn.sessionDir));
   ownFolder(join(turn.home, 'tmp'));
   const account = claudeAccount(pricesFor(turn.policy), hooks.onUsage);
-  const { untold, settle } = await ledgerOf(turn);
+  const { untold, settle, isRead } = await ledgerOf(turn);
   account.catchUp(await untold());
   const options = claudeOptions(turn, shown(credential, route), hooks, sdk, servers);
   const conversation = await converse(sdk, options, programs, turn, hooks, (message) => {
@@ -123,13 +129,20 @@ async function take(
   });
   account.close(await untold());
   await settle(account.told());
-  return resultOf(conversation, turn, account.isComplete());
+  return resultOf(conversation, turn, account.isComplete() && isRead());
 }
 
 async function ledgerOf({ sessionDir, number }: Pick<TurnRequest, 'sessionDir' | 'number'>) {
   const ledger = await toldLedger(sessionDir, number);
+  let isRead = true;
   return {
-    untold: async () => (await transcriptUsage(sessionDir)).filter(({ id }) => !ledger.isSettled(id)),
+    async untold() {
+      const found = await unlessStrange(transcriptUsage(sessionDir));
+      isRead &&= found !== null;
+      return (found ?? []).filter(({ id }) => !ledger.isSettled(id));
+    },
+    /** False when a transcript could not be read: what else was used is not known. */
+    isRead: () => isRead,
     settle: ledger.settle,
   };
 }

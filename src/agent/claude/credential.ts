@@ -61,6 +61,7 @@ export function shown({ env }: Credential, route: Passage['route']): Record<stri
   const url = route({
     upstream: env.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com',
     headers: { ...headersIn(env.ANTHROPIC_CUSTOM_HEADERS ?? ''), ...proof },
+    speaks: ['messages'],
     asides: ['haiku'],
   });
   return { [key]: PLACEHOLDER, ANTHROPIC_BASE_URL: url };

@@ -1,7 +1,8 @@
 /** How a turn of Claude ended, as its own transcript has it: for a turn whose end nobody heard. */
 import { z } from 'zod';
 import type { UnheardTurn } from '../agent.ts';
-import { linesOf, parsedLine } from '../json-lines.ts';
+import { parsedLine } from '../json-lines.ts';
+import { linesBelow } from '../stranger-files.ts';
 import { ownTranscript } from './transcript.ts';
 
 interface TranscribedEnd {
@@ -29,13 +30,13 @@ const line = z.object({
 
 /** Null unless the last prompt is this turn's and the model has ended its answer to it. */
 export async function transcribedEnd(turn: UnheardTurn): Promise<TranscribedEnd | null> {
-  const path = await ownTranscript(turn);
-  if (path === null) return null;
+  const transcript = await ownTranscript(turn);
+  if (transcript === null) return null;
   let isOurs = false;
   let answer = { id: '', text: '' };
   let structured: unknown = null;
   let endedAt: number | null = null;
-  for await (const given of linesOf(path)) {
+  for await (const { line: given } of linesBelow(turn.sessionDir, [transcript])) {
     const { data } = line.safeParse(parsedLine(given));
     if (!data || data.isSidechain) continue;
     const at = Date.parse(data.timestamp);

@@ -6,6 +6,7 @@ import { TOOL_SERVER } from '../../core/policy.ts';
 import { READER } from '../../core/words/prompts.ts';
 import type { Progress, TurnHooks, TurnRequest, TurnTools } from '../agent.ts';
 import type { GrantedServer } from '../mcp-servers.ts';
+import { mayRoam } from '../passage.ts';
 import { QUESTION_REFUSED, refusedPath } from '../refusal.ts';
 import { fromTrunk, turnEnvironment } from '../turn-place.ts';
 import {
@@ -55,7 +56,7 @@ export function claudeOptions(
     permissionMode: 'bypassPermissions',
     allowDangerouslySkipPermissions: true,
     ...(onlyReads && { tools: READING }),
-    disallowedTools: NEEDS_A_PERSON,
+    disallowedTools: [...NEEDS_A_PERSON, ...(mayRoam(turn) ? [] : OF_PROVIDER)],
     includePartialMessages: true,
     ...(turn.outputSchema && { outputFormat: { type: 'json_schema', schema: plain(turn.outputSchema) } }),
     hooks: { PreToolUse: [{ hooks: [guard(turn, onProgress)] }] },
@@ -111,6 +112,8 @@ function plain({ $schema: _, ...schema }: Record<string, unknown>): Record<strin
 }
 
 const READING = ['Read', 'Grep', 'Glob'];
+/** Anthropic would search for it, which the gateway refuses. */
+const OF_PROVIDER = ['WebSearch'];
 const NEEDS_A_PERSON = [
   'AskUserQuestion',
   'EnterPlanMode',

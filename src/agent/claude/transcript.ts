@@ -6,7 +6,8 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import type { SessionProbe, Usage } from '../agent.ts';
-import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
+import { parsedLine, recordsBelow } from '../json-lines.ts';
+import { linesBelow, unlessStrange } from '../stranger-files.ts';
 import { SYNTHETIC, usageOf } from './account.ts';
 import { assistantMessage, type ModelUsage, modelUsage } from './message.ts';
 
@@ -27,14 +28,19 @@ export async function probeTranscript(session: {
 }): Promise<SessionProbe> {
   const found = await stat(session.sessionDir).catch(() => null);
   if (!found) return 'lost';
+  return (await unlessStrange(probeOwn(session))) ?? 'lost';
+}
+
+async function probeOwn(session: { sessionId: string; sessionDir: string }): Promise<SessionProbe> {
   const own = await ownTranscript(session);
   if (own === null) return 'empty';
   // The prompt alone is enough: it is a message, and sending it again would say it twice.
-  for await (const line of linesOf(own)) if (/"type":"(user|assistant)"/.test(line)) return 'resumable';
+  for await (const { line } of linesBelow(session.sessionDir, [own]))
+    if (/"type":"(user|assistant)"/.test(line)) return 'resumable';
   return 'empty';
 }
 
-/** Of the conversation itself, not of a subagent's; null when there is none. */
+/** Of the conversation itself, not of a subagent's, as a path below the session; null when there is none. */
 export async function ownTranscript(session: {
   sessionId: string;
   sessionDir: string;
@@ -46,14 +52,12 @@ export async function ownTranscript(session: {
 /** Every message of the model once, with its last and final figures. */
 export async function transcriptUsage(sessionDir: string): Promise<TranscriptUsage[]> {
   const found = new Map<string, TranscriptUsage>();
-  for (const path of await transcriptsOf(sessionDir)) {
-    for await (const line of linesOf(path)) {
-      if (!line.includes('"type":"assistant"')) continue;
-      const { data } = assistantMessage.safeParse(parsedLine(line));
-      if (!data || data.message.model === SYNTHETIC || data.message.usage === undefined) continue;
-      const { id, model, usage, stop_reason } = data.message;
-      found.set(id, { id, model, usage: usageOf(usage), final: stop_reason != null });
-    }
+  for await (const { line } of linesBelow(sessionDir, await transcriptsOf(sessionDir))) {
+    if (!line.includes('"type":"assistant"')) continue;
+    const { data } = assistantMessage.safeParse(parsedLine(line));
+    if (!data || data.message.model === SYNTHETIC || data.message.usage === undefined) continue;
+    const { id, model, usage, stop_reason } = data.message;
+    found.set(id, { id, model, usage: usageOf(usage), final: stop_reason != null });
   }
   return [...found.values()];
 }
@@ -80,17 +84,15 @@ const requestFailed = z.object({
 
 export async function transcriptSums(sessionDir: string): Promise<TranscriptSums> {
   const found: TranscriptSums = { models: {}, written: 0, broken: 0 };
-  for (const path of await transcriptsOf(sessionDir)) {
-    for await (const line of linesOf(path)) {
-      if (line.includes('"type":"cost-state"')) {
-        const { data } = sums.safeParse(parsedLine(line));
-        if (!data) continue;
-        found.written += 1;
-        found.models = data.hasUnknownModelCost ? withoutCost(data.modelUsage) : data.modelUsage;
-      } else if (line.includes('"subtype":"api_error"')) {
-        const { data } = requestFailed.safeParse(parsedLine(line));
-        if (data && data.error.status == null) found.broken += 1;
-      }
+  for await (const { line } of linesBelow(sessionDir, await transcriptsOf(sessionDir))) {
+    if (line.includes('"type":"cost-state"')) {
+      const { data } = sums.safeParse(parsedLine(line));
+      if (!data) continue;
+      found.written += 1;
+      found.models = data.hasUnknownModelCost ? withoutCost(data.modelUsage) : data.modelUsage;
+    } else if (line.includes('"subtype":"api_error"')) {
+      const { data } = requestFailed.safeParse(parsedLine(line));
+      if (data && data.error.status == null) found.broken += 1;
     }
   }
   return found;
@@ -102,4 +104,4 @@ const withoutCost = (models: Record<string, ModelUsage>): Record<string, ModelUs
   );
 
 const transcriptsOf = (sessionDir: string): Promise<string[]> =>
-  recordsBelow(join(configDir(sessionDir), 'projects'));
+  recordsBelow(sessionDir, join('claude', 'projects'));

@@ -5,12 +5,12 @@
  * keys that name the total reached, so a step that was told before counts once. A turn that died is taken up from
  * the thread's own record, which has every total. Subagents are threads of their own, and are told like it.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { costOf, type Prices } from '../../core/prices.ts';
 import type { Usage, UsageReport } from '../agent.ts';
 import { replaceFile } from '../replace-file.ts';
+import { jsonBelow } from '../stranger-files.ts';
 
 const count = z.number().nonnegative().catch(0);
 
@@ -46,8 +46,7 @@ export async function codexAccount(
   model: () => string,
   report: (delta: UsageReport) => void,
 ): Promise<CodexAccount> {
-  const path = join(session.sessionDir, 'codex-usage.json');
-  const data = await readLedger(path);
+  const data = await readLedger(session.sessionDir);
   // A turn that died is run again under its own number, and begins where it began.
   const before = data ? (data.turn === session.number ? data.before : data.after) : {};
   const now: Record<string, TokenTotal> = { ...before };
@@ -67,20 +66,17 @@ export async function codexAccount(
 
   /** Whoever took the session over meanwhile has gone on from here, and keeps what it wrote. */
   async function write(): Promise<void> {
-    const kept = await readLedger(path);
+    const kept = await readLedger(session.sessionDir);
     if (kept && kept.turn > session.number) return;
     const after = kept?.turn === session.number ? furthest(kept.after, now) : now;
-    replaceFile(path, JSON.stringify({ turn: session.number, before, after }));
+    replaceFile(join(session.sessionDir, LEDGER), JSON.stringify({ turn: session.number, before, after }));
   }
 }
 
-async function readLedger(path: string): Promise<z.output<typeof ledgerFile> | null> {
-  const { data } = ledgerFile.safeParse(
-    await readFile(path, 'utf8')
-      .then(JSON.parse)
-      .catch(() => null),
-  );
-  return data ?? null;
+const LEDGER = 'codex-usage.json';
+
+async function readLedger(sessionDir: string): Promise<z.output<typeof ledgerFile> | null> {
+  return ledgerFile.safeParse(await jsonBelow(sessionDir, LEDGER)).data ?? null;
 }
 
 type Totals = z.output<typeof totals>;

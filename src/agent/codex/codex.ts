@@ -21,8 +21,9 @@ import { type Passage, through } from '../passage.ts';
 import { type Environment, versionOf } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
 import { ownFolder, removePlanted, replaceFile } from '../replace-file.ts';
+import { unlessStrange } from '../stranger-files.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
-import { codexAccount } from './account.ts';
+import { type CodexAccount, codexAccount } from './account.ts';
 import { type Ending, talk } from './conversation.ts';
 import {
   type CodexCredential,
@@ -62,7 +63,7 @@ export function codexAgent({ programs, gateway, operator, now, program }: CodexP
         if (turn.resume && (await probeThread(turn)) !== 'resumable')
           return failed(
             'session_lost',
-            `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no thread of it`,
+            `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no thread of it that can be read`,
           );
         const argv = await find();
         if (!argv) return failed('could_not_start', notInstalled());
@@ -80,12 +81,14 @@ export function codexAgent({ programs, gateway, operator, now, program }: CodexP
             CODEX_HOME: home,
           });
           const program = { argv: [...(await withoutWrapper(argv)), 'app-server'], env };
-          return take(passage.turn, passage.hooks, programs, program).finally(() => removeLogin(home));
+          const result = await take(passage.turn, passage.hooks, programs, program).finally(() =>
+            removeLogin(home),
+          );
+          return withLogin(result, credential, now());
         };
-        const result = await through(gateway, turn, hooks, kind, (passage) =>
+        return await through(gateway, turn, hooks, kind, (passage) =>
           withServers(passage.turn, passage.hooks, (turn, servers) => ask({ ...passage, turn }, servers)),
         );
-        return withLogin(result, credential, now());
       } catch (error) {
         return notStarted(error);
       }
@@ -94,11 +97,11 @@ export function codexAgent({ programs, gateway, operator, now, program }: CodexP
     probeSession: probeThread,
 
     async finished(turn, onUsage) {
-      const end = await recordedEnd(turn);
+      const end = await unlessStrange(recordedEnd(turn));
       if (!end) return null;
       const model = end.model ?? turn.policy.model ?? 'unknown';
       const account = await codexAccount(turn, pricesFor(turn.policy), () => model, onUsage);
-      for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
+      await seeRecorded(account, turn);
       await account.settle();
       // Whether an answer broke off on the way is in no record.
       return { result: answerOf(end.text, turn, false), endedAt: end.endedAt };
@@ -118,6 +121,12 @@ export function codexAgent({ programs, gateway, operator, now, program }: CodexP
       ];
     },
 
+    async credential() {
+      const found = await findCredential(operator, now());
+      if (typeof found === 'string') return null;
+      return 'key' in found ? 'key' : 'login';
+    },
+
     async unavailable() {
       if ((await find()) === null) return notInstalled();
       const credential = await findCredential(operator, now());
@@ -134,15 +143,23 @@ async function take(
 ): Promise<TurnResult> {
   let model = turn.policy.model ?? 'unknown';
   const account = await codexAccount(turn, pricesFor(turn.policy), () => model, hooks.onUsage);
-  for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
+  const wasRead = await seeRecorded(account, turn);
   const child = await programs.open(program, turn, hooks);
   const talking = talk(child, turn, hooks, account, (used) => {
     model = used;
   });
   const heard = await hearOut(child, talking, turn, hooks);
-  for (const { thread, total } of await recordedTotals(turn.sessionDir)) account.see(thread, total);
+  const isRead = await seeRecorded(account, turn);
   await account.settle();
-  return heard.settled ?? resultOf(heard, turn);
+  const result = heard.settled ?? resultOf(heard, turn);
+  return { ...result, usageKnown: result.usageKnown && wasRead && isRead };
+}
+
+/** False when a record can't be read: what else was used is not known. */
+async function seeRecorded(account: CodexAccount, { sessionDir }: Pick<TurnRequest, 'sessionDir'>) {
+  const totals = await unlessStrange(recordedTotals(sessionDir));
+  for (const { thread, total } of totals ?? []) account.see(thread, total);
+  return totals !== null;
 }
 
 function resultOf({ ending, crashed }: HeardOut<Ending>, turn: TurnRequest): TurnResult {

@@ -59,7 +59,7 @@ test('a key takes the place of a login that a session had', async () => {
 
 test('a login goes where the operator’s own settings of Codex say ChatGPT is, and no gateway gets it', async () => {
   await signIn(chatgptLogin(NOW + HOUR));
-  const turn = { cwd: home, access: { tools: 'work', writeRoots: [] } } as never;
+  const turn = { cwd: home, access: { tools: 'work', writeRoots: [] }, policy: { network: [] } } as never;
   const config = async () => {
     const { credential, baseUrl } = shown(
       (await find()) as never,
@@ -117,4 +117,17 @@ test('a login that ends in the middle of a turn is what the turn failed for', as
     message: expect.stringMatching(/^OpenAI no longer accepts your ChatGPT login: run `codex login`/),
   });
   expect(failureOfLogin(failed('network'), { source: 'x', key: 'k' }, NOW + HOUR)).toEqual(failed('network'));
+});
+
+test.each([
+  [[], 'bwrap', true],
+  [['npm'], 'bwrap', true],
+  ['any', 'bwrap', false],
+  ['host', 'bwrap', false],
+  [[], 'none', false],
+])('on the network %j, confined by %s: searching is off is %s', async (network, sandbox, isOff) => {
+  const access = { tools: 'work', writeRoots: [], sandbox };
+  const turn = { cwd: home, access, policy: { network } } as never;
+  const config = await configFile('http://x', { source: 'x', key: 'key' }, turn, []);
+  expect(config.includes('web_search = "disabled"')).toBe(isOff);
 });

@@ -10,7 +10,7 @@ import { untilOf } from '../../core/words/wall-time.ts';
 import type { Failure, FailureCode, SignIn } from '../agent.ts';
 import { type Passage, PLACEHOLDER } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
-import { replaceFile } from '../replace-file.ts';
+import { ownFolder, replaceFile } from '../replace-file.ts';
 
 export type CodexCredential =
   /** Where it is from, to show people; never what it is. */
@@ -63,7 +63,10 @@ export function shown(
     const upstream = operator.OPENAI_BASE_URL || 'https://api.openai.com/v1';
     if (route === null) return { credential, baseUrl: upstream };
     const headers = { authorization: `Bearer ${credential.key}` };
-    return { credential: { ...credential, key: PLACEHOLDER }, baseUrl: route({ upstream, headers }) };
+    return {
+      credential: { ...credential, key: PLACEHOLDER },
+      baseUrl: route({ upstream, headers, speaks: SPEAKS }),
+    };
   }
   const { login } = credential;
   if (route === null) return { credential, baseUrl: login.baseUrl };
@@ -72,9 +75,11 @@ export function shown(
     authorization: `Bearer ${access_token}`,
     ...(account_id && { 'chatgpt-account-id': account_id }),
   };
-  const baseUrl = route({ upstream: login.baseUrl, headers });
+  const baseUrl = route({ upstream: login.baseUrl, headers, speaks: SPEAKS });
   return { credential: { ...credential, login: { ...login, tokens: UNSIGNED, baseUrl } }, baseUrl };
 }
+
+const SPEAKS = ['responses'] as const;
 
 const unsigned = (claims: object): string =>
   [{ alg: 'none', typ: 'JWT' }, claims, {}]
@@ -130,7 +135,11 @@ export async function putCredential(
 }
 
 /** After a turn: nothing of a login stays with the session. */
-export const removeLogin = (home: string): Promise<void> => rm(join(home, 'auth.json'), { force: true });
+export async function removeLogin(home: string): Promise<void> {
+  // The agent may have put a link to another one there.
+  ownFolder(home);
+  await rm(join(home, 'auth.json'), { recursive: true, force: true });
+}
 
 /** Null when there is nothing; a sentence when there is a login that can't be handed on. */
 async function seen(operator: Environment): Promise<CodexCredential | string | null> {

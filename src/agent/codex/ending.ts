@@ -1,7 +1,8 @@
 /** How a turn of Codex ended, as its own record of the thread has it: for a turn whose end nobody heard. */
 import { z } from 'zod';
 import type { UnheardTurn } from '../agent.ts';
-import { linesOf, parsedLine } from '../json-lines.ts';
+import { parsedLine } from '../json-lines.ts';
+import { linesBelow } from '../stranger-files.ts';
 import { ownRecord } from './thread.ts';
 
 interface RecordedEnd {
@@ -29,12 +30,12 @@ const turnContext = z.object({ type: z.literal('turn_context'), payload: z.objec
 
 /** Null unless the last task is this turn's and came to its end with a word. */
 export async function recordedEnd(turn: UnheardTurn): Promise<RecordedEnd | null> {
-  const path = await ownRecord(turn.sessionDir);
-  if (path === null) return null;
+  const record = await ownRecord(turn.sessionDir);
+  if (record === null) return null;
   let isOurs = false;
   let model: string | null = null;
   let end: Omit<RecordedEnd, 'model'> | null = null;
-  for await (const given of linesOf(path)) {
+  for await (const { line: given } of linesBelow(turn.sessionDir, [record])) {
     const parsed = parsedLine(given);
     model = turnContext.safeParse(parsed).data?.payload.model ?? model;
     const { data } = line.safeParse(parsed);

@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import type { Failure } from '../agent.ts';
-import { linesOf, parsedLine } from '../json-lines.ts';
+import { parsedLine } from '../json-lines.ts';
+import { linesBelow } from '../stranger-files.ts';
 import { failureOf, turnError } from './failure.ts';
 import { recordsOf } from './thread.ts';
 
@@ -34,19 +35,17 @@ const line = z.object({
 export async function lastEnd(sessionDir: string): Promise<LastEnd | null> {
   let last: LastEnd | null = null;
   let limitResetsAt: number | null = null;
-  for (const path of await recordsOf(sessionDir)) {
-    for await (const given of linesOf(path)) {
-      if (!given.includes('"task_complete"') && !given.includes('"rate_limits"')) continue;
-      const { data } = line.safeParse(parsedLine(given));
-      if (data?.payload.type === 'token_count') {
-        const { primary, secondary } = data.payload.rate_limits ?? {};
-        limitResetsAt = resetOf([primary, secondary]) ?? limitResetsAt;
-      } else if (data?.payload.type === 'task_complete') {
-        const { turn_id: turn, root_turn_id: root = turn, error } = data.payload;
-        if (turn !== root) continue;
-        const told = error ? turnError.safeParse(inCamelCase(error)).data : null;
-        last = { turn, failure: told ? failureOf(told, null, limitResetsAt) : null };
-      }
+  for await (const { line: given } of linesBelow(sessionDir, await recordsOf(sessionDir))) {
+    if (!given.includes('"task_complete"') && !given.includes('"rate_limits"')) continue;
+    const { data } = line.safeParse(parsedLine(given));
+    if (data?.payload.type === 'token_count') {
+      const { primary, secondary } = data.payload.rate_limits ?? {};
+      limitResetsAt = resetOf([primary, secondary]) ?? limitResetsAt;
+    } else if (data?.payload.type === 'task_complete') {
+      const { turn_id: turn, root_turn_id: root = turn, error } = data.payload;
+      if (turn !== root) continue;
+      const told = error ? turnError.safeParse(inCamelCase(error)).data : null;
+      last = { turn, failure: told ? failureOf(told, null, limitResetsAt) : null };
     }
   }
   return last;

@@ -3,15 +3,17 @@ import { realpath } from 'node:fs/promises';
 import type { Access } from '../../core/role.ts';
 import type { TurnRequest } from '../agent.ts';
 import type { GrantedServer } from '../mcp-servers.ts';
+import { mayRoam } from '../passage.ts';
 import type { CodexCredential } from './credential.ts';
 
 /** The provider is spelled out: the built-in one tries websockets for seconds before it asks anything. */
 export async function configFile(
   baseUrl: string,
   credential: CodexCredential,
-  { cwd, access }: Pick<TurnRequest, 'cwd' | 'access'>,
+  turn: Pick<TurnRequest, 'cwd' | 'access' | 'policy'>,
   servers: readonly GrantedServer[],
 ): Promise<string> {
+  const { cwd, access } = turn;
   // Of a place that it may write to it trusts the settings too, servers and all, unless it is told not to.
   const places = new Set([cwd, await realpath(cwd)]);
   const distrust = [...places].map(
@@ -20,7 +22,7 @@ export async function configFile(
   // Project documents are the branch's own; what trunk says is told when the thread begins.
   return `model_provider = "forge"
 project_doc_max_bytes = 0
-${providerOf(credential, baseUrl)}wire_api = "responses"
+${mayRoam(turn) ? '' : NO_SEARCH}${providerOf(credential, baseUrl)}wire_api = "responses"
 request_max_retries = 2
 stream_max_retries = 2
 [features]
@@ -33,6 +35,9 @@ ${access.tools === 'read' ? ALONE : ''}[skills]
 include_instructions = false
 ${distrust.join('')}${servers.map(serverSection).join('')}`;
 }
+
+/** OpenAI would search for it, which the gateway refuses, and with it every call that offers the tool. */
+const NO_SEARCH = 'web_search = "disabled"\n';
 
 /** It was granted, so nobody has to be asked; `npx` may have to fetch it first. */
 const serverSection = ({ name, command, args }: GrantedServer): string => `[mcp_servers.${name}]

@@ -2,41 +2,41 @@
  * The thread that is our session. Codex chooses its id, which we write down before the first token is spent; its own
  * record of it is a file under CODEX_HOME, a JSON object per line.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { SessionProbe } from '../agent.ts';
-import { linesOf, parsedLine, recordsBelow } from '../json-lines.ts';
+import { parsedLine, recordsBelow } from '../json-lines.ts';
 import { replaceFile } from '../replace-file.ts';
+import { jsonBelow, linesBelow, unlessStrange } from '../stranger-files.ts';
 import { type TokenTotal, tokenTotal } from './account.ts';
 
 export const codexHome = (sessionDir: string): string => join(sessionDir, 'codex');
 
 const threadFile = z.object({ thread: z.string().min(1) });
-const pathOf = (sessionDir: string): string => join(sessionDir, 'codex-thread.json');
+const THREAD = 'codex-thread.json';
 
 export async function readThread(sessionDir: string): Promise<string | null> {
-  const { data } = threadFile.safeParse(
-    await readFile(pathOf(sessionDir), 'utf8')
-      .then(JSON.parse)
-      .catch(() => null),
-  );
-  return data?.thread ?? null;
+  return threadFile.safeParse(await jsonBelow(sessionDir, THREAD)).data?.thread ?? null;
 }
 
 export const writeThread = async (sessionDir: string, thread: string): Promise<void> =>
-  replaceFile(pathOf(sessionDir), JSON.stringify({ thread }));
+  replaceFile(join(sessionDir, THREAD), JSON.stringify({ thread }));
 
 export async function probeThread({ sessionDir }: { sessionDir: string }): Promise<SessionProbe> {
   if (!(await stat(sessionDir).catch(() => null))) return 'lost';
+  return (await unlessStrange(probeOwn(sessionDir))) ?? 'lost';
+}
+
+async function probeOwn(sessionDir: string): Promise<SessionProbe> {
   const record = await ownRecord(sessionDir);
   if (record === null) return 'empty';
-  for await (const line of linesOf(record))
+  for await (const { line } of linesBelow(sessionDir, [record]))
     if (line.includes('"type":"user_message"') || isPrompt(line)) return 'resumable';
   return 'empty';
 }
 
-/** Of the session's thread, not of a subagent's; null when there is none. */
+/** Of the session's thread, not of a subagent's, as a path below the session; null when there is none. */
 export async function ownRecord(sessionDir: string): Promise<string | null> {
   const thread = await readThread(sessionDir);
   if (thread === null) return null;
@@ -63,27 +63,24 @@ const tokenCount = z.object({
 /** Every total the session's threads have reached, in order. */
 export async function recordedTotals(sessionDir: string): Promise<{ thread: string; total: TokenTotal }[]> {
   const found: { thread: string; total: TokenTotal }[] = [];
-  for (const path of await recordsOf(sessionDir)) {
-    const thread = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(path)?.[1];
-    if (!thread) continue;
-    for await (const line of linesOf(path)) {
-      if (!line.includes('"token_count"')) continue;
-      const { data } = tokenCount.safeParse(parsedLine(line));
-      const used = data?.payload.info.total_token_usage;
-      if (!used) continue;
-      const total = tokenTotal.parse({
-        inputTokens: used.input_tokens,
-        cachedInputTokens: used.cached_input_tokens,
-        cacheWriteInputTokens: used.cache_write_input_tokens,
-        outputTokens: used.output_tokens,
-        reasoningOutputTokens: used.reasoning_output_tokens,
-      });
-      found.push({ thread, total });
-    }
+  for await (const { name, line } of linesBelow(sessionDir, await recordsOf(sessionDir))) {
+    if (!line.includes('"token_count"')) continue;
+    const thread = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(name)?.[1];
+    const { data } = tokenCount.safeParse(parsedLine(line));
+    const used = data?.payload.info.total_token_usage;
+    if (!thread || !used) continue;
+    const total = tokenTotal.parse({
+      inputTokens: used.input_tokens,
+      cachedInputTokens: used.cached_input_tokens,
+      cacheWriteInputTokens: used.cache_write_input_tokens,
+      outputTokens: used.output_tokens,
+      reasoningOutputTokens: used.reasoning_output_tokens,
+    });
+    found.push({ thread, total });
   }
   return found;
 }
 
-/** Of its threads, subagents' included. */
+/** Of its threads, subagents' included, as paths below the session. */
 export const recordsOf = (sessionDir: string): Promise<string[]> =>
-  recordsBelow(join(codexHome(sessionDir), 'sessions'));
+  recordsBelow(sessionDir, join('codex', 'sessions'));

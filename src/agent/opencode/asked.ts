@@ -4,7 +4,7 @@
  */
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { linesOf } from '../json-lines.ts';
+import { linesBelow } from '../stranger-files.ts';
 import type { OpencodeAccount } from './account.ts';
 
 interface AskedCalls {
@@ -16,22 +16,23 @@ interface AskedCalls {
 
 /** Looks at what is logged from now on. */
 export async function watchCalls(home: string, account: Pick<OpencodeAccount, 'calls'>): Promise<AskedCalls> {
-  const path = join(home, '.local', 'share', 'opencode', 'log', 'opencode.log');
-  const before = await readLog(path);
+  const before = await readLog(home);
   const told = account.calls();
   const since = async (session: string) => {
-    const now = await readLog(path);
+    const now = await readLog(home);
     const ends = (now.ends.get(session) ?? 0) - (before.ends.get(session) ?? 0);
     return { asked: now.asked - before.asked, isOver: ends > 0 };
   };
   return {
-    ended: (session) => until(path, async () => (await since(session)).isOver),
+    ended: (session) => until(join(home, LOG), async () => (await since(session)).isOver),
     async areTold(session) {
       const { asked, isOver } = await since(session);
       return isOver && asked === account.calls() - told;
     },
   };
 }
+
+const LOG = join('.local', 'share', 'opencode', 'log', 'opencode.log');
 
 interface Log {
   asked: number;
@@ -41,16 +42,12 @@ interface Log {
 
 const LINE = /^timestamp=\S+ level=INFO run=\S+ message=(stream|"exiting loop") .*?session\.id=(\S+)/;
 
-async function readLog(path: string): Promise<Log> {
+async function readLog(home: string): Promise<Log> {
   const log: Log = { asked: 0, ends: new Map() };
-  try {
-    for await (const line of linesOf(path)) {
-      const [, what, session] = LINE.exec(line) ?? [];
-      if (what === 'stream') log.asked += 1;
-      else if (session !== undefined) log.ends.set(session, (log.ends.get(session) ?? 0) + 1);
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  for await (const { line } of linesBelow(home, [LOG])) {
+    const [, what, session] = LINE.exec(line) ?? [];
+    if (what === 'stream') log.asked += 1;
+    else if (session !== undefined) log.ends.set(session, (log.ends.get(session) ?? 0) + 1);
   }
   return log;
 }
@@ -61,7 +58,7 @@ const LONGEST_WAIT_MS = 5_000;
 async function until(path: string, isSo: () => Promise<boolean>): Promise<void> {
   const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
   let watcher: FSWatcher | undefined;
-  await new Promise<void>((resolve) => {
+  const waiting = new Promise<void>((resolve) => {
     const look = () =>
       void isSo().then(
         (so) => so && resolve(),
@@ -70,5 +67,7 @@ async function until(path: string, isSo: () => Promise<boolean>): Promise<void> 
     signal.addEventListener('abort', () => resolve());
     watcher = watch(dirname(path), look).on('error', () => resolve());
     look();
-  }).finally(() => watcher?.close());
+  });
+  // Its folder may be gone: then nothing is written there.
+  await waiting.catch(() => {}).finally(() => watcher?.close());
 }

@@ -14,6 +14,7 @@ import { type GrantedServer, withServers } from '../mcp-servers.ts';
 import { type Passage, through } from '../passage.ts';
 import { type Environment, versionOf } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
+import { unlessStrange } from '../stranger-files.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { openToolDialogue, ownServer } from '../tool-dialogue.ts';
 import { preparePlaces, turnEnvironment } from '../turn-place.ts';
@@ -23,7 +24,8 @@ import { endsBroken, failureOf } from './failure.ts';
 import { textOf } from './message.ts';
 import { refusedWorkspace } from './plugins.ts';
 import { findProvider, kindOf, modelParts, notSignedIn, type Provider, shown, signInOf } from './provider.ts';
-import { databaseOf, prepareSession, probeSession, recordedEnd, recordOf } from './session.ts';
+import { recordOf } from './record.ts';
+import { databaseOf, prepareSession, probeSession, recordedEnd } from './session.ts';
 import {
   findOpencode,
   NO_MODEL,
@@ -72,10 +74,15 @@ export function opencodeAgent({ programs, gateway, operator, now, program }: Ope
         const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
         try {
           const own = tools ? [ownServer(tools)] : [];
-          return await through(gateway, turn, hooks, kindOf(equipment.provider), (passage) =>
-            withServers(passage.turn, passage.hooks, (turn, granted) =>
-              take({ ...passage, turn }, programs, { ...equipment, servers: [...own, ...granted] }, now),
-            ),
+          return await through(
+            gateway,
+            tools?.within(turn) ?? turn,
+            hooks,
+            kindOf(equipment.provider),
+            (passage) =>
+              withServers(passage.turn, passage.hooks, (turn, granted) =>
+                take({ ...passage, turn }, programs, { ...equipment, servers: [...own, ...granted] }, now),
+              ),
           );
         } finally {
           await tools?.close();
@@ -88,11 +95,11 @@ export function opencodeAgent({ programs, gateway, operator, now, program }: Ope
     probeSession,
 
     async finished(turn, onUsage) {
-      const end = await recordedEnd(turn);
+      const end = await unlessStrange(recordedEnd(turn));
       if (!end) return null;
       const ledger = await toldLedger(turn.sessionDir, turn.number);
       const account = opencodeAccount(pricesFor(turn.policy), ledger, onUsage);
-      account.seeAll(await recordOf(turn.sessionDir));
+      account.seeAll((await unlessStrange(recordOf(turn.sessionDir))) ?? []);
       await ledger.settle(account.told());
       const answered = { kind: 'answered', info: end.info, text: textOf(end.parts) } as const;
       // Whether an answer broke off on the way is in no record.
@@ -111,6 +118,11 @@ export function opencodeAgent({ programs, gateway, operator, now, program }: Ope
           signIn: await signInOf(models, operator),
         },
       ];
+    },
+
+    async credential({ model }) {
+      const equipment = await equip(model);
+      return typeof equipment === 'string' || 'unsigned' in equipment ? null : kindOf(equipment.provider);
     },
 
     async unavailable({ model }) {
@@ -137,7 +149,8 @@ async function take(
   const ledger = await toldLedger(turn.sessionDir, turn.number);
   const account = opencodeAccount(pricesFor(turn.policy), ledger, hooks.onUsage);
   // What a turn that died did not get to tell.
-  account.seeAll(await recordOf(turn.sessionDir));
+  const before = await unlessStrange(recordOf(turn.sessionDir));
+  account.seeAll(before ?? []);
   const password = randomBytes(24).toString('hex');
   const server = {
     argv: [...argv, 'serve', '--hostname=127.0.0.1', '--port=0'],
@@ -152,9 +165,11 @@ async function take(
   const child = await programs.open(server, turn, hooks);
   const talking = talk(child, turn, hooks, account, { password, model, now, reach });
   const heard = await hearOut(child, talking, turn, hooks);
-  account.seeAll(await recordOf(turn.sessionDir).catch(() => []));
+  const after = await unlessStrange(recordOf(turn.sessionDir));
+  account.seeAll(after ?? []);
   await ledger.settle(account.told());
-  return heard.settled ?? resultOf(heard, turn, now(), !talking.asksAgain());
+  const isTold = before !== null && after !== null && !talking.asksAgain();
+  return heard.settled ?? resultOf(heard, turn, now(), isTold);
 }
 
 function resultOf(
@@ -192,5 +207,5 @@ function answerOf(
 const lost = (turn: TurnRequest): TurnResult =>
   failed(
     'session_lost',
-    `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no conversation of it`,
+    `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no conversation of it that can be read`,
   );

@@ -3,9 +3,9 @@
  * project's settings and plugins keeps one half of it from them and not the other. A branch must not configure the agent
  * that works on it, so where there are any, OpenCode is not started.
  */
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { entriesBelow, textBelow } from '../stranger-files.ts';
 import { readJsonc } from './jsonc.ts';
 
 /** Why OpenCode must not be started here; null when it may. */
@@ -20,8 +20,10 @@ async function pluginFiles(cwd: string): Promise<string[]> {
   const folders = ['plugin', 'plugins'].map((name) => join('.opencode', name));
   const found = await Promise.all(
     folders.map(async (folder) => {
-      const names = await readdir(join(cwd, folder)).catch(() => []);
-      return names.filter((name) => /\.[jt]s$/.test(name)).map((name) => join(folder, name));
+      // Of one that is a link OpenCode would take what it leads to.
+      const entries = await entriesBelow(cwd, folder, 1).catch(() => null);
+      if (entries === null) return [folder];
+      return entries.flatMap(({ name }) => (/\.[jt]s$/.test(name) ? [name] : []));
     }),
   );
   return found.flat();
@@ -34,9 +36,7 @@ const plain = z.object({ plugin: z.array(z.never()).optional(), plugins: z.array
 async function settingsWithPlugins(cwd: string): Promise<string[]> {
   const found: string[] = [];
   for (const path of [...NAMES, ...NAMES.map((name) => join('.opencode', name))]) {
-    const text = await readFile(join(cwd, path), 'utf8').catch((error: NodeJS.ErrnoException) =>
-      error.code === 'ENOENT' || error.code === 'ENOTDIR' ? null : '',
-    );
+    const text = await textBelow(cwd, path).catch(() => '');
     if (text !== null && !plain.safeParse(readJsonc(text)).success) found.push(path);
   }
   return found;

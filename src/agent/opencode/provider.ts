@@ -52,6 +52,12 @@ const PACKAGES: Readonly<Record<string, Header>> = {
   '@ai-sdk/google': 'x-goog-api-key',
 };
 type Header = 'x-api-key' | 'authorization' | 'x-goog-api-key';
+const SPEAKS: Readonly<Record<Header, Speaks>> = {
+  'x-api-key': ['messages'],
+  authorization: ['responses', 'chat'],
+  'x-goog-api-key': ['generate'],
+};
+type Speaks = Parameters<NonNullable<Passage['route']>>[0]['speaks'];
 
 const section = z.object({
   npm: z.string().optional().catch(undefined),
@@ -99,7 +105,7 @@ export function shown(provider: Provider, route: Passage['route']): Provider {
   if (!route || !found) return provider;
   const { upstream, header, key } = found;
   const proof = header === 'authorization' ? `Bearer ${key}` : key;
-  const baseURL = route({ upstream, headers: { [header]: proof } });
+  const baseURL = route({ upstream, headers: { [header]: proof }, speaks: SPEAKS[header] });
   const options = { ...(provider.config?.options as object | undefined), baseURL, apiKey: PLACEHOLDER };
   return { ...provider, config: { ...provider.config, options }, env: {} };
 }

@@ -13,7 +13,7 @@ import { PLAN_NAME, PLAN_SCRIPT, PLAN_TEXT, PLAN_TOLD } from './plan.ts';
 import { type PlanCourse, planCourse } from './plan-course.ts';
 import { type Played, type Story, whereToLook } from './story.ts';
 
-interface PlanReport extends Played {
+export interface PlanReport extends Played {
   ok: boolean;
   course: PlanCourse;
   /** In which points it differs from what was told. */

@@ -1,5 +1,6 @@
 /** What a change may not contain without a person's word: protected paths, and text shaped like a secret. */
 
+import { anyOf, KEY_SHAPES, type SecretShape } from '../secret-shapes.ts';
 import { shortSha } from '../words/short-sha.ts';
 import type { Change, HiddenFile } from './change.ts';
 import { parsePatch } from './patch.ts';
@@ -15,16 +16,6 @@ export function protectedAmong(files: readonly string[], protectedPaths: readonl
     ),
   );
 }
-
-const SECRETS: readonly { name: string; shape: RegExp }[] = [
-  { name: 'a private key', shape: /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/ },
-  { name: 'an AWS access key', shape: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/ },
-  { name: 'a GitHub token', shape: /\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})\b/ },
-  { name: 'an Anthropic key', shape: /\bsk-ant-[A-Za-z0-9_-]{20,}/ },
-  { name: 'an OpenAI key', shape: /\bsk-(?:proj-)?[A-Za-z0-9_-]{32,}/ },
-  { name: 'a Slack token', shape: /\bxox[abprs]-[A-Za-z0-9-]{10,}/ },
-  { name: 'a Google API key', shape: /\bAIza[0-9A-Za-z_-]{35}\b/ },
-];
 
 /**
  * What looks like a secret in a change, as `file: what`; the secret itself is never repeated. What a later commit takes
@@ -44,10 +35,9 @@ export function secretsOf(change: Pick<Change, 'patch' | 'commits' | 'hidden'>):
 
 /** Of a file that shows no lines: what it did not have before. */
 function secretsOfFile({ path, before, after }: HiddenFile): string[] {
-  const known = new Set(SECRETS.flatMap(({ shape }) => shapesIn(before ?? '', shape)));
-  const isNew = ({ shape }: (typeof SECRETS)[number]): boolean =>
-    shapesIn(after, shape).some((one) => !known.has(one));
-  return SECRETS.filter(isNew).map(({ name }) => `${path}: ${name}`);
+  const known = new Set(KEY_SHAPES.flatMap(({ shape }) => shapesIn(before ?? '', shape)));
+  const isNew = ({ shape }: SecretShape): boolean => shapesIn(after, shape).some((one) => !known.has(one));
+  return KEY_SHAPES.filter(isNew).map(({ name }) => `${path}: ${name}`);
 }
 
 const shapesIn = (text: string, shape: RegExp): string[] =>
@@ -60,15 +50,13 @@ function secretsIn(patch: string): string[] {
   return [...new Set(found)];
 }
 
-/** What a text has that is shaped like a secret, by name. */
+/** What a text has that is shaped like a secret, by name. Most lines have nothing: that is found out in one look. */
 export function shapedLikeSecrets(text: string): string[] {
-  const readings = readingsOf(text);
-  return SECRETS.flatMap(({ name, shape }) => (readings.some((one) => shape.test(one)) ? [name] : []));
+  const readings = readingsOf(text).filter((one) => one.search(ANY_KEY) >= 0);
+  return KEY_SHAPES.flatMap(({ name, shape }) => (readings.some((one) => shape.test(one)) ? [name] : []));
 }
 
-/** The same text with what is shaped like a secret struck out, for the words of others that we repeat. */
-export const withoutSecrets = (text: string): string =>
-  SECRETS.reduce((said, { name, shape }) => said.replace(new RegExp(shape, 'g'), `[${name}]`), text);
+const ANY_KEY = anyOf(KEY_SHAPES);
 
 /** UTF-16 read as UTF-8 has a NUL beside each plain letter. */
 const readingsOf = (text: string): string[] =>

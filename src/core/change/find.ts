@@ -2,7 +2,7 @@
 import { patternOf } from '../pattern.ts';
 import type { Finding } from './findings.ts';
 
-export interface About {
+interface About {
   file?: string | undefined;
   pattern?: string | undefined;
 }

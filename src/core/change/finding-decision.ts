@@ -2,6 +2,7 @@
 import type { Asked, Facts } from '../decision.ts';
 import { event, type NewEvent } from '../event.ts';
 import { auditFinding, writtenFinding } from '../plan/audit.ts';
+import { isInPhases } from '../plan/phase.ts';
 import type { Policy } from '../policy.ts';
 import type { Task } from '../task.ts';
 import { blocking } from '../verdict.ts';
@@ -24,8 +25,9 @@ export function decideFinding(
   const settles = status === 'wontfix' && isLast(task, facts, policy, finding);
   const said = event('finding_decided', { finding: finding.id, status, by, why, headSha: sha, settles });
   const text = `${findingText(finding)}\n  Taken up again by ${by}${why ? `: ${why}` : ''}`;
-  const told =
-    status === 'open' ? [event('feedback_added', { feedback: { kind: 'critic' as const, text } })] : [];
+  // What is open of a plan is part of its prompts.
+  const isTold = status === 'open' && !(finding.source === 'auditor' && isInPhases(task));
+  const told = isTold ? [event('feedback_added', { feedback: { kind: 'critic' as const, text } })] : [];
   return { events: [said, ...told], findings: [decided(finding, status, { by, at: now, sha, why })] };
 }
 

@@ -32,6 +32,9 @@ export function extractCriteria(body: string): Criterion[] {
   return criteria;
 }
 
+/** How many the text lists, also beyond the cap. */
+export const countCriteria = (body: string): number => statements(entriesOf(body)).length;
+
 /** What an issue commits a task to, at the moment its text is accepted. */
 export function contractOf(issue: {
   title: string;

@@ -6,8 +6,6 @@ import { headingIn, markdownLines, replaceComments } from './markdown.ts';
 
 export interface Sentence {
   text: string;
-  /** The heading or the lead-in line it stands under; the same words mean something else elsewhere. */
-  section: string;
 }
 
 export interface Prose {
@@ -25,13 +23,9 @@ export function proseOf(title: string, body: string): Prose {
   const lines = markdownLines(replaceComments(body, () => '')).filter(({ kind }) => kind !== 'comment');
   const sentences: Sentence[] = chunks(title.replace(/\s+/g, ' ').trim()).map((text) => ({
     text: withoutAddresses(text),
-    section: '',
   }));
-  let section = '';
-  for (const line of lines.filter(({ kind }) => kind !== 'code').flatMap(({ raw }) => chunks(raw))) {
-    section = headingOf(line) ?? section;
-    for (const text of sentencesIn(line)) sentences.push({ text, section });
-  }
+  for (const line of lines.filter(({ kind }) => kind !== 'code').flatMap(({ raw }) => chunks(raw)))
+    for (const text of sentencesIn(line)) sentences.push({ text });
   return {
     title: title.trim(),
     body,

@@ -142,7 +142,7 @@ describe('unsure: nothing to check, and nothing that forbids it; somebody has to
   });
 });
 
-describe('declined: taste, contradiction or no end, and nothing that could be checked (dispatch 12)', () => {
+describe('declined: taste, too many criteria or no end, and nothing that could be checked (dispatch 12)', () => {
   test.each([
     ['Make the revoke flow nicer', '', 'taste'],
     ['Make the revoke flow nicer', 'The revoke flow is a bit clunky. Please make it nicer.', 'taste'],
@@ -187,36 +187,12 @@ describe('declined: taste, contradiction or no end, and nothing that could be ch
     ['Migrate the whole codebase to TypeScript', 'We want types.', 'unbounded'],
     ['Fix all bugs', '', 'unbounded'],
     ['Tests', 'Write tests for the entire application.', 'unbounded'],
-    [
-      'Cookies',
-      'The banner must be shown on the first visit. The banner must not be shown on the first visit.',
-      'contradiction',
-    ],
-    [
-      'Cache',
-      '- [ ] `GET /users` should be cached\n- [ ] it shouldn’t matter who asks\n- [ ] `GET /users` should not be cached',
-      'contradiction',
-    ],
-    ['Retry', 'The client must retry. It must never retry.', 'contradiction'],
+    ['A long list', '- [ ] `f()` returns 1\n'.repeat(1500), 'too_many'],
   ])('%s: %s', (title, body, rule) => {
     const answer = readiness(title, body);
     expect(answer).toMatchObject({ decision: 'declined', checkable: false, thin: false });
     expect(answer.rules.filter(({ points }) => points <= -3).map((one) => one.rule)).toContain(rule);
     expect(answer.questions.length).toBeGreaterThanOrEqual(3);
-  });
-});
-
-describe('what looks like a contradiction and is none', () => {
-  test.each([
-    ['conditions', 'When it is offline, it must retry.\nWhen it is online, it must not retry.'],
-    ['sections', '## Admins\n- must see the button\n\n## Guests\n- must not see the button'],
-    ['lead-ins', 'Admins:\n- must see the button\n\nGuests:\n- must not see the button'],
-    ['different things', 'The token must be stored. The password must not be stored.'],
-    ['different values', 'It must return 200 for a member. It must not return 500.'],
-    ['a question', 'It must be cached. Or must it not be cached?'],
-    ['then and now', 'Today it must be confirmed twice. It must not be confirmed twice.'],
-  ])('%s', (_what, body) => {
-    expect(readiness('A title', body).rules.map(({ rule }) => rule)).not.toContain('contradiction');
   });
 });
 
@@ -273,19 +249,19 @@ describe('the answer', () => {
     expect(answer).toMatchObject({ score: -3, problem: 'it asks for a judgement of taste' });
   });
 
-  test('quotes both sides of a contradiction, and asks where an open end is', () => {
-    const contradicts = readiness('Retry', 'The client must retry. It must never retry.');
-    expect(contradicts.problem).toBe('it contradicts itself');
-    expect(contradicts.questions[0]).toContain('"The client must retry."');
-    expect(contradicts.questions[0]).toContain('"It must never retry."');
+  test('says how many criteria are too many, and asks where an open end is', () => {
+    const list = (n: number) => readiness('A long list', '- [ ] `f()` returns 1\n'.repeat(n));
+    expect(list(50).decision).toBe('ready');
+    const long = list(1500);
+    expect(long.problem).toBe('it lists more than 50 criteria');
+    expect(long.questions[0]).toContain('1500 criteria, of which only the first 49 are judged one by one');
     const endless = readiness('Migrate the whole codebase to TypeScript', '');
     expect(endless.problem).toBe('it has no end');
     expect(endless.questions.at(-1)).toContain('"whole codebase"');
   });
 
-  test('a contradiction outweighs every check', () => {
-    const body = '- [ ] `f()` returns 1\n\nThe result must be cached. The result must not be cached.';
-    expect(judged('Cache', body)).toBe('declined');
+  test('demands that exclude each other are for the specifier to find', () => {
+    expect(judged('Retry', 'The client must retry. It must never retry.')).not.toBe('declined');
   });
 
   test('comes in time that grows with the text, however long and hostile it is', () => {

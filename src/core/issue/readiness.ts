@@ -4,8 +4,7 @@
  * Rules look at the text and give points; the sum decides. Length never counts, and a text that the rules can't read
  * (another language, a few words) is `unsure`, never declined. The table in readiness.test.ts is the specification.
  */
-import { type Contradiction, contradictionIn } from './contradiction.ts';
-import { extractCriteria, MAX_CRITERIA } from './criteria.ts';
+import { countCriteria, extractCriteria, MAX_CRITERIA } from './criteria.ts';
 import { excerpt, headingOf, NAMED, NAMES, type Prose, proseOf } from './prose.ts';
 import { isAsk, taste, tasteWords, unbounded } from './vagueness.ts';
 
@@ -17,7 +16,7 @@ type Rule =
   | 'concrete'
   | 'taste'
   | 'unbounded'
-  | 'contradiction';
+  | 'too_many';
 
 export interface RuleScore {
   rule: Rule;
@@ -50,7 +49,7 @@ export function readiness(title: string, body: string): Readiness {
     concrete(text),
     taste(text),
     unbounded(text),
-    contradiction(text),
+    tooMany(text),
   ].filter((rule) => rule !== null);
   const score = rules.reduce((sum, rule) => sum + rule.points, 0);
   const decision = score >= 1 ? 'ready' : score <= -2 ? 'declined' : 'unsure';
@@ -163,18 +162,19 @@ function concrete({ sentences, hasCode }: Prose): RuleScore | null {
 const DEFECT =
   /\b(\w+(?:error|exception)|crash(es|ed)?|broken|wrong|fails?|failing|hangs?|leaks?|errors?|throws?|missing|bug|does(n't| not)|can('t|not)|won't|no longer|never)\b/i;
 
-function contradiction({ sentences }: Prose): RuleScore | null {
-  const found = contradictionIn(sentences);
-  return found && { rule: 'contradiction', points: -20, because: both(found) };
+/** What is listed beyond that is judged as one: nobody could tell which of them is met. */
+function tooMany({ body }: Prose): RuleScore | null {
+  const listed = countCriteria(body);
+  if (listed <= MAX_CRITERIA) return null;
+  const because = `${listed} criteria, of which only the first ${MAX_CRITERIA - 1} are judged one by one`;
+  return { rule: 'too_many', points: -20, because };
 }
-
-const both = ({ one, other }: Contradiction): string => `${excerpt(one)} — ${excerpt(other)}`;
 
 // --- what the author is told ----------------------------------------------------------------------------------------
 
 function problemOf(rules: readonly RuleScore[]): string {
   const has = (rule: Rule): boolean => rules.some((one) => one.rule === rule);
-  if (has('contradiction')) return 'it contradicts itself';
+  if (has('too_many')) return `it lists more than ${MAX_CRITERIA} criteria`;
   if (has('taste')) return 'it asks for a judgement of taste';
   if (rules.some((one) => one.rule === 'unbounded' && one.points <= -3)) return 'it has no end';
   return 'it names nothing that could be checked';
@@ -183,9 +183,11 @@ function problemOf(rules: readonly RuleScore[]): string {
 function questionsFor({ title }: Prose, rules: readonly RuleScore[]): string[] {
   const because = (rule: Rule): string | undefined => rules.find((one) => one.rule === rule)?.because;
   const subject = title.slice(0, 200) || 'this issue';
-  const [contradicts, asksFor, open] = [because('contradiction'), because('taste'), because('unbounded')];
+  const [tooLong, asksFor, open] = [because('too_many'), because('taste'), because('unbounded')];
   return [
-    ...(contradicts ? [`These can't both hold: ${contradicts}. Which one does, and when?`] : []),
+    ...(tooLong
+      ? [`It lists ${tooLong}. Which parts can be issues of their own, with at most ${MAX_CRITERIA} each?`]
+      : []),
     `What can be observed when "${subject}" is done that can't be observed today? Name an input and the expected output, status, text or state.`,
     'Which test or command would fail before the change and pass after it?',
     ...(asksFor

@@ -6,6 +6,7 @@ import type { LoopEvent } from '../event.ts';
 import { apply } from '../fold.ts';
 import { record } from '../record.ts';
 import { turnsHere } from '../task.ts';
+import { auditFindings } from '../words/plan-text.ts';
 
 const phases = (play: Play) =>
   play.of('phase_entered').map(({ phase, milestone }) => `${phase} ${milestone}`);
@@ -206,9 +207,14 @@ describe('what is clean', () => {
       .audit(dirty())
       .worked('c2')
       .audit({ resolved: [{ id: '1' }] });
-    passed(play, 'c3').ask('reopen', 'ann', { finding: 't1.1' }).turn('failed');
+    passed(play, 'c3').ask('reopen', 'ann', { finding: 't1.1', why: 'It is a float again.' });
+    expect(turnAt(play)).toMatch('auditor final_audit');
+    play.audit({ clean: true });
     expect(place(play)).toBe('final_audit_fix 1');
-    expect(turnAt(play)).toMatch('coder revise');
+    expect(turnAt(play)).toMatch('coder final_fix');
+    expect(auditFindings(play.task.plan!, play.findings)).toContain(
+      'the total is a float\n  Taken up again by ann: It is a float again.\n',
+    );
     play.worked('c4').audit({ clean: true });
     expect(place(play)).toBe('final_audit_fix 1');
     play.worked('c5').audit({ resolved: [{ id: '1' }] });
@@ -322,6 +328,16 @@ describe('milestones', () => {
     const play = IN.auditing().audit({ amendments: [amendment] });
     expect(play.task.plan!.milestones[1]!.text).toBe('Do the API in two steps.');
     expect(play.task.plan!.amendments).toEqual([{ ...amendment, milestone: 1, audit: 1 }]);
+  });
+
+  test('a milestone that is amended has the title of its new text (loops 26, 32)', () => {
+    const amended = (text: string) =>
+      IN.auditing().audit({ amendments: [{ milestone: 2, text, rationale: 'it grew' }] });
+    const play = amended('## API and its limits\n\nDo both.');
+    expect(play.task.plan!.milestones[1]!.title).toBe('API and its limits');
+    expect(amended('Do it in two steps.').task.plan!.milestones[1]!.title).toBe('API');
+    play.worked('c2').audit();
+    expect(play.actionsOf('seal').at(-1)!.message).toBe('section 2: API and its limits');
   });
 
   test.each([

@@ -1,7 +1,7 @@
 /** What an auditor notes with its tools becomes part of its result, and of nothing before. */
 import { expect, test } from 'vitest';
 import type { Finding } from '../change/findings.ts';
-import { type AuditFinding, type AuditNotes, audited, noReport } from './audit.ts';
+import { type AuditFinding, type AuditNotes, audited, noReport, writtenFinding } from './audit.ts';
 import { bornPlan } from './progress.ts';
 
 const plan = bornPlan({
@@ -68,4 +68,33 @@ test.each([
     findings: [],
     isClean: true,
   });
+});
+
+test('what is said twice of one place within one audit is one finding (loops 34)', () => {
+  const twice = [
+    bug('crashes without input', 3),
+    { ...bug('It crashes without input', 3), severity: 'warning' as const },
+  ];
+  const elsewhere = bug('crashes without input', 9);
+  for (const { findings } of [
+    after({ findings: [...twice, elsewhere] }),
+    after({}, report({ findings: [...twice, elsewhere] })),
+  ])
+    expect(findings.map(({ severity, line }) => [severity, line])).toEqual([
+      ['sev2', 3],
+      ['sev2', 9],
+    ]);
+});
+
+test('what a person writes again updates the finding that is open, and only that (loops 34)', () => {
+  const said = { by: 'ann', at: 1, sha: 'def' };
+  const written = (one: AuditFinding, ledger: readonly Finding[], at = plan) =>
+    writtenFinding(one, { task: 't', plan: at, ledger }, said);
+  const again = written({ ...bug('crashes without input', 3), scenario: 'no arguments' }, known);
+  expect(again).toMatchObject({ id: 't.1', scenario: 'no arguments', rounds: [2] });
+  expect(written(bug('crashes without input', 4), known).id, 'another line').toBe('t.2');
+  expect(written(bug('leaks a file handle', 3), known).id, 'another defect').toBe('t.2');
+  const resolved = known.map((one) => ({ ...one, status: 'resolved' as const }));
+  expect(written(bug('crashes without input', 3), resolved).id, 'it is fixed').toBe('t.2');
+  expect(written(bug('crashes without input', 3), known, { ...plan, milestone: 1 }).id).toBe('t.2');
 });

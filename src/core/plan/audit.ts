@@ -129,12 +129,12 @@ export function audited(
   const isFinal = plan.phase === 'final_auditing';
   const milestone = isFinal || plan.milestones.length === 0 ? null : plan.milestone;
   const resolved = [...notes.resolved, ...report.resolved];
-  const said = report.findings.map((one) => findingOf(one, milestone));
+  const said = distinct(report.findings.map((one) => findingOf(one, milestone)));
   // What was noted and is said again at the end is said once.
-  const noted = notes.findings
-    .filter((_, index) => !resolved.some(({ id }) => id === noteId(index)))
-    .map((one) => findingOf(one, milestone))
-    .filter((one) => !said.some((again) => isRepeated(one, again)));
+  const kept = notes.findings.filter((_, index) => !resolved.some(({ id }) => id === noteId(index)));
+  const noted = distinct(kept.map((one) => findingOf(one, milestone))).filter(
+    (one) => !said.some((again) => isRepeated(one, again)),
+  );
   const findings = afterRound(ledger, [...noted, ...said], {
     ...round,
     source: 'auditor',
@@ -151,15 +151,41 @@ export function audited(
   };
 }
 
-/** A finding as the ledger keeps it when somebody else than the auditor reports it, with who did. */
+const isSame = (one: NewFinding, other: NewFinding): boolean =>
+  one.line === other.line && isRepeated(one, other);
+
+/** What is said twice of one place is one finding, as it was said last; a bug stays one. */
+function distinct(findings: readonly NewFinding[]): NewFinding[] {
+  const kept: NewFinding[] = [];
+  for (const one of findings) {
+    const at = kept.findIndex((other) => isSame(one, other));
+    if (at === -1) kept.push(one);
+    else kept[at] = { ...one, severity: kept[at]!.severity === 'sev2' ? 'sev2' : one.severity };
+  }
+  return kept;
+}
+
+/**
+ * A finding as the ledger keeps it when somebody else than the auditor reports it, with who did. One that is open there
+ * already is only told anew.
+ */
 export function writtenFinding(
   one: AuditFinding,
   { task, plan, ledger }: { task: string; plan: PlanProgress; ledger: readonly Finding[] },
   said: { by: string; at: number; sha: string },
 ): Finding {
   const isWhole = plan.milestones.length === 0 || plan.phase.startsWith('final');
+  const finding = findingOf(one, isWhole ? null : plan.milestone);
+  const known = ledger.find(
+    (other) =>
+      other.status === 'open' &&
+      other.source === 'auditor' &&
+      (other.milestone ?? null) === finding.milestone &&
+      isSame(finding, other),
+  );
+  if (known) return { ...known, ...finding };
   return {
-    ...findingOf(one, isWhole ? null : plan.milestone),
+    ...finding,
     id: `${task}.${ledger.length + 1}`,
     task,
     source: 'auditor',

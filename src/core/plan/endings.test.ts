@@ -6,7 +6,7 @@ import type { TurnStatus } from '../event.ts';
 import { REASONS, type Reason } from '../machine.ts';
 import { isLeftToPeople } from '../recover.ts';
 import type { Task } from '../task.ts';
-import { PHASES } from './phase.ts';
+import { isAudit, PHASES } from './phase.ts';
 import { loopStatus, restartability, statusOfReason } from './status.ts';
 
 const place = ({ task: { plan } }: Play) => `${plan!.phase} ${plan!.milestone}`;
@@ -58,6 +58,50 @@ describe('what ends a plan from every phase', () => {
         reason: 'crash_recovery_failed',
         why: 'the workspace is lost',
       });
+    },
+  );
+
+  const lost = { kind: 'workspace_lost', saved: 'c1' } as const;
+  /** Somebody deleted it. Whoever works in it sees that at once; in an audit, whoever needs it next. */
+  const loseWorktree = (play: Play): Play => {
+    const { phase } = play.task.plan!;
+    if (phase === 'auditing') play.failing.set('seal', [lost]);
+    if (isAudit(phase)) play.audit(phase === 'auditing' ? {} : dirty());
+    return play.run()?.kind === 'turn' ? play.answer(lost) : play;
+  };
+
+  test.each(BEFORE_THE_END)('its worktree is gone in %s and can’t be made anew (loops 11)', (phase) => {
+    const play = IN[phase]();
+    const broken = { kind: 'workspace_failed', problem: 'no space' } as const;
+    play.failing.set('prepare_workspace', Array(9).fill(broken));
+    loseWorktree(play);
+    for (let tries = 0; tries < 9 && play.task.state === 'running'; tries += 1) play.wait(3_600_000);
+    expect(play.task).toMatchObject({ state: 'abandoned', reason: 'workspace_failed', why: 'no space' });
+    expect(loopStatus(play.task)).toBe('errored');
+  });
+
+  test.each([
+    ['coding', 'coding 0'],
+    ['auditing', 'auditing 0'],
+    ['final_auditing', 'final_audit_fix 1'],
+    ['final_audit_fix', 'final_audit_fix 1'],
+  ] as const)(
+    'one that is gone in %s and is made anew from its branch ends nothing (loops 11)',
+    (phase, at) => {
+      const play = loseWorktree(IN[phase]());
+      expect(play.task.state).toBe('running');
+      expect(place(play)).toBe(at);
+      expect(play.actionsOf('prepare_workspace')).toHaveLength(2);
+    },
+  );
+
+  test.each(['auditing', 'final_auditing'] as const)(
+    'an auditor in %s needs no worktree: where its runner dies without one, it is asked again (loops 11)',
+    (phase) => {
+      const play = IN[phase]();
+      const before = turnAt(play)!.split(' ', 2);
+      play.crash({ workspace: { exists: false, intact: false, problem: null } });
+      expect(turnAt(play)!.split(' ', 2)).toEqual(before);
     },
   );
 
@@ -143,6 +187,15 @@ describe('a coder or an auditor that fails', () => {
     play.turn('failed', limit);
     expect(play.of('account_limited')).toHaveLength(1);
     expect(play.task.hold).toMatchObject({ reason: 'provider_limit', until: 7_200_000 });
+  });
+
+  test('an auditor that fails for no reason that is known is asked with its next model (loops 49)', () => {
+    const play = IN.auditing(models('haiku')).turn('failed', { code: 'crashed', message: 'oops' });
+    play.wait(60_000);
+    expect(turnAt(play)).toBe('auditor audit_again s2');
+    expect(play.run()).toMatchObject({ fallback: 1 });
+    play.audit(dirty()).worked('c2');
+    expect(play.run(), 'its own model again').not.toHaveProperty('fallback');
   });
 
   test('a coder at its limit waits for its end where that is known (loops 52)', () => {
@@ -390,7 +443,7 @@ describe('a restart', () => {
     ['merged', { ...IN.auditing().task, state: 'merged' }, false],
   ])('of one that is %s (loops 55)', (status, task, restartable) => {
     if (status === 'errored' || status === 'stalled') expect(loopStatus(task)).toBe(status);
-    expect(restartability(task, { isOwned: false, hasWorktree: true })).toEqual({
+    expect(restartability(task, { isOwned: false, worktree: 'usable' })).toEqual({
       restartable,
       needsForce: false,
       blocked: restartable ? null : 'completed',
@@ -399,14 +452,15 @@ describe('a restart', () => {
 
   test('one at work needs force; one without a worktree is blocked (loops 55, 56)', () => {
     const { task } = IN.auditing();
-    expect(restartability(task, { isOwned: true, hasWorktree: true })).toMatchObject({
+    expect(restartability(task, { isOwned: true, worktree: 'usable' })).toMatchObject({
       needsForce: true,
       blocked: 'active',
     });
-    expect(restartability(task, { isOwned: false, hasWorktree: false })).toMatchObject({
-      restartable: false,
-      blocked: 'missing_worktree',
-    });
+    for (const worktree of ['missing', 'lost'] as const)
+      expect(restartability(task, { isOwned: false, worktree })).toMatchObject({
+        restartable: false,
+        blocked: `${worktree}_worktree`,
+      });
   });
 });
 

@@ -48,7 +48,7 @@ export function parsePlan(text: string, options: Options = { markers: 'required'
   if (!cut.ok) return cut;
   const { name, objective, shared, lines, warnings } = cut.parts;
   const milestones = cut.parts.milestones.map((one, at) => ({
-    title: shortened(headingOf(one.lines, 2) ?? `Milestone ${at + 1}`),
+    title: titleIn(one.lines) ?? `Milestone ${at + 1}`,
     text: textOf(one.lines).trim(),
     line: one.line,
   }));
@@ -193,6 +193,14 @@ function headingOf(lines: readonly MarkdownLine[], level: number): string | unde
   const found = lines.find((line) => line.kind === 'heading' && line.level === level);
   return found?.kind === 'heading' ? found.title : undefined;
 }
+
+function titleIn(lines: readonly MarkdownLine[]): string | null {
+  const heading = headingOf(lines, 2);
+  return heading === undefined ? null : shortened(heading);
+}
+
+/** Of a milestone's text; null where it has no heading. */
+export const milestoneTitle = (text: string): string | null => titleIn(markdownLines(text));
 
 function firstWords(lines: readonly MarkdownLine[]): string | undefined {
   return lines

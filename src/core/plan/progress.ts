@@ -1,6 +1,7 @@
 /** What a task keeps of its plan: the milestones as they were cut, how far it has come, what its audits said. */
 import type { Checkpoint, CoderSummary } from '../event.ts';
 import type { Role } from '../role.ts';
+import type { PlanLimits } from './limits.ts';
 import type { Phase } from './phase.ts';
 
 /** `here`: as `session`, from the operator's checkout, which is switched to its branch at the end. `draft`: its only work is to write a plan. */
@@ -44,6 +45,8 @@ export interface PlanBirth {
   from?: { sha: string; branch: string | null };
   /** In place of the models of the settings. */
   models: Partial<Record<Role, string>>;
+  /** In place of the limits of the settings. */
+  limits?: PlanLimits;
   /** It is one of several that were started together: which of them come before it, and how many may be at work. */
   group?: { id: string; most: number | null; after: string[] };
   /** Of its text, by which it is known among the stored plans; absent for a goal alone. */

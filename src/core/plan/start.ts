@@ -10,7 +10,7 @@ import type { PlanBirth } from './progress.ts';
 import { planId } from './stored.ts';
 
 export interface Start
-  extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy' | 'models' | 'group' | 'from'> {
+  extends Pick<PlanBirth, 'mode' | 'delivers' | 'startedBy' | 'models' | 'limits' | 'group' | 'from'> {
   /** Null for a goal alone. */
   plan: Plan | null;
   /** What it is for, beside the plan or instead of one. */
@@ -19,7 +19,7 @@ export interface Start
 }
 
 export function startedEvents(start: Start): NewEvent[] {
-  const { plan, goal, name, mode, delivers, startedBy, models, group, from } = start;
+  const { plan, goal, name, mode, delivers, startedBy, models, limits, group, from } = start;
   const contract = contractOfPlan(start);
   const created: EventData['task_created'] = {
     kind: plan === null ? 'goal' : 'plan',
@@ -35,6 +35,7 @@ export function startedEvents(start: Start): NewEvent[] {
       recovery: 'manual',
       startedBy,
       models,
+      ...(limits && { limits }),
       ...(group && { group }),
       ...(from && { from }),
       ...(plan && { planId: planId(plan) }),

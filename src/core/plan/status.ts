@@ -23,17 +23,21 @@ export interface Restartability {
   restartable: boolean;
   needsForce: boolean;
   /** Why not, or why only so. */
-  blocked: 'completed' | 'missing_worktree' | 'active' | null;
+  blocked: 'completed' | 'missing_worktree' | 'lost_worktree' | 'active' | null;
 }
 
-/** `isOwned`: a runner is at work on it. `hasWorktree`: what it worked in is there, or never was. */
-export function restartability(
-  task: Task,
-  { isOwned, hasWorktree }: { isOwned: boolean; hasWorktree: boolean },
-): Restartability {
+interface Around {
+  /** A runner is at work on it. */
+  isOwned: boolean;
+  /** `usable`: there, or never made. `missing`: it can be made anew from its branch. `lost`: it can't be used, nor made anew. */
+  worktree: 'usable' | 'missing' | 'lost';
+}
+
+export function restartability(task: Task, { isOwned, worktree }: Around): Restartability {
   if (loopStatus(task) === 'completed')
     return { restartable: false, needsForce: false, blocked: 'completed' };
-  if (!hasWorktree) return { restartable: false, needsForce: false, blocked: 'missing_worktree' };
+  if (worktree !== 'usable')
+    return { restartable: false, needsForce: false, blocked: `${worktree}_worktree` };
   const isActive = !isEnded(task) && (isOwned || task.state === 'queued');
   return { restartable: true, needsForce: isActive, blocked: isActive ? 'active' : null };
 }

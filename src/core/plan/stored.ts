@@ -4,7 +4,7 @@
  */
 import { digestOf } from '../digest.ts';
 import { type EventData, event, type LoopEvent, type NewEvent } from '../event.ts';
-import type { Role } from '../role.ts';
+import { type Role, roleRow } from '../role.ts';
 import { slugOf } from '../slug.ts';
 import type { Task } from '../task.ts';
 import { type Plan, parsePlan } from './plan.ts';
@@ -61,7 +61,7 @@ export function captured(
   { text }: { text: string },
 ): NewEvent[] {
   const parsed = parsePlan(text);
-  if (role === 'planner' || !parsed.ok) return [];
+  if (roleRow(role).prompt === 'plan_draft' || !parsed.ok) return [];
   const source = { kind: 'captured', task, role, turn } as const;
   return [event('plan_stored', storing(parsed.plan, { source, status: 'captured', by: role }))];
 }

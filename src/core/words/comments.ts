@@ -164,6 +164,7 @@ const lastWord = ({ history, source }: Finding): { by: string; why: string | nul
 
 function costText({ costUsd, tokens, complete = true }: Facts['spend']): string {
   if (!complete && costUsd === 0 && tokens === 0) return 'unknown';
+  if (!complete && costUsd === 0) return `price unknown, at least ${tokens} tokens`;
   return `${complete ? '' : 'at least '}$${costUsd.toFixed(2)}, ${tokens} tokens`;
 }
 
@@ -248,11 +249,18 @@ function criteriaTable({ id: task, contract, verdict, gate }: Task): string {
   return [...said, '', table(['', 'criterion', 'met', 'evidence', 'verify'], rows)].join('\n');
 }
 
-export function mergeMessage(task: Task, policy: Policy): string {
+export function mergeMessage(task: Task, policy: Policy, forge: string): string {
   const trailer = policy.coAuthor ? `\n\nCo-authored-by: ${policy.coAuthor}` : '';
-  const source = task.issue === null ? `${capital(task.kind)}: ${nameOfTask(task)}` : `Issue: #${task.issue}`;
+  const source =
+    task.issue === null
+      ? `${capital(task.kind)}: ${nameOfTask(task)}`
+      : `Issue: ${issueIn(forge, task.issue)}`;
   return `${subject(task)}\n\n${source}\nTask: ${task.id}${trailer}\n`;
 }
+
+/** Of a local issue without `#`: pushed to GitHub, that would link another issue there. */
+const issueIn = (forge: string, issue: number): string =>
+  forge === 'local' ? `${issue} (.forge/issues)` : `#${issue}`;
 
 /** A stranger's title on a commit of trunk: it closes no other issue, calls nobody and switches no CI off. */
 const subject = ({ contract }: Task): string =>

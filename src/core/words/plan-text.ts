@@ -122,15 +122,25 @@ export function auditFindings(plan: PlanProgress, ledger: readonly Finding[]): s
   );
   const all = [...bugs, ...advice];
   if (all.length === 0) return '';
-  const lines = all.map((one) => `${findingText(one, one.id)}${isStuck(one) ? `\n  ${STUCK}` : ''}`);
-  return fence('findings', lines.join('\n'));
+  const lines = all.map((one) => [findingText(one, one.id), takenUp(one), isStuck(one) && `  ${STUCK}`]);
+  return fence('findings', lines.flat().filter(Boolean).join('\n'));
+}
+
+function takenUp({ history }: Finding): string {
+  const last = history.at(-1);
+  if (history.length < 2 || last?.status !== 'open' || last.by === 'auditor') return '';
+  return `  Taken up again by ${last.by}${last.why ? `: ${oneLine(last.why)}` : ''}`;
 }
 
 const STUCK =
   'Open in three audits running. Coder: fix it, or write down in the code or your summary why it is no defect. Auditor: judge it anew.';
 
-export const auditedText = ({ lastAudit, audit }: PlanProgress): string =>
-  audit?.isClean ? 'Something was found since the audit.' : (lastAudit ?? 'The audit found something.');
+/** What came of the last audit, in our own words: what its author said goes to agents fenced, beside it. */
+export function auditedText({ lastAudit, audit }: PlanProgress): string {
+  if (audit?.isClean) return 'Something was found since the audit.';
+  const [verdict] = (lastAudit ?? '').split('\n', 1);
+  return verdict ? verdict.replace(/:$/, '.') : 'The audit found something.';
+}
 
 /** The result of an audit in words. */
 export function auditText({

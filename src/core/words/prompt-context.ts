@@ -9,9 +9,10 @@ import type { Contract, PromptKind } from '../event.ts';
 import type { Criterion } from '../issue/criteria.ts';
 import { readiness } from '../issue/readiness.ts';
 import { specificationText } from '../issue/specification.ts';
+import { policyFor } from '../plan/limits.ts';
 import { lastSealed } from '../plan/progress.ts';
 import type { Policy } from '../policy.ts';
-import type { Task } from '../task.ts';
+import { type Task, turnsHere } from '../task.ts';
 import { feedbackText, findingText, remarksText } from './feedback-text.ts';
 import { fence, oneLine } from './fence.ts';
 import { evidenceText } from './gate-text.ts';
@@ -83,22 +84,37 @@ export interface PromptInputs {
   transcript: string;
 }
 
+/** The prompts that count towards `agent.max_turns`, which holds for each milestone of a plan. */
+const CODERS: readonly PromptKind[] = [
+  'task',
+  'continuation',
+  'revise',
+  'interrupted',
+  'handover',
+  'plan',
+  'milestone',
+  'audited',
+  'final_fix',
+  'post_action',
+];
+
 /** Only what this kind of prompt may name; the body of the issue is in the first, the hand-over and the critic's. */
 export function promptContext(
   kind: PromptKind,
   task: Task,
   turn: number,
-  policy: Policy,
+  settings: Policy,
   inputs: PromptInputs,
   priorFailure: string | null,
 ): PromptContext {
+  const policy = policyFor(task, settings);
   const shared = {
     task: {
       id: task.id,
       name: subjectOf(task),
       branch: task.branch,
       attempt: task.attempt,
-      turn,
+      turn: CODERS.includes(kind) ? turnsHere({ ...task, turns: turn }) : turn,
       max_turns: policy.maxTurns,
       round: task.criticRounds + (kind === 'critic' || kind === 'next_round' ? 1 : 0),
       max_rounds: policy.critic.maxRounds,

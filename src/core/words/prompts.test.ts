@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { planOf, started } from '../../../test/support/plan-play.ts';
+import { passed, planOf, started } from '../../../test/support/plan-play.ts';
 import {
   awaiting,
   changes,
@@ -103,6 +103,19 @@ describe('the issue body', () => {
     play.task = { ...play.task, contract: { ...play.task.contract, body } };
     expect(rendered('task', play)).toContain(body);
   });
+});
+
+test('turns are counted as their limit is: anew for each milestone, and not those of other roles', () => {
+  const play = passed(started(planOf('Schema', 'API'), { maxTurns: 2 }), 'c1').worked('c2', 'fail');
+  expect(play.task.turns).toBe(3);
+  const run = play.run();
+  const { turn, priorFailure } = run as Extract<typeof run, { kind: 'turn' }>;
+  const inputs = { history: '', diff: '', findings: [], conventions: [], remarks: [], transcript: '' };
+  const of = (kind: PromptKind) => promptContext(kind, play.task, turn, play.policy, inputs, priorFailure);
+  expect(renderPrompt('continuation', DEFAULT_PROMPTS.continuation, of('continuation'))).toContain(
+    'Turn 2 of at most 2.',
+  );
+  expect(of('audit').task.turn).toBe(3);
 });
 
 describe('the criteria of the contract', () => {

@@ -115,7 +115,7 @@ It is not done yet:
 
 Address exactly that, run the checks yourself, and end your turn when they pass. Turn {{ task.turn }} of at most {{ task.max_turns }}.
 `,
-  revise: `Your change for {{ task.name }} was reviewed and needs work before it can be merged (round {{ task.round }} of {{ task.max_rounds }}).
+  revise: `Your change for {{ task.name }} was reviewed and needs work before it can be merged{% if task.round > 0 %} (round {{ task.round }} of {{ task.max_rounds }}){% endif %}.
 
 {{ feedback }}
 
@@ -269,7 +269,10 @@ The auditor reviewed your changes. You MUST fix every bug, and every violation o
 {% endif %}{% if prior_failure_reason != "" %}
 What was still open:
 {{ prior_failure_reason }}
-{% endif %}{% if feedback != "" %}
+{% if plan.findings == "" and plan.last_audit != "" %}
+The last audit said:
+{{ plan.last_audit }}
+{% endif %}{% endif %}{% if feedback != "" %}
 {{ feedback }}
 {% endif %}
 This is turn {{ task.turn }}. End your turn when the work is complete.
@@ -288,6 +291,8 @@ All that was said about how to work still holds. Do all of it and nothing of tho
 {% if plan.findings != "" %}
 You MUST fix every bug, and every violation of the project's conventions:
 {{ plan.findings }}
+{% elsif plan.last_audit != "" %}
+{{ plan.last_audit }}
 {% endif %}
 Keep what was already right, run the checks, and end your turn.
 `,
@@ -304,6 +309,8 @@ What the audit says:
 {% if plan.findings != "" %}
 You MUST fix every bug:
 {{ plan.findings }}
+{% elsif plan.last_audit != "" %}
+{{ plan.last_audit }}
 {% endif %}{% if feedback != "" %}
 {{ feedback }}
 {% endif %}

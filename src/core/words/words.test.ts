@@ -238,6 +238,15 @@ test('the living comment: where it stands, and the figures of the moment', () =>
   );
 });
 
+test('a cost nobody knows is not said to be nothing', () => {
+  const { task, policy } = running();
+  const said = (spend: { costUsd: number; tokens: number; complete: boolean }) =>
+    /- cost: (.*)/.exec(statusComment(task, { spend, ledger: [] }, policy))?.[1];
+  expect(said({ costUsd: 0, tokens: 500, complete: false })).toBe('price unknown, at least 500 tokens');
+  expect(said({ costUsd: 0.5, tokens: 500, complete: false })).toBe('at least $0.50, 500 tokens');
+  expect(said({ costUsd: 0, tokens: 0, complete: false })).toBe('unknown');
+});
+
 test('declined: the questions and what to do with the answers (dispatch 12)', () => {
   const text = declinedComment('it asks for taste', ['What?', 'Which?'], 'loop:ready');
   expect(text).toContain('Not started: it asks for taste, so there is no way to tell when it is done.');
@@ -326,14 +335,17 @@ test('a table cell can’t be broken out of by a command', () => {
 test('the title of an issue does nothing on trunk but name the work', () => {
   const { task } = awaiting();
   const hostile = { ...task, contract: { ...task.contract, title: 'A [skip ci], fixes #99 for @bob' } };
-  for (const said of [mergeMessage(hostile, testPolicy()), pullTitle(hostile)])
+  for (const said of [mergeMessage(hostile, testPolicy(), 'github'), pullTitle(hostile)])
     expect(said).toContain('A (skip ci), fixes #\u200b99 for @\u200bbob');
 });
 
 test('a merge message has the title, the issue, the task, and a co-author only if one is wanted', () => {
   const { task } = awaiting();
-  expect(mergeMessage(task, testPolicy())).toBe('Add a revoke button\n\nIssue: #7\nTask: t1\n');
-  expect(mergeMessage(task, testPolicy({ coAuthor: 'A <a@b.c>' }))).toContain(
+  expect(mergeMessage(task, testPolicy(), 'github')).toBe('Add a revoke button\n\nIssue: #7\nTask: t1\n');
+  expect(mergeMessage(task, testPolicy(), 'local'), 'it would link another one on GitHub').toBe(
+    'Add a revoke button\n\nIssue: 7 (.forge/issues)\nTask: t1\n',
+  );
+  expect(mergeMessage(task, testPolicy({ coAuthor: 'A <a@b.c>' }), 'github')).toContain(
     '\n\nCo-authored-by: A <a@b.c>\n',
   );
   expect(checkpointMessage(task)).toBe('Checkpoint of #7 after turn 1');

@@ -273,7 +273,16 @@ export function atWorkText(
   return `${what}${whose}${details.length > 0 ? ` (${details.join(', ')})` : ''}`;
 }
 
-function lasting(ms: number): string {
+/** The same where it is clear whose it is, with what its command printed last. */
+export function workingText(
+  work: Parameters<typeof atWorkText>[0] & { lastLine: string | null },
+  now: number,
+): string {
+  const text = atWorkText({ ...work, name: null }, now);
+  return work.lastLine === null ? text : `${text}: ${work.lastLine}`;
+}
+
+export function lasting(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
@@ -281,3 +290,7 @@ function lasting(ms: number): string {
     ? `${minutes} min ${seconds % 60} s`
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+export const UNCONFINED_CRITERION_FIX =
+  'Install a sandbox (`forge-loop doctor` says how), or set `gate.criteria_commands: always` in WORKFLOW.md if you trust whoever writes issues.';
+export const UNCONFINED_CRITERION = `it comes from the text of an issue, and nothing confines it here. ${UNCONFINED_CRITERION_FIX}`;

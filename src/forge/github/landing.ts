@@ -16,7 +16,7 @@ import type { Pulls } from './pulls.ts';
 import type { Rules } from './rules.ts';
 import { mergeShape, type PullRow } from './shapes.ts';
 
-export type Landing = Required<Pick<Forge, 'trunk' | 'mergesAlone' | 'buildCandidate' | 'land' | 'onTrunk'>>;
+type Landing = Required<Pick<Forge, 'trunk' | 'mergesAlone' | 'buildCandidate' | 'land' | 'onTrunk'>>;
 
 export function openLanding(parts: {
   place: Place;

@@ -4,8 +4,9 @@
  * The token reaches git through a credential helper that reads it from the environment of that one git; it is in no
  * address, no file, no argument and no log.
  */
-import { withoutSecrets } from '../../core/change/danger.ts';
+
 import type { Checkpoint } from '../../core/event.ts';
+import { redact } from '../../core/redact.ts';
 import { ForgeUnavailable, GitFailed } from '../../errors.ts';
 import type { Git, GitResult } from '../../git/git.ts';
 import { resolve, treeOf } from '../../git/objects.ts';
@@ -113,7 +114,7 @@ export function openRemote(options: {
       const there = [tracked(await options.trunk()), tracked(branch)];
       const known = (await git.resolveAll(there)).filter((one) => one !== null);
       const unstored = await uploadObjects(options, sha, known);
-      if (unstored !== null) return { refused: withoutSecrets(unstored) };
+      if (unstored !== null) return { refused: redact(unstored) };
       const pushed = await authorized(['push', '--porcelain', lease, url, `${sha}:${ref}`], [1, 128]);
       if (pushed.exitCode === 0) {
         await git(['update-ref', tracked(branch), sha]);
@@ -127,7 +128,7 @@ export function openRemote(options: {
       const at = (await headNow(branch))?.sha ?? null;
       if (at === sha) return 'pushed';
       if (at !== expected) return 'moved';
-      if (refused !== null) return { refused: withoutSecrets(refused) };
+      if (refused !== null) return { refused: redact(refused) };
       throw new ForgeUnavailable(
         `GitHub did not take the push to ${branch}: ${said(pushed, rejectionIn(pushed))}`,
       );

@@ -15,8 +15,7 @@ import { type PullFile, pullFileName } from './pull-file.ts';
 import type { Pulls } from './pulls.ts';
 import { hasCommand, newest, remarksOf } from './remarks.ts';
 
-export type Conversation = Pick<Forge, 'feedback' | 'commands' | 'reply'> &
-  Pick<PullDesk, 'remark' | 'reportCheck'>;
+type Conversation = Pick<Forge, 'feedback' | 'commands' | 'reply'> & Pick<PullDesk, 'remark' | 'reportCheck'>;
 
 export function openConversation(options: {
   git: Git;

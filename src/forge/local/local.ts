@@ -119,6 +119,7 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     ],
 
     openIssues: async () => issues.open(),
+    unreadable: async () => issues.problems(),
     issue: async (number) => issues.find(number),
     relabel: async (number, change) => {
       await issues.relabel(number, change);

@@ -1,4 +1,5 @@
 /** The outbox. Ids are never used twice, so an outcome can't be taken for that of a later action. */
+import type { Selectable } from 'kysely';
 import type { Action, PendingAction } from '../../core/action.ts';
 import type { NewEvent } from '../../core/event.ts';
 import { VersionConflict } from '../../errors.ts';
@@ -8,12 +9,22 @@ import { type Connection, query } from './connection.ts';
 import { append, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
 import { prepared } from './prepared.ts';
+import type { ActionsTable } from './schema.ts';
 import { loadTask, updateTask } from './task-row.ts';
 
 type Owner = { task: string | null };
 
 const PENDING = prepared(({ task }: Owner) =>
   query.selectFrom('actions').selectAll().where('task', 'is', task).orderBy('id'),
+);
+
+const STARTED = prepared(() =>
+  query
+    .selectFrom('actions')
+    .selectAll()
+    .where('started_at', 'is not', null)
+    .where('task', 'is not', null)
+    .orderBy('id'),
 );
 
 const INSERT = prepared((row: Owner & { action: string }) =>
@@ -25,16 +36,21 @@ const FINISH = prepared(({ id, task }: Owner & { id: number }) =>
 );
 
 export function pendingActions(connection: Connection, taskId: string | null): PendingAction[] {
-  const rows = connection.all(PENDING({ task: taskId }));
-  return rows.map(({ id, task, action, started_at, attempts, not_before }) => ({
-    id,
-    task,
-    action: JSON.parse(action) as Action,
-    startedAt: started_at,
-    attempts,
-    notBefore: not_before,
-  }));
+  return connection.all(PENDING({ task: taskId })).map(pendingAction);
 }
+
+export function startedActions(connection: Connection): PendingAction[] {
+  return connection.all(STARTED({})).map(pendingAction);
+}
+
+const pendingAction = (row: Selectable<ActionsTable>): PendingAction => ({
+  id: row.id,
+  task: row.task,
+  action: JSON.parse(row.action) as Action,
+  startedAt: row.started_at,
+  attempts: row.attempts,
+  notBefore: row.not_before,
+});
 
 export function addActions(
   connection: Connection,

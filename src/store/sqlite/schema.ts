@@ -50,7 +50,7 @@ export interface EventsTable {
   data: string;
 }
 
-interface ActionsTable {
+export interface ActionsTable {
   id: Generated<number>;
   task: string | null;
   action: string;

@@ -2,7 +2,14 @@
 import type { Task } from '../../core/task.ts';
 import { requireUnchanged } from '../rules.ts';
 import type { Store } from '../store.ts';
-import { addActions, deferAction, finishAction, pendingActions, startAction } from './actions.ts';
+import {
+  addActions,
+  deferAction,
+  finishAction,
+  pendingActions,
+  startAction,
+  startedActions,
+} from './actions.ts';
 import type { Connection } from './connection.ts';
 import { append, readEvents, readTurns, stampNext } from './journal.ts';
 import { acquireLease, checkLease, leases, releaseLease, renewLeases } from './leases.ts';
@@ -25,6 +32,7 @@ export function sqliteStore(connection: Connection): Store {
     commit: async (commit) => commitTask(connection, commit),
 
     pendingActions: async (taskId) => pendingActions(connection, taskId),
+    startedActions: async () => startedActions(connection),
     proveLease: async (lease, at) => checkLease(connection, lease, at),
     startAction: async (lease, id, at) => startAction(connection, lease, id, at),
     deferAction: async (lease, id, notBefore, events, at) =>

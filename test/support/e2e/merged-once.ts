@@ -13,7 +13,10 @@ export async function expectMergedOnce(world: World, issue: number): Promise<Tas
   const { task } = found!;
   expect(task).toMatchObject({ state: 'merged', reason: null, turn: null, hold: null });
 
-  const commits = world.git('log', '--format=%H', `--grep=^Issue: #${issue}$`, 'main').trim().split('\n');
+  const commits = world
+    .git('log', '--format=%H', '-E', `--grep=^Issue: (#${issue}|${issue} \\(.forge/issues\\))$`, 'main')
+    .trim()
+    .split('\n');
   expect(commits, 'one merge commit on trunk').toEqual([task.mergedSha]);
   const [pull, ...morePulls] = world.pulls(issue);
   expect(morePulls, 'one pull request').toEqual([]);

@@ -208,7 +208,7 @@ export function makeWorld(given: { program?: string; env?: Record<string, string
     const usual: Json = {
       polling: { interval_ms: 100 },
       agent: { kind: 'scripted', script: scriptPath },
-      gate: { commands: ['ls done-*.txt'] },
+      gate: { commands: ['ls done-*.txt'], criteria_commands: 'always' },
       // Agents and gates of these tests reach out, to be caught at a place of the test's choice: see `halt`.
       sandbox: 'none',
     };
