@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
+import { build as buildPages } from 'vite';
 
 /** What `status` imports one after the other, each with all that it needs. */
 const LOOKING = /src.(store.sqlite|config.load|git.worktrees|process.owner|workspace.paths|cli.status)\.ts$/;
@@ -20,7 +21,8 @@ await build({
     runner: 'src/loop/runner.ts',
   },
   // What the package depends on, and what people install themselves.
-  external: /^(libsql|liquidjs|pino|@anthropic-ai\/|@agentclientprotocol\/|@openai\/|opencode-ai)/,
+  external:
+    /^(libsql|liquidjs|pino|@anthropic-ai\/|@agentclientprotocol\/|@openai\/|@opentelemetry\/|opencode-ai)/,
   platform: 'node',
   // The same code as modules. What is published for Node is CommonJS: each part of it would be compiled twice at the start.
   resolve: { alias: { yaml: join(import.meta.dirname, 'node_modules/yaml/browser/dist/index.js') } },
@@ -40,6 +42,23 @@ await build({
         { name: 'looking', test: LOOKING, priority: 1 },
       ],
     },
+  },
+  plugins: [licences()],
+});
+
+// The dashboard, which `src/http/pages.ts` serves. Why: docs/adr/0045-dashboard.md.
+await buildPages({
+  configFile: false,
+  root: 'web',
+  logLevel: 'warn',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: '../dist/web',
+    emptyOutDir: true,
+    target: 'es2022',
+    // An image in the text of a style would be a second thing that the policy for contents has to let through.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
   },
   plugins: [licences()],
 });

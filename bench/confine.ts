@@ -23,7 +23,13 @@ export async function confine(): Promise<Measured[]> {
   const at = (name: string): string => join(root, name);
   for (const name of ['workspace', 'home', 'session']) mkdirSync(at(name));
   const processes = hostProcesses();
-  const machine = { objects: () => [], hidden: [], programs: [process.execPath], never: null };
+  const machine = {
+    objects: () => [],
+    hidden: [],
+    programs: [process.execPath],
+    writable: () => [],
+    never: null,
+  };
   const sandbox = openSandbox({
     bwrap: bwrap({ folder: at('sandbox'), ...machine }),
     containers: containers({ folder: at('containers'), ...machine }),
@@ -38,7 +44,8 @@ export async function confine(): Promise<Measured[]> {
   const quiet = { signal: new AbortController().signal, onHeld: async () => {} };
 
   const command = (by: SandboxKind) => async (): Promise<void> => {
-    const door = by === 'none' ? null : await gateway.open({ at: 'inside', network: [], advice: '' });
+    const door =
+      by === 'none' ? null : await gateway.open({ at: 'inside', network: [], advice: '', isOneWay: true });
     const network: Access['network'] = door?.way ?? 'host';
     const access = { ...accessOf('coder', place, { sandbox: by }), network };
     const confined = await sandbox.confine({ argv: ['/bin/true'], env, cwd: place.cwd }, access);

@@ -1,12 +1,14 @@
 /**
  * What a merge costs while hundreds of approved tasks wait for theirs, against a few: time, processor time of the runner and
- * its children, and gits. The gate holds every candidate back until all wait; what is measured is the landing of the first twenty.
+ * its children, gits, and questions to the git that stays open. The gate holds every candidate back until all wait; what is
+ * measured is the landing of the first twenty.
  */
 import type { ChildProcess } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Task } from '../src/core/task.ts';
+import { READER } from '../src/git/reader.ts';
 import { openSqliteStore } from '../src/store/sqlite.ts';
 import { cpuOf, type Measured, ms } from './measure.ts';
 import { CHEAP_AGENT, type Scratch, scratch } from './scratch.ts';
@@ -19,6 +21,7 @@ interface Cost {
   wall: number;
   cpu: number;
   gits: number;
+  questions: number;
 }
 
 export async function queue(): Promise<Measured[]> {
@@ -34,14 +37,17 @@ export async function queue(): Promise<Measured[]> {
   return [
     row(`time per merge with ${MANY - LANDED} waiting`, 'wall', ms, 1.2),
     row('… in processor time', 'cpu', ms, 1.2),
-    row('… in gits', 'gits', (count) => count.toFixed(1), 1.1),
+    row('… in gits', 'gits', count, 1.1),
+    row('… in questions to the git that stays open', 'questions', count, 1.2),
   ];
 }
+
+const count = (some: number): string => some.toFixed(1);
 
 async function costOf(tasks: number): Promise<Cost> {
   const place = await scratch(WORKFLOW);
   const hold = join(place.root, 'let-go');
-  const log = countGits(place);
+  const logs = countGits(place);
   place.env.HELD_BY = hold;
   for (let number = 1; number <= tasks; number++)
     place.issue(number, `Issue ${number}`, `Creates \`work-${number}.txt\`.`);
@@ -51,16 +57,17 @@ async function costOf(tasks: number): Promise<Cost> {
     const store = await opened(place);
     await until(async () => (await store.tasks()).filter(({ task }) => isApproved(task)).length === tasks);
     const merges = async (): Promise<number> => (await store.events({ type: 'merge_observed' })).length;
-    const before = costNow(runner, log);
+    const before = costNow(runner, logs);
     writeFileSync(hold, '');
     await until(async () => (await merges()) >= LANDED);
-    const after = costNow(runner, log);
+    const after = costNow(runner, logs);
     const landed = await merges();
     await store.close();
     return {
       wall: (after.wall - before.wall) / landed,
       cpu: (after.cpu - before.cpu) / landed,
       gits: (after.gits - before.gits) / landed,
+      questions: (after.questions - before.questions) / landed,
     };
   } finally {
     await stopped(runner);
@@ -93,27 +100,37 @@ sandbox: none
 ---
 `;
 
-/** A `git` before the real one on the path, which leaves a line for each start. */
-function countGits(place: Scratch): string {
+interface Logs {
+  gits: string;
+  questions: string;
+}
+
+/** A `git` before the real one on the path, which leaves a line for each start, and for each question of the one that stays open. */
+function countGits(place: Scratch): Logs {
   const folder = join(place.root, 'bin');
-  const log = join(place.root, 'gits');
+  const [gits, questions] = [join(place.root, 'gits'), join(place.root, 'questions')];
   mkdirSync(folder);
-  writeFileSync(log, '');
+  writeFileSync(gits, '');
+  writeFileSync(questions, '');
   const real = (process.env.PATH ?? '').split(':').map((one) => join(one, 'git'));
+  const found = `for git in ${real.join(' ')}; do [ -x "$git" ] && break; done`;
   writeFileSync(
     join(folder, 'git'),
-    `#!/bin/sh\necho >> '${log}'\nfor git in ${real.join(' ')}; do [ -x "$git" ] && exec "$git" "$@"; done\n`,
+    `#!/bin/sh\necho >> '${gits}'\n${found}\nif [ "$1 $2" = '${READER.join(' ')}' ]; then\n  tee -a '${questions}' | "$git" "$@"\nelse\n  exec "$git" "$@"\nfi\n`,
   );
   chmodSync(join(folder, 'git'), 0o755);
   place.env.PATH = `${folder}:${place.env.PATH}`;
-  return log;
+  return { gits, questions };
 }
 
-const costNow = (runner: ChildProcess, log: string): Cost => ({
+const costNow = (runner: ChildProcess, { gits, questions }: Logs): Cost => ({
   wall: performance.now(),
   cpu: cpuOf(runner.pid!),
-  gits: readFileSync(log, 'utf8').length,
+  gits: linesOf(gits),
+  questions: linesOf(questions),
 });
+
+const linesOf = (path: string): number => readFileSync(path, 'utf8').split('\n').length - 1;
 
 async function opened(place: Scratch) {
   const path = join(place.repo, '.forge', 'forge.db');

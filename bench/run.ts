@@ -13,6 +13,7 @@ const BENCHES: Record<string, () => Promise<Measured | Measured[]>> = {
   memory: async () => (await import('./memory.ts')).memory(),
   queue: async () => (await import('./queue.ts')).queue(),
   long: async () => (await import('./long.ts')).long(),
+  dashboard: async () => (await import('./dashboard.ts')).dashboard(),
   confine: async () => (await import('./confine.ts')).confine(),
 };
 

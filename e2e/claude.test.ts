@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
 import { sumOf } from '../src/agent/contract.ts';
-import { asking } from '../src/core/models.ts';
+import { QUESTION_REFUSED } from '../src/agent/refusal.ts';
+import { asking } from '../src/core/money/models.ts';
 import { READER } from '../src/core/words/prompts.ts';
 import { scenarioFile } from '../test/support/llm/scenario.ts';
 import { startRunner } from '../test/support/start-runner.ts';
@@ -145,6 +146,24 @@ describe('what it may do', () => {
     const body = JSON.stringify(llm.now.journal[0]?.request.body);
     expect(body).not.toContain('AskUserQuestion');
     expect(body).not.toContain('EnterPlanMode');
+  });
+
+  test('one that asks all the same is refused and goes on, and the refusal is told (loops 70)', async () => {
+    const questions = [
+      {
+        question: 'Which?',
+        header: 'Which',
+        multiSelect: false,
+        options: ['a', 'b'].map((label) => ({ label, description: label })),
+      },
+    ];
+    await scripted(replies({ call: { tool: 'AskUserQuestion', input: { questions } } }, { say: 'then a' }));
+    const { result, told } = await run('Ask me.');
+    expect(result).toMatchObject({ status: 'finished', text: 'then a' });
+    expect(told.filter(({ kind }) => kind === 'refused')).toEqual([
+      { ...QUESTION_REFUSED, tool: 'AskUserQuestion' },
+    ]);
+    expect(JSON.stringify(llm.now.journal.at(-1)?.request.body)).toContain('No such tool available');
   });
 
   test('a critic can read, and has nothing to write or run with', async () => {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { UsageReport } from '../src/agent/agent.ts';
 import { codexHome } from '../src/agent/codex/thread.ts';
 import { sumOf } from '../src/agent/contract.ts';
-import { asking } from '../src/core/models.ts';
+import { asking } from '../src/core/money/models.ts';
 import { READER } from '../src/core/words/prompts.ts';
 import { type Scenario, scenarioFile } from '../test/support/llm/scenario.ts';
 import { AUTHORITY, type Llm, startLlm } from '../test/support/llm/server.ts';

@@ -5,8 +5,10 @@
 import { describe, expect, test } from 'vitest';
 import type { TurnResult, Usage, UsageReport } from '../src/agent/agent.ts';
 import { type AgentUnderTest, sumOf } from '../src/agent/contract.ts';
+import { costOf, pricesFor } from '../src/core/money/prices.ts';
+import { disagreement, type TwoAccounts } from '../src/core/money/two-accounts.ts';
 import type { AgentPolicy } from '../src/core/policy.ts';
-import { costOf, pricesFor } from '../src/core/prices.ts';
+import { type SandboxKind, sandboxName } from '../src/core/role.ts';
 import type { Entry, Llm } from '../test/support/llm/server.ts';
 import { realStage, replies } from './real-stage.ts';
 
@@ -28,8 +30,9 @@ const USED = { input: 1100, output: 70, cacheRead: 500 };
 const BEGIN = 'Begin with what the issue says about the colour of the shed.';
 const GO_ON = 'Go on with what the gate said about the colour of the shed.';
 
-export function moneyContract(name: string, make: (llm: Llm) => Paid): void {
-  describe(`money: ${name}`, async () => {
+/** `by`: what its turns are confined by. */
+export function moneyContract(name: string, make: (llm: Llm) => Paid, by: SandboxKind = 'none'): void {
+  describe(`money: ${name}${by === 'none' ? '' : `, confined by ${sandboxName(by)}`}`, async () => {
     let paid: Paid;
     const { llm, run, scripted, watched, turnOf } = await realStage(
       (model) => {
@@ -38,6 +41,7 @@ export function moneyContract(name: string, make: (llm: Llm) => Paid): void {
       },
       [],
       'counted',
+      by,
     );
 
     /** What was served since it was asked last. */
@@ -55,6 +59,19 @@ export function moneyContract(name: string, make: (llm: Llm) => Paid): void {
       const usd = costOf(pricesFor(policy), paid.policy.model, usage);
       expect(usd, `${paid.policy.model} has a price`).not.toBeNull();
       return usd ?? 0;
+    };
+
+    /** What its agent said of each turn is what was counted on the wire. */
+    const agreeing = () => {
+      const told: TwoAccounts[] = [];
+      return {
+        watch: () => watched({ onAccounts: (both) => void told.push(both) }),
+        expectAll: (turns: number) => {
+          expect(told).toHaveLength(turns);
+          const before = { ids: new Set<string>(), isOpen: false };
+          expect(told.map((both) => disagreement(both, before))).toEqual(told.map(() => null));
+        },
+      };
     };
 
     async function expectExact(reports: readonly UsageReport[], result: TurnResult, entries: Entry[]) {
@@ -81,13 +98,15 @@ export function moneyContract(name: string, make: (llm: Llm) => Paid): void {
         ),
       );
       const served = meter();
-      const first = await run(BEGIN);
+      const { watch, expectAll } = agreeing();
+      const first = await run(BEGIN, {}, watch());
       await expectExact(first.reports, first.result, served());
-      const second = await run(GO_ON, { ...first.turn, resume: true, number: 2 });
+      const second = await run(GO_ON, { ...first.turn, resume: true, number: 2 }, watch());
       expect(second.result).toMatchObject({ status: 'finished', text: 'second' });
       await expectExact(second.reports, second.result, served());
-      const third = await run(GO_ON, { ...first.turn, resume: true, number: 3 });
+      const third = await run(GO_ON, { ...first.turn, resume: true, number: 3 }, watch());
       await expectExact(third.reports, third.result, served());
+      expectAll(3);
     });
 
     test('cut stream: nobody knows what a broken answer cost, and the turn says so', async () => {
@@ -105,6 +124,30 @@ export function moneyContract(name: string, make: (llm: Llm) => Paid): void {
       await expectLowerBound(first.reports, first.result, entries);
       const second = await run(GO_ON, { ...first.turn, resume: true, number: 2 });
       expect(second.result).toMatchObject({ status: 'finished', text: 'whole' });
+      await expectExact(second.reports, second.result, served());
+    });
+
+    test('budget: a spent one refuses one call, and the turn ends at once with its conversation kept', async () => {
+      await scripted(
+        replies({ run: 'echo one', usage: USED }, { say: 'and on', usage: USED, times: 'always' }),
+      );
+      const served = meter();
+      const isSpent = () =>
+        llm.now.journal.some(({ outcome, request }) => outcome === 'answered' && !request.aside);
+      const none = { usd: null, tokens: null };
+      const room = async () => ({ task: none, loop: none, spent: isSpent() ? '$1.00 of $1.00 spent' : null });
+      const first = await run(BEGIN, {}, watched({ room }));
+      expect(first.result).toMatchObject({
+        status: 'failed',
+        code: 'out_of_budget',
+        message: '$1.00 of $1.00 spent',
+      });
+      expect(first.told.filter(({ kind }) => kind === 'refused')).toEqual([
+        expect.objectContaining({ tool: 'model', detail: '$1.00 of $1.00 spent' }),
+      ]);
+      await expectExact(first.reports, first.result, served());
+      const second = await run(GO_ON, { ...first.turn, resume: true, number: 2 });
+      expect(second.result).toMatchObject({ status: 'finished', text: 'and on' });
       await expectExact(second.reports, second.result, served());
     });
 

@@ -119,7 +119,7 @@ async function spent(world: World): Promise<Record<string, number>> {
   const store = await world.store();
   const sum = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
   for (const { task } of await store.tasks())
-    for (const delta of await store.usage(task.id))
+    for (const delta of await store.usage({ task: task.id }))
       for (const kind of Object.keys(sum) as (keyof typeof sum)[]) sum[kind] += delta[kind];
   return sum;
 }

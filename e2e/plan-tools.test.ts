@@ -1,4 +1,7 @@
-/** The auditor's and the coder's tools in a plan, with real agents: what is noted in a turn decides what follows. */
+/**
+ * The loop's tools, called by real agents: what is noted in a turn of a plan decides what follows, and a coder reads the forge without
+ * reaching it.
+ */
 import { expect, test } from 'vitest';
 import { makeWorld } from '../test/support/e2e/world.ts';
 import { startLlm } from '../test/support/llm/server.ts';
@@ -70,6 +73,60 @@ test.each(HEROES)('%s: a bug that the auditor notes sends the plan back', async 
       'chose: a file: it is simple',
     );
     expect(asked.at(-1), 'what it had noted was in the ledger by then').toContain(`${id}.1`);
+  } catch (error) {
+    console.error(await world.report());
+    throw error;
+  } finally {
+    await world.dispose();
+    await llm.close();
+  }
+});
+
+test.each(HEROES)('%s: a coder reads the forge by the loop, confined', async (kind, model, env) => {
+  const llm = await startLlm({ rules: [] });
+  const world = makeWorld({ program: PROGRAM, env: env(llm.url) });
+  world.env.PATH = process.env.WHOLE_PATH ?? '';
+  try {
+    world.settings({
+      agent: { kind, model },
+      gate: { commands: ['grep -x whole answer.txt'] },
+      sandbox: 'bwrap',
+    });
+    const other = await world.issue({ title: 'Older', body: 'TEXT-OF-ANOTHER-ISSUE', ready: false });
+    const issue = await world.issue({ body: 'The file `answer.txt` must contain `whole`.' });
+    const changes = {
+      verdict: 'REQUEST_CHANGES',
+      findings: [{ severity: 'sev2', file: 'answer.txt', line: 1, message: 'say who wrote it' }],
+    };
+    const addressed = { earlier: [{ id: '1', addressed: 'yes', why: 'author.txt says it' }] };
+    llm.play({
+      rules: [
+        {
+          when: { says: 'You are the critic' },
+          replies: [{ answer: changes }, { answer: { verdict: 'APPROVE', findings: [], ...addressed } }],
+        },
+        {
+          when: { says: 'You are working on issue' },
+          replies: [
+            forge('issue_read', { number: other }),
+            forge('issues_search', { words: 'older' }),
+            { run: 'echo whole > answer.txt' },
+            { say: 'done' },
+            forge('pull_request_read', { number: 1 }),
+            { run: 'echo me > author.txt' },
+            { say: 'signed' },
+          ],
+        },
+      ],
+    });
+    await world.settle();
+    expect((await world.task(issue)).state).toBe('merged');
+    const heard = llm.journal.flatMap(({ request }) => request.texts).join('\n');
+    expect(heard).toContain(`Issue #${other} (open): Older`);
+    expect(heard).toContain('TEXT-OF-ANOTHER-ISSUE');
+    expect(heard).toContain(`- issue #${other} (open): Older`);
+    expect(heard).toContain('Pull request #1 (open): Write the file');
+    expect(llm.journal.filter(({ outcome }) => outcome === 'unscripted')).toEqual([]);
   } catch (error) {
     console.error(await world.report());
     throw error;

@@ -3,6 +3,7 @@ import { afterEach, beforeEach } from 'vitest';
 import type { TurnRequest } from '../src/agent/agent.ts';
 import type { AgentUnderTest } from '../src/agent/contract.ts';
 import type { AgentPolicy } from '../src/core/policy.ts';
+import type { SandboxKind } from '../src/core/role.ts';
 import { criticReportSchema } from '../src/core/verdict.ts';
 import { agentStage } from '../test/support/agent-stage.ts';
 import type { Scenario } from '../test/support/llm/scenario.ts';
@@ -19,15 +20,19 @@ export async function realStage<How extends unknown[]>(
   make: (llm: Llm, ...how: How) => { real: AgentUnderTest; policy: Partial<AgentPolicy> },
   usual: How,
   asides: Asides = 'scripted',
+  sandbox: SandboxKind = 'none',
 ) {
   const llm = { now: await startLlm({ rules: [] }) };
   let made = make(llm.now, ...usual);
-  const stage = agentStage({
-    get agent() {
-      return made.real.agent;
+  const stage = agentStage(
+    {
+      get agent() {
+        return made.real.agent;
+      },
+      performing: async () => made.policy,
     },
-    performing: async () => made.policy,
-  });
+    sandbox,
+  );
   const { watched } = stage;
 
   const scripted = async (scenario: Scenario, ...how: How): Promise<void> => {

@@ -1,7 +1,13 @@
 /** What every real agent has to live through, from an issue to trunk, with the loop as its users run it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test as plain } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test as plain, vi } from 'vitest';
+import {
+  type ContainerEngine,
+  IMAGE,
+  openEngine,
+  skippedWithoutEngine,
+} from '../test/support/container-engine.ts';
 import { expectMergedOnce } from '../test/support/e2e/merged-once.ts';
 import { type Json, makeWorld, type World } from '../test/support/e2e/world.ts';
 import type { Scenario } from '../test/support/llm/scenario.ts';
@@ -23,7 +29,7 @@ export interface Protagonist {
 type Replies = Scenario['rules'][number]['replies'];
 
 export const BODY = 'The file `answer.txt` must contain `whole`, and nothing else. BODY-OF-THE-ISSUE';
-const CODER = 'You are working on issue';
+export const CODER = 'You are working on issue';
 const CRITIC = 'You are the critic';
 const CHANGES = {
   verdict: 'REQUEST_CHANGES',
@@ -82,13 +88,25 @@ export function realStory(hero: Protagonist): void {
   const signedIn = new RegExp(`ok +agent +${name} \\d+\\.\\d+\\.\\d+, signed in by`);
 
   describe(`${hero.kind}, from an issue to trunk`, () => {
-    for (const sandbox of ['none', 'bwrap'])
+    let engine: ContainerEngine | null = null;
+    const isContained = hero.isDirect === true && !skippedWithoutEngine(`${hero.kind} in a container`);
+    beforeAll(() => {
+      // Its image is made of programs of this machine, by their own paths.
+      vi.stubEnv('PATH', process.env.WHOLE_PATH);
+      if (isContained) engine = openEngine();
+      vi.unstubAllEnvs();
+    });
+    afterAll(() => engine?.dispose());
+
+    for (const sandbox of ['none', 'bwrap', ...(isContained ? ['container'] : [])])
       tell(
         `red gate, changes asked for, approved: one session all along (sandbox: ${sandbox})`,
         'key',
         async (world, llm, play) => {
-          world.settings({ ...workOf(hero), sandbox });
-          if (sandbox === 'bwrap') world.env.PATH = process.env.WHOLE_PATH ?? '';
+          const image = sandbox === 'container' ? { image: IMAGE } : {};
+          world.settings({ ...workOf(hero), sandbox: { kind: sandbox, ...image } });
+          Object.assign(world.env, sandbox === 'container' && engine?.env);
+          if (sandbox !== 'none') world.env.PATH = process.env.WHOLE_PATH ?? '';
           play(
             [
               { run: 'echo half > answer.txt' },
@@ -136,18 +154,8 @@ export function realStory(hero: Protagonist): void {
           );
           expect(last).toContain('grep -x whole answer.txt');
           expect(last).toContain('say who wrote it in author.txt');
-          const spent = await world.store().then((store) => store.usage(task.id));
-          const sum = (kind: 'input' | 'output' | 'cacheRead' | 'cacheWrite') =>
-            spent.reduce((total, delta) => total + delta[kind], 0);
-          const told = llm.told();
-          expect({ input: sum('input'), output: sum('output') }).toEqual({
-            input: told.input,
-            output: told.output,
-          });
-          expect({ cacheRead: sum('cacheRead'), cacheWrite: sum('cacheWrite') }).toEqual({
-            cacheRead: told.cacheRead,
-            cacheWrite: told.cacheWrite,
-          });
+          await expectServed(world, llm, task.id);
+          if (sandbox === 'container') expect(engine?.podman('ps', '--all', '--quiet')).toBe('');
         },
       );
 
@@ -207,6 +215,7 @@ export function realStory(hero: Protagonist): void {
           const coder = llm.journal.filter((entry) => saysCoder(entry));
           expect(new Set(coder.map(({ request }) => request.session)).size).toBe(1);
           expect(JSON.stringify(coder.at(-1)?.request.body)).toContain('You were interrupted');
+          await expectServed(world, llm, task.id);
         },
       );
 
@@ -294,6 +303,22 @@ export function realStory(hero: Protagonist): void {
         },
       );
   });
+}
+
+/** The ledger has what the provider served, to the token, and the agent says nothing else. */
+export async function expectServed(world: World, llm: Llm, task: string): Promise<void> {
+  const booked = await world.store().then((store) => store.usage({ task }));
+  const { input, output, cacheRead, cacheWrite } = llm.told();
+  const sum = (kind: 'input' | 'output' | 'cacheRead' | 'cacheWrite') =>
+    booked.reduce((total, delta) => total + delta[kind], 0);
+  expect({
+    input: sum('input'),
+    output: sum('output'),
+    cacheRead: sum('cacheRead'),
+    cacheWrite: sum('cacheWrite'),
+  }).toEqual({ input, output, cacheRead, cacheWrite });
+  const differing = (await world.events()).filter(({ type }) => type === 'accounts_differ');
+  expect(differing, 'its agent says the same').toEqual([]);
 }
 
 const saysCritic = ({ request }: Entry): boolean => request.texts.some((text) => text.includes(CRITIC));

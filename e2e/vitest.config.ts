@@ -14,8 +14,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     name: 'agents',
-    // srt is installed with the agents.
-    include: ['e2e/*.test.ts', 'src/sandbox/srt.test.ts'],
+    include: ['e2e/*.test.ts'],
     exclude: [...configDefaults.exclude, ...unchanged.map((name) => `e2e/${name}`)],
     reporters: ['default', remember],
     globalSetup: ['e2e/setup.ts'],

@@ -1,7 +1,8 @@
 /** What runs now: each with its command, where it has one, since when, and what it printed last. */
 import type { Context } from './context.ts';
-import { doing, turnName } from './core/explain.ts';
+import { doing } from './core/explain.ts';
 import { LOGS_OF_NO_TASK } from './core/keep.ts';
+import { turnName } from './core/role.ts';
 import { nameOfTask } from './core/task.ts';
 import { lastLineIn } from './last-line.ts';
 import { INTAKE_LEASE, type ProcessRecord, type Store, taskLease } from './store/store.ts';

@@ -4,6 +4,7 @@
  */
 import type { Agent, TurnRequest } from './agent/agent.ts';
 import type { Settings } from './config/load.ts';
+import type { Redaction } from './core/access/redact.ts';
 import type { BootClock } from './core/lease.ts';
 import type { ConfigError } from './errors.ts';
 import type { IssueDesk, PullDesk } from './forge/desk.ts';
@@ -12,6 +13,25 @@ import type { Git } from './git/git.ts';
 import type { Places, Ports } from './loop/ports.ts';
 import type { Runner } from './loop/runner.ts';
 import type { Child, Store } from './store/store.ts';
+import type { OpenedTelemetry } from './telemetry/telemetry.ts';
+
+/** The HTTP API while it listens. */
+export interface Serving {
+  readonly url: string;
+  /** The same, logged in: only for the operator's eyes. */
+  readonly link: string;
+  /** Where GitHub's deliveries are taken. */
+  readonly webhook: string | null;
+  close(): Promise<void>;
+}
+
+/** A person at the terminal of this process. */
+interface AtTerminal {
+  note(text: string): void;
+  /** They closed it, or want this to end. */
+  gone: AbortSignal;
+  close(): void;
+}
 
 export interface Context {
   /** The top level of the operator's checkout. */
@@ -22,6 +42,8 @@ export interface Context {
   readonly databasePath: string;
   readonly forgeDir: string;
   now(): number;
+  /** Strikes out what is known to be secret here, and what looks like it. */
+  readonly redact: Redaction;
   /** The day around a time where the operator lives. */
   day(at: number): { startsAt: number; endsAt: number; name: string };
   /** Runs since this machine started; nobody sets it. */
@@ -42,6 +64,8 @@ export interface Context {
   /** Null when there is no database yet. Writes nothing. */
   reading(): Promise<Store | null>;
   writing(): Promise<Store>;
+  /** Also says which events were written in the course of `work`, by their numbers. */
+  withWritten<T>(work: () => Promise<T>): Promise<{ result: T; written: number[] }>;
   /** When this is a copy of a repository and its database has open tasks of that one's. Nothing works on those here. */
   original(): Promise<Original | null>;
   /** The database as a file. */
@@ -57,10 +81,26 @@ export interface Context {
   tools(): Promise<Tools>;
   ports(): Promise<Ports>;
   runner(): Promise<Runner>;
+  /** Where spans and figures are sent, as the standard variables say. */
+  telemetry(): Promise<OpenedTelemetry>;
   /** Opens the endpoint for deliveries of the forge; null where none is configured. Throws when it can't listen. */
   webhook(): Promise<{ url: string; close(): Promise<void> } | null>;
   /** Opens the HTTP API on this port, or on `server.port`; null where neither is given. Throws when it can't listen. */
-  server(port: number | null): Promise<{ url: string; close(): Promise<void> } | null>;
+  server(port: number | null): Promise<Serving | null>;
+  /** The same repository under the settings of another file. Whoever asks closes it. */
+  under(configPath: string): Promise<Context>;
+  /** Is a program of this name on the operator's PATH? */
+  isInstalled(program: string): Promise<boolean>;
+  /** A short question to one of them, in the checkout. */
+  askProgram(argv: readonly string[]): Promise<{ code: number | null; output: string }>;
+  /** How this program is started by another, wherever that is. */
+  ownCommand(): Promise<string[]>;
+  /** Where the operator's programs keep their settings. */
+  readonly configHome: string;
+  /** Who types here, as long as they are needed; null where nobody does. */
+  atTerminal(): Promise<AtTerminal | null>;
+  /** Is this a command that an agent gave in its turn? */
+  isInTurn(): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -76,16 +76,19 @@ export class StoreUnavailable extends Error {
 export class ForgeUnavailable extends Error {
   override name = 'ForgeUnavailable';
   readonly retryAt: number | null;
-  /** It answered, and only a person can change the answer: the token is not accepted. */
+  /** It answered, and only a person can change the answer: the token is not accepted, trunk is not there. */
   readonly isRefusal: boolean;
+  /** What that person can do. */
+  readonly hint: string | null;
   constructor(
     message: string,
     retryAt: number | null = null,
-    options: ErrorOptions & { isRefusal?: boolean } = {},
+    options: ErrorOptions & { isRefusal?: boolean; hint?: string } = {},
   ) {
     super(message, options);
     this.retryAt = retryAt;
     this.isRefusal = options.isRefusal ?? false;
+    this.hint = options.hint ?? null;
   }
 }
 
@@ -134,3 +137,10 @@ export function isDiskFault(error: unknown): boolean {
     return /No space left|Disk quota exceeded|Read-only file system/.test(error.stderr);
   return isDiskFault(error.cause);
 }
+
+/** What happened and what to do about it, where there is one line for both. */
+export const withHint = ({ message, hint }: { message: string; hint: string | null }): string =>
+  hint === null ? message : `${message} ${hint}`;
+
+/** The collector can't take these spans, whenever they come: they are not what it reads, or too many. */
+export class SpansRefused extends Error {}

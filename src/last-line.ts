@@ -2,6 +2,7 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ANSI } from './core/change/signature.ts';
+import { plain } from './core/words/fence.ts';
 
 const TAIL_BYTES = 4096;
 const LINE_CHARS = 200;
@@ -45,13 +46,6 @@ async function tailOf(path: string, size: number): Promise<string> {
 /** A line that is drawn over and over, as progress bars are, counts as it was drawn last. */
 export function lastLineOf(output: string): string | null {
   const lines = output.replace(ANSI, '').split(/[\n\r]/);
-  const last = lines
-    .map((line) =>
-      line
-        .replace(/\s+/g, ' ')
-        .replace(/\p{Cc}/gu, '')
-        .trim(),
-    )
-    .findLast((line) => line !== '');
+  const last = lines.map((line) => plain(line.replace(/\s+/g, ' ')).trim()).findLast((line) => line !== '');
   return last === undefined ? null : last.slice(0, LINE_CHARS);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { compiled } from '../test/support/compiled.ts';
-import { BY_SHAPE } from './core/redact.ts';
+import { BY_SHAPE } from './core/access/redact.ts';
 import { fileLog } from './log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'forge-log-'));
@@ -21,6 +21,26 @@ test('everything is in the file; an error is told to the person as well, once', 
   expect(told).toEqual(['error: the disk is full\n']);
   await expect.poll(() => readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(3);
   expect(readFileSync(path, 'utf8')).toContain('"task":"t1","msg":"all is well"');
+});
+
+test('symphony 13: a line about a task has its issue and its session, and lines keep their order', async () => {
+  const path = join(folder, 'logs', 'about.log');
+  const about = async (task: string) => {
+    if (task === 'lost') throw new Error('the database is gone');
+    await new Promise((resolve) => setImmediate(resolve));
+    return { issue_id: '7', issue_identifier: '#7', session_id: 's1' };
+  };
+  const log = fileLog(path, BY_SHAPE, () => {}, about);
+  log('info', 'first', { task: 't1' });
+  log('warn', 'second', { task: 'lost' });
+  log('info', 'third');
+  const lines = () => readFileSync(path, 'utf8').trim().split('\n');
+  await expect.poll(lines).toHaveLength(3);
+  expect(lines().map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'first', task: 't1', issue_id: '7', issue_identifier: '#7', session_id: 's1' },
+    { msg: 'second', task: 'lost' },
+    { msg: 'third' },
+  ]);
 });
 
 test('a log that cannot be written does not get in the way of an exit', () => {

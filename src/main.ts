@@ -5,16 +5,19 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Settings } from './config/load.ts';
 import type { RequireAcceptable, SettingsWatch } from './config/reload.ts';
-import type { Context, Original, Tools } from './context.ts';
+import type { Context, Original, Serving, Tools } from './context.ts';
+import type { Policy } from './core/policy.ts';
 import { ConfigError, UserError } from './errors.ts';
 import type { IssueDesk, PullDesk } from './forge/desk.ts';
 import type { Forge } from './forge/forge.ts';
 import type { Git } from './git/git.ts';
+import type { Hearing } from './http/webhook.ts';
 import { localDay } from './loop/day.ts';
 import type { Clock, Ports, SettingsSource } from './loop/ports.ts';
 import type { Channels } from './notify/notify.ts';
@@ -23,12 +26,31 @@ import type { Processes } from './process/process.ts';
 import { openRedactor, type Redactor, secretsOf } from './redactor.ts';
 import type { Store } from './store/store.ts';
 import type { RepositoryKey } from './workspace/repository-key.ts';
+import { noteWritten, withWritten } from './written.ts';
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { runCli } = await import('./cli/program.ts');
   const redactor = openRedactor(process.env);
   const open: typeof openContext = (cwd, given) => openContext(cwd, given, redactor);
-  return runCli(argv, { version: version(), open, newRepository, edit, redact: redactor.text });
+  return runCli(argv, {
+    version: version(),
+    open,
+    newRepository,
+    edit,
+    redact: redactor.text,
+    serveMcp,
+  });
+}
+
+async function serveMcp(open: () => Promise<Context>, warn: (text: string) => void): Promise<void> {
+  const { liveContext } = await import('./http/live-context.ts');
+  const { serveOverStdio } = await import('./mcp/stdio.ts');
+  const live = await liveContext(open);
+  try {
+    await serveOverStdio(live.use, version(), warn);
+  } finally {
+    await live.close();
+  }
 }
 
 async function edit(path: string): Promise<void> {
@@ -106,7 +128,8 @@ export async function openContext(
     await excludeForge();
     // Before anything is written: what it has of secrets is known.
     await settings();
-    return redactingStore(await openSqliteStore(databasePath, { otherWork, boot: bootClock }), redactor);
+    const options = { otherWork, boot: bootClock, committed: noteWritten };
+    return redactingStore(await openSqliteStore(databasePath, options), redactor);
   });
   const requireAcceptable: RequireAcceptable = async (next, inForce) => {
     const { requireReady } = await import('./operations/doctor.ts');
@@ -123,23 +146,40 @@ export async function openContext(
     const { openPlaces } = await import('./workspace/places.ts');
     return openPlaces((await known()).key);
   });
-  const tools = once(async () =>
-    openTools(git, await known(), (await settings()).settings, { forge, redactor }),
-  );
+  let inForce: (() => Policy) | null = null;
+  const tools = once(async () => {
+    const { settings: first } = await settings();
+    const policy = () => inForce?.() ?? first.policy;
+    return openTools(git, await known(), first, { forge, redactor, policy });
+  });
   const ports = once(async () => {
     await writing();
     const copied = await original();
     if (copied) await refuseCopy(copied);
     await keepRepositoryKey(git, await known());
     const { gitRepository } = await import('./git/repository.ts');
-    return composePorts(configPath, forgeDir, requireAcceptable, {
+    const composed = await composePorts(configPath, forgeDir, requireAcceptable, {
       redact: redactor,
       ...(await tools()),
       places: await places(),
       forge: await forge(),
       repository: gitRepository(git),
+      telemetry: (await telemetry()).telemetry,
       configuredTrunk: (await settings()).settings.tracker.trunk,
       store: await writing(),
+    });
+    inForce = composed.settings.policy;
+    return composed;
+  });
+
+  const telemetry = once(async () => {
+    const { openOtlp } = await import('./telemetry/otlp.ts');
+    const { installHint } = await import('./agent/install-hint.ts');
+    return openOtlp(process.env, {
+      version: version(),
+      project: basename(root),
+      redact: redactor,
+      installHint,
     });
   });
 
@@ -150,6 +190,7 @@ export async function openContext(
     databasePath,
     forgeDir,
     now: () => Date.now(),
+    redact: redactor,
     day: localDay,
     bootClock,
     isOwnerDead,
@@ -174,6 +215,7 @@ export async function openContext(
       return reader;
     },
     writing,
+    withWritten,
     original,
     database: {
       async backUp(to) {
@@ -190,15 +232,28 @@ export async function openContext(
     places,
     tools,
     ports,
+    telemetry,
     runner: once(async () => {
       const { createRunner } = await import('./loop/runner.ts');
       return createRunner(await ports(), version());
     }),
     webhook: async () => openWebhook((await settings()).settings, writing),
     server: async (port) =>
-      openServer((await settings()).settings, port, forgeDir, redactor, () =>
-        openContext(cwd, given, redactor),
-      ),
+      openServer((await settings()).settings, port, forgeDir, redactor, {
+        open: () => openContext(cwd, given, redactor),
+        writing,
+      }),
+    under: (path) => openContext(cwd, { config: path }, redactor),
+    isInstalled: async (program) =>
+      (await (await import('./agent/program-path.ts')).onPath(program, process.env)) !== null,
+    askProgram: async (argv) => (await import('./process/ask-program.ts')).askProgram(argv, root),
+    ownCommand: async () =>
+      (await context.isInstalled('forge-loop'))
+        ? ['forge-loop']
+        : [process.execPath, join(import.meta.dirname, '..', 'bin', 'forge-loop.js')],
+    configHome: process.env.XDG_CONFIG_HOME || join(homedir(), '.config'),
+    atTerminal: async () => (await import('./process/terminal.ts')).atTerminal(redactor.text),
+    isInTurn: async () => (await import('./agent/in-turn.ts')).isInTurn(process.env),
     async close() {
       await reader?.close();
       // One that could not be opened was reported by whoever asked for it.
@@ -301,7 +356,7 @@ async function openTools(
   git: Git,
   { key, former }: RepositoryKey,
   settings: Settings,
-  { forge, redactor }: { forge: () => Promise<Forge>; redactor: Redactor },
+  { forge, redactor, policy }: { forge: () => Promise<Forge>; redactor: Redactor; policy: () => Policy },
 ): Promise<Tools> {
   const { identity } = await import('./git/git.ts');
   const { defaultRoot, realRoot } = await import('./workspace/paths.ts');
@@ -309,7 +364,7 @@ async function openTools(
   const { removeTree } = await import('./workspace/remove-tree.ts');
   const { cloneWorkspaces } = await import('./workspace/clone.ts');
   const { worktreeWorkspaces } = await import('./workspace/worktree.ts');
-  const { passedOn } = await import('./core/toolchains.ts');
+  const { passedOn } = await import('./core/access/toolchains.ts');
   const { childEnvironment } = await import('./process/environment.ts');
   const { hostProcesses } = await import('./process/host.ts');
   const { objectStores } = await import('./git/object-stores.ts');
@@ -317,6 +372,7 @@ async function openTools(
   const { containers } = await import('./sandbox/container.ts');
   const { openSandbox } = await import('./sandbox/open.ts');
   const { srt } = await import('./sandbox/srt.ts');
+  const { strayOf } = await import('./sandbox/strays.ts');
   const { openGateway } = await import('./gateway/server.ts');
   const { renderPrompt } = await import('./config/prompt.ts');
   const { acpAgent } = await import('./agent/acp/acp.ts');
@@ -334,7 +390,9 @@ async function openTools(
   const makeWorkspaces = settings.workspace.kind === 'worktree' ? worktreeWorkspaces : cloneWorkspaces;
   const processes = hostProcesses(redactor.text);
   const kept = realRoot(dirname(defaultRoot()));
+  const writable = () => Object.values(policy().agents).flatMap(({ write }) => write);
   const machine = {
+    writable,
     objects: () => objectStores(git.gitDir),
     hidden: [homedir(), dirname(git.gitDir), kept, workspaceRoot],
     programs: [dirname(dirname(process.execPath)), process.execPath, import.meta.dirname],
@@ -345,7 +403,12 @@ async function openTools(
     containers: containers({ folder: join(kept, key, 'containers'), ...machine }),
     srt: srt({ folder: join(kept, key, 'srt'), installHint, ...machine }),
   });
-  const programs = confinedPrograms(processes, sandbox, redactor.text);
+  const programs = confinedPrograms(
+    processes,
+    sandbox,
+    redactor.text,
+    passedOn(process.env, ['TERM', 'COLORTERM', 'TERM_PROGRAM', 'LC_CTYPE']),
+  );
   const gateway = openGateway(process.env, (secret) => redactor.learn([secret]));
   const parts = { programs, gateway, operator: process.env, now: () => Date.now() };
   const agents = [
@@ -385,7 +448,8 @@ async function openTools(
     },
     render: renderPrompt,
     identity: operatorIdentity,
-    prepareHome: (home, child) => prepareHome(home, child, homedir()),
+    prepareHome: (home, child) =>
+      prepareHome(home, child, homedir(), (path) => strayOf(path, writable()) === null),
     childEnvironment: async (env, { task, home, pass = [] }) => {
       const known = await operatorIdentity();
       return childEnvironment({ home, mark: task, identity: known, env, extra: passedOn(process.env, pass) });
@@ -400,7 +464,7 @@ async function openTools(
 
 async function openNotify(git: Git, processes: Processes): Promise<Channels> {
   const { dialer } = await import('./gateway/dial.ts');
-  const { passedOn } = await import('./core/toolchains.ts');
+  const { passedOn } = await import('./core/access/toolchains.ts');
   const { MARK } = await import('./process/process.ts');
   const { onPath } = await import('./agent/program-path.ts');
   const { SEND_TIMEOUT_MS } = await import('./notify/notify.ts');
@@ -444,30 +508,38 @@ async function openWebhook(
   { workflow: { webhook } }: Settings,
   writing: () => Promise<Store>,
 ): Promise<{ url: string; close(): Promise<void> } | null> {
-  const { port, bind, secret } = webhook;
-  if (port === null || secret === null) return null;
+  const { port, bind } = webhook;
+  const hearing = await hearingOf(webhook, writing);
+  if (port === null || hearing === null) return null;
   const { startWebhook } = await import('./http/webhook.ts');
+  return startWebhook({ ...hearing, port, bind });
+}
+
+async function hearingOf(
+  { secret }: Settings['workflow']['webhook'],
+  writing: () => Promise<Store>,
+): Promise<Hearing | null> {
+  if (secret === null) return null;
   const { event } = await import('./core/event.ts');
-  const store = await writing();
-  return startWebhook({
-    port,
-    bind,
+  return {
     secret,
-    heard: (kinds) => store.record({ events: [event('webhook_received', { kinds })], at: Date.now() }),
-  });
+    heard: async (kinds) =>
+      (await writing()).record({ events: [event('webhook_received', { kinds })], at: Date.now() }),
+  };
 }
 
 async function openServer(
-  { workflow: { server } }: Settings,
+  { workflow: { server, webhook } }: Settings,
   port: number | null,
   forgeDir: string,
   redact: Redactor,
-  open: () => Promise<Context>,
-): Promise<{ url: string; close(): Promise<void> } | null> {
+  { open, writing }: { open: () => Promise<Context>; writing: () => Promise<Store> },
+): Promise<Serving | null> {
   const { bind, token, hosts } = server;
   const asked = port ?? server.port;
   if (asked === null) return null;
   const { startServer } = await import('./http/server.ts');
+  const { mcpOverHttp } = await import('./mcp/http.ts');
   const { fileLog } = await import('./log.ts');
   const log = fileLog(join(forgeDir, 'logs', 'runner.log'), redact);
   return startServer({
@@ -476,8 +548,12 @@ async function openServer(
     token,
     hosts,
     version: version(),
+    pages: fileURLToPath(new URL('../dist/web/', import.meta.url)),
+    schemas: fileURLToPath(new URL('../schema/json/v1/', import.meta.url)),
     redact,
     open,
+    mcp: ({ use }) => mcpOverHttp(use, version(), (message) => log('warn', `mcp: ${message}`)),
+    webhook: await hearingOf(webhook, writing),
     log: (message) => log('error', message),
   });
 }
@@ -486,7 +562,8 @@ async function composePorts(
   configPath: string,
   forgeDir: string,
   requireAcceptable: RequireAcceptable,
-  parts: Tools & Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk' | 'redact'>,
+  parts: Tools &
+    Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk' | 'redact' | 'telemetry'>,
 ): Promise<Ports> {
   const { watchSettings } = await import('./config/reload.ts');
   const { ownerIdentity, isOwnerDead } = await import('./process/owner.ts');
@@ -495,6 +572,7 @@ async function composePorts(
   const { lastWrite } = await import('./process/last-write.ts');
   const { TIMING } = await import('./loop/ports.ts');
   const { fileLog } = await import('./log.ts');
+  const { logFields } = await import('./core/task.ts');
   const watch = watchSettings(configPath, process.env, { root: dirname(forgeDir), requireAcceptable });
   const settings = settingsSource(watch, configPath);
   return {
@@ -506,6 +584,10 @@ async function composePorts(
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, text, { mode: 0o600 });
     },
+    appendText: async (path, text) => {
+      await mkdir(dirname(path), { recursive: true });
+      await appendFile(path, text, { mode: 0o600 });
+    },
     readText: (path) => readFile(path, 'utf8').catch(() => null),
     lastWrite,
     clock: systemClock(),
@@ -516,7 +598,10 @@ async function composePorts(
     project: basename(dirname(forgeDir)),
     owner: ownerIdentity(),
     isOwnerDead,
-    log: fileLog(join(forgeDir, 'logs', 'runner.log'), parts.redact),
+    log: fileLog(join(forgeDir, 'logs', 'runner.log'), parts.redact, undefined, async (id) => {
+      const stored = await parts.store.task(id);
+      return stored ? logFields(stored.task) : {};
+    }),
   };
 }
 

@@ -36,7 +36,7 @@ test.each([
   ['issue.new', { title: 'T', priority: 9 }, 'issue new: priority must be at most 4.'],
   ['issue.new', { title: ' ' }, 'issue new: title is empty.'],
   ['issue.new', { title: 'T', priority: 0 }, 'issue new: priority must be at least 1.'],
-  ['cost', { by: 'week' }, 'cost: by must be one of issue, role, model, day.'],
+  ['cost', { by: 'week' }, 'cost: by must be one of issue, role, model, day, round, turn.'],
   ['pull.comment', { pull: 1, body: 'x', file: 'a', line: 0 }, 'pull comment: line must be more than 0.'],
 ] as const)('%s %j: %s', async (name, input, says) => {
   await expect(perform(here.context, name, { ...input })).rejects.toThrow(says);
@@ -50,7 +50,7 @@ test('every operation says what it does', () => {
 });
 
 test('what the work may cost is the operator’s to say, and no agent’s', () => {
-  const costs = ['model', 'auditorModel', 'maxIterations', 'maxTurns', 'budgetUsd'];
+  const costs = ['model', 'auditorModel', 'maxIterations', 'maxTurns', 'budgetUsd', 'sandbox'];
   for (const name of ['loop.start', 'loop.start_each'] as const)
     expect(OPERATIONS[name].operatorOnly, name).toEqual(costs);
   for (const [name, { operatorOnly, input }] of Object.entries(OPERATIONS))

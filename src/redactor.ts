@@ -2,9 +2,10 @@
  * What this process knows to be secret: variables of its own environment and of the settings, and what is fetched while it
  * runs. Everything that leaves the process goes through `redact`.
  */
+import { isMap } from './config/map.ts';
 import type { Workflow } from './config/schema.ts';
-import { knownValues, type Redaction, redact, redactCommand } from './core/redact.ts';
-import { looksSecret } from './core/toolchains.ts';
+import { knownValues, type Redaction, redact, redactCommand } from './core/access/redact.ts';
+import { looksSecret } from './core/access/toolchains.ts';
 
 export interface Redactor extends Redaction {
   learn(secrets: Iterable<string | null | undefined>): void;
@@ -35,11 +36,19 @@ const secretVariables = (env: Readonly<Record<string, string | undefined>>): (st
     .filter(looksSecret)
     .map((name) => env[name]);
 
+/** Of a tracker's own settings, which may be of any shape. */
+const secretsUnder = (given: unknown): string[] =>
+  isMap(given)
+    ? Object.entries(given).flatMap(([name, value]) =>
+        looksSecret(name) && typeof value === 'string' ? [value] : secretsUnder(value),
+      )
+    : [];
+
 /** All that the settings have of secrets, as they are in force: variables are filled in. */
 export function secretsOf(workflow: Workflow): (string | null | undefined)[] {
   const { tracker, webhook, server, env, mcp, notify } = workflow;
   return [
-    ...secretVariables(tracker.provider),
+    ...secretsUnder(tracker.provider),
     webhook.secret,
     server.token,
     ...secretVariables(env.set),

@@ -3,29 +3,31 @@
  * changes nothing. Times are ISO 8601; what nobody knows is null.
  */
 
+import { basename } from 'node:path';
 import { type AtWork, atWork } from './at-work.ts';
 import type { Context } from './context.ts';
 import type { DeployStatus } from './core/deploy.ts';
 import type { Hold, HoldReason } from './core/event.ts';
 import { holdText } from './core/hold.ts';
 import type { Spec } from './core/issue/specification.ts';
-import { hasLapsed, momentOf } from './core/lease.ts';
-import { type LoopWait, loopWaits } from './core/loop-waits.ts';
+import { hasLapsed, isPerson, momentOf } from './core/lease.ts';
+import { backlogOf, backlogText, isFull, NO_PACE } from './core/line/pace.ts';
+import { waitingToLand } from './core/line/schedule.ts';
+import { type LoopWait, loopWaits } from './core/loop/loop-waits.ts';
 import type { Reason, State } from './core/machine.ts';
-import { backlogOf, backlogText, isFull, NO_PACE } from './core/pace.ts';
 import { policyFor } from './core/plan/limits.ts';
 import { isLeftToPeople } from './core/recover.ts';
 import type { Role } from './core/role.ts';
-import { waitingToLand } from './core/schedule.ts';
 import { isEnded, nameOfTask, occupiesSlot, type Task, turnsHere } from './core/task.ts';
-import { atWorkText, workingText } from './core/words/words.ts';
+import { type Choice, choicesFor } from './core/tell/choices.ts';
+import { atWorkText, windowText, workingText } from './core/words/words.ts';
 import { ConfigError, ForgeUnavailable } from './errors.ts';
 import { activityOf } from './loop/activity.ts';
-import { interruptedAmong } from './loop/interrupted.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { readPace } from './loop/read-pace.ts';
 import { restOf } from './rest.ts';
 import { isRunnerLease, type Lease, type LoopRow, type Spend, type Store, taskLease } from './store/store.ts';
+import { countedAmong, knownHere } from './under-way.ts';
 
 export type { AtWork };
 
@@ -70,6 +72,8 @@ export interface TaskView {
   rests: string | null;
   /** Its runner is gone in the middle of that turn; recovery takes it up again. */
   interrupted: boolean;
+  /** What a person can do about it now, what settles it first. */
+  choices: Choice[];
   workspace: string | null;
   branch: string;
   pull: number | null;
@@ -106,9 +110,15 @@ interface DeployView {
 type WaitView = Pick<LoopWait, 'reason' | 'stops' | 'endsBy' | 'text'> & { until: string | null };
 
 export interface Snapshot {
+  /** The folder of the repository. */
+  project: string;
+  /** What was spent since midnight; `limitUsd` is `budget.day.usd`. */
+  today: { costUsd: number | null; complete: boolean; limitUsd: number | null };
   /** What is shown first: money, or the tokens of a subscription that is not paid by them. */
   billing: 'usd' | 'subscription';
   tasks: TaskView[];
+  /** How many more have ended than `tasks` has. */
+  endedLeftOut: number;
   slots: { used: number; max: number };
   paused: string | null;
   /** Why the whole loop waits, or all tasks of one account: everything of that kind, `paused` and the limits among it. */
@@ -117,6 +127,8 @@ export interface Snapshot {
   loopLimit: { scope: 'day' | 'loop'; why: string; until: string | null; text: string } | null;
   /** Accounts that no turn asks now: their tasks wait, others go on. `outSince`: it fails for all; null when it is used up. */
   accountLimits: { account: string; why: string; until: string; outSince: string | null; text: string }[];
+  /** How much of the windows of an account is used up, as a provider said last; without those that began anew since. */
+  limitWindows: { role: Role; name: string; usedPercent: number; resetsAt: string | null; text: string }[];
   /** What waits to be judged and merged; `full`: nothing new is started before some of it has landed. */
   backlog: { waiting: number; most: number | null; full: boolean; text: string };
   stopRequested: 'drain' | 'now' | null;
@@ -132,20 +144,33 @@ export interface Snapshot {
   runners: RunnerView[];
 }
 
-export async function snapshot(context: Context): Promise<Snapshot> {
+/** Of the tasks that have ended, as many as one looks at. */
+const ENDED_SHOWN = 20;
+
+/** `live`: without the tasks that have ended; `all`: with every one of them, after years some ten thousand. */
+export async function snapshot(
+  context: Context,
+  { live = false, all = false }: { live?: boolean; all?: boolean } = {},
+): Promise<Snapshot> {
   const { settings, problem } = await context.settings();
   const { policy } = settings;
   const store = await context.reading();
+  const project = basename(context.root);
+  const today = { ...(await spentToday(context, store)), limitUsd: policy.budget.day.usd };
   const configProblem = problem?.message ?? null;
   if (!store) {
     return {
+      project,
+      today,
       billing: settings.workflow.agent.billing,
       tasks: [],
+      endedLeftOut: 0,
       slots: { used: 0, max: policy.maxConcurrent },
       paused: null,
       waits: [],
       loopLimit: null,
       accountLimits: [],
+      limitWindows: [],
       backlog: await backlogNow(context, null, []),
       stopRequested: null,
       atWork: [],
@@ -156,26 +181,32 @@ export async function snapshot(context: Context): Promise<Snapshot> {
       runners: [],
     };
   }
-  const stored = (await store.tasks()).map(({ task }) => task);
+  const active = (await store.tasks({ live: true })).map(({ task }) => task).filter((task) => !isEnded(task));
+  const ended = live ? [] : await newestEnded(store, all ? undefined : ENDED_SHOWN);
+  const endedEver = (await store.outcomes()).reduce((sum, { tasks }) => sum + tasks, 0);
   const loop = await store.loop();
   const limit = await readLoopLimit({ store, clock: context, settings: { policy: () => policy } });
   const waits = loopWaits(loop, policy, limit, context.now());
   const owners = runners(await store.leases(), context);
-  const interrupted = await interruptedAmong({ ...context, store, clock: context }, stored);
+  const { live: counted } = await countedAmong(context, store, active);
   const isRunning = owners.some((runner) => runner.alive);
   const work = await atWork(context, store, await ownedKeys(context, store));
   return {
+    project,
+    today,
     billing: settings.workflow.agent.billing,
-    tasks: await taskViews(context, store, stored),
+    tasks: await taskViews(context, store, [...ended, ...active]),
+    endedLeftOut: endedEver - ended.length,
     slots: {
-      used: stored.filter((task) => occupiesSlot(task) && !interrupted.has(task)).length,
+      used: counted.filter(occupiesSlot).length,
       max: policy.maxConcurrent,
     },
     paused: loop.pausedBy,
     waits: waits.map(waitView),
     loopLimit: limitView(waits),
     accountLimits: waits.flatMap(accountView),
-    backlog: await backlogNow(context, store, stored),
+    limitWindows: await windowsNow(context, store),
+    backlog: await backlogNow(context, store, active),
     stopRequested: loop.stop === 'no' || !isRunning ? null : loop.stop,
     atWork: work.map((one) => atWorkText(one, context.now())),
     errands: work.filter(({ task }) => task === null).map((one) => workingText(one, context.now())),
@@ -184,6 +215,19 @@ export async function snapshot(context: Context): Promise<Snapshot> {
     deploy: deployView(loop),
     runners: owners,
   };
+}
+
+/** The oldest of them first. */
+const newestEnded = async (store: Store, limit: number | undefined): Promise<Task[]> =>
+  (await store.ended(limit === undefined ? {} : { limit })).map(({ task }) => task).reverse();
+
+async function spentToday(
+  context: Context,
+  store: Store | null,
+): Promise<Omit<Snapshot['today'], 'limitUsd'>> {
+  if (!store) return { costUsd: 0, complete: true };
+  const { costUsd, complete } = await store.spendSince(context.day(context.now()).startsAt);
+  return { costUsd: complete || costUsd > 0 ? costUsd : null, complete };
 }
 
 /** Of issues that are files here: another forge is not asked for what nobody waits for. */
@@ -205,7 +249,8 @@ export async function backlogNow(
 ): Promise<Snapshot['backlog']> {
   const { policy } = (await context.settings()).settings;
   const pace = store ? await readPace(store) : NO_PACE;
-  const backlog = backlogOf(waitingToLand(tasks, context.now()), pace, policy);
+  const live = store ? (await countedAmong(context, store, tasks)).live : [];
+  const backlog = backlogOf(waitingToLand(live, context.now()), pace, policy);
   const { waiting, most } = backlog;
   return { waiting, most, full: isFull(backlog), text: backlogText(backlog) };
 }
@@ -231,6 +276,18 @@ function accountView({ account: limit, text }: LoopWait): Snapshot['accountLimit
   return [{ account, why, until: iso(until)!, outSince: iso(outage?.since ?? null), text }];
 }
 
+async function windowsNow(context: Context, store: Store): Promise<Snapshot['limitWindows']> {
+  const [last] = await store.events({ type: 'rate_limits_seen', last: 1 });
+  if (last?.type !== 'rate_limits_seen') return [];
+  const { role, windows } = last.data;
+  return windows.flatMap(({ name, usedPercent, resetsAt }) => {
+    const until = resetsAt === null ? null : resetsAt * 1000;
+    if (until !== null && until <= context.now()) return [];
+    const text = windowText({ role, name, usedPercent, until }, context.now());
+    return [{ role, name, usedPercent, resetsAt: iso(until), text }];
+  });
+}
+
 function deployView({ deploy }: LoopRow): DeployView | null {
   if (!deploy?.last) return null;
   const { sha, status, problem, startedAt, endedAt } = deploy.last;
@@ -247,15 +304,20 @@ export async function taskViews(context: Context, store: Store, tasks: readonly 
   const work = await atWork(context, store, owned);
   const now = context.now();
   const all = (await store.tasks({ live: true })).map(({ task }) => task);
-  const known = { all, policy, now, owned, work, said: null };
+  const known = { all, policy, now, owned, work, ...(await knownHere(context, store, all)) };
   const doingOf = async ({ id, turn }: Task): Promise<string | null> =>
     turn && ((await activityOf(places, id, turn))?.doing ?? null);
   const view = async (task: Task): Promise<TaskView> => ({
     ...taskView(task, await store.spend(task.id), policyFor(task, policy).maxTurns, await doingOf(task)),
     ...atWorkView(work.find((one) => one.task === task.id)),
     rests: isEnded(task) ? null : (await restOf(store, task, known)).why,
+    choices: isEnded(task)
+      ? choicesFor(task)
+      : choicesFor(task, await store.requests(task.id), task.hold ? await store.findings(task.id) : []),
     interrupted:
-      !isEnded(task) && (task.turn !== null || isLeftToPeople(task)) && !owned.has(taskLease(task.id)),
+      !isEnded(task) &&
+      (task.turn !== null || Boolean(task.attached) || isLeftToPeople(task)) &&
+      !owned.has(taskLease(task.id)),
   });
   const atWorkView = (mine: AtWork | undefined): Pick<TaskView, 'atWork' | 'lastLine'> => ({
     atWork: mine ? atWorkText(mine, now) : null,
@@ -292,8 +354,10 @@ function taskView(
   spend: Spend,
   maxTurns: number,
   doing: string | null,
-): Omit<TaskView, 'interrupted' | 'atWork' | 'lastLine' | 'rests'> {
+): Omit<TaskView, 'interrupted' | 'atWork' | 'lastLine' | 'rests' | 'choices'> {
   const { hold, turn } = task;
+  // Some programs tell only at the end of a turn.
+  const complete = spend.complete && !(turn !== null && spend.tokens === 0);
   return {
     id: task.id,
     name: nameOfTask(task),
@@ -316,9 +380,9 @@ function taskView(
     pull: task.pull,
     headSha: task.headSha,
     mergedSha: task.mergedSha,
-    costUsd: spend.complete || spend.costUsd > 0 ? spend.costUsd : null,
-    tokens: spend.complete || spend.tokens > 0 ? spend.tokens : null,
-    spendComplete: spend.complete,
+    costUsd: complete || spend.costUsd > 0 ? spend.costUsd : null,
+    tokens: complete || spend.tokens > 0 ? spend.tokens : null,
+    spendComplete: complete,
     unpricedTokens: spend.unpriced,
     startedAt: iso(task.startedAt),
     endedAt: iso(task.endedAt),
@@ -353,6 +417,7 @@ type Onlooker = Pick<Context, 'now' | 'bootClock' | 'isOwnerDead'>;
 export function runners(leases: readonly Lease[], context: Onlooker): RunnerView[] {
   const owners = new Map<string, boolean>();
   for (const lease of leases) {
+    if (isPerson(lease.owner)) continue;
     const isAlive = !isStale(lease, context);
     // One that is gone and left nothing behind is nobody's business.
     if (isRunnerLease(lease.key) && !isAlive) continue;

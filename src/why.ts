@@ -7,11 +7,9 @@ import { atWork } from './at-work.ts';
 import { inOneLine } from './config/problems.ts';
 import type { Context } from './context.ts';
 import type { WorkItem } from './core/claim.ts';
-import { ending, hangsOnChecks } from './core/explain.ts';
-import { loopWaits } from './core/loop-waits.ts';
-import { type Backlog, backlogText, isFull, NO_PACE } from './core/pace.ts';
-import type { Policy } from './core/policy.ts';
-import { isLeftToPeople } from './core/recover.ts';
+import { ending } from './core/explain.ts';
+import { clashText } from './core/line/apart.ts';
+import { backlogText, isFull, NO_PACE } from './core/line/pace.ts';
 import {
   hasLabel,
   latestAttempts,
@@ -20,15 +18,23 @@ import {
   type Schedule,
   type Standing,
   schedule,
-} from './core/schedule.ts';
+} from './core/line/schedule.ts';
+import { loopWaits } from './core/loop/loop-waits.ts';
+import type { Policy } from './core/policy.ts';
 import { isEnded, nameOfTask, type Task } from './core/task.ts';
-import { ConfigError, ForgeUnavailable } from './errors.ts';
+import { skippedText } from './core/words/skipped.ts';
+import { count } from './core/words/words.ts';
+import { ConfigError, ForgeUnavailable, UsageError, withHint } from './errors.ts';
+import type { Forge, ForgeProblem } from './forge/forge.ts';
 import { forcedIssues } from './loop/intake.ts';
+import { placesInLine, saidOf } from './loop/landing-facts.ts';
 import { readLoopLimit } from './loop/loop-limit.ts';
 import { readPace } from './loop/read-pace.ts';
 import { everySource } from './loop/source.ts';
-import { restOf } from './rest.ts';
-import { type Store, taskLease } from './store/store.ts';
+import { findLoop } from './operations/loops.ts';
+import { type Known, restOf } from './rest.ts';
+import type { Store } from './store/store.ts';
+import { countedAmong } from './under-way.ts';
 import { iso, ownedKeys, runners } from './view.ts';
 
 interface WhyLine {
@@ -47,11 +53,19 @@ interface Why {
   issues: WhyLine[];
 }
 
-export async function why(context: Context, only: number | null): Promise<Why> {
+export async function why(
+  context: Context,
+  only: { issue: number | null; loop?: string | undefined },
+): Promise<Why> {
+  if (only.issue !== null && only.loop !== undefined)
+    throw new UsageError('why: give an issue or a loop, not both.');
+  const asked = only.loop === undefined ? null : await findLoop(await context.reading(), only.loop);
   const { loop, lines, latest } = await around(context, NO_QUOTA);
+  if (asked) return { loop, issues: loopLine(lines, asked) };
+  const { issue } = only;
   return {
     loop,
-    issues: only === null ? lines : await onlyLine(context, lines, only, latest.get(only) ?? null),
+    issues: issue === null ? lines : await onlyLine(context, lines, issue, latest.get(issue) ?? null),
   };
 }
 
@@ -69,8 +83,10 @@ export async function preview(
   { only, most }: { only?: number[] | undefined; most?: number | undefined },
 ): Promise<Preview> {
   const quota = { only: only ? new Set(only) : null, left: most ?? Number.POSITIVE_INFINITY };
-  const { loop, lines, plan } = await around(context, quota);
+  const { loop, lines, plan, latest } = await around(context, quota);
   const eligible = new Set(plan.eligible.map(({ number }) => number));
+  // Closed, or not there at all: whoever asks for one is told.
+  const unlisted = (only ?? []).filter((asked) => !lines.some(({ issue }) => issue === asked));
   return {
     // One that would be started.
     loop: loop.filter((reason) => !reason.startsWith(NO_RUNNER)),
@@ -79,7 +95,12 @@ export async function preview(
       title: item.title,
       now: plan.claims.includes(item),
     })),
-    others: lines.filter(({ issue }) => issue === null || !eligible.has(issue)),
+    others: [
+      ...lines.filter(({ issue }) => issue === null || !eligible.has(issue)),
+      ...(
+        await Promise.all(unlisted.map((issue) => onlyLine(context, lines, issue, latest.get(issue) ?? null)))
+      ).flat(),
+    ],
   };
 }
 
@@ -100,33 +121,56 @@ async function around(
   const store = await context.reading();
   const tasks = store ? (await store.tasks()).map(({ task }) => task) : [];
   const latest = latestAttempts(tasks);
-  const { items, silent, unreadable } = await openWork(context);
+  const { items, forge, silent, unreadable } = await openWork(context);
   const forced = store ? await forcedIssues(store, items, tasks) : new Set<number>();
   const accountLimits = (await store?.loop())?.accountLimits ?? [];
   const pace = store ? await readPace(store) : NO_PACE;
-  const plan = schedule({ items, tasks, policy, now: context.now(), accountLimits, forced, pace, quota });
+  const { live, left } = store
+    ? await countedAmong(context, store, tasks)
+    : { live: [], left: new Set<Task>() };
+  const plan = schedule({
+    items,
+    tasks,
+    left,
+    policy,
+    now: context.now(),
+    accountLimits,
+    forced,
+    pace,
+    quota,
+  });
   const { standings } = plan;
   const owned = store ? await ownedKeys(context, store) : new Set<string>();
   const work = store ? await atWork(context, store, owned) : [];
-  const known = { all: tasks, policy, now: context.now(), owned, work };
+  const { order, startable } = plan;
+  const lineLength = forge ? await placesInLine(forge, policy) : policy.merge.queue.ahead;
+  const known = {
+    all: tasks,
+    underWay: { live, order, eligible: startable.length, lineLength },
+    said: forge && (await saidOf(forge, live)),
+    policy,
+    now: context.now(),
+    owned,
+    work,
+  };
   const lines: WhyLine[] = [];
   for (const [item, standing] of standings) {
     const last = latest.get(item.number) ?? null;
     lines.push(
       standing.kind === 'in_hand' && store && last
-        ? await taskLine(context, store, last, known)
-        : issueLine(item, standing, last, policy, plan.backlog),
+        ? await taskLine(store, last, known)
+        : issueLine(item, standing, last, policy, plan),
     );
   }
   const shown = new Set(items.map((item) => item.number));
   for (const task of tasks) {
     if (store && !isEnded(task) && (task.issue === null || !shown.has(task.issue)))
-      lines.push(await taskLine(context, store, task, known));
+      lines.push(await taskLine(store, task, known));
   }
   return {
     loop: [
       ...(silent === null ? [] : [`the forge does not answer: ${silent}`]),
-      ...unreadable.map((what) => `left out until it is corrected: ${what}`),
+      ...unreadable.map(({ what, fix }) => `${skippedText([what])}. ${fix}`),
       ...(await loopReasons(context, store, policy, problem, lines.length > 0 || silent !== null)),
     ],
     lines,
@@ -137,23 +181,25 @@ async function around(
 
 /** `silent`: why the forge gives no answer. What is known of the tasks is still worth saying then. */
 async function openWork(context: Context): Promise<OpenWork> {
-  const none = { items: [], silent: null, unreadable: [] };
+  const none = { items: [], forge: null, silent: null, unreadable: [] };
   try {
     const forge = await context.forge();
     const items = await everySource(forge).items();
-    return { ...none, items, unreadable: ((await forge.unreadable?.()) ?? []).map(({ what }) => what) };
+    return { ...none, items, forge, unreadable: (await forge.unreadable?.()) ?? [] };
   } catch (error) {
     // Already said about the loop.
     if (error instanceof ConfigError) return none;
-    if (error instanceof ForgeUnavailable) return { ...none, silent: error.message };
+    if (error instanceof ForgeUnavailable) return { ...none, silent: withHint(error) };
     throw error;
   }
 }
 
 interface OpenWork {
   items: WorkItem[];
+  /** Null where it can't be asked. */
+  forge: Forge | null;
   silent: string | null;
-  unreadable: string[];
+  unreadable: ForgeProblem[];
 }
 
 async function loopReasons(
@@ -196,12 +242,19 @@ async function onlyLine(
   return [{ name, issue, title, task: last?.id ?? null, why, until: null }];
 }
 
+function loopLine(lines: readonly WhyLine[], loop: Task): WhyLine[] {
+  if (!isEnded(loop)) return lines.filter(({ task }) => task === loop.id);
+  const { id, issue, contract } = loop;
+  const name = nameOfTask(loop);
+  return [{ name, issue, title: contract.title, task: id, why: ending(loop), until: null }];
+}
+
 function issueLine(
   issue: WorkItem,
   standing: Standing,
   last: Task | null,
   policy: Policy,
-  backlog: Backlog,
+  { backlog, clashes }: Schedule,
 ): WhyLine {
   const line = (why: string, until: number | null = null): WhyLine => ({
     name: `#${issue.number}`,
@@ -216,10 +269,14 @@ function issueLine(
       const first = issue.readiness().decision === 'unsure' ? '; a specifier turn judges it first' : '';
       if (isFull(backlog))
         return line(`ready: starts when others have landed (${backlogText(backlog)})${first}`);
-      return line(`ready: starts when a slot is free${first}`);
+      const clash = clashes.get(issue);
+      const behind = clash ? `; ${clashText(clash)}` : '';
+      return line(`ready: starts when a slot is free${behind}${first}`);
     }
     case 'declined':
-      return line(`${standing.problem}: it will be declined with ${standing.questions.length} questions`);
+      return line(
+        `${standing.problem}: it will be declined with ${count(standing.questions.length, 'question')}`,
+      );
     case 'edited':
       return line(standing.why);
     case 'waiting':
@@ -241,15 +298,8 @@ function issueLine(
   }
 }
 
-async function taskLine(
-  context: Context,
-  store: Store,
-  task: Task,
-  known: Omit<Parameters<typeof restOf>[2], 'said'>,
-): Promise<WhyLine> {
-  const isCut = isLeftToPeople(task) && !known.owned.has(taskLease(task.id));
-  const said = !isCut && hangsOnChecks(task) ? await (await context.forge()).feedback(task.pull!) : null;
-  const { why, until } = await restOf(store, task, { ...known, said });
+async function taskLine(store: Store, task: Task, known: Known): Promise<WhyLine> {
+  const { why, until } = await restOf(store, task, known);
   return {
     name: nameOfTask(task),
     issue: task.issue,

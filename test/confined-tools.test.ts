@@ -88,6 +88,7 @@ async function confined(calls: [string, object][]): Promise<{
     objects: () => [join(repository, '.git', 'objects')],
     hidden: [repository, folder],
     programs: [dirname(dirname(process.execPath)), process.execPath, SOURCES],
+    writable: () => [],
     never: null,
   });
   const plain = await stage.turnOf([]);

@@ -11,13 +11,14 @@ import { loadSettings } from '../src/config/load.ts';
 import { afterRound } from '../src/core/change/findings.ts';
 import { event, type TurnStatus } from '../src/core/event.ts';
 import { HOLDS } from '../src/core/hold.ts';
-import { trunkChanged } from '../src/core/loop-hold.ts';
-import { LOOP_WAITS } from '../src/core/loop-waits.ts';
+import { trunkChanged } from '../src/core/loop/loop-hold.ts';
+import { LOOP_WAITS } from '../src/core/loop/loop-waits.ts';
 import { REASONS } from '../src/core/machine.ts';
-import { CHANNEL_KINDS, NOTICE_KINDS } from '../src/core/notify.ts';
 import { lintPlan } from '../src/core/plan/lint.ts';
 import { parsePlan } from '../src/core/plan/plan.ts';
+import { CHANNEL_KINDS, NOTICE_KINDS } from '../src/core/tell/notify.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../src/operations.ts';
+import { schemaProblems } from './support/json-schemas.ts';
 import { differences, shapesIn } from './support/json-shapes.ts';
 import { MINUTE, moved, type OpenedRepository, openedRepository } from './support/opened-repository.ts';
 
@@ -91,6 +92,7 @@ describe('docs/reasons.md', () => {
       model_unavailable: true,
       refusal: true,
       out_of_budget: true,
+      spend_unknown: true,
     };
     expect(tableUnder('How a turn ends').map(([name]) => name)).toEqual(Object.keys(statuses));
     const explained = tableUnder('Failure codes').map(([name]) => name);
@@ -260,6 +262,8 @@ describe('docs/cli.md', () => {
     const PAGE_NAMES: Record<string, string> = {
       'run.preview': 'run --dry-run',
       'task.retry_all': 'task retry --reason',
+      'replay.file': 'replay <file>',
+      'replay.verify': 'replay --verify',
       'gate.try': 'doctor --gate',
       access: 'doctor --access',
       attack: 'doctor --attack',
@@ -282,31 +286,43 @@ describe('docs/cli.md', () => {
       ): Promise<Result<N>> => {
         const result = await perform(here.context, name, input);
         found.push(...differences(JSON.parse(JSON.stringify(result)), shapes[as]!, as));
+        found.push(...schemaProblems(name, result));
         return result;
       };
       await atWork(here);
       for (const name of [
         'status',
+        'morning',
         'why',
         'run.preview',
         'task.list',
         'boot',
         'findings.list',
         'cost',
+        'report',
         'doctor',
         'config',
       ] as const)
         await ask(name);
       await ask('access', { who: 'coder' });
       for (const one of await perform(here.context, 'events'))
-        found.push(...differences(one, shapes.event!, 'event'));
+        found.push(...differences(one, shapes.event!, 'event'), ...schemaProblems('events.line', one));
       await ask('task.show', { task: '1' });
+      await ask('logs', { task: '1' });
+      await ask('replay', { task: '1', at: 'turn_started' });
+      await ask('replay.verify');
+      const exported = join(here.root, 'task.json');
+      writeFileSync(exported, JSON.stringify(await ask('task.export', { task: '1' })));
+      await ask('replay.file', { file: exported });
+      await ask('task.change', { task: '1' });
+      await ask('task.log', { task: '1' });
       await ask('findings.wontfix', { finding: '1.1', why: 'so' });
       await ask('findings.reopen', { finding: '1.2' });
       await ask('pause', { task: '1' }, 'pause <task>');
       await ask('resume', { task: '1' }, 'resume <task>');
       await ask('task.retry_all', { reason: 'no_progress', preview: true });
       await ask('task.restart', { task: '2' });
+      await ask('task.tell', { task: '2', text: 'Call it slug.' });
       await ask('task.cancel', { task: '2' });
       await ask('task.abandon', { task: '2' });
       await ask('pause');
@@ -424,7 +440,7 @@ const PROGRAM = (() => {
   const nowhere = () => Promise.reject(new Error('not opened'));
   addCommands(
     program,
-    { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String },
+    { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String, serveMcp: nowhere },
     () => {},
   );
   return program;
@@ -472,3 +488,27 @@ function headingsIn(markdown: string): string[] {
 }
 
 const withoutFences = (markdown: string): string => markdown.replace(/^(`{3,})[\s\S]*?^\1\s*$/gm, '');
+
+describe('plain words', () => {
+  const said = [...markdownIn('.'), ...sources.filter((path) => /^src\/.*(?<!\.test)\.ts$/.test(path))];
+
+  // Sentences that readers stumbled over, and what is said instead.
+  test.each([
+    [/worked in, as of/i, 'Addressed in x'],
+    [/at work again/i, 'Revising: changes requested'],
+    [/\bmend (trunk|that|it)\b/i, 'fix'],
+    [/only so many/i, 'only the newest n'],
+    [/goes on with the next step/i, 'ready; the runner takes the next step'],
+    [/declined for now/i, 'Not started'],
+    [/nothing was decided by it/i, "The coder's own summary (not used as evidence)"],
+    [/how one sees that/i, 'how to tell it is done'],
+    [/a dot and a number/i, 'finding id, e.g. 7.2'],
+    [/was no JSON object/i, 'could not be parsed as a JSON object'],
+    [/what it rests on/i, 'what it waits for'],
+  ])('%s is nowhere: %s', (phrase) => {
+    expect(said.filter((path) => phrase.test(withoutComments(read(path))))).toEqual([]);
+  });
+
+  /** Comments of the code are for those who read code. */
+  const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+});

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Agent } from '../src/agent/agent.ts';
 import type { Task } from '../src/core/task.ts';
+import type { GitHubForge } from '../src/forge/github/github.ts';
 import { openGit } from '../src/git/git.ts';
 import { gitRepository } from '../src/git/repository.ts';
 import { TIMING } from '../src/loop/ports.ts';
@@ -75,6 +76,29 @@ describe('an hour', () => {
   });
 });
 
+it('a pull request that waits for a person is looked at when something about it changed, and not before', async () => {
+  protect({ approvals: 1 });
+  loop = await startLoop();
+  const issue = await readyIssue();
+  await loop.pass(20 * MINUTE_MS);
+  const looks = async (): Promise<number> => {
+    const before = loop.looks();
+    await loop.pass(HOUR_MS);
+    return loop.looks() - before;
+  };
+  expect(await looks()).toBe(0);
+  const [{ pull }] = (await loop.tasks()) as [Task];
+  await s.people.comment(issue, 'Any news?');
+  expect(await looks()).toBeGreaterThan(0);
+  expect(await looks()).toBe(0);
+  await s.people.reportCheck(pull!, { name: 'lint', state: 'green' });
+  expect(await looks()).toBeGreaterThan(0);
+  expect(await looks()).toBe(0);
+  await s.people.approve(pull!);
+  await loop.pass(15 * MINUTE_MS);
+  expect(await loop.tasks()).toMatchObject([{ state: 'merged' }]);
+});
+
 it('an issue that is coded, approved and merged within a quarter of an hour costs at most fifty requests, twelve of them writes', async () => {
   loop = await startLoop();
   await loop.pass(5 * MINUTE_MS);
@@ -107,9 +131,10 @@ const protect = (rules: Partial<Protection>): void =>
     ...rules,
   });
 
-async function readyIssue(): Promise<void> {
+async function readyIssue(): Promise<number> {
   const issue = await s.people.createIssue({ title: 'Write the file', body: 'It must contain `done`.' });
   await s.people.makeReady(issue);
+  return issue;
 }
 
 /** GitHub's limit does not count what changed nothing. */
@@ -127,6 +152,8 @@ interface Loop {
   /** What the loop asks of the API meanwhile. */
   during(ms: number): Promise<Seen[]>;
   tasks(): Promise<Task[]>;
+  /** How often a task with a pull request was looked at. */
+  looks(): number;
   stop(): Promise<void>;
 }
 
@@ -137,6 +164,14 @@ async function startLoop(): Promise<Loop> {
   const git = await openGit(s.root);
   const real = watched();
   const root = join(s.root, '..', 'work');
+  let looks = 0;
+  const forge: GitHubForge = {
+    ...s.forge,
+    pull: (number) => {
+      looks += 1;
+      return s.forge.pull(number);
+    },
+  };
   const workspaces = cloneWorkspaces({
     ...{ git, root, repositoryKey: 'k', former: [] },
     trunk: () => s.forge.trunk(),
@@ -151,7 +186,7 @@ async function startLoop(): Promise<Loop> {
     agentOf(world),
     (ports) => ({
       ...ports,
-      forge: real.of(s.forge),
+      forge: real.of(forge),
       repository: real.of(gitRepository(git)),
       workspaces: real.of(workspaces),
       processes: gateOf(world),
@@ -174,6 +209,7 @@ async function startLoop(): Promise<Loop> {
       const asked = s.github.requests.slice(before);
       return asked.filter(({ user, path }) => user === 'loop-bot' && !path.startsWith('git '));
     },
+    looks: () => looks,
     tasks: async () => (await world.store.tasks()).map(({ task }) => task),
     async stop() {
       runner.stopNow('counted');

@@ -600,6 +600,71 @@ describe('late copies', () => {
     expect(await seenAfter(1)).toEqual(seen[0]);
   });
 
+  it('show the head of a pull request late, with what was reported for it, each in its own time', async () => {
+    github.world.copies = createLag(github.world, { seed: 2, ms: 5000 });
+    const { sha: old, number } = await openPull('a', { 'a.txt': 'a\n' });
+    await ada.post(`/statuses/${old}`, { context: 'ci', state: 'success' });
+    now += 10_000;
+    await ada.git(dir, 'checkout', '-q', 'a');
+    const sha = await commit('More', { 'b.txt': 'b\n' });
+    await ada.git(dir, 'push', '-q', 'origin', 'a');
+    expect(await ada.git(dir, 'ls-remote', 'origin', 'refs/heads/a')).toContain(sha);
+    const asked = `{ repository(owner: "acme", name: "rocket") { pullRequest(number: ${number}) {
+      commits(last: 1) { nodes { commit { oid statusCheckRollup { state } } } } } } }`;
+    const heads = async () => {
+      const { commit } = (await ada.graphql(asked)).data.repository.pullRequest.commits.nodes[0];
+      expect(commit.statusCheckRollup === null).toBe(commit.oid === sha);
+      return {
+        list: (await ada.get('/pulls'))[0].head.sha,
+        query: commit.oid,
+        alone: (await ada.get(`/pulls/${number}`)).head.sha,
+      };
+    };
+    expect(Object.values(await heads())).toContain(old);
+    const since: Record<string, number> = {};
+    for (let second = 0; second <= 5; second++, now += 1000)
+      for (const [reader, seen] of Object.entries(await heads())) if (seen === sha) since[reader] ??= second;
+    expect(Object.keys(since).toSorted()).toEqual(['alone', 'list', 'query']);
+    expect(new Set(Object.values(since)).size).toBeGreaterThan(1);
+  });
+
+  it.each([1, 2, 3])(
+    'show an issue’s history, a queue and the list of runs in times of their own, seed %i',
+    async (seed) => {
+      const { sha, number } = await openPull('a', { 'a.txt': 'a\n' });
+      const issue = (await ada.post('/issues', { title: 'T', body: 'agreed' })).number;
+      const rules = { requiredChecks: [], strict: false, approvals: 0 };
+      github.world.protections.set('main', { via: 'ruleset', ...rules, mergeQueue: true });
+      github.world.copies = createLag(github.world, { seed, ms: 9000 });
+      await ada.patch(`/issues/${issue}`, { body: 'other' });
+      await ada.post(`/issues/${issue}/labels`, { labels: ['bug'] });
+      reportCheck(github.world, { sha, name: 'ci' });
+      const { node_id } = await ada.get(`/pulls/${number}`);
+      await ada.graphql(
+        `mutation { enqueuePullRequest(input: { pullRequestId: "${node_id}" }) { clientMutationId } }`,
+      );
+      const asked = `{ repository(owner: "acme", name: "rocket") { issue(number: ${issue}) { body lastEditedAt
+      timelineItems(first: 9, itemTypes: [LABELED_EVENT]) { nodes { __typename } } }
+      pullRequest(number: ${number}) { isInMergeQueue } } }`;
+      const since: Record<string, number> = {};
+      for (let second = 0; second <= 9; second++, now += 1000) {
+        const { issue: told, pullRequest } = (await ada.graphql(asked)).data.repository;
+        const seen = {
+          text: told.body === 'other',
+          edit: told.lastEditedAt !== null,
+          label: told.timelineItems.nodes.length === 1,
+          queue: pullRequest.isInMergeQueue,
+          runs: (await ada.get('/actions/runs')).total_count === 1,
+        };
+        for (const [what, isSeen] of Object.entries(seen)) if (isSeen) since[what] ??= second;
+      }
+      expect(Object.keys(since).toSorted()).toEqual(['edit', 'label', 'queue', 'runs', 'text']);
+      expect(since.edit).not.toBe(since.text);
+      expect(since.queue).not.toBe(since.text);
+      expect(since.runs).toBeGreaterThan(0);
+    },
+  );
+
   it('leave a pull request unknown to queries that was just opened', async () => {
     github.world.copies = createLag(github.world, { seed: 1, ms: 5000 });
     const { number } = await openPull('a', { 'a.txt': 'a\n' });

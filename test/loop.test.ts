@@ -6,8 +6,10 @@ import { textHash } from '../src/core/issue/text-hash.ts';
 import type { Policy } from '../src/core/policy.ts';
 import type { Role } from '../src/core/role.ts';
 import { DEFAULT_PROMPTS } from '../src/core/words/prompts.ts';
-import { FetchFailed, GitFailed, UserError } from '../src/errors.ts';
+import { FetchFailed, ForgeUnavailable, GitFailed, UserError } from '../src/errors.ts';
+import type { Issue } from '../src/forge/forge.ts';
 import type { Ports } from '../src/loop/ports.ts';
+import { isFoundOutAgain } from '../src/store/rules.ts';
 import { WILLING } from './simulation/agent.ts';
 import { seeded } from './simulation/random.ts';
 import { startRunner, WRITES } from './simulation/runner.ts';
@@ -136,8 +138,16 @@ describe('the next round of a critic', () => {
       ...ports,
       workspaces: {
         ...ports.workspaces,
-        export: (commit, purpose, near) =>
-          ports.workspaces.export(commit, purpose, elsewhere && near ? null : near),
+        export: async (commit, purpose, near) => {
+          const wanted = elsewhere ? null : near;
+          let tree = await ports.workspaces.export(commit, purpose, wanted);
+          // In the simulation somebody else may have it, by chance.
+          for (let tries = 0; wanted && tree.path !== wanted && tries < 20; tries++) {
+            await tree.dispose();
+            tree = await ports.workspaces.export(commit, purpose, wanted);
+          }
+          return tree;
+        },
       },
       agentFor: running(ports, async (agent, turn, hooks) => {
         const result = await agent.run(turn, hooks);
@@ -407,16 +417,19 @@ describe('`sandbox: required` where there is none', () => {
 
 test('between two turns the issue’s state is read once (dispatch 20)', async () => {
   const reads: number[] = [];
+  let last: Issue | null = null;
   const counting = (ports: Ports, world: World): Ports => ({
     ...ports,
     forge: new Proxy(ports.forge, {
       get(forge, key) {
         const verb = Reflect.get(forge, key);
         if (key !== 'issue') return verb;
-        return async (number: number) => {
+        return async (number: number, when?: 'lately') => {
+          if (when === 'lately' && last) return last;
           const { seq } = (await world.store.events({ last: 1 }))[0]!;
           reads.push(seq);
-          return forge.issue(number);
+          last = await forge.issue(number);
+          return last;
         };
       },
     }),
@@ -553,6 +566,63 @@ test.each([
   },
 );
 
+test.each([
+  ['tells of its tools', true, 0],
+  ['does not', undefined, 1],
+] as const)(
+  'before the turn of an agent that %s, its workspace is looked through so often',
+  async (_, tells, most) => {
+    const looked: number[] = [];
+    let probes = 0;
+    const { events } = await play((ports) => ({
+      ...ports,
+      workspaces: {
+        ...ports.workspaces,
+        probe: (spec) => {
+          probes += 1;
+          return ports.workspaces.probe(spec);
+        },
+      },
+      agentFor: (role) => {
+        const agent = ports.agentFor(role);
+        const run: Agent['run'] = (turn, hooks) => {
+          if (role === 'coder') looked.push(probes);
+          return agent.run(turn, hooks);
+        };
+        return { ...agent, ...(tells && { tellsTools: tells }), run };
+      },
+    }));
+    expect(types(events)).toContain('merge_observed');
+    expect(looked[0]).toBe(most);
+  },
+);
+
+test('a cancel that comes between a decision and its turn keeps the turn from starting', async () => {
+  const asked: string[] = [];
+  const { events } = await play(
+    (ports) => ({
+      ...ports,
+      store: {
+        ...ports.store,
+        commit: async (commit) => {
+          const stored = await ports.store.commit(commit);
+          if (commit.events.some(({ type }) => type === 'turn_started'))
+            await ports.store.request({ task: commit.taskId, kind: 'cancel', by: 'ann', at: commit.at });
+          return stored;
+        },
+      },
+      agentFor: running(ports, (agent, turn, hooks) => {
+        asked.push(turn.role);
+        return agent.run(turn, hooks);
+      }),
+    }),
+    {},
+    (seen) => types(seen).includes('worktree_preserved'),
+  );
+  expect(asked).toEqual([]);
+  expect(events.find(({ type }) => type === 'turn_completed')?.data).toMatchObject({ status: 'interrupted' });
+});
+
 test('nothing is done outside while what came before is not on the disk', async () => {
   let isLost = false;
   let lost = 0;
@@ -576,9 +646,10 @@ test('nothing is done outside while what came before is not on the disk', async 
     store: {
       ...ports.store,
       commit: async (commit) => {
-        if (commit.mayBeLost) lost += 1;
+        const mayBeLost = isFoundOutAgain(commit, await ports.store.pendingActions(commit.taskId));
+        if (mayBeLost) lost += 1;
         // Without an event it only spares an effect from being performed again.
-        isLost = commit.mayBeLost === true && commit.events.length > 0;
+        isLost = mayBeLost && commit.events.length > 0;
         return ports.store.commit(commit);
       },
       startAction: async (lease, id, at) => {
@@ -590,6 +661,26 @@ test('nothing is done outside while what came before is not on the disk', async 
   expect(types(events)).toContain('merge_observed');
   expect(lost).toBeGreaterThan(4);
   expect(hasty).toEqual([]);
+});
+
+test('a merge that got no answer is tried again, and says what kept it from being made', async () => {
+  let tries = 0;
+  const unanswered = (ports: Ports): Ports => ({
+    ...ports,
+    forge: {
+      ...ports.forge,
+      land: async (...given) => {
+        tries += 1;
+        if (tries === 1) throw new ForgeUnavailable('GitHub did not answer PUT /merge (502):\nBad Gateway.');
+        return ports.forge.land(...given);
+      },
+    },
+  });
+  const { events } = await play(unanswered);
+  const why = 'land failed 1×; will retry: GitHub did not answer PUT /merge (502): Bad Gateway.';
+  expect(events.find((one) => one.type === 'landing_unanswered')?.data).toEqual({ why });
+  const held = events.filter((one) => one.type === 'hold_set').map(({ data }) => data);
+  expect(held).toEqual([expect.objectContaining({ reason: 'retry_backoff', detail: why })]);
 });
 
 test('a merge rests on what the forge says then, not on what it said a moment ago', async () => {
@@ -624,7 +715,7 @@ test('a merge rests on what the forge says then, not on what it said a moment ag
   expect(world.landings).toEqual([]);
 });
 
-describe('the gate is tried on trunk before the first turn', () => {
+describe('running the gate on trunk before the first turn', () => {
   const gateFails = (ports: Ports, isBroken: () => boolean): Ports => ({
     ...ports,
     processes: {
@@ -712,4 +803,24 @@ describe('the gate is tried on trunk before the first turn', () => {
     );
     expect(turnsIn(events)).toEqual([]);
   });
+});
+
+test('an issue that has to wait until a known time is begun then, however seldom the loop looks', async () => {
+  const until = 1_000_000;
+  const { events } = await play(
+    (ports, world) => ({
+      ...ports,
+      forge: {
+        ...ports.forge,
+        openIssues: async () =>
+          (await ports.forge.openIssues()).map((issue) =>
+            world.time.now() < until ? { ...issue, unproved: { why: 'not shown yet', until } } : issue,
+          ),
+      },
+    }),
+    { pollIntervalMs: 600_000 },
+  );
+  const begun = events.find((one) => 'task' in one && one.task !== null)!;
+  expect(begun.at).toBeGreaterThanOrEqual(until);
+  expect(begun.at).toBeLessThan(until + 2000);
 });

@@ -12,6 +12,7 @@ import { addIssue, createWorld, type World } from './simulation/world.ts';
 import { testPolicy } from './support/policy.ts';
 
 const TASKS = 50;
+const RESUMED = 20;
 const HOUR = 3_600_000;
 const TTL = 300_000;
 
@@ -41,7 +42,14 @@ async function begun() {
     addIssue(world, number, 'sure');
     await addHeld(world, number);
   }
-  const counts = { scans: 0, stops: 0, looks: [] as (number | null)[], atOnce: 0, most: 0 };
+  const counts = {
+    scans: 0,
+    stops: 0,
+    rounds: [] as number[],
+    looks: [] as (number | null)[],
+    atOnce: 0,
+    most: 0,
+  };
   const settings: { check: 'same' | 'reloaded' } = { check: 'same' };
   const counted = (ports: Ports): Ports => ({
     ...ports,
@@ -67,7 +75,10 @@ async function begun() {
       },
     },
     forge: Object.assign(Object.create(ports.forge), {
-      seen: async ({ issue }: { issue: number }) => [world.issues.get(issue)?.labels.join()],
+      seen: async (of: { issue: number }[]) => {
+        counts.rounds.push(world.time.now());
+        return of.map(({ issue }) => [world.issues.get(issue)?.labels.join()]);
+      },
       issue: async (number: number) => {
         counts.looks.push(number);
         counts.atOnce += 1;
@@ -90,11 +101,11 @@ async function begun() {
   return { world, counts, settings, pass };
 }
 
-test('the processes of the machine are read once, each task is looked at a few times, eight at a time', async () => {
+test('the processes of the machine are read once, each task is looked at once, eight at a time', async () => {
   const { world, counts } = await begun();
   expect(counts).toMatchObject({ scans: 1, stops: 0, most: 8 });
   expect(new Set(counts.looks).size).toBe(TASKS);
-  expect(counts.looks.length).toBeLessThanOrEqual(3 * TASKS);
+  expect(counts.looks).toHaveLength(TASKS);
   expect(world.violations).toEqual([]);
 });
 
@@ -114,4 +125,32 @@ test('a change on the forge wakes that one, other settings wake all, a person’
   await world.store.request({ task: 't9', kind: 'resume', by: 'alice', at: world.time.now() });
   expect(await looked()).toContain(9);
   expect((await world.store.task('t9'))?.task.hold).toBeNull();
+});
+
+test('a merge, by this runner or another, wakes nobody who waits for a person', async () => {
+  const { world, counts, pass } = await begun();
+  counts.looks = [];
+  for (let merges = 0; merges < 3; merges++) {
+    const { sha } = world.repository.commit({ [`landed-${merges}`]: 'good' }, [world.trunk()], 'landed');
+    world.repository.refs.set('main', sha);
+    await world.store.record({
+      events: [event('merge_observed', { sha, by: 'loop' })],
+      at: world.time.now(),
+    });
+    await pass(HOUR);
+  }
+  expect(counts.looks).toEqual([]);
+});
+
+test('while one merge follows the other, news from outside is looked for every few seconds', async () => {
+  const { world, counts, pass } = await begun();
+  const by = { by: 'alice', at: world.time.now(), kind: 'resume' as const };
+  for (let number = 1; number <= RESUMED; number++) await world.store.request({ ...by, task: `t${number}` });
+  const began = world.time.now();
+  await pass(HOUR / 6);
+  const merges = await world.store.events({ type: 'merge_observed' });
+  expect(merges).toHaveLength(RESUMED);
+  const last = merges.at(-1)!.at;
+  const rounds = counts.rounds.filter((at) => at >= began && at <= last).length;
+  expect(rounds, `in ${last - began} ms`).toBeLessThan((last - began) / 3000);
 });

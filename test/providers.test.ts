@@ -53,9 +53,9 @@ const seen = table(
 
 const PAGE = `# What providers say, and what the loop does
 
-On a bad night an account is empty, a login expires, a provider is down. None of that is a task's doing, and none of it is
-for a coder to address: the turn is repeated with the prompt it had, and it counts for no limit of the task. What is true for
-every task holds the account, once, until you say \`forge-loop resume\`; [reasons.md](reasons.md) has the whole of it.
+On a bad night an account is empty, a login expires, a provider is down. None of that is a task's fault, and no
+coder can fix it: the turn is repeated with the same prompt and counts towards no limit of the task. A problem that affects every task
+pauses the account, once, until you run \`forge-loop resume\`. Details are in [reasons.md](reasons.md).
 
 ## What they say
 

@@ -130,6 +130,7 @@ const EXITS: Record<string, (text: string) => Promise<string>> = {
     const at = fresh('doing.json');
     const places = { log: () => at } as unknown as Ports['places'];
     let written = '';
+    let transcript = '';
     const activity = watchActivity(
       {
         store: memoryStore(),
@@ -140,15 +141,18 @@ const EXITS: Record<string, (text: string) => Promise<string>> = {
         writeText: async (_path, json) => {
           written = json;
         },
+        appendText: async (_path, line) => {
+          transcript += line;
+        },
       },
       'a',
-      { role: 'coder', turn: 1 },
+      { role: 'coder', turn: 1, sessionId: 's' },
     );
     activity.see({ kind: 'tool', id: '1', tool: 'Bash', detail: text } as never);
     await activity.over();
     expect(JSON.parse(written)).toMatchObject({ role: 'coder' });
     expect(await activityOf(places, 'a', { role: 'coder', turn: 1 })).toBeNull();
-    return written;
+    return written + transcript;
   },
 };
 

@@ -7,19 +7,20 @@ import { performance } from 'node:perf_hooks';
 
 const vitest = (...args) => ['npx', 'vitest', 'run', ...args];
 
-const UNIT = ['unit tests', 16, vitest('--project', 'unit', '--project', 'apart')];
+const UNIT = ['unit tests', 8, vitest('--project', 'unit', '--project', 'apart')];
 const STAGES = {
   quick: [UNIT, ['the demo, end to end', 1, vitest('--project', 'e2e', 'test/e2e/demo.test.ts')]],
   full: [
     UNIT,
-    ['hostile attempts on the sandboxes', 2, vitest('--project', 'hostile')],
+    ['the sandboxes, and hostile attempts on them', 4, vitest('--project', 'hostile')],
     [
       'simulation, 10,000 seeds',
       null,
       vitest('--project', 'simulation'),
       { SIM_SEEDS: '10000', SIM_STORMS: '100' },
     ],
-    ['end to end', 19, vitest('--project', 'e2e')],
+    ['end to end', 12, vitest('--project', 'e2e')],
+    ['the dashboard in a browser', null, vitest('--project', 'browser')],
     ['repositories shaped like real ones', null, vitest('--project', 'field')],
     ['real agents against a scripted model', null, ['npm', 'run', 'test:agents'], { ALL_AGENTS: '1' }],
   ],

@@ -332,6 +332,30 @@ describe('an agent that fails at once for everybody', () => {
     expect(await endsIn(world)).toEqual([1, 2, 3, 4, 5, 6].map((issue) => `#${issue} merged`));
   });
 
+  test('a coder that hangs again and again after some work is not given up for it', async () => {
+    const { world, policy } = night(1);
+    let hung = 0;
+    await goesOn(world, policy, (ports) => ({
+      ...ports,
+      agentFor: (role) => ({
+        ...ports.agentFor(role),
+        run: async (turn, hooks) => {
+          if (role !== 'coder' || hung === 7) return ports.agentFor(role).run(turn, hooks);
+          hung += 1;
+          hooks.onProgress({ kind: 'tool', tool: 'read', detail: 'a.ts' });
+          hooks.onProgress({ kind: 'tool_over', call: 'c', result: 'ok' });
+          await new Promise((resolve) => hooks.signal.addEventListener('abort', resolve, { once: true }));
+          return { status: 'cancelled', usageKnown: true };
+        },
+      }),
+    }));
+    const ended = (await world.store.events({ type: 'turn_completed' })).map(({ data }) => data);
+    const stalled = ended.filter((data) => 'status' in data && data.status === 'stalled');
+    expect(stalled).toEqual(Array(7).fill(expect.objectContaining({ role: 'coder', worked: true })));
+    expect(await endsIn(world)).toEqual(merged([1]));
+    expect(world.violations).toEqual([]);
+  });
+
   test('after some work it is the task’s own failure, with the patience of always', async () => {
     const { world, policy } = night(1);
     await goesOn(world, policy, (ports) => ({
@@ -345,5 +369,79 @@ describe('an agent that fails at once for everybody', () => {
       }),
     }));
     expect((await tasksIn(world))[0]).toMatchObject({ state: 'abandoned', reason: 'error_max_retries' });
+  });
+});
+
+describe('one more urgent issue with every merge', () => {
+  const OLD = 6;
+  const MINUTE = 60_000;
+
+  /** Claims that had been made when each of the old issues landed, the first to land first. */
+  async function claimsUntil(policy: Policy, world: World, judgeMs: number): Promise<number[]> {
+    const { store, time, issues } = world;
+    for (const issue of issues.values()) issue.priority = null;
+    const addUrgent = (): void => {
+      const number = issues.size + 1;
+      addIssue(world, number, 'sure');
+      Object.assign(issues.get(number)!, { priority: 1, createdAt: time.now() });
+    };
+    for (let count = 0; count < 2 * policy.maxConcurrent; count++) addUrgent();
+
+    const landed: number[] = [];
+    const commit = store.commit.bind(store);
+    store.commit = async (change) => {
+      const after = await commit(change);
+      if (!change.events.some(({ type }) => type === 'merge_observed')) return after;
+      const claimed = (await store.tasks()).length;
+      if (after.task.issue! <= OLD) landed.push(claimed);
+      if (landed.length < OLD && claimed < 200) addUrgent();
+      return after;
+    };
+    const slowCritic = (ports: Ports): Ports => ({
+      ...ports,
+      agentFor: (role) => {
+        const agent = ports.agentFor(role);
+        const run: Agent['run'] = async (turn, hooks) => {
+          if (role === 'critic') await time.sleep(judgeMs);
+          return agent.run(turn, hooks);
+        };
+        return { ...agent, run };
+      },
+    });
+    let isOver = false;
+    const runner = startRunner(
+      world,
+      policy,
+      WILLING,
+      NO_FAULTS,
+      'owner',
+      'until_idle',
+      undefined,
+      slowCritic,
+    );
+    void runner.done.then(() => {
+      isOver = true;
+    });
+    await time.play(() => isOver, 30 * 24 * HOUR);
+    expect(world.violations).toEqual([]);
+    return landed;
+  }
+
+  test.each([
+    ['one slot', { maxConcurrent: 1 }, 0],
+    ['three slots', {}, 0],
+    ['a critic that is slower than the rest', {}, 10 * MINUTE],
+    ['… and a long pile before it', { maxWaiting: 30 }, 10 * MINUTE],
+  ])('%s: each old one lands when its turn has come', async (_, change, judgeMs) => {
+    const { world, policy } = night(OLD, { maxConcurrent: 3, spec: { expand: 'off' }, ...change });
+    Object.assign(policy.critic, { parallel: 1 });
+    policy.agents.critic = { ...policy.agents.critic, turnTimeoutMs: HOUR, stallTimeoutMs: 0 };
+    const claims = await claimsUntil(policy, world, judgeMs);
+    // Every tenth claim is theirs, and twenty others may overtake one that was claimed, besides those in hand.
+    const most = Array.from({ length: OLD }, (_, nth) => 10 * (nth + 1) + 20 + 20);
+    expect(
+      claims.map((count, nth) => count <= most[nth]!),
+      `${claims} of at most ${most}`,
+    ).toEqual(most.map(() => true));
   });
 });

@@ -11,6 +11,7 @@ import {
   readingProblems,
   roleProblems,
   type Source,
+  shaProblems,
   skippedProblems,
   sourcesIn,
   unusedExportProblems,
@@ -153,7 +154,7 @@ describe('nothing is left over', () => {
   });
 
   test('no export that nobody imports, in this repository', () => {
-    expect(unusedExportProblems([...code, ...sourcesIn('e2e')])).toEqual([]);
+    expect(unusedExportProblems([...code, ...sourcesIn('e2e', 'web')])).toEqual([]);
   });
 
   test('a name that is used only in its own file is exported in vain', () => {
@@ -178,6 +179,25 @@ describe('nothing is left over', () => {
   test('no unfinished work, in this repository', () => {
     expect(markerProblems(code)).toEqual([]);
     expect(markerProblems([source('src/a.ts', `// ${'TO'}DO later`)])).toHaveLength(1);
+  });
+
+  test('a commit has one length in what people read, in this repository', () => {
+    expect(shaProblems([...code, ...sourcesIn('web')])).toEqual([]);
+  });
+
+  test.each([
+    ['const a = headSha.slice(0, 8);', 1],
+    ['const a = deploy.last.sha.slice(0, 8);', 1],
+    ['const a = `Approved at \\`§{headSha}\\`.`;', 1],
+    ['const a = `§{landed.sha} is not on trunk`;', 1],
+    ["git(['log', '--format=%h %s']);", 1],
+    ['const a = `landed as §{shortSha(landed.sha)}, on trunk`;', 0],
+    ['const a = `§{sha}^{tree}`;', 0],
+    ['const a = `refs/forge/§{sha}`;', 0],
+    ['const a = `tree §{sha}`;', 0],
+    ['const a = `§{task.id}:trunk-red:§{task.baseSha}`;', 0],
+  ])('%s has %i problems', (text, count) => {
+    expect(shaProblems([source('src/a.ts', text.replaceAll('§', '$'))])).toHaveLength(count);
   });
 
   test('no test is left out without a reason, in this repository', () => {
@@ -239,7 +259,7 @@ describe('names', () => {
   });
 
   test('files are kebab-case nouns, in this repository', () => {
-    expect(nameProblems(code)).toEqual([]);
+    expect(nameProblems([...code, ...sourcesIn('web')])).toEqual([]);
     for (const name of ['taskManager', 'task-manager', 'string-utils', 'Task', 'lease_row']) {
       expect(nameProblems([source(`src/${name}.ts`, '')]), name).toHaveLength(1);
     }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const COLUMNS = 100;
 const ROWS = 24;
-const EVERY_MS = 1000;
+const EVERY_MS = 1500;
 const LAST_MS = 6000;
 const [WIDTH, HEIGHT, MARGIN] = [8.4, 18, 14];
 const DEMO = 'node bin/forge-loop.js demo';
@@ -39,7 +39,7 @@ async function record() {
 }
 
 /** One line with its colours, as spans. */
-function line(text, y) {
+function line(text, y, name) {
   let style = {};
   const parts = text.split(SGR).map((part, index) => {
     const look = attributes(style);
@@ -48,8 +48,7 @@ function line(text, y) {
     for (const code of part.split(';').map(Number)) style = after(style, code);
     return '';
   });
-  const said = parts.join('');
-  return said === '' ? '' : `<text x="${MARGIN}" y="${y}">${said}</text>`;
+  return `<text class="${name}" x="${MARGIN}" y="${y}">${parts.join('')}</text>`;
 }
 
 function after(style, code) {
@@ -64,28 +63,45 @@ const attributes = ({ bold, dim, colour }) =>
   `${colour ? ` fill="${colour}"` : ''}${bold ? ' font-weight="bold"' : ''}${dim ? ' opacity="0.6"' : ''}`;
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
+/** A line is drawn once for as long as it stands, whatever changes around it. */
+function standing(frames) {
+  const lines = Array.from({ length: ROWS }, (_, row) =>
+    frames.map(({ text }) => text.split('\n')[row] ?? ''),
+  );
+  return lines.flatMap((texts, row) =>
+    texts.flatMap((text, from) => {
+      if (text === '' || text === texts[from - 1]) return [];
+      const next = texts.findIndex((other, index) => index > from && other !== text);
+      return [{ text, row, from, to: next === -1 ? texts.length : next }];
+    }),
+  );
+}
+
 function draw(frames) {
   const high = ROWS * HEIGHT + 2 * MARGIN;
   const wide = Math.ceil(COLUMNS * WIDTH + 2 * MARGIN);
   const total = frames.at(-1).at + LAST_MS;
-  const steps = frames.map(
-    ({ at }, index) => `${((100 * at) / total).toFixed(2)}%{transform:translateY(-${index * high}px)}`,
-  );
-  const last = (frames.length - 1) * high;
-  const pages = frames.map(({ text }, index) => {
-    const top = index * high + MARGIN + HEIGHT - 4;
-    return text
-      .split('\n')
-      .map((one, row) => line(one, top + row * HEIGHT))
-      .join('');
+  const at = (index) => (index === 0 ? 0 : ((100 * frames[index].at) / total).toFixed(2));
+  const lines = standing(frames);
+  const nameOf = ({ from, to }) => `f${from}-${to}`;
+  const times = new Map(lines.map((one) => [nameOf(one), one]));
+  const styles = [...times].map(([name, { from, to }]) => {
+    const isLast = to === frames.length;
+    const steps = [
+      ...(from === 0 ? [] : ['0%{visibility:hidden}']),
+      `${at(from)}%{visibility:visible}`,
+      isLast ? '100%{visibility:visible}' : `${at(to)}%,100%{visibility:hidden}`,
+    ];
+    return `@keyframes ${name}{${steps.join('')}}
+.${name}{animation-name:${name}${isLast ? '' : ';visibility:hidden'}}`;
   });
+  const drawn = lines.map((one) => line(one.text, MARGIN + HEIGHT - 4 + one.row * HEIGHT, nameOf(one)));
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${high}" viewBox="0 0 ${wide} ${high}" role="img" aria-label="A recording of forge-loop demo">
-<style>text{font:14px ui-monospace,Menlo,Consolas,monospace;fill:#e6edf3;white-space:pre}
-@keyframes play{${steps.join('')}100%{transform:translateY(-${last}px)}}
-#strip{animation:play ${(total / 1000).toFixed(1)}s step-end infinite}
-@media (prefers-reduced-motion){#strip{animation:none;transform:translateY(-${last}px)}}</style>
+<style>text{font:14px ui-monospace,Menlo,Consolas,monospace;fill:#e6edf3;white-space:pre;animation:${(total / 1000).toFixed(1)}s step-end infinite}
+${styles.join('\n')}
+@media (prefers-reduced-motion){text{animation:none}}</style>
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
-<g id="strip">${pages.join('\n')}</g>
+${drawn.join('\n')}
 </svg>`;
 }
 

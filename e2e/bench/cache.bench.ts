@@ -2,9 +2,10 @@
  * What a session that goes on is worth: the same three rounds (code, changes, changes, approve) with the real agents, in
  * warm sessions and one-shot. The model is scripted, its prompt cache is played from the bytes it was really sent.
  *
- * Two stories. A coder that has much to read reads six files of 12 kB before it can change them, and a session that begins has
- * to read them again. A coder that has nothing to read saves only what the agent itself sends. The critic reads no file in
- * either: what it is told is all it needs.
+ * Three stories. A coder that has much to read reads six files of 12 kB before it can change them, and a session that begins has
+ * to read them again. A coder that has nothing to read saves only what the agent itself sends. In the third every round reads two
+ * files of its own, so that the rounds of one session do the same work and can be compared with each other. The critic reads no
+ * file in any: what it is told is all it needs.
  */
 import { expect, test } from 'vitest';
 import type { UsageDelta } from '../../src/store/store.ts';
@@ -16,6 +17,7 @@ import { HEROES, type Hero } from './heroes.ts';
 
 type Replies = Scenario['rules'][number]['replies'];
 type Mode = 'persist' | 'fresh';
+type Story = (round: number, mode: Mode) => Replies;
 type CacheKeys = Hero['caches'][number];
 
 interface Round {
@@ -30,13 +32,20 @@ interface Played {
   critic: Round[];
 }
 
+/** The one story whose first round does more than the others. */
+const ALL_AT_FIRST = 'files read';
 const FILES = Array.from({ length: 6 }, (_, index) => `module-${index}.txt`);
-const STORIES: Record<string, Replies> = {
-  'files read': FILES.map((file) => ({ run: `cat ${file}` })),
-  'nothing read': [],
+const reading = (files: readonly string[]): Replies => files.map((file) => ({ run: `cat ${file}` }));
+/** What the coder reads in a round, before its edit. */
+const STORIES: Record<string, Story> = {
+  [ALL_AT_FIRST]: (round, mode) => (round === 1 || mode === 'fresh' ? reading(FILES) : []),
+  'nothing read': () => [],
+  'two files a round': (round) => reading(FILES.slice(2 * round - 2, 2 * round)),
 };
 /** Half the cost of one-shot, with the critic. */
 const GOAL = 0.5;
+/** By so much a later round of a session is cheaper than its first, at the same work. */
+const CHEAPER = 0.3;
 
 const edit = (round: number): Replies => [
   { run: `echo round ${round} >> answer.txt` },
@@ -60,10 +69,10 @@ const summary: string[] = [];
 
 for (const hero of HEROES)
   for (const cacheKeys of hero.caches)
-    for (const [story, reads] of Object.entries(STORIES))
+    for (const [story, coderReads] of Object.entries(STORIES))
       test(`${hero.kind}, ${story}, cache ${cacheKeys}: one session against one-shot (dispatch 52)`, async () => {
-        const persist = await play(hero, reads, cacheKeys, 'persist');
-        const fresh = await play(hero, reads, cacheKeys, 'fresh');
+        const persist = await play(hero, coderReads, cacheKeys, 'persist');
+        const fresh = await play(hero, coderReads, cacheKeys, 'fresh');
         console.log(`\n### ${hero.kind} (${hero.model}), ${story}, cache ${cacheKeys}\n`);
         console.log('| mode | role | round | tokens | of them read from the cache | cost | wall time |');
         console.log('|---|---|---|---|---|---|---|');
@@ -85,23 +94,22 @@ for (const hero of HEROES)
         const dearest = Math.max(...later.map(({ usd }) => usd));
         const saved = 1 - dearest / first!.usd;
         console.log(`\nrounds 2 and 3 are at least ${percent(saved)} cheaper than round 1`);
-        expect(saved).toBeGreaterThanOrEqual(0.3);
+        if (story !== ALL_AT_FIRST) expect(saved).toBeGreaterThanOrEqual(CHEAPER);
         expect(critic).toBeLessThan(1);
-        // Where a session has nothing to read, or one-shot finds it all in the cache, there is less to save than half.
-        if (reads.length > 0 && cacheKeys === hero.caches[0]) expect(both).toBeLessThanOrEqual(GOAL);
+        // Where a session has nothing to read again, or one-shot finds it all in the cache, there is less to save than half.
+        if (story === ALL_AT_FIRST && cacheKeys === hero.caches[0]) expect(both).toBeLessThanOrEqual(GOAL);
       });
 
-async function play(hero: Hero, reads: Replies, cacheKeys: CacheKeys, policy: Mode): Promise<Played> {
+async function play(hero: Hero, story: Story, cacheKeys: CacheKeys, policy: Mode): Promise<Played> {
   const llm = await startLlm({ rules: [] }, { cacheKeys });
   const world = makeWorld({ program: PROGRAM, env: hero.env(llm) });
   try {
-    const again = policy === 'persist' ? [] : reads;
     llm.play({
       rules: [
         { when: { says: 'You are the critic' }, replies: VERDICTS.map((answer) => ({ answer })) },
         {
           when: { says: 'issue' },
-          replies: [...reads, ...edit(1), ...again, ...edit(2), ...again, ...edit(3)],
+          replies: [1, 2, 3].flatMap((round) => [...story(round, policy), ...edit(round)]),
         },
       ],
     });
@@ -117,7 +125,7 @@ async function play(hero: Hero, reads: Replies, cacheKeys: CacheKeys, policy: Mo
     const task = await world.task(issue);
     expect(task.state, await world.report()).toBe('merged');
     const store = await world.store();
-    const usage = await store.usage(task.id);
+    const usage = await store.usage({ task: task.id });
     const turns = await store.turns(task.id);
     const roundOf = (role: string, turn: number): Round => {
       const mine = (one: { role: string; turn: number }) => one.role === role && one.turn === turn;

@@ -6,11 +6,12 @@
  * `run` resolves.
  */
 
-import type { Room } from '../core/budget.ts';
 import type { CoderSummary } from '../core/event.ts';
+import type { Room } from '../core/money/budget.ts';
+import type { TwoAccounts } from '../core/money/two-accounts.ts';
 import type { AgentPolicy, CredentialKind } from '../core/policy.ts';
-import type { Progress } from '../core/progress.ts';
 import type { Access, Role } from '../core/role.ts';
+import type { Progress } from '../core/tell/progress.ts';
 import type { ToolAnswer, TurnTool } from '../core/words/turn-tools.ts';
 import { SandboxFailed } from '../errors.ts';
 import type { NetworkRequest } from '../gateway/gateway.ts';
@@ -53,6 +54,8 @@ export interface TurnRequest {
    * workspace: the branch could change them for whoever works on it.
    */
   conventions?: string;
+  /** A skill of the operator's, of agents that have a place for one: see skills.ts. */
+  skill?: { name: string; folder: string };
   /** The JSON Schema of the answer that is wanted; agents that can't be given one have it in words in the prompt. */
   outputSchema?: Record<string, unknown>;
 }
@@ -83,7 +86,9 @@ export type FailureCode =
   | 'model_unavailable'
   | 'refusal'
   /** The gateway passed no further call on: a budget is spent. */
-  | 'out_of_budget';
+  | 'out_of_budget'
+  /** Nor here, since nobody knows whether it is: by what its calls may have cost, it is. */
+  | 'spend_unknown';
 
 export interface Failure {
   code: FailureCode;
@@ -135,6 +140,8 @@ export interface TurnHooks {
   tools?: TurnTools;
   /** How much may still be spent, as the ledger has it; without it there is no limit. */
   room?(): Promise<Room>;
+  /** Of a turn whose calls the gateway counted and whose agent said what they used, when it is over. */
+  onAccounts?(accounts: TwoAccounts): void;
   /** It went to a host, or wanted to. */
   onNetwork?(request: NetworkRequest): void;
 }
@@ -183,7 +190,18 @@ export type SignIn =
 
 export interface Agent {
   readonly kind: string;
+  /** It has a place where it looks for skills; others have them in words in the prompt. */
+  readonly looksForSkills?: true;
+  /** It tells of each tool before it is at work: a turn that called none has changed nothing. */
+  readonly tellsTools?: true;
   run(turn: TurnRequest, hooks: TurnHooks): Promise<TurnResult>;
+  /**
+   * Its own program with the conversation of this turn, which goes on with one, for a person at the operator's terminal. There is no
+   * prompt, and `finished` says only that the program has ended, with its exit in words. Absent where it has no such program.
+   */
+  attach?(turn: TurnRequest, hooks: TurnHooks): Promise<TurnResult>;
+  /** Why it can't be attached to with these settings; null when it can. */
+  unattachable?(policy: AgentPolicy): Promise<string | null>;
   probeSession(session: { sessionId: string; sessionDir: string }): Promise<SessionProbe>;
   /**
    * What a turn came to that nobody heard end, with its usage, told under the keys it would have had. Null when it is not

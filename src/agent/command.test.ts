@@ -78,6 +78,7 @@ describe('a command', () => {
         kind: 'command',
         command,
         script: null,
+        attachCommand: null,
         preset: null,
         model: null,
         fallbackModels: [],

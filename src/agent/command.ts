@@ -8,8 +8,11 @@ import { execFile } from 'node:child_process';
 import { constants, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { passedOn } from '../core/access/toolchains.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { type Agent, failed, type SessionProbe } from './agent.ts';
+import { attachProgram, whyNoProgram } from './attach-program.ts';
+import { credentialIn } from './held-keys.ts';
 import { finishedProgram, runProgram } from './program-turn.ts';
 import type { Programs } from './programs.ts';
 
@@ -34,14 +37,19 @@ export function commandAgent(parts: { programs: Programs; gateway: Gateway }): A
 
     probeSession: ({ sessionDir }) => probe(sessionDir),
 
+    attach: (turn, hooks) => attachProgram(parts, turn, hooks),
+    unattachable: whyNoProgram,
+
     finished: finishedProgram,
+
+    credential: async ({ env }) => credentialIn({ ...passedOn(process.env, env.pass), ...env.set }),
 
     unavailable: async ({ command }) => (command ? missingProgram(command) : NO_COMMAND),
   };
 }
 
 /** Files that the operator's command names: it could not be started without. */
-const pathsIn = (command: string): string[] =>
+export const pathsIn = (command: string): string[] =>
   [...command.matchAll(/(?:^|[\s"'=])(\/[^\s"';|&<>()$`*?]+)/g)].flatMap(([, path = '']) =>
     statSync(path, { throwIfNoEntry: false })?.isFile() ? [path] : [],
   );
@@ -52,13 +60,13 @@ const NO_COMMAND = 'agent.command is not set: give the shell command that runs y
  * A misspelt program would fail every issue of a night, one after another. Only a first word that says plainly what is
  * started is looked at: the shell knows what else may stand there, and a path inside the work tree may yet be written.
  */
-async function missingProgram(command: string): Promise<string | null> {
+export async function missingProgram(command: string): Promise<string | null> {
   const [, word] = /^\s*([\w.+/-]+)(?:\s|$)/.exec(command) ?? [];
   if (word === undefined || word.startsWith('-')) return null;
   const isPath = word.includes('/');
   if (isPath && !word.startsWith('/')) return null;
   const isThere = isPath ? await mayRun(word) : await isKnownToShell(word);
-  return isThere ? null : `agent.command starts ${word}, which is not there or can't be run`;
+  return isThere ? null : `agent.command: ${word} not found or not executable`;
 }
 
 const mayRun = (path: string): Promise<boolean> =>

@@ -302,16 +302,21 @@ export function agentContract(name: string, subject: AgentUnderTest, by: Sandbox
     });
 
     // A program has no tools to tell of.
-    test.skipIf(subject.isProgram)('a tool call is told when it begins and when it is over', async () => {
-      const { hooks, told } = watched();
-      await agent.run(await turnOf([{ shell: 'echo a' }, { shell: 'echo a' }, { say: 'done' }]), hooks);
-      const begun = told.flatMap((one) => (one.kind === 'tool' && one.call ? [one] : []));
-      const calls = [...new Map(begun.map((one) => [one.call, one])).values()];
-      expect(calls).toHaveLength(2);
-      expect(new Set(calls.map(({ same }) => same)).size).toBe(1);
-      const over = told.flatMap((one) => (one.kind === 'tool_over' ? [one.call] : []));
-      expect(over).toEqual(calls.map(({ call }) => call));
-    });
+    test.skipIf(subject.isProgram)(
+      'a tool call is told at its beginning and at its end, with what it gave',
+      async () => {
+        const { hooks, told } = watched();
+        const act = { shell: 'echo it-says-so' };
+        await agent.run(await turnOf([act, act, { say: 'done' }]), hooks);
+        const begun = told.flatMap((one) => (one.kind === 'tool' && one.call ? [one] : []));
+        const calls = [...new Map(begun.map((one) => [one.call, one])).values()];
+        expect(calls).toHaveLength(2);
+        expect(new Set(calls.map(({ same }) => same)).size).toBe(1);
+        const over = told.flatMap((one) => (one.kind === 'tool_over' ? [one] : []));
+        expect(over.map(({ call }) => call)).toEqual(calls.map(({ call }) => call));
+        for (const { output } of over) expect(output).toContain('it-says-so');
+      },
+    );
 
     describe('a turn whose end nobody heard', () => {
       const unheard = (turn: TurnRequest, startedAt: number) => {

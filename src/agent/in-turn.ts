@@ -9,6 +9,9 @@ import { noteRefusal } from './stand-ins.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+export const isInTurn = (env: Environment): boolean =>
+  env.FORGE_ROLE !== undefined && env.FORGE_SESSION_DIR !== undefined;
+
 export function refuseInTurn(command: string, env: Environment): void {
   const { FORGE_ROLE: role, FORGE_SESSION_DIR: sessionDir } = env;
   if (role === undefined || sessionDir === undefined) return;

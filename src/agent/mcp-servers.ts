@@ -9,8 +9,8 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { looksSecret } from '../core/access/toolchains.ts';
 import type { McpServer } from '../core/policy.ts';
-import { looksSecret } from '../core/toolchains.ts';
 import type { TurnHooks, TurnRequest } from './agent.ts';
 import { plainText, removeLeft } from './replace-file.ts';
 import { turnEnvironment } from './turn-place.ts';

@@ -4,8 +4,9 @@ import { type IncomingMessage, request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentStage } from '../../test/support/agent-stage.ts';
 import { type Llm, startLlm } from '../../test/support/llm/server.ts';
+import { mostOf, pricesFor } from '../core/money/prices.ts';
+import type { TwoAccounts } from '../core/money/two-accounts.ts';
 import type { AgentPolicy } from '../core/policy.ts';
-import { mostOf, pricesFor } from '../core/prices.ts';
 import type { Access, Way } from '../core/role.ts';
 import { openGateway } from '../gateway/server.ts';
 import type { FailureCode, TurnHooks, TurnRequest, TurnResult, UsageReport } from './agent.ts';
@@ -21,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => llm.close());
 
-const stage = agentStage({ agent: { kind: 'x' } as never, performing: async () => ({}) });
+const stage = agentStage({ agent: { kind: 'claude' } as never, performing: async () => ({}) });
 
 async function pass(
   credential: Parameters<typeof through>[3],
@@ -95,6 +96,33 @@ test('what the wire says goes into the ledger, once, and is known', async () => 
   expect(result).toMatchObject({ status: 'finished', usageKnown: true });
 });
 
+test('the agent’s account is held against what was counted, by the names of the answers', async () => {
+  const told: TwoAccounts[] = [];
+  const onAccounts = (both: TwoAccounts) => void told.push(both);
+  const talk = async (passage: Passage, says: readonly UsageReport[]) => {
+    await call(passage);
+    for (const report of says) passage.hooks.onUsage(report);
+    return { ...DONE, usageKnown: true };
+  };
+  await pass('key', {}, (passage) => talk(passage, [{ ...said(null), input: 7 }]), { onAccounts });
+  await pass('key', {}, (passage) => talk(passage, []), { onAccounts });
+  await pass(
+    'none',
+    {},
+    async ({ hooks }) => {
+      hooks.onUsage(said(null));
+      return DONE;
+    },
+    { onAccounts },
+  );
+  expect(told).toMatchObject([
+    {
+      counted: { told: [{ ...USAGE, id: 'answer_000001' }], isWhole: true },
+      agent: { told: [{ input: 7, id: 'own' }], isWhole: true },
+    },
+  ]);
+});
+
 test.each([
   ['costs what the agent says', 0.5, 0.5],
   ['has no known cost where nobody tells one', null, null],
@@ -107,12 +135,31 @@ test.each([
   expect(spent(reports)).toEqual({ input: 1000, usd });
 });
 
+test('nor has one whose agent was cut off before it could tell', async () => {
+  const { reports } = await pass('key', {}, async (passage) => {
+    await call(passage);
+    return { status: 'cancelled', usageKnown: false };
+  });
+  expect(spent(reports)).toEqual({ input: 1000, usd: null });
+});
+
 test('an agent that went to its model by itself is believed', async () => {
   const { result, reports } = await pass('key', {}, async (passage) => {
     passage.hooks.onUsage(said(0.5));
     return { ...DONE, usageKnown: true };
   });
   expect(spent(reports)).toEqual({ input: 1000, usd: 0.5 });
+  expect(result.usageKnown).toBe(true);
+});
+
+test('an agent whose calls were all refused used nothing: it tells of an earlier turn that was cut off', async () => {
+  llm.refuse('overload', 'hi');
+  const { result, reports } = await pass('key', {}, async (passage) => {
+    expect(await call(passage)).toBeGreaterThanOrEqual(400);
+    passage.hooks.onUsage(said(0.5));
+    return DONE;
+  });
+  expect(reports).toEqual([]);
   expect(result.usageKnown).toBe(true);
 });
 
@@ -134,7 +181,7 @@ describe('a model without a price, within a budget in dollars', () => {
     cacheWrite: 0,
     reasoning: 0,
   });
-  const room = async () => ({
+  const roomOf = async () => ({
     task: { usd: 1.5 * dearest, tokens: null },
     loop: { usd: null, tokens: null },
     spent: null,
@@ -150,8 +197,54 @@ describe('a model without a price, within a budget in dollars', () => {
         expect(await call(passage)).toBe(402);
         return DONE;
       },
-      { room },
+      { room: roomOf },
     );
+  });
+
+  describe('asked by a program of the operator’s own', () => {
+    /** As the loop has it: what is left follows from what was booked. */
+    const budget = () => {
+      const booked: UsageReport[] = [];
+      const left = () => 1.5 * dearest - booked.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
+      const onUsage = (report: UsageReport) => void booked.push(report);
+      const room = async () => ({ ...(await roomOf()), task: { usd: left(), tokens: null } });
+      return { booked, hooks: { onUsage, room } };
+    };
+
+    test.each([0, 0.1])('counts no less because it says that it costs %d of that', async (part) => {
+      const { booked, hooks } = budget();
+      await pass(
+        'key',
+        { kind: 'command' },
+        async (passage) => {
+          for (const key of ['a', 'b']) {
+            expect(await call(passage)).toBe(200);
+            passage.hooks.onUsage({ ...said(part * dearest), key });
+          }
+          expect(await call(passage)).toBe(402);
+          return DONE;
+        },
+        hooks,
+      );
+      expect(booked.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0)).toBeCloseTo(2 * part * dearest, 9);
+      expect(spent(booked), 'and nobody knows the whole of it').toEqual({ input: 2000, usd: null });
+    });
+
+    test('counts more where it says so', async () => {
+      const { booked, hooks } = budget();
+      await pass(
+        'key',
+        { kind: 'command' },
+        async (passage) => {
+          expect(await call(passage)).toBe(200);
+          passage.hooks.onUsage(said(2 * dearest));
+          expect(await call(passage)).toBe(402);
+          return DONE;
+        },
+        hooks,
+      );
+      expect(spent(booked)).toEqual({ input: 1000, usd: 2 * dearest });
+    });
   });
 
   test('counts what the agent says instead, once it does', async () => {
@@ -165,9 +258,28 @@ describe('a model without a price, within a budget in dollars', () => {
         }
         return DONE;
       },
-      { room },
+      { room: roomOf },
     );
   });
+});
+
+test('a turn that ends since nobody knows whether its budget is spent says so', async () => {
+  const room = async () => ({
+    task: { usd: 1e-6, tokens: null },
+    loop: { usd: null, tokens: null },
+    spent: null,
+  });
+  const { result } = await pass(
+    'key',
+    {},
+    async (passage) => {
+      expect(await call(passage)).toBe(200);
+      expect(await call(passage)).toBe(402);
+      return { status: 'failed', code: 'billing', message: 'no money', retryAt: null, usageKnown: true };
+    },
+    { room },
+  );
+  expect(result).toMatchObject({ code: 'spend_unknown', message: expect.stringContaining('no known price') });
 });
 
 test('a provider that is sent somewhere is refused as the host would be', async () => {
@@ -244,5 +356,29 @@ describe('what the provider said on the wire', () => {
       return saying('exit_nonzero')(passage);
     });
     expect(result).toMatchObject({ code: 'exit_nonzero', message: 'exit 1' });
+  });
+});
+
+describe('where everything has to be confined', () => {
+  const sealed = { sandbox: 'bwrap', sealed: true } as const;
+  const ask = async (): Promise<TurnResult> => DONE;
+
+  test.each<['other' | 'login' | 'key' | 'none', Partial<AgentPolicy>]>([
+    ['other', {}],
+    ['login', { gateway: 'keys' }],
+    ['key', { gateway: 'none' }],
+    ['none', { network: 'host' }],
+  ])(
+    'a program that would be on the network of this machine (%s, %j) does not start',
+    async (credential, policy) => {
+      const { result } = await pass(credential, policy, ask, {}, sealed);
+      expect(result).toMatchObject({ status: 'failed', code: 'sandbox_failed', usageKnown: true });
+      expect(result).toMatchObject({ message: expect.stringContaining('roles.coder.access.network: host') });
+    },
+  );
+
+  test('one whose credential the gateway holds does', async () => {
+    expect((await pass('key', {}, ask, {}, sealed)).result.status).toBe('finished');
+    expect((await pass('none', {}, ask, {}, sealed)).result.status).toBe('finished');
   });
 });

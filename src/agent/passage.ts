@@ -4,10 +4,11 @@
  * through the door, and where it knows what the door can't: what a model costs that has no price here.
  */
 
-import type { Left, Room } from '../core/budget.ts';
+import type { Left, Room } from '../core/money/budget.ts';
+import { costOf, mostOf, pricesFor, tellsCost, type Usage } from '../core/money/prices.ts';
+import type { TwoAccounts } from '../core/money/two-accounts.ts';
 import { type CredentialKind, isHeldFor, networkOfTurn } from '../core/policy.ts';
-import { costOf, mostOf, pricesFor, type Usage } from '../core/prices.ts';
-import type { Gateway, NetworkRequest, Route } from '../gateway/gateway.ts';
+import { answerIdOf, type Gateway, type NetworkRequest, type Route } from '../gateway/gateway.ts';
 import {
   type Failure,
   failed,
@@ -38,6 +39,9 @@ interface Provider extends Pick<Route, 'upstream' | 'headers' | 'speaks'> {
 export const mayRoam = ({ access, policy: { network } }: Pick<TurnRequest, 'access' | 'policy'>): boolean =>
   access.sandbox === 'none' || network === 'any' || network === 'host';
 
+const onHostText = (role: string): string =>
+  `\`sandbox: required\`, and this program would be on this machine's network, since it keeps its own credential or nobody knows where its provider is. Use a credential that the gateway can hold, or allow it: roles.${role}.access.network: host.`;
+
 /** What takes a credential's place. */
 export const PLACEHOLDER = 'held-by-forge-loop';
 
@@ -56,6 +60,7 @@ export async function through(
   const { network } = policy;
   const isHeld = isHeldFor(credential, policy.gateway);
   const isInside = access.sandbox !== 'none' && networkOfTurn(credential, policy) !== 'host';
+  if (access.sealed && !isInside) return failed('sandbox_failed', onHostText(role), true);
   const door = await gateway.open({
     at: isInside ? 'inside' : 'machine',
     network: network === 'host' ? [] : network,
@@ -64,7 +69,7 @@ export async function through(
     ...(hooks.onNetwork && { onRequest: hooks.onNetwork }),
   });
   const accounts = twoAccounts(turn, hooks.onUsage, isHeld);
-  let spent: string | null = null;
+  let spent = null as { code: 'out_of_budget' | 'spend_unknown'; why: string } | null;
   let refused: Failure | null = null;
   const passage: Passage = {
     turn: door.way ? { ...turn, access: { ...access, network: door.way } } : turn,
@@ -76,7 +81,9 @@ export async function through(
     const result = await ask(passage);
     await door.close();
     const usageKnown = accounts.close(result.usageKnown);
-    if (spent !== null && result.status !== 'finished') return failed('out_of_budget', spent, usageKnown);
+    const both = accounts.both(result.usageKnown);
+    if (both) hooks.onAccounts?.(both);
+    if (spent !== null && result.status !== 'finished') return failed(spent.code, spent.why, usageKnown);
     return { ...withFailureOnWire(result, refused), usageKnown };
   } finally {
     await door.close();
@@ -92,7 +99,10 @@ export async function through(
       isOpen: mayRoam(turn),
       costOf: accounts.costOf,
       mostOf: accounts.mostOf,
-      room: async () => accounts.within((await hooks.room?.()) ?? UNLIMITED),
+      async room() {
+        accounts.asked();
+        return accounts.within((await hooks.room?.()) ?? UNLIMITED);
+      },
       onUsage: accounts.metered,
       onUntold: accounts.untold,
       // What came after it was an answer: whatever the turn fails for then, it is not that.
@@ -100,7 +110,10 @@ export async function through(
         refused = said && failureOnWire(said, Date.now());
       },
       onRefused({ reason, why, url }) {
-        if (reason === 'budget') spent = why;
+        accounts.asked();
+        const isKnown = reason === 'budget' && why !== UNPRICED;
+        if (isKnown) spent = { code: 'out_of_budget', why };
+        else if (reason === 'budget' || reason === 'untold') spent = { code: 'spend_unknown', why };
         if (reason === 'errand') hooks.onNetwork?.(refusedErrand(why, url ?? null));
         const detail = why.slice(0, 500);
         hooks.onProgress({
@@ -117,6 +130,7 @@ export async function through(
 
 const REFUSED = {
   budget: 'the budget is spent',
+  untold: 'the budget may be spent',
   model: 'this role may not ask that model',
   path: 'no program is let ask for that path',
   setting: 'no program is let ask in that way',
@@ -145,12 +159,20 @@ const NOWHERE = { hostname: '', port: '', protocol: '' };
 function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMetered: boolean) {
   const prices = pricesFor(policy);
   const agents: UsageReport[] = [];
+  const onWire: UsageReport[] = [];
+  /** What of it is in the ledger, with what it cost. */
   const counted: UsageReport[] = [];
+  let hasAsked = false;
   let isUntold = false;
   let isUnpriced = false;
   let settlements = 0;
-  /** What the calls that have no price may have cost, since the agent last said what they did. */
+  let settledUsd = 0;
+  /** What the calls that have no price may have cost: of an agent that knows what they did, since it last said so. */
   let unpricedUsd = 0;
+  /** Any other program may say what it likes, and so may whatever it runs. */
+  const isBelieved = tellsCost(policy);
+  /** Of that, what is not in the ledger by the program's own word. */
+  const unsettledUsd = (): number => (isBelieved ? unpricedUsd : Math.max(0, unpricedUsd - settledUsd));
   /** Some are chosen with their provider's name before them, and asked without. */
   const named = (model: string): string =>
     [policy.model, ...policy.fallbackModels].find((one) => one?.endsWith(`/${model}`)) ?? model;
@@ -164,10 +186,10 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
     },
     mostOf: (model: string, usage: Usage): number =>
       costOf(prices, named(model), usage) ?? mostOf(prices, named(model), usage),
-    /** What is left when a model without a price costs as much as the dearest that has one, until the agent says better. */
+    /** What is left when a model without a price costs as much as the dearest that has one, until who knows better says so. */
     within(room: Room): Room {
       const less = ({ usd, tokens }: Left): Left => ({
-        usd: usd === null ? null : usd - unpricedUsd,
+        usd: usd === null ? null : usd - unsettledUsd(),
         tokens,
       });
       const [task, loop] = [less(room.task), less(room.loop)];
@@ -176,21 +198,36 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
     },
     metered(report: UsageReport): void {
       const known = { ...report, model: named(report.model) };
+      onWire.push(known);
       counted.push(known);
       tell(known);
+    },
+    /** By this door, whatever came of it. */
+    asked(): void {
+      hasAsked = true;
     },
     untold(): void {
       isUntold = true;
     },
     said(report: UsageReport): void {
       agents.push(report);
-      if (report.costUsd !== null) unpricedUsd = 0;
+      if (isBelieved && report.costUsd !== null) unpricedUsd = 0;
       if (!isMetered) tell(report);
       else if (isUnpriced) settle(dollars(agents));
+    },
+    /** Null where there is one account or none. */
+    both(agentKnows: boolean): TwoAccounts | null {
+      if (!isMetered || !hasAsked || agents.length === 0) return null;
+      return {
+        counted: { told: onWire.map((one) => ({ ...one, id: answerIdOf(one.key) })), isWhole: !isUntold },
+        agent: { told: agents.map((one) => ({ ...one, id: one.key })), isWhole: agentKnows },
+      };
     },
     /** Whether all that was used is in the ledger. */
     close(agentKnows: boolean): boolean {
       if (!isMetered) return agentKnows;
+      // What an agent says of a turn in which nothing was answered, it used in an earlier one that was cut off.
+      if (counted.length === 0 && hasAsked && !isUntold) return true;
       if (counted.length === 0) {
         for (const report of agents) tell(report);
         return agentKnows && !isUntold;
@@ -199,13 +236,16 @@ function twoAccounts({ policy }: TurnRequest, tell: TurnHooks['onUsage'], isMete
       if (isUnpriced && said === null) tellCost(null);
       // A price that is not in our list, such as that of a longer cache: the provider's own program knows it.
       else if (isUnpriced || tokens(agents) === tokens(counted)) settle(said);
+      if (said !== null && unsettledUsd() > DUST) tellCost(null);
       return !isUntold;
     },
   };
 
   function settle(said: number | null): void {
     const more = (said ?? 0) - (dollars(counted) ?? 0);
-    if (more > DUST) tellCost(more);
+    if (more <= DUST) return;
+    settledUsd += more;
+    tellCost(more);
   }
 
   function tellCost(costUsd: number | null): void {

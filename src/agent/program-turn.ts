@@ -17,7 +17,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
-import { costOf, pricesFor } from '../core/prices.ts';
+import { costOf, pricesFor } from '../core/money/prices.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { LaunchResult } from '../process/process.ts';
 import {
@@ -30,8 +30,9 @@ import {
   type UnheardEnd,
   type UnheardTurn,
 } from './agent.ts';
+import { credentialIn, heldIn } from './held-keys.ts';
 import { serversFileOf, withServers } from './mcp-servers.ts';
-import { type Passage, PLACEHOLDER, through } from './passage.ts';
+import { through } from './passage.ts';
 import type { Programs } from './programs.ts';
 import { type ResultReading, readResult } from './result-file.ts';
 import { preparePlaces, turnEnvironment } from './turn-place.ts';
@@ -59,9 +60,8 @@ export async function runProgram(
   told: TurnHooks,
 ): Promise<TurnResult> {
   const environment = turnEnvironment(given);
-  const credential = PROVIDERS.some(({ key }) => environment[key]) ? 'key' : 'none';
   try {
-    return await through(gateway, given, told, credential, ({ turn, hooks, route }) =>
+    return await through(gateway, given, told, credentialIn(environment), ({ turn, hooks, route }) =>
       withServers(turn, hooks, (place, servers) => {
         const told = servers.length > 0 ? { FORGE_MCP: serversFileOf(turn) } : {};
         const env = { ...program.env, ...heldIn(environment, route), ...told };
@@ -71,46 +71,6 @@ export async function runProgram(
   } catch (error) {
     return notStarted(error);
   }
-}
-
-/** Where programs look for their provider and its key. */
-const PROVIDERS = [
-  {
-    key: 'ANTHROPIC_API_KEY',
-    url: 'ANTHROPIC_BASE_URL',
-    upstream: 'https://api.anthropic.com',
-    speaks: ['messages'] as const,
-    proof: (key: string) => ({ 'x-api-key': key }),
-  },
-  {
-    key: 'OPENAI_API_KEY',
-    url: 'OPENAI_BASE_URL',
-    upstream: 'https://api.openai.com/v1',
-    speaks: ['responses', 'chat'] as const,
-    proof: (key: string) => ({ authorization: `Bearer ${key}` }),
-  },
-  {
-    key: 'GEMINI_API_KEY',
-    url: 'GOOGLE_GEMINI_BASE_URL',
-    upstream: 'https://generativelanguage.googleapis.com',
-    speaks: ['generate'] as const,
-    proof: (key: string) => ({ 'x-goog-api-key': key }),
-  },
-];
-
-/** Of the keys that `env:` passes to it, what takes their place. */
-function heldIn(environment: Record<string, string>, route: Passage['route']): Record<string, string> {
-  if (route === null) return {};
-  const held = PROVIDERS.flatMap(({ key, url, upstream, speaks, proof }) => {
-    const secret = environment[key];
-    if (!secret) return [];
-    const address = route({ upstream: environment[url] || upstream, headers: proof(secret), speaks });
-    return [
-      [key, PLACEHOLDER],
-      [url, address],
-    ];
-  });
-  return Object.fromEntries(held);
 }
 
 async function runOnce(

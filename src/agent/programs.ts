@@ -6,10 +6,11 @@
  * it is there) are asked outside of any turn, and with nothing that a branch brought along. What the agent's program starts
  * itself, such as the server of the coder's tools, is inside its confinement.
  */
-import { BY_SHAPE, type Redact } from '../core/redact.ts';
-import type { Access } from '../core/role.ts';
-import { type Dialogue, openDialogue } from '../process/dialogue.ts';
+import { BY_SHAPE, type Redact } from '../core/access/redact.ts';
+import type { Access, SandboxKind } from '../core/role.ts';
+import { type Dialogue, type Exit, openDialogue } from '../process/dialogue.ts';
 import type { LaunchResult, Processes } from '../process/process.ts';
+import { runAtTerminal } from '../process/terminal.ts';
 import type { Confined, Sandbox } from '../sandbox/sandbox.ts';
 import type { TurnHooks, TurnRequest } from './agent.ts';
 import { openStandIns } from './stand-ins.ts';
@@ -22,16 +23,21 @@ interface Command {
   reads?: readonly string[];
 }
 
+/** A container is the engine's: whoever takes over its task removes it. */
+const endsWithRunner = (sandbox: SandboxKind): boolean => sandbox === 'bwrap' || sandbox === 'srt';
+
 /** Its exit is written down where it says, from outside its confinement. */
 interface RunCommand extends Command {
   exitPath: string;
 }
 
-/** Both reject when the command can't be confined; nothing was started then. */
+/** All reject when the command can't be confined; nothing was started then. */
 export interface Programs {
   /** To its end, with the prompt as its input. */
   run(command: RunCommand, turn: TurnRequest, hooks: TurnHooks): Promise<LaunchResult>;
   open(command: Command, turn: TurnRequest, hooks: TurnHooks): Promise<ConfinedDialogue>;
+  /** To its end, with a person at the operator's terminal. */
+  attach(command: Command, turn: TurnRequest, hooks: TurnHooks): Promise<Exit>;
 }
 
 export interface ConfinedDialogue extends Dialogue {
@@ -43,6 +49,8 @@ export function confinedPrograms(
   processes: Processes,
   sandbox: Sandbox,
   redact: Redact = BY_SHAPE.text,
+  /** What programs are told of the operator's terminal. */
+  terminal: Record<string, string> = {},
 ): Programs {
   const confine = async (command: Command, turn: TurnRequest, { onProgress }: TurnHooks) => {
     const standIns = openStandIns(turn, command.env, onProgress);
@@ -75,6 +83,7 @@ export function confinedPrograms(
           cwd,
           ...placeOf(turn, hooks),
           exitPath: command.exitPath,
+          endsWithRunner: endsWithRunner(turn.access.sandbox),
           stdin: turn.prompt,
           timeoutMs: turn.policy.turnTimeoutMs,
           signal: hooks.signal,
@@ -84,6 +93,23 @@ export function confinedPrograms(
         return ended;
       } finally {
         await dispose();
+      }
+    },
+
+    async attach(command, turn, hooks) {
+      // No program draws for somebody whom it takes for a machine.
+      const { CI: _, ...env } = { ...command.env, ...terminal };
+      const place = { ...turn, access: { ...turn.access, terminal: true } };
+      const confined = await confine({ ...command, env }, place, hooks);
+      try {
+        const { onHeld, signal } = hooks;
+        const { argv, cwd } = confined;
+        const exit = await runAtTerminal({ argv, env: confined.env, cwd, onHeld, signal });
+        const why = confined.problem(exit);
+        if (why !== null) throw new Error(why);
+        return exit;
+      } finally {
+        await confined.dispose();
       }
     },
 

@@ -5,7 +5,7 @@
  */
 import { realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import type { Progress } from '../core/progress.ts';
+import type { Progress } from '../core/tell/progress.ts';
 
 /** Why a command is refused, by its kind: what to do instead. */
 export const REFUSALS = {
@@ -23,7 +23,7 @@ export const QUESTION_REFUSED = {
   code: 'input_requested',
   tool: 'question',
   detail: '',
-  why: 'nobody is there to answer: choose the simplest reading, say so, and go on',
+  why: 'nobody will answer: choose the simplest reading, say so, and proceed',
 } as const satisfies Progress;
 
 /** Why writing this file is refused; null when it is not. `roots` are where the agent may write. */

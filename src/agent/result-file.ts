@@ -4,6 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { z } from 'zod';
+import { strangeJson } from '../core/text/strange-json.ts';
 import { coderSummary } from '../core/words/turn-tools.ts';
 
 const LIMIT_BYTES = 4 * 1024 * 1024;
@@ -67,7 +68,7 @@ export type ResultReading =
 /** `path` must be canonical, so that a link anywhere on it shows. */
 export function readResult(path: string): ResultReading {
   try {
-    const parsed = programResult.safeParse(JSON.parse(contentOf(path)));
+    const parsed = programResult.safeParse(strangeJson(contentOf(path)));
     if (parsed.success) return { status: 'read', result: parsed.data };
     const issue = parsed.error.issues[0];
     return { status: 'invalid', problem: `${issue?.path.join('.') || 'the whole'}: ${issue?.message}` };

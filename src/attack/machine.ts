@@ -5,6 +5,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -29,6 +30,8 @@ export interface Machine {
   /** A process of the operator's. */
   victim: ChildProcess;
   port: number;
+  /** Of a name server. */
+  names: number;
   /** The name of a socket that is no file. */
   abstract: string;
   /** Of the gateway: its own, and that of another task. */
@@ -66,6 +69,12 @@ const SECRETS = [
   'state/workspaces/key/2-other/source.txt',
 ];
 
+/** What a role may be let write to, as no attempt has touched it. */
+export function makeGrants(operator: string): void {
+  for (const folder of ['tools', 'shared']) rmSync(join(operator, folder), { recursive: true, force: true });
+  for (const folder of ['tools/v1/bin', 'shared/ref']) mkdirSync(join(operator, folder), { recursive: true });
+}
+
 /** `secrets`: what its door may use. */
 export async function makeMachine(gateway: Gateway, secrets?: Passage['secrets']): Promise<Machine> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'forge-hostile-')));
@@ -74,8 +83,9 @@ export async function makeMachine(gateway: Gateway, secrets?: Passage['secrets']
     mkdirSync(dirname(at(path)), { recursive: true });
     writeFileSync(at(path), `${CANARY} of ${path}\n`);
   }
-  for (const path of ['workspace', 'state/key/tasks/mine/home', 'state/key/sandbox', 'operator/tools/bin'])
+  for (const path of ['workspace', 'state/key/tasks/mine/home', 'state/key/sandbox'])
     mkdirSync(at(path), { recursive: true });
+  makeGrants(at('operator'));
   const git = (...args: string[]) => execFileSync('git', args, { cwd: at('repository'), stdio: 'pipe' });
   git('init', '-q', '-b', 'main');
   git('config', 'remote.origin.url', `https://x:${CANARY}@example.org/x.git`);
@@ -112,6 +122,11 @@ export async function makeMachine(gateway: Gateway, secrets?: Passage['secrets']
   await open('abstract', `\0${abstract}`);
   const web = await open('loopback', 0);
   const { port } = web.address() as { port: number };
+  const names = createSocket('udp4', (_, { port, address }) => {
+    heard.push('a name server');
+    names.send('heard', port, address);
+  });
+  await new Promise<void>((resolve) => names.bind(0, '127.0.0.1', resolve));
   const [door, otherDoor] = [await openDoor(gateway, secrets), await openDoor(gateway, secrets)];
   const [provider] = [door, otherDoor].map((one) => routed(one, port));
   const victim = spawn('/bin/sleep', ['100000'], {
@@ -130,6 +145,7 @@ export async function makeMachine(gateway: Gateway, secrets?: Passage['secrets']
     precious: at('precious'),
     victim,
     port,
+    names: names.address().port,
     abstract,
     door,
     otherDoor,
@@ -138,7 +154,7 @@ export async function makeMachine(gateway: Gateway, secrets?: Passage['secrets']
     async dispose() {
       victim.kill('SIGKILL');
       await Promise.all([door.close(), otherDoor.close()]);
-      for (const server of servers) server.close();
+      for (const server of [...servers, names]) server.close();
       rmSync(root, { recursive: true, force: true });
     },
   };

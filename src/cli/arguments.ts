@@ -9,6 +9,10 @@ export function issueNumber(text: string): number {
   return Number(digits);
 }
 
+/** An issue by its number, a loop by its name. */
+export const issueOrLoop = (text: string): { issue: number } | { loop: string } =>
+  /^#?\d+$/.test(text) ? { issue: issueNumber(text) } : { loop: text };
+
 export function pullNumber(text: string): number {
   const digits = /^#?(\d+)$/.exec(text)?.[1];
   if (digits === undefined || Number(digits) === 0)

@@ -1,4 +1,6 @@
 /** What `run` says of commands at work: each when it is first seen, and a long one again and again with its last line. */
+
+import { EVENT_HANG } from '../core/words/event-line.ts';
 import { oneLine } from '../core/words/fence.ts';
 import { timeOf } from '../core/words/wall-time.ts';
 import { lasting } from '../core/words/words.ts';
@@ -21,7 +23,7 @@ export function createCommandLines(
       const key = `${work.task} ${work.pid} ${work.command}`;
       const before = known.get(key);
       const isDue = !before || now - before.saidAt >= AGAIN_AFTER_MS;
-      if (isDue) print(lineOf(work, before ? now - before.since : null, now));
+      if (isDue) print(lineOf(work, before ? now - before.since : null, now), EVENT_HANG);
       seen.set(key, { since: before?.since ?? now, saidAt: isDue ? now : before.saidAt });
     }
     known = seen;

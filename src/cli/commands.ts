@@ -1,14 +1,19 @@
 /** Every command: its arguments, its options, an example or two, and the operation it stands for. */
+import { realpathSync } from 'node:fs';
 import { Argument, type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
-import type { Redact } from '../core/redact.ts';
-import { UsageError } from '../errors.ts';
+import type { Redact } from '../core/access/redact.ts';
+import { COST_GROUPS } from '../core/money/cost.ts';
+import { ROLES } from '../core/role.ts';
+import { UsageError, UserError } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { ACCESS_OF, OPERATIONS, type OperationName, perform, type Result } from '../operations.ts';
-import { collect, collectIssues, issueNumber, textFrom, wholeNumber } from './arguments.ts';
+import { collect, collectIssues, issueNumber, issueOrLoop, textFrom, wholeNumber } from './arguments.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { EXIT } from './exit.ts';
+import { below } from './help.ts';
 import { addLoopCommands } from './loop-commands.ts';
+import { helpHint } from './mistakes.ts';
 import { addPlanCommands } from './plan-commands.ts';
 import { addPullCommands } from './pull-commands.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
@@ -23,6 +28,8 @@ export interface Surface {
   edit(path: string): Promise<void>;
   /** Of whatever is printed. */
   redact: Redact;
+  /** Serves MCP on standard input and output until its client goes. */
+  serveMcp(open: () => Promise<Context>, warn: (text: string) => void): Promise<void>;
 }
 
 export interface Session {
@@ -43,10 +50,22 @@ export interface CommandParts {
   says(name: OperationName): string;
 }
 
+/** The file as an argument of `run`, or as the option that every command has. */
+function workflowOf([workflow]: string[], { config }: Options): unknown {
+  if (workflow === undefined || config === undefined || workflow === config) return workflow ?? config;
+  throw new UserError(
+    `Two files are given: ${workflow} and ${String(config)}.`,
+    'Give one, as the argument or with --config.',
+  );
+}
+
 export function addCommands(program: Command, surface: Surface, exit: (code: number) => void): void {
   /** Opens the repository for one command, and closes it again. */
   const session =
-    (work: (session: Session, args: string[], options: Options) => Promise<number>) =>
+    (
+      work: (session: Session, args: string[], options: Options) => Promise<number>,
+      configOf: (args: string[], options: Options) => unknown = (_args, { config }) => config,
+    ) =>
     async (...given: unknown[]): Promise<void> => {
       const command = given.at(-1) as Command;
       const options = command.optsWithGlobals<Options>();
@@ -56,9 +75,14 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         redact: surface.redact,
       });
       const cwd = (options.directory as string | undefined) ?? process.cwd();
-      const context = await surface.open(cwd, { config: (options.config as string | undefined) ?? null });
+      const args = command.processedArgs as string[];
+      const config = (configOf(args, options) as string | undefined) ?? null;
+      const context = await surface.open(cwd, { config });
       try {
-        exit(await work({ context, terminal }, command.processedArgs as string[], options));
+        exit(await work({ context, terminal }, args, options));
+      } catch (error) {
+        if (!(error instanceof UsageError) || error.hint !== null) throw error;
+        throw new UsageError(error.message, helpHint(command), { cause: error });
       } finally {
         await context.close();
       }
@@ -89,31 +113,47 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       .description(text)
       .addHelpText(
         'after',
-        `\nExamples:\n${examples.map((example) => `  $ forge-loop ${example}`).join('\n')}`,
+        below(`Examples:\n${examples.map((example) => `  $ forge-loop ${example}`).join('\n')}`),
       );
   // An input is an option here.
   const says = (name: OperationName): string =>
-    OPERATIONS[name].description.replace(/\bwith `(\w+)`/g, 'with `--$1`');
+    OPERATIONS[name].description.replace(
+      /\b(with) `(\w+)`/gi,
+      (_, word: string, field: string) =>
+        `${word} \`--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}\``,
+    );
+
+  /** On the whole screen where somebody sees it; else line by line. */
+  const watch = async (own: Session): Promise<number> => {
+    const { terminal, context } = own;
+    const screen = terminal.json ? null : terminal.fullScreen();
+    if (screen === null) return (await import('./status.ts')).watchStatus(own);
+    const { showScreen } = await import('./screen/screen.ts');
+    return showScreen({ context, terminal, screen, edit: surface.edit });
+  };
 
   describe(program, 'init', says('init'), [
     'init',
     'init --yes --command "my-agent --headless" --gate "npm test"',
     'init --create-labels',
+    'init --mcp',
   ])
     .option('-y, --yes', 'ask nothing')
     .option(
       '--agent <kind>',
-      'claude, codex, opencode, acp, command (any program) or scripted; command without it',
+      'claude, codex, opencode, acp, command (any program) or scripted (default: command)',
     )
     .option('--command <command>', 'the shell command that runs your agent')
     .option('--script <path>', 'the script of a scripted agent')
-    .option('--gate <command>', 'a command that must pass; may be given again', collect)
-    .option('--tracker <kind>', 'local or github; without it, github where origin is there')
+    .option('--gate <command>', 'a command that must pass, instead of those it proposes; repeatable', collect)
+    .option('--no-try', 'write the proposed gate without running it on trunk first')
+    .option('--tracker <kind>', 'local or github (default: github if origin is there)')
     .option(
       '--trunk <branch>',
-      'where work lands; without it, the default branch of origin, else the one checked out',
+      'where work lands (default: the default branch of origin, else the current one)',
     )
-    .option('--create-labels', 'make the labels of the loop on GitHub')
+    .option('--create-labels', 'create the labels of the loop on GitHub')
+    .option('--mcp', 'register the MCP server with the installed ones of Claude, Codex and OpenCode')
     .action(
       session(async (own, _args, options) => {
         const { initialise } = await import('./init.ts');
@@ -121,35 +161,37 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       }),
     );
 
-  describe(program, 'run', 'Work: take up ready issues and carry them to a merge.', [
+  describe(program, 'run', 'Work on ready issues until they are merged.', [
     'run',
     'run --until-idle',
+    'run night.md',
     'run --issue 7',
     'run --max-issues 3',
     'run --dry-run',
   ])
+    .argument('[workflow]', 'use this file instead of WORKFLOW.md, as with --config')
     .addOption(
-      new Option('--once', 'one pass: take up what is ready, go as far as it goes, end').conflicts(
-        'untilIdle',
-      ),
+      new Option('--once', 'take up what is ready, go as far as possible, then end').conflicts('untilIdle'),
     )
-    .option('--until-idle', 'end when nothing runs, waits or is due')
-    .option('--port <port>', 'serve the HTTP API here meanwhile (default: `server.port`)', wholeNumber)
+    .option('--until-idle', 'end when nothing is left to do')
+    .option('--port <port>', 'serve the HTTP API on this port (default: `server.port`)', wholeNumber)
     .option(
       '--issue <issue>',
-      'take up only this issue, then end; may be given again; tasks under way go on too',
+      'work on this issue only, then exit (repeatable); tasks already open continue too',
       collectIssues,
     )
-    .option('--max-issues <n>', 'take up at most n issues, then end', wholeNumber)
+    .option('--max-issues <n>', 'start at most n issues, then end', wholeNumber)
     .addOption(
-      new Option('--dry-run', 'only say what would be taken up, in order, and why not the others').conflicts([
+      new Option('--dry-run', 'only say what would start, in order, and why the others would not').conflicts([
         'once',
         'untilIdle',
       ]),
     )
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 failed, 3 something waits for you, 4 an issue was given up or declined in this run.',
+      below(
+        'Exit codes: 0 done, 1 failed, 3 something waits for you, 4 an issue was abandoned or declined in this run.',
+      ),
     )
     .action(
       session(async (own, _args, options) => {
@@ -165,7 +207,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         const hasEnd = options.untilIdle || takes.only !== undefined || takes.most !== undefined;
         const mode = options.once ? 'once' : hasEnd ? 'until_idle' : 'forever';
         return run(own, mode, { ...takes, port: (options.port as number | undefined) ?? null });
-      }),
+      }, workflowOf),
     );
 
   describe(program, 'demo', 'Play the whole story on a small project in a scratch folder.', [
@@ -187,32 +229,103 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     });
 
   describe(program, 'status', says('status'), ['status', 'status --watch', 'status --json'])
-    .option('-w, --watch', 'draw it again whenever it changes, until Ctrl-C')
+    .option('--all', 'also every task that has ended')
+    .option('-w, --watch', 'watch and steer on the whole screen; into a pipe, print it whenever it changes')
     .action(
       session(async (own, _args, options) => {
-        const { showStatus, watchStatus } = await import('./status.ts');
-        return options.watch ? watchStatus(own) : showStatus(own);
+        const { showStatus } = await import('./status.ts');
+        return options.watch ? watch(own) : showStatus(own, options.all === true);
       }),
     );
 
-  describe(program, 'why', says('why'), ['why', 'why 7'])
-    .argument('[issue]', 'only this issue', issueNumber)
-    .action(operation('why', ([issue]) => ({ issue: issue ?? null })));
+  describe(
+    program,
+    'watch',
+    'Watch the loop and steer it, on the whole screen. The same as `status --watch`.',
+    ['watch'],
+  ).action(session(watch));
+
+  describe(program, 'why', says('why'), ['why', 'why 7', 'why checkout'])
+    .argument('[issue or loop]', "only this one: an issue's number, a loop's name", issueOrLoop)
+    .action(operation('why', ([only]) => ({ ...(only as unknown as object) })));
+
+  describe(program, 'morning', says('morning'), ['morning', 'morning --since 7d'])
+    .option('--since <time>', '7d, 12h, today, or a date', '12h')
+    .action(operation('morning', (_args, { since }) => ({ since })));
+
+  describe(program, 'dashboard', 'Serve the dashboard and the HTTP API, without working on anything.', [
+    'dashboard',
+    'dashboard --port 9000',
+  ])
+    .option('--port <port>', 'default: `server.port`, else 8088', wholeNumber)
+    .action(
+      session(async (own, _args, options) => {
+        const { serveDashboard } = await import('./dashboard.ts');
+        return serveDashboard(own, (options.port as number | undefined) ?? null);
+      }),
+    );
 
   const task = program.command('task').description('Look at tasks and steer them.');
-  describe(task, 'list', says('task.list'), ['task list --all'])
+  describe(task, 'list', says('task.list'), ['task list --all', 'task list --ended --search csv --limit 20'])
     .option('-a, --all', 'ended tasks too')
-    .action(operation('task.list', (_args, { all }) => ({ all: all === true })));
+    .option('--ended', 'only ended tasks, the latest first')
+    .option('--search <words>', 'only those whose name, title or reason has all of these words')
+    .option('--limit <n>', 'at most n tasks', wholeNumber)
+    .action(
+      operation('task.list', (_args, { all, ended, search, limit }) => ({
+        all: all === true,
+        ended: ended === true,
+        search,
+        limit,
+      })),
+    );
   describe(task, 'show', says('task.show'), ['task show 7', 'task show 3f2a91c0 --network'])
     .argument('<task>', TASK)
-    .option('--network', 'where its turns and commands went, and where they were not let')
+    .option('--network', 'which hosts its turns and commands reached, and which were refused')
     .action(operation('task.show', ([id], { network }) => ({ task: id, network: network === true })));
-  for (const verb of ['cancel', 'abandon', 'approve'] as const) {
+  describe(task, 'export', says('task.export'), ['task export 7', 'task export 7 --output bug.json'])
+    .argument('<task>', TASK)
+    .option('--output <file>', 'a new file; packed unless it ends in .json; - prints it')
+    .action(
+      session(async (own, [id], options) => {
+        const { writeExport } = await import('./task-export.ts');
+        return writeExport(own, id!, options.output as string | undefined);
+      }),
+    );
+  describe(task, 'change', says('task.change'), ['task change 7', 'task change 7 src/slug.ts'])
+    .argument('<task>', TASK)
+    .argument('[file]', 'the patch of this file')
+    .action(operation('task.change', ([id, file]) => ({ task: id, file })));
+  describe(task, 'log', says('task.log'), ['task log 7', 'task log 7 coder-1-3f2a91c0.log --after 0'])
+    .argument('<task>', TASK)
+    .argument('[log]', 'its name (default: the newest)')
+    .option('--after <bytes>', 'from this byte on (default: the end)', wholeNumber)
+    .action(operation('task.log', ([id, log], { after }) => ({ task: id, log, after })));
+  for (const verb of ['cancel', 'abandon'] as const) {
     const name = `task.${verb}` as const;
     describe(task, verb, says(name), [`task ${verb} 7`, `task ${verb} 3f2a91c0`])
       .argument('<task>', TASK)
       .action(operation(name, ([id]) => ({ task: id })));
   }
+  describe(task, 'approve', says('task.approve'), ['task approve 7', 'task approve 7 --head 4f1c2ab91e'])
+    .argument('<task>', TASK)
+    .option('--head <sha>', 'approve only this head')
+    .action(operation('task.approve', ([id], { head }) => ({ task: id, head })));
+  describe(task, 'tell', says('task.tell'), ['task tell 7 "Keep the old name as an alias."'])
+    .argument('<task>', TASK)
+    .argument('<text>', 'what to tell its coder')
+    .action(operation('task.tell', ([id, text]) => ({ task: id, text })));
+  describe(program, 'attach', says('attach'), ['attach 7', 'attach 7 --now', 'attach 7 --keep-paused'])
+    .argument('<task>', TASK)
+    .option('--now', 'stop a turn that runs, instead of waiting for its end')
+    .option('--keep-paused', 'keep the task paused when you exit; `resume` continues it')
+    .action(
+      operation('attach', ([id], { now, keepPaused }) => ({
+        task: id,
+        now: now === true,
+        keepPaused: keepPaused === true,
+      })),
+    );
   const retry = operation('task.retry', ([id]) => ({ task: id }));
   describe(task, 'retry', says('task.retry'), [
     'task retry 7',
@@ -221,7 +334,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   ])
     .argument('[task]', TASK)
     .option('--reason <reason>', 'every issue whose last attempt ended for this reason, instead of one')
-    .option('-y, --yes', 'with --reason: ask nothing')
+    .option('-y, --yes', 'with --reason: do not ask')
     .action(async (...given: unknown[]) => {
       const command = given.at(-1) as Command;
       const { reason, yes } = command.opts<{ reason?: string; yes?: boolean }>();
@@ -241,15 +354,15 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   const issue = program.command('issue').description('Write issues and make them ready.');
   describe(issue, 'new', says('issue.new'), [
     'issue new --title "Add greet" --body-file greet.md --ready',
-    'issue new --title "Fix the sum" --body "sum([]) must return 0" --label backend --priority 1',
+    'issue new --title "Fix sum" --body "sum([]) is 0" --priority 1',
   ])
     .requiredOption('--title <title>', 'one line')
     .option('--body <text>', 'what to do, and how to tell it is done')
     .option('--body-file <path>', 'the same from a file; - is standard input')
     .option('--ready', 'let the loop work on it at once')
-    .option('--label <label>', 'may be given again', collect)
+    .option('--label <label>', 'repeatable', collect)
     .option('--priority <1-4>', '1 goes first', wholeNumber)
-    .option('--blocked-by <issue>', 'waits until that one is closed; may be given again', collectIssues)
+    .option('--blocked-by <issue>', 'waits until that one is closed; repeatable', collectIssues)
     .action(
       operation('issue.new', (_args, { title, label, priority, blockedBy, ready, ...rest }) => ({
         title,
@@ -283,8 +396,8 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   }
   describe(issue, 'lint', says('issue.lint'), ['issue lint 7', 'issue lint --file draft.md'])
     .argument('[issue]', 'its number', issueNumber)
-    .option('--file <path>', 'a text that is no issue yet, its first line the title; - is standard input')
-    .addHelpText('after', '\nExit codes: 0 ready, 3 unsure (somebody has to read it), 1 declined.')
+    .option('--file <path>', 'a draft, its first line the title; - is standard input')
+    .addHelpText('after', below('Exit codes: 0 ready, 3 unsure (somebody has to read it), 1 declined.'))
     .action(
       operation(
         'issue.lint',
@@ -311,7 +424,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--task <task>', TASK)
     .option('--open', 'only open ones')
     .option('--file <path>', 'only those in this file, or below this folder')
-    .option('--pattern <regexp>', 'only those in whose file or text this is found, whatever the case')
+    .option('--pattern <regexp>', 'only those whose file or text matches, ignoring case')
     .action(
       operation('findings.list', (_args, { task, open, file, pattern }) => ({
         task,
@@ -321,15 +434,15 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
       })),
     );
   describe(findings, 'write', says('findings.write'), [
-    'findings write "crashes without input" --task tidy-cli --file src/cli.ts --line 12',
-    'findings write "name it as the others" --task tidy-cli --severity warning',
+    'findings write "no check of input" --task tidy-cli --file cli.ts',
+    'findings write "unclear name" --task 7 --severity warning',
   ])
     .argument('<description>', 'what is wrong')
     .requiredOption('--task <task>', TASK)
-    .option('--severity <severity>', 'bug, which keeps the plan from going on, or warning', 'bug')
+    .option('--severity <severity>', 'bug (blocks the merge) or warning', 'bug')
     .option('--file <path>', 'where it is')
     .option('--line <n>', 'where in the file', Number)
-    .option('--scenario <text>', 'how it shows')
+    .option('--scenario <text>', 'how to see it')
     .action(operation('findings.write', ([description], options) => ({ description, ...options })));
   describe(findings, 'resolve', says('findings.resolve'), [
     'findings resolve tidy-cli.2 --why "There is a check now."',
@@ -348,10 +461,30 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .option('--why <reason>', 'kept with the finding, and told to the coder')
     .action(operation('findings.reopen', ([finding], { why }) => ({ finding, why })));
 
-  describe(program, 'cost', says('cost'), ['cost', 'cost --by day --since 7d', 'cost --by role --json'])
-    .option('--by <what>', 'issue, role, model or day', 'issue')
-    .option('--since <time>', '7d, 12h, today, or a date; default: from the beginning')
+  describe(program, 'cost', says('cost'), ['cost', 'cost --by day --since 7d', 'cost --by turn --json'])
+    .addOption(new Option('--by <what>', 'what to add up').choices(COST_GROUPS).default('issue'))
+    .option('--since <time>', '7d, 12h, today or a date (default: the beginning)')
     .action(operation('cost', (_args, { by, since }) => ({ by, ...(since === undefined ? {} : { since }) })));
+
+  describe(program, 'report', says('report'), [
+    'report',
+    'report --since 12h --html > night.html',
+    'report 7 --md',
+  ])
+    .argument('[task]', TASK)
+    .option('--since <time>', '7d, 12h, today, or a date; default: 24h, or all of the one task')
+    .option('--html', 'as a page for a browser or a mail')
+    .option('--md', 'as Markdown')
+    .action(
+      session(async ({ context, terminal }, [task], { since, html, md }) => {
+        const made = await perform(context, 'report', { task, since });
+        if (terminal.json) terminal.print(JSON.stringify(made, null, 2));
+        else if (html) terminal.print((await import('./report/html.ts')).reportHtml(made));
+        else if (md) terminal.print((await import('./report/markdown.ts')).reportMarkdown(made));
+        else terminal.print((await import('./text.ts')).TEXT.report(made, terminal));
+        return EXIT.done;
+      }),
+    );
 
   describe(program, 'events', says('events'), [
     'events --last 20',
@@ -368,15 +501,51 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
         return showEvents(own, options);
       }),
     );
+  describe(program, 'logs', says('logs'), ['logs 7', 'logs 7 --follow', 'logs 7 --role coder --turn 2'])
+    .argument('<task>', TASK)
+    .option('-f, --follow', 'keep printing what is new, until Ctrl-C')
+    .addOption(new Option('--role <role>', 'only turns of this role').choices(ROLES))
+    .option('--turn <n>', 'only turns of this number', wholeNumber)
+    .option('-n, --last <n>', 'only the newest n turns', wholeNumber)
+    .action(
+      session(async (own, [task], { role, turn, last, follow }) => {
+        const { showLogs } = await import('./logs.ts');
+        return showLogs(own, { task: task!, role, turn, last }, follow === true);
+      }),
+    );
+  describe(program, 'replay', says('replay'), [
+    'replay 7',
+    'replay 7 --at 12',
+    'replay 7 --at verdict_recorded',
+    'replay forge-loop-3f2a91c0.json.gz',
+    'replay --verify',
+  ])
+    .argument('[task]', `${TASK}; or a file that \`task export\` made`)
+    .option('--at <step>', 'only this step: its number, `e` and the number of an event, or a type of event')
+    .option('--verify', 'fold the events again and compare with every row; with a task, with its own')
+    .action(
+      session(async (own, [given], options) => {
+        const { showReplay } = await import('./replay.ts');
+        return showReplay(own, given, {
+          at: options.at as string | undefined,
+          verify: options.verify === true,
+        });
+      }),
+    );
   describe(program, 'boot', says('boot'), ['boot'])
     .option('-n, --last <n>', 'how many events', wholeNumber)
     .action(operation('boot', (_args, { last }) => (last === undefined ? {} : { last })));
   describe(program, 'refresh', says('refresh'), ['refresh']).action(operation('refresh', () => ({})));
   describe(program, 'recover', says('recover'), ['recover']).action(operation('recover', () => ({})));
   describe(program, 'gc', says('gc'), ['gc --dry-run', 'gc'])
-    .alias('prune')
-    .option('--dry-run', 'only say what would go')
+    .option('--dry-run', 'only show what would go')
     .action(operation('gc', (_args, { dryRun }) => ({ dryRun: dryRun === true })));
+  describe(program, 'prune', 'Show what `gc` would remove; with `--yes`, remove it.', [
+    'prune',
+    'prune --yes',
+  ])
+    .option('-y, --yes', 'remove it; without this nothing is removed')
+    .action(operation('gc', (_args, { yes }) => ({ dryRun: yes !== true })));
   describe(program, 'doctor', says('doctor'), [
     'doctor',
     'doctor --gate',
@@ -385,11 +554,12 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     'doctor --attack',
   ])
     .option('--gate', 'also run the gate on trunk, as the loop does before the first turn')
-    .option('--agents', 'also let the agent of each role take a turn of one word, which costs a little')
+    .option('--agents', 'also run a one-word turn of the agent of each role, which costs a little')
     .addOption(
-      new Option('--access <who>', 'only show what a role, the gate or the hooks really get').choices(
-        ACCESS_OF,
-      ),
+      new Option(
+        '--access <who>',
+        'only show what a role, the gate, the hooks or the deploy can see and reach',
+      ).choices(ACCESS_OF),
     )
     .option('--attack', 'also run hostile scripts in the sandbox against a made-up operator')
     .action(
@@ -401,12 +571,36 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   describe(program, 'uninstall', says('uninstall'), ['uninstall', 'uninstall --yes'])
     .option('-y, --yes', 'remove it; without this nothing is removed')
     .action(operation('uninstall', (_args, { yes }) => ({ yes: yes === true })));
+  const mcp = program.command('mcp').description('Serve other agents.');
+  describe(
+    mcp,
+    'serve',
+    'Serve MCP on standard input and output: what reads, and what `server.mcp.allow` grants.',
+    ['mcp serve', 'mcp serve -C ../project'],
+  ).action(async (_given: Options, command: Command) => {
+    const { config = null, directory, color } = command.optsWithGlobals<Options>();
+    const { note } = openTerminal({
+      json: false,
+      color: color === false ? false : undefined,
+      redact: surface.redact,
+    });
+    const cwd = (directory as string | undefined) ?? process.cwd();
+    await surface.serveMcp(() => surface.open(cwd, { config: config as string | null }), note);
+  });
   describe(program, 'completion', 'Print completions for a shell.', [
-    'completion bash > ~/.local/share/bash-completion/completions/forge-loop',
+    'completion bash >> ~/.bash_completion',
     'completion fish > ~/.config/fish/completions/forge-loop.fish',
   ])
     .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(SHELLS))
     .action((shell: Shell) => void process.stdout.write(completionScript(program, shell)));
+  const service = program.command('service').description('Run the loop as a systemd service of your user.');
+  describe(service, 'install', says('service.install'), ['service install']).action(
+    operation('service.install', () => ({ program: realpathSync(process.argv[1]!) })),
+  );
+  describe(service, 'remove', says('service.remove'), ['service remove']).action(
+    operation('service.remove', () => ({})),
+  );
+
   const notify = program.command('notify').description('Tell people what happens.');
   describe(notify, 'test', says('notify.test'), ['notify test', 'notify test --channel phone'])
     .option('--channel <name>', 'only this one of `notify.channels`')
@@ -419,15 +613,15 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     );
 
   describe(program, 'backup', says('backup'), ['backup ../forge-backup.db', 'backup "$(date +%F).db" --json'])
-    .argument('<file>', 'a file that is not there yet')
+    .argument('<file>', 'a new file')
     .action(operation('backup', ([file]) => ({ file })));
   describe(program, 'restore', says('restore'), [
     'restore ../forge-backup.db',
     'restore .forge/forge.db',
     'restore --empty',
   ])
-    .argument('[file]', 'what `backup` made; the database itself is taken as it is')
-    .option('--empty', 'start over with a database that knows nothing of earlier tasks')
+    .argument('[file]', 'a backup, or `.forge/forge.db` itself, taken as it is')
+    .option('--empty', 'start over with an empty database')
     .action(
       operation('restore', ([file], { empty }) => ({
         ...(file === undefined ? {} : { file }),
@@ -442,11 +636,11 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
   );
   const maybeTask = (id?: string): Options => (id === undefined ? {} : { task: id });
   describe(program, 'pause', says('pause'), ['pause', 'pause 7'])
-    .argument('[task]', `${TASK}; without it the whole loop`)
+    .argument('[task]', `${TASK}; default: the whole loop`)
     .action(operation('pause', ([id]) => maybeTask(id)));
   describe(program, 'resume', says('resume'), ['resume', 'resume 7', 'resume --all'])
-    .argument('[task]', `${TASK}; without it the whole loop`)
-    .option('--all', 'the loop, and every held task that needs nothing else')
+    .argument('[task]', `${TASK}; default: the whole loop`)
+    .option('--all', 'the loop, and every held task it can release')
     .action(operation('resume', ([id], { all }) => ({ ...maybeTask(id), all: all === true })));
   describe(program, 'stop', says('stop'), ['stop', 'stop --now'])
     .option('--now', 'stop turns in flight; they are resumed by the next run')

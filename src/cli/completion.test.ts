@@ -8,7 +8,7 @@ const nowhere = () => Promise.reject(new Error('not here'));
 const program = new Command('forge-loop').option('--json', 'print JSON');
 addCommands(
   program,
-  { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String },
+  { version: '0', open: nowhere, newRepository: nowhere, edit: nowhere, redact: String, serveMcp: nowhere },
   () => {},
 );
 

@@ -22,13 +22,9 @@ export function completionScript(program: Command, shell: Shell): string {
 }
 
 function levelsOf(command: Command, path: string, everywhere: readonly Word[]): Level[] {
-  const commands = command.commands.flatMap((sub) =>
-    [sub.name(), ...sub.aliases()].map((word) => ({ word, says: sub.description() })),
-  );
+  const commands = command.commands.map((sub) => ({ word: sub.name(), says: sub.description() }));
   const options = path === '' ? [...everywhere] : [...ofOptions(command), ...everywhere];
-  const below = command.commands.flatMap((sub) =>
-    [sub.name(), ...sub.aliases()].flatMap((name) => levelsOf(sub, `${path} ${name}`.trim(), everywhere)),
-  );
+  const below = command.commands.flatMap((sub) => levelsOf(sub, `${path} ${sub.name()}`.trim(), everywhere));
   return [{ path, commands, options }, ...below];
 }
 
@@ -48,7 +44,7 @@ const pathCases = (levels: readonly Level[]): string =>
     .join(' | ');
 
 function bash(levels: readonly Level[]): string {
-  return `# forge-loop completion bash > ~/.local/share/bash-completion/completions/forge-loop
+  return `# forge-loop completion bash >> ~/.bash_completion
 _forge_loop() {
   local current="\${COMP_WORDS[COMP_CWORD]}" path="" next at words
   for ((at = 1; at < COMP_CWORD; at++)); do

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { CostLine } from '../core/cost.ts';
+import type { CostLine } from '../core/money/cost.ts';
 import type { CostView } from '../operations/cost.ts';
-import { costText } from './cost-text.ts';
+import { costText, tokensText } from './cost-text.ts';
 import { painter, type Terminal } from './terminal.ts';
 
 const terminal = { paint: painter(false), columns: null } as Terminal;
@@ -24,6 +24,7 @@ const line = (change: Partial<CostLine>): CostLine => ({
 const view: CostView = {
   billing: 'usd',
   pricesAsOf: '2026-09-23',
+  warnings: [],
   backlog: { waiting: 0, most: null, full: false, text: '' },
   since: null,
   by: 'issue',
@@ -40,6 +41,7 @@ const view: CostView = {
     }),
   ],
   total: line({ key: 'total', title: '', turns: 15, complete: false }),
+  pulls: [],
   merged: { pulls: 1, costUsd: 12.345, perPullUsd: 12.345, allInPerPullUsd: 20, complete: true },
   abandoned: { tasks: 2, costUsd: 1.5, share: 0.11, shareOf: 'usd', complete: false },
 };
@@ -47,14 +49,14 @@ const view: CostView = {
 test('a table that aligns, with its sums and what they mean below', () => {
   expect(costText(view, terminal)).toBe(`issue  turns     in  cached    out     cost
 #7         3   8.0M    82 %   1200   $12.35  Größer 🚀
-#12       12  ≥1400     0 %  ≥1200        ?  Second
+#12       12  ≥1400     0 %  ≥1200  unknown  Second
 total     15  ≥8.0M    82 %  ≥1200  ≥$12.35
 
-1 merged pull request: $12.35 each, ≥$20.00 with everything spent beside
+1 merged pull request: $12.35 each, ≥$20.00 with all other spending
 2 abandoned tasks: ≥$1.50, 11 % of the cost
 cache hit ratio: 82 %
 list prices as of 2026-09-23
-≥: not everything that was used is known`);
+≥: some usage is unknown`);
 });
 
 test('without colours there is no control character, with them there is', () => {
@@ -85,8 +87,31 @@ test('where no cost is known it says so, and shares the tokens', () => {
   expect(text).toContain('cache hit ratio: unknown');
 });
 
+test('turns that cost too much are named by turn and by round, and else counted', () => {
+  const turn = { task: 'a', role: 'coder', turn: 2, sessionId: 's' } as const;
+  const warnings: CostView['warnings'] = [
+    { ...turn, kind: 'expensive', text: '#7 turn 2 cost $9.00, more than $5.00' },
+  ];
+  const says = (by: CostView['by']) =>
+    costText({ ...view, by, warnings }, terminal)
+      .split('\n')
+      .at(-1);
+  expect(says('turn')).toBe('! #7 turn 2 cost $9.00, more than $5.00');
+  expect(says('round')).toBe(says('turn'));
+  expect(says('issue')).toBe('! 1 warning about single turns: `forge-loop cost --by turn`');
+});
+
 test('of a subscription the dollars are named for what they are', () => {
   const text = costText({ ...view, billing: 'subscription' }, terminal);
   expect(text.split('\n')[0]).toContain('list price');
-  expect(text).toContain('a subscription is not paid by tokens');
+  expect(text).toContain('a subscription is not billed by the token');
+});
+
+test('what nobody knows is no number', () => {
+  const nothing = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, tokens: 0, cacheHitRatio: null };
+  const unknown = line({ ...nothing, costUsd: null, complete: false, title: '' });
+  const shown = costText({ ...view, lines: [unknown], total: { ...unknown, key: 'total' } }, terminal);
+  expect(shown.split('\n')[1]).toMatch(/^#7 +3 +\? +- +\? +unknown$/);
+  expect(tokensText(0, false)).toBe('tokens unknown');
+  expect([tokensText(0, true), tokensText(500, false)]).toEqual(['0 tokens', '≥500 tokens']);
 });

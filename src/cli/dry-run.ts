@@ -3,8 +3,8 @@
 import type { Result } from '../operations.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
+import { wrapped, wrappedTable } from './layout.ts';
 import type { Terminal } from './terminal.ts';
-import { wrapped, wrappedTable } from './wrap.ts';
 
 export async function showDryRun(
   { context, terminal }: Session,
@@ -21,7 +21,7 @@ export function previewText(
 ): string {
   return [
     ...loop.map((reason) => wrapped(`${paint.yellow('loop')}  ${reason}`, columns, 6)),
-    takes.length === 0 ? 'Nothing would be taken up.' : paint.bold('Would be taken up, in this order:'),
+    takes.length === 0 ? 'Nothing would start.' : paint.bold('Would start, in this order:'),
     ...(takes.length === 0
       ? []
       : [
@@ -40,7 +40,7 @@ export function previewText(
           wrappedTable(
             others.map(({ name, title, why }) => [
               `  ${paint.bold(name)}`,
-              `${title}${paint.dim(':')} ${why}`,
+              `${title ? `${title}${paint.dim(':')} ` : ''}${why}`,
             ]),
             columns,
           ),

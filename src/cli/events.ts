@@ -1,11 +1,12 @@
 /** Events as they were recorded: all of them, or as they happen. */
 import type { EventData } from '../core/event.ts';
+import { conditionLines, decisionLine } from '../core/words/conditions.ts';
 import { clock } from '../core/words/wall-time.ts';
 import { eventsAfter, follow } from '../operations/follow.ts';
 import type { EventView } from '../operations/loop.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
-import { conditionLines, decisionLine } from './conditions.ts';
+import { cut } from './layout.ts';
 import { type Terminal, untilInterrupted } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;
@@ -42,7 +43,7 @@ function lineOf(one: EventView, { json, paint, columns }: Terminal): string {
     return `${head}  ${lines.join('\n')}`;
   }
   const text = JSON.stringify(data);
-  const room = columns === null ? 160 : Math.max(20, columns - 60);
-  const shown = text.length > room ? `${text.slice(0, room)}…` : text;
-  return `${head}  ${paint.dim(shown)}`;
+  return columns === null
+    ? `${head}  ${paint.dim(cut(text, 160))}`
+    : cut(`${head}  ${paint.dim(text)}`, columns);
 }

@@ -23,6 +23,7 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
     maxIterations: limits.maxIterations,
     maxTurns: limits.maxTurns,
     budgetUsd: limits.budgetUsd,
+    sandbox: limits.sandbox,
     pullRequest: pullRequest === true,
   });
   const startOne = operation('loop.start', ([file], options) => ({
@@ -48,10 +49,10 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
       '[file]',
       'a plan; - is standard input. Without it, --plan and --goal: the last plan captured or approved and not started',
     )
-    .option('--plan <plan>', 'a stored plan that is approved: its name or id')
-    .option('--goal <text>', 'what it is for, beside a plan or instead of one')
-    .option('--name <name>', 'what it is called, and its branch; else as the plan says')
-    .option('--pull-request', 'deliver a pull request, judged and merged as any other; else a branch')
+    .option('--plan <plan>', 'an approved plan, by name or id')
+    .option('--goal <text>', 'the goal, beside a plan or instead of one')
+    .option('--name <name>', 'its name and that of its branch (default: the name in the plan)')
+    .option('--pull-request', 'deliver a pull request instead of a branch')
     .option('--each <file>', 'one loop for each feature of a YAML list')
     .option(
       '--mode <mode>',
@@ -63,12 +64,17 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
     .option('--max-iterations <n>', 'in place of loop.max_iterations; 0: no limit', wholeNumber)
     .option('--max-turns <n>', 'in place of agent.max_turns, for each milestone', wholeNumber)
     .option('--budget-usd <usd>', 'in place of budget.usd', amount)
+    .option('--sandbox <kind>', 'required, bwrap, container or srt; never less than sandbox in WORKFLOW.md')
     .action(async (...given: unknown[]) => {
       const command = given.at(-1) as Command;
-      const { each, goal, plan } = command.opts<{ each?: string; goal?: string; plan?: string }>();
-      const [file] = command.args;
-      if (each !== undefined && [file, goal, plan].some((one) => one !== undefined))
-        throw new UsageError('loop start: give --each, or a plan file, --plan or --goal.');
+      const { each, ...others } = command.opts<Options>();
+      const notForSeveral = [
+        ...(command.args.length > 0 ? ['a plan file'] : []),
+        ...['goal', 'plan', 'name'].filter((one) => others[one] !== undefined).map((one) => `--${one}`),
+        ...(others.mode === 'here' ? ['--mode here'] : []),
+      ];
+      if (each !== undefined && notForSeveral.length > 0)
+        throw new UsageError(`loop start: --each can't be used with ${notForSeveral.join(', ')}.`);
       return each === undefined ? startOne(...given) : startAll(...given);
     });
   describe(loop, 'status', 'Loops and how far they have come; with a name, one of them in full.', [
@@ -77,8 +83,8 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
     'loop status --watch',
   ])
     .argument('[loop]', LOOP)
-    .option('-a, --all', 'every loop there ever was')
-    .option('-w, --watch', 'draw it again whenever it changes, until Ctrl-C')
+    .option('-a, --all', 'every loop')
+    .option('-w, --watch', 'redraw on every change, until Ctrl-C')
     .action(
       session(async (own, [name], { all, watch }) => {
         const { showLoopStatus } = await import('./loop-text.ts');
@@ -106,8 +112,8 @@ export function addLoopCommands(program: Command, { describe, operation, says, s
     );
   describe(loop, 'restart', says('loop.restart'), ['loop restart checkout', 'loop restart checkout --force'])
     .argument('<loop>', LOOP)
-    .option('--force', 'cancel it first when a runner is at work on it')
-    .option('--recreate-worktree', 'make a missing worktree anew from its branch')
+    .option('--force', 'cancel it first if a runner works on it')
+    .option('--recreate-worktree', 'recreate a missing worktree from its branch')
     .action(
       operation('loop.restart', ([name], { force, recreateWorktree }) => ({
         loop: name,

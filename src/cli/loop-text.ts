@@ -1,5 +1,6 @@
 /** Loops as people see them: the list, one in full, and the answers to what was asked of one. */
 
+import type { Paint } from '../core/words/paint.ts';
 import { shortSha } from '../core/words/short-sha.ts';
 import { clock } from '../core/words/wall-time.ts';
 import { count } from '../core/words/words.ts';
@@ -7,7 +8,9 @@ import { follow } from '../operations/follow.ts';
 import type { CostLine, LoopDetail, LoopView, UsageLine } from '../operations/loop-status.ts';
 import { perform } from '../operations.ts';
 import type { Session } from './commands.ts';
-import { type Paint, shortTokens, type Terminal, table, untilInterrupted, width } from './terminal.ts';
+import { tokensText } from './cost-text.ts';
+import { cut, table, width } from './layout.ts';
+import { shortTokens, type Terminal, untilInterrupted } from './terminal.ts';
 
 interface Shown {
   name: string | undefined;
@@ -29,34 +32,48 @@ export async function showLoopStatus({ context, terminal }: Session, shown: Show
     terminal.print(await look());
     return 0;
   }
+  const show = terminal.isTty && !terminal.json ? terminal.redraw : terminal.print;
   let last = '';
   for await (const text of follow(look, LOOK_EVERY_MS, untilInterrupted())) {
-    if (text !== last) terminal.print(terminal.isTty && !terminal.json ? `${CLEAR}${text}` : text);
+    if (text !== last) show(text);
     last = text;
   }
   return 0;
 }
 
 const LOOK_EVERY_MS = 1000;
-const CLEAR = '\x1b[H\x1b[2J';
 
 export function loopsText(loops: readonly LoopView[], { paint, columns }: Terminal): string {
   if (loops.length === 0) return 'No loops yet. `forge-loop loop start plan.md` starts one.';
-  const header = ['LOOP', 'STATUS', 'MILESTONES', 'ITERATION', 'AUDITS', 'BUGS', 'COST', 'WHERE'].map(
-    paint.dim,
-  );
+  const header = ['LOOP', 'STATUS', 'MILESTONES', 'ITERATION', 'AUDITS', 'BUGS/WARNINGS', 'COST', 'WHERE'];
   const rows = loops.map((loop) => [
     paint.bold(loop.name),
     statusText(loop, paint),
     loop.milestones.total === 0 ? '-' : `${loop.milestones.done}/${loop.milestones.total}`,
-    iterationText(loop),
-    auditsText(loop),
-    `${loop.findings.bugs}`,
+    ...(isAudited(loop) ? [iterationText(loop), auditsText(loop), findingsText(loop)] : ['-', '-', '-']),
     costText(loop.task.costUsd, loop.task.spendComplete),
-    whereText(loop),
+    firstLine(whereText(loop)),
   ]);
-  return table([header, ...rows], columns);
+  const [head, ...lines] = table([header.map(paint.dim), ...rows], columns).split('\n');
+  const below = loops.map((loop) =>
+    belowText(loop).map((line) => paint.dim(columns === null ? line : cut(line, columns))),
+  );
+  return [head, ...lines.flatMap((line, at) => [line, ...below[at]!])].join('\n');
 }
+
+/** What it cost by role and model, and what its post action summed up. */
+function belowText({ cost, completionSummary }: LoopView): string[] {
+  const costs = cost.map(({ role, model, costUsd }) => `${role} ${model} ${costText(costUsd)}`);
+  const summary = firstLine(completionSummary?.trim() ?? '');
+  return [
+    ...(costs.length === 0 ? [] : [`  cost: ${costs.join(', ')}`]),
+    ...(summary === '' ? [] : [`  summary: ${summary}`]),
+  ];
+}
+
+const firstLine = (text: string): string => text.split('\n', 1)[0]!;
+
+const findingsText = ({ findings }: LoopView): string => `${findings.bugs}/${findings.warnings}`;
 
 /** How many, and what came of the last one. */
 const auditsText = ({ audits, auditVerdict }: LoopView): string =>
@@ -72,7 +89,7 @@ const spentText = ({ task, budgetUsd }: LoopView): string =>
   `${costText(task.costUsd, task.spendComplete)}${budgetUsd === null ? '' : ` of at most ${costText(budgetUsd)}`}`;
 
 function whereText({ task, place, status }: LoopView): string {
-  if (status !== 'running') return task.why.split('\n', 1)[0]!;
+  if (status !== 'running') return firstLine(task.why);
   if (task.hold) return `${place}; ${task.hold.text}`;
   return task.atWork ? `${place}; ${task.atWork}` : place;
 }
@@ -92,13 +109,17 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
     ['status', `${statusText(loop, paint)}: ${whereText(loop)}`],
     ['started by', `${loop.startedBy}${task.startedAt ? ` at ${clock(task.startedAt)}` : ''}`],
     ['delivers', loop.delivers === 'pull' ? pullText(loop) : `branch ${task.branch}`],
+    [isAudited(loop) ? 'iteration' : 'turns', courseText(loop)],
     [
-      'iteration',
-      `${iterationText(loop)}, ${count(loop.audits, 'audit')}, ${count(loop.turns, 'turn')} (at most ${task.maxTurns}${plan.length === 0 ? '' : ' a milestone'})`,
+      'findings',
+      isAudited(loop)
+        ? `${count(loop.findings.bugs, 'open bug')}, ${count(loop.findings.warnings, 'warning')}`
+        : null,
     ],
-    ['findings', `${count(loop.findings.bugs, 'open bug')}, ${count(loop.findings.warnings, 'warning')}`],
-    ['spent', `${spentText(loop)}, ${shortTokens(task.tokens ?? 0)} tokens`],
-    ['post action', tookBackText(loop)],
+    ['warnings', loop.warnings.join('; ')],
+    ['sandbox', loop.sandbox],
+    ['spent', `${spentText(loop)}, ${tokensText(task.tokens, task.spendComplete)}`],
+    ['post action', loop.notActed ? `was not begun: ${loop.notActed}` : tookBackText(loop)],
     ['checkout', checkoutText(loop)],
     ['worktree', task.workspace],
     ['restart', loop.restart.says],
@@ -140,6 +161,15 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
   ].join('\n');
 }
 
+const isAudited = ({ mode }: LoopView): boolean => mode === 'loop';
+
+function courseText(loop: LoopDetail): string {
+  const { turns, audits, plan, task } = loop;
+  const most = `at most ${task.maxTurns}${plan.length === 0 ? '' : ' a milestone'}`;
+  if (!isAudited(loop)) return `${turns} (${most})`;
+  return `${iterationText(loop)}, ${count(audits, 'audit')}, ${count(turns, 'turn')} (${most})`;
+}
+
 const tookBackText = ({ tookBack, task }: LoopDetail): string | null =>
   tookBack &&
   `${tookBack}; what it did is kept below refs/forge/${task.id}/kept until \`forge-loop loop sweep\``;
@@ -160,7 +190,9 @@ const indented = (text: string): string =>
     .join('\n');
 
 /** The ways between the phases, with how often each was taken. */
-function graphText({ phases, plan }: LoopDetail, columns: number | null): string {
+function graphText(loop: LoopDetail, columns: number | null): string {
+  const { phases, plan } = loop;
+  if (!isAudited(loop)) return `  coding ──${loop.status === 'completed' ? 1 : 0}─▶ done`;
   const times = (edge: string): number => phases[edge] ?? 0;
   const way = (from: string, to: string): string =>
     `─${`${times(`${from}→${to}`)}`.padStart(2, '─')}─▶ ${to === 'delivered' ? 'done' : to}`;

@@ -19,12 +19,17 @@ describe('a mistake of usage', () => {
     ],
     [
       "error: command-argument value 'abc' is invalid for argument 'issue'. Not an issue number.",
-      "<issue>: 'abc' won't do. Not an issue number.",
+      "invalid issue 'abc': not an issue number",
       '`forge-loop issue new --help` shows what it takes.',
     ],
     [
       "error: option '-n, --last <n>' argument 'x' is invalid. Not a whole number.",
-      "-n, --last <n>: 'x' won't do. Not a whole number.",
+      "invalid --last 'x': not a whole number",
+      '`forge-loop issue new --help` shows what it takes.',
+    ],
+    [
+      "error: command-argument value 'foo' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish.",
+      "invalid shell 'foo': use bash, zsh or fish",
       '`forge-loop issue new --help` shows what it takes.',
     ],
   ])('%j', (said, message, hint) => {
@@ -50,7 +55,7 @@ describe('what the system refused', () => {
       '/r/.forge/lock: the file system is read-only (',
       'Make it writable',
     ],
-    ['EACCES', { path: '/r/a' }, '/r/a: it may not be written or read (', 'accessible for this user'],
+    ['EACCES', { path: '/r/a' }, '/r/a: permission denied (', 'accessible for this user'],
   ])('%s', (code, more, message, hint) => {
     expect(systemRefusal(refused(code, more))).toEqual({
       message: expect.stringContaining(message),

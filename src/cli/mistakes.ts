@@ -15,10 +15,12 @@ export function usageMistake(said: string, command: Command): Told {
   const guess = rest.join(' ').replace(/^\(|\)$/g, '');
   return {
     message: plain(first),
-    hint:
-      guess || `\`${nameOf(command)} --help\` shows ${command.parent ? 'what it takes' : 'every command'}.`,
+    hint: guess || helpHint(command),
   };
 }
+
+export const helpHint = (command: Command): string =>
+  `\`${nameOf(command)} --help\` shows ${command.parent ? 'what it takes' : 'every command'}.`;
 
 function plain(message: string): string {
   const [, value, name, why] =
@@ -27,9 +29,17 @@ function plain(message: string): string {
     ) ?? [];
   if (value === undefined || name === undefined) return message;
   // Of an option Commander names the option first, of an argument what was given.
-  return message.startsWith('option')
-    ? `${value}: '${name}' won't do. ${why}`
-    : `<${name}>: '${value}' won't do. ${why}`;
+  const [what, given] = message.startsWith('option')
+    ? [/--[\w-]+/.exec(value)?.[0] ?? value, name]
+    : [name, value];
+  return `invalid ${what} '${given}': ${adviceOf(why)}`;
+}
+
+function adviceOf(why = ''): string {
+  const choices = /^Allowed choices are (.*)\.$/.exec(why)?.[1]?.split(', ');
+  if (choices)
+    return `use ${new Intl.ListFormat('en', { type: 'disjunction' }).format(choices).replace(', or', ' or')}`;
+  return `${why[0]?.toLowerCase() ?? ''}${why.slice(1).replace(/\.$/, '')}`;
 }
 
 function nameOf(command: Command): string {
@@ -49,7 +59,7 @@ export function systemRefusal(error: unknown): Told | null {
 
 const FULL = { what: 'the disk is full', hint: 'Free some space, then try again.' };
 const CLOSED = {
-  what: 'it may not be written or read',
+  what: 'permission denied',
   hint: 'Make it and its folder accessible for this user.',
 };
 const REFUSALS: Readonly<Record<string, { what: string; hint: string }>> = {

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { issueNumber, textFrom } from './arguments.ts';
 import type { CommandParts, Session } from './commands.ts';
 import { EXIT } from './exit.ts';
+import { below } from './help.ts';
 
 type Options = Record<string, unknown>;
 
@@ -25,11 +26,11 @@ export function addPlanCommands(program: Command, { describe, operation, says, s
     'plan new auth-refactor --output docs/auth.md',
   ])
     .argument('[name]', 'what it is about, in one to three words', 'plan')
-    .option('--output <file>', 'a file that is not there yet; default: the name and .md')
+    .option('--output <file>', 'a new file (default: the name and .md)')
     .action(operation('plan.new', ([name], { output }) => ({ name, output })));
   describe(plan, 'lint', says('plan.lint'), ['plan lint plan.md', 'plan lint plan.md --json'])
     .argument('<file>', 'the plan; - is standard input')
-    .addHelpText('after', '\nExit codes: 0 nothing is missing, 3 warnings only, 1 errors.')
+    .addHelpText('after', below('Exit codes: 0 nothing is missing, 3 warnings only, 1 errors.'))
     .action(
       operation(
         'plan.lint',
@@ -45,7 +46,7 @@ export function addPlanCommands(program: Command, { describe, operation, says, s
     .argument('<issue>', 'number', issueNumber)
     .action(operation('plan.draft', ([issue]) => ({ issue })));
   describe(plan, 'list', says('plan.list'), ['plan list', 'plan list --archived'])
-    .option('--archived', 'also those that another text has replaced')
+    .option('--archived', 'also replaced ones')
     .action(operation('plan.list', (_, { archived }) => ({ archived: archived === true })));
   describe(plan, 'show', says('plan.show'), ['plan show auth-refactor', 'plan show 3f2a91c0 --json'])
     .argument('<plan>', PLAN)
@@ -73,6 +74,6 @@ export function addPlanCommands(program: Command, { describe, operation, says, s
     'plan approve auth-refactor --start',
   ])
     .argument('<plan>', PLAN)
-    .option('--start', 'start it, too, as `loop start --plan` does')
+    .option('--start', 'also start it, as `loop start --plan` does')
     .action(operation('plan.approve', ([name], { start }) => ({ plan: name, start: start === true })));
 }

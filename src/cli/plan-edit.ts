@@ -37,7 +37,7 @@ async function inEditor(
     return edited;
   } catch (problem) {
     if (!(problem instanceof UserError)) throw problem;
-    const again = `Your text is kept: mend it, then \`forge-loop plan edit ${id} --file ${path}\`.`;
+    const again = `Your text is kept: fix it, then \`forge-loop plan edit ${id} --file ${path}\`.`;
     throw new UserError(problem.message, [problem.hint, again].filter(Boolean).join('\n'), {
       cause: problem,
     });

@@ -1,10 +1,12 @@
 /** Plans, for people. */
 import type { LintProblem } from '../core/plan/lint.ts';
 import type { PlanSource, StoredPlan } from '../core/plan/stored.ts';
+import type { Paint } from '../core/words/paint.ts';
 import { clock } from '../core/words/wall-time.ts';
 import { count } from '../core/words/words.ts';
 import type { Result } from '../operations.ts';
-import { type Paint, type Terminal, table } from './terminal.ts';
+import { table } from './layout.ts';
+import type { Terminal } from './terminal.ts';
 
 export const newPlanText = ({ path }: Result<'plan.new'>): string =>
   `Wrote ${path}. Fill it in, then check it with \`forge-loop plan lint\`.`;
@@ -23,17 +25,18 @@ export function lintedPlanText(
   return [...problems.flatMap((one) => problemLines(file, one, paint)), `${holds}${sum}`].join('\n');
 }
 
-function problemLines(
-  file: string,
+/** Of a text without a file, the place is its line alone. */
+export function problemLines(
+  file: string | null,
   { severity, line, problem, advice }: LintProblem,
   paint: Paint,
 ): string[] {
   const colour = { error: paint.red, warning: paint.yellow }[severity];
-  return [
-    `${file}${line === null ? '' : `:${line}`}: ${colour(severity)}: ${problem}`,
-    `  ${paint.cyan('→')} ${advice}`,
-  ];
+  const at = file === null ? (line === null ? null : `line ${line}`) : placeIn(file, line);
+  return [`${at === null ? '' : `${at}: `}${colour(severity)}: ${problem}`, `  ${paint.cyan('→')} ${advice}`];
 }
+
+const placeIn = (file: string, line: number | null): string => (line === null ? file : `${file}:${line}`);
 
 /** Where a stored plan is from. */
 export function sourceText({ source }: { source: PlanSource }): string {

@@ -1,9 +1,11 @@
 /** The command line: parse, call one operation, print. */
 import { Command, CommanderError } from 'commander';
-import type { Redact } from '../core/redact.ts';
+import type { Redact } from '../core/access/redact.ts';
+import { visible } from '../core/words/visible.ts';
 import { ConfigError, type ConfigProblem, UsageError, UserError } from '../errors.ts';
 import { addCommands, type Surface } from './commands.ts';
 import { EXIT } from './exit.ts';
+import { below, LEAST_COLUMNS } from './help.ts';
 import { systemRefusal, usageMistake } from './mistakes.ts';
 import { openTerminal, outliveReaders } from './terminal.ts';
 
@@ -50,7 +52,7 @@ function exitCodeOf(error: unknown, report: Report, redact: Redact): number {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   const isOurs = error instanceof Error && OURS.has(error.name);
   report(message, isOurs ? null : 'This may be a bug. FORGE_DEBUG=1 shows where it happened.');
-  if (process.env.FORGE_DEBUG && stack) process.stderr.write(`${redact(stack)}\n`);
+  if (process.env.FORGE_DEBUG && stack) process.stderr.write(`${visible(redact(stack))}\n`);
   return EXIT.failed;
 }
 
@@ -63,18 +65,19 @@ const OURS = new Set([
   'WorkspaceRefused',
 ]);
 
-function buildProgram(surface: Surface, report: Report, exit: (code: number) => void): Command {
+export function buildProgram(surface: Surface, report: Report, exit: (code: number) => void): Command {
   const program = new Command('forge-loop')
     .description('Turns well-specified issues into verified, reviewed and merged code, unattended.')
-    .version(surface.version, '-V, --version')
+    .version(surface.version, '-V, --version', 'print the version')
     .option('--json', 'print machine-readable JSON')
     .option('-C, --directory <dir>', 'work on the repository around this directory')
     .option('--config <path>', 'use this file instead of WORKFLOW.md')
     .option('--no-color', 'print without colours (also: NO_COLOR=1)')
+    .configureHelp({ minWidthToWrap: LEAST_COLUMNS })
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError(false)
     .exitOverride()
-    .addHelpText('after', EXIT_CODES);
+    .addHelpText('after', below(EXIT_CODES));
   addCommands(program, surface, exit);
   settle(program, report);
   return program;
@@ -88,15 +91,15 @@ function settle(command: Command, report: Report): void {
       report(message, hint);
     },
   });
+  if (command.commands.length > 0) command.helpCommand('help [command]', 'show the help of a command');
   for (const sub of command.commands) {
     sub.copyInheritedSettings(command);
     settle(sub, report);
   }
 }
 
-const EXIT_CODES = `
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something waits for a person,
-4 run ended, and an issue in it was given up or declined.`;
+const EXIT_CODES =
+  'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something waits for a person, 4 an issue was abandoned or declined in this run.';
 
 /** A pipe may not have taken everything when the process would end. */
 function flush(): Promise<void> {

@@ -38,8 +38,8 @@ export function addPullCommands(program: Command, { describe, operation, says }:
     'pull review 3 --request-changes --body "ESC must close it too."',
   ])
     .argument('<pull>', PULL, pullNumber)
-    .option('--approve', 'the head as it is now may be merged, as far as you are concerned')
-    .option('--request-changes', 'it may not')
+    .option('--approve', 'approve the head as it is now')
+    .option('--request-changes', 'request changes')
     .option('--body <text>', 'the text')
     .option('--body-file <path>', 'the same from a file; - is standard input')
     .option('--file <path>', 'the file of the change it is about')
@@ -47,22 +47,22 @@ export function addPullCommands(program: Command, { describe, operation, says }:
     .action(
       operation('pull.review', ([number], { approve, requestChanges, file, line, ...rest }) => {
         if ((approve === true) === (requestChanges === true))
-          throw new UsageError('A review says yes or no.', 'Give --approve or --request-changes.');
+          throw new UsageError('A review needs a verdict.', 'Give --approve or --request-changes.');
         const verdict = approve ? 'approve' : 'request_changes';
         return { pull: number, verdict, body: textFrom(rest), file, line };
       }),
     );
   describe(pull, 'check', says('pull.check'), [
     'pull check 3 --name build --state green',
-    'npm test 2>&1 | forge-loop pull check 3 --name build --state red --log-file -',
+    'pull check 3 --name build --state red --log-file build.log',
   ])
     .argument('<pull>', PULL, pullNumber)
     .requiredOption('--name <name>', 'the name of the check, as merge.required_checks has it')
     .requiredOption('--state <state>', 'pending, green or red')
     .option('--log-file <path>', 'its output; - is standard input')
     .option('--job <name>', 'which job failed')
-    .option('--step <name>', 'which step of it')
-    .option('--link <url>', 'where all of it can be read')
+    .option('--step <name>', 'the step that failed')
+    .option('--link <url>', 'a link to the full output')
     .action(
       operation('pull.check', ([number], { logFile, name, state, job, step, link }) => ({
         pull: number,

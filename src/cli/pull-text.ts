@@ -2,7 +2,8 @@
 
 import { shortSha } from '../core/words/short-sha.ts';
 import type { PullDetail, PullView } from '../operations/pulls.ts';
-import { type Terminal, table } from './terminal.ts';
+import { table } from './layout.ts';
+import type { Terminal } from './terminal.ts';
 
 export function pullsText(pulls: readonly PullView[], { paint, columns }: Terminal): string {
   if (pulls.length === 0) return 'No open pull requests. `forge-loop pull list --all` shows the others.';

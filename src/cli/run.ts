@@ -5,20 +5,22 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { event, type LoopEvent } from '../core/event.ts';
 import { nameOfTask } from '../core/task.ts';
+import { EVENT_HANG, eventLine } from '../core/words/event-line.ts';
 import { ForgeUnavailable, UserError } from '../errors.ts';
 import type { RunEnd, RunMode, Runner, RunTakes } from '../loop/runner.ts';
 import { requireReady } from '../operations/doctor.ts';
 import { ownHome } from '../operations/doctor-env.ts';
+import { unprotected } from '../operations/doctor-sandbox.ts';
 import { eventsAfter, follow } from '../operations/follow.ts';
+import { readMetrics } from '../operations/metrics.ts';
 import { type RunSummary, runStart, runSummary } from '../operations/run-summary.ts';
 import { perform } from '../operations.ts';
 import type { Store } from '../store/store.ts';
 import { atWorkNow, commandsNow, iso } from '../view.ts';
 import { createCommandLines } from './command-lines.ts';
 import type { Session } from './commands.ts';
-import { eventLine } from './event-line.ts';
 import { exitOfRun } from './exit.ts';
-import { summaryLines } from './summary-text.ts';
+import { SUMMARY_HANG, summaryLines } from './summary-text.ts';
 import { hasTerminal, type Terminal } from './terminal.ts';
 
 export async function run(
@@ -37,6 +39,7 @@ export async function run(
   const server = await serve(context, terminal, port);
   const progress = await showProgress(store, terminal, context);
   const endpoint = await listen(context, terminal);
+  const reported = await reportFigures(context, terminal);
   const release = onSignals(runner, () => workingOf(context), terminal, hasTerminal());
   const start = await runStart(context);
   let end: RunEnd;
@@ -46,6 +49,7 @@ export async function run(
     release();
     await endpoint?.close();
     await server?.close();
+    await reported();
     await progress.finish();
   }
   return farewell(await runSummary(context, start, end), terminal);
@@ -62,7 +66,7 @@ async function readyOnceItAnswers(context: Context, terminal: Terminal, mode: Ru
       if (!(problem instanceof ForgeUnavailable) || problem.isRefusal || mode === 'once') throw problem;
       if (silentFor === 0) {
         terminal.note(`${terminal.paint.yellow('waiting:')} ${problem.message}`);
-        terminal.note('It is asked again until it answers. Press Ctrl-C to give up.');
+        terminal.note('Retrying until it answers. Press Ctrl-C to give up.');
         const unavailable = event('forge_unavailable', { problem: problem.message, until: problem.retryAt });
         await (await context.writing()).record({ events: [unavailable], at: context.now() });
       }
@@ -93,7 +97,8 @@ async function greet(context: Context, terminal: Terminal, mode: RunMode): Promi
     `${paint.bold('forge-loop')} on ${context.root} (${branch}), ${settings.policy.maxConcurrent} slots, ${until[mode]}`,
   );
   const risks = ownHome(settings.policy).map(({ what }) => what);
-  for (const warning of [...settings.warnings.map(({ message }) => message), ...risks])
+  const open = await unprotected(context);
+  for (const warning of [...settings.warnings.map(({ message }) => message), ...risks, ...open])
     terminal.note(`${paint.yellow('warning:')} ${warning}`);
 }
 
@@ -101,24 +106,35 @@ async function greet(context: Context, terminal: Terminal, mode: RunMode): Promi
 async function sayAsked(context: Context, terminal: Terminal, { only = [] }: RunTakes): Promise<void> {
   for (const issue of only)
     for (const line of (await perform(context, 'why', { issue })).issues)
-      if (!terminal.json) terminal.note(`${line.name} ${line.title}: ${line.why}`);
+      if (!terminal.json) terminal.note(`${[line.name, line.title].filter(Boolean).join(' ')}: ${line.why}`);
 }
+
+const receivedText = (url: string): string => `GitHub webhooks are received at ${url}`;
 
 /** A runner that can't be told looks by itself; so does a second one, which learns from the first what that was told. */
 async function listen(context: Context, terminal: Terminal): Promise<{ close(): Promise<void> } | null> {
   try {
     const endpoint = await context.webhook();
-    if (endpoint && !terminal.json) terminal.print(`Deliveries of GitHub are taken at ${endpoint.url}`);
+    if (endpoint && !terminal.json) terminal.print(receivedText(endpoint.url));
     return endpoint;
   } catch (problem) {
     const { code, message } = problem as NodeJS.ErrnoException;
     const why =
       code === 'EADDRINUSE'
-        ? 'another process has the port; where that is another runner of this repository, all is well'
+        ? 'another process has the port; if that is another runner of this repository, nothing is wrong'
         : message;
-    terminal.note(`${terminal.paint.yellow('warning:')} no deliveries are taken (webhook.port): ${why}`);
+    terminal.note(`${terminal.paint.yellow('warning:')} no webhooks are received (webhook.port): ${why}`);
     return null;
   }
+}
+
+/** A collector that is not there must not stop the night. The answer reports for a last time. */
+async function reportFigures(context: Context, terminal: Terminal): Promise<() => Promise<void>> {
+  const { telemetry, problem } = await context.telemetry();
+  if (problem) terminal.note(`${terminal.paint.yellow('warning:')} ${problem.what}. ${problem.fix}`);
+  const stop = (await telemetry?.report(() => readMetrics(context))) ?? (async () => {});
+  return () =>
+    stop().catch((error) => terminal.note(`The last figures were not taken: ${(error as Error).message}`));
 }
 
 /** Whoever asked for a port in this very command wants to know that it is taken; a setting must not stop the night. */
@@ -129,7 +145,8 @@ async function serve(
 ): Promise<{ close(): Promise<void> } | null> {
   try {
     const server = await context.server(port);
-    if (server && !terminal.json) terminal.print(`HTTP API at ${server.url}api/`);
+    if (server && !terminal.json) terminal.printLink(`Dashboard at ${server.link}`);
+    if (server?.webhook && !terminal.json) terminal.print(receivedText(server.webhook));
     return server;
   } catch (problem) {
     const { code, message } = problem as NodeJS.ErrnoException;
@@ -153,7 +170,7 @@ export async function showProgress(
   const show = async (one: LoopEvent): Promise<void> => {
     if (one.task !== null && !names.has(one.task)) await learn(store, names, one.task);
     const line = terminal.json ? jsonLine(one) : eventLine(one, (task) => names.get(task), terminal.paint);
-    if (line !== null) terminal.print(line);
+    if (line !== null) terminal.print(line, EVENT_HANG);
   };
   // A database that can't be read now is the runner's to report.
   const look = eventsAfter(newest, (after) => store.events({ after }).catch(() => []));
@@ -245,10 +262,10 @@ function farewell(summary: RunSummary, terminal: Terminal): number {
     terminal.print(JSON.stringify({ summary: { ...summary, exitCode } }));
     return exitCode;
   }
-  for (const line of summaryLines(summary, paint)) terminal.print(line);
+  for (const line of summaryLines(summary, paint)) terminal.print(line, SUMMARY_HANG);
   if (waiting) {
     terminal.note(paint.bold('Waiting for you:'));
-    for (const line of needsPerson) terminal.note(`  ${line}`);
+    for (const line of needsPerson) terminal.note(`  ${line}`, SUMMARY_HANG);
   }
   terminal.print(
     paint.dim(

@@ -1,27 +1,32 @@
 /** The snapshot as people see it: once, or drawn again whenever it changes. */
-import { turnName } from '../core/explain.ts';
+import { turnName } from '../core/role.ts';
+import type { Paint } from '../core/words/paint.ts';
 import { shortSha } from '../core/words/short-sha.ts';
+import { skippedText } from '../core/words/skipped.ts';
 import { timeOf } from '../core/words/wall-time.ts';
 import { follow } from '../operations/follow.ts';
 import { perform } from '../operations.ts';
 import type { Snapshot, TaskView } from '../view.ts';
 import type { Session } from './commands.ts';
-import { cut, type Paint, shortTokens, type Terminal, table, untilInterrupted } from './terminal.ts';
+import { cut, table, width, wrapped } from './layout.ts';
+import { shortTokens, type Terminal, untilInterrupted } from './terminal.ts';
 
-export async function showStatus({ context, terminal }: Session): Promise<number> {
-  const now = await perform(context, 'status');
-  terminal.print(terminal.json ? JSON.stringify(now, null, 2) : statusText(now, terminal));
+export async function showStatus({ context, terminal }: Session, all: boolean): Promise<number> {
+  const now = await perform(context, 'status', { all });
+  terminal.print(terminal.json ? JSON.stringify(now, null, 2) : statusText(now, terminal, all));
   return 0;
 }
 
 const LOOK_EVERY_MS = 1000;
 
 export async function watchStatus({ context, terminal }: Session): Promise<number> {
+  const isDrawn = terminal.isTty && !terminal.json;
+  const show = isDrawn ? terminal.redraw : terminal.print;
   let shown = '';
   for await (const now of follow(() => perform(context, 'status'), LOOK_EVERY_MS, untilInterrupted())) {
     const text = terminal.json ? JSON.stringify(now) : statusText(now, terminal);
-    const screen = terminal.isTty && !terminal.json ? fitting(text, process.stdout) : text;
-    if (screen !== shown) terminal.print(terminal.isTty && !terminal.json ? `${CLEAR}${screen}` : screen);
+    const screen = isDrawn ? fitting(text, process.stdout) : text;
+    if (screen !== shown) show(screen);
     shown = screen;
   }
   return 0;
@@ -29,18 +34,20 @@ export async function watchStatus({ context, terminal }: Session): Promise<numbe
 
 /** Never higher than the screen: what is on top is what one looks for, and drawing it again would scroll it away. */
 export function fitting(text: string, { rows, columns }: { rows?: number; columns?: number }): string {
-  const lines = text.split('\n').map((line) => (columns ? cut(line, columns) : line));
+  const lines = wrapped(text, columns ?? null, 2)
+    .split('\n')
+    .map((line) => (columns ? cut(line, columns) : line));
   // The cursor stands on a line of its own.
   const room = (rows || Number.POSITIVE_INFINITY) - 1;
   if (lines.length <= room) return lines.join('\n');
   const shown = lines.slice(0, Math.max(1, room - 1));
-  return [...shown, `… ${lines.length - shown.length} more lines: forge-loop status`].join('\n');
+  const more = `… ${lines.length - shown.length} more: forge-loop status`;
+  return [...shown, columns ? cut(more, columns) : more].join('\n');
 }
 
-const CLEAR = '\x1b[H\x1b[2J';
 const ENDED_SHOWN = 10;
 
-export function statusText(now: Snapshot, { paint, columns }: Terminal): string {
+export function statusText(now: Snapshot, { paint, columns }: Terminal, all = false): string {
   const alive = now.runners.filter((runner) => runner.alive);
   const dead = now.runners.filter((runner) => !runner.alive);
   const head = [
@@ -58,14 +65,16 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
   const ended = now.tasks
     .filter((task) => task.endedAt !== null)
     .sort((a, b) => b.endedAt!.localeCompare(a.endedAt!));
-  const shown = [...live, ...ended.slice(0, ENDED_SHOWN)];
-  const more = ended.length - ENDED_SHOWN;
+  const endedShown = all ? ended : ended.slice(0, ENDED_SHOWN);
+  const shown = [...live, ...endedShown];
+  const more = now.endedLeftOut + ended.length - endedShown.length;
   return [
     head.join(' · '),
     ...now.errands,
     ...waitLines(now, paint),
+    ...now.limitWindows.map(({ text }) => paint.dim(text)),
     ...(now.configProblem ? [`${paint.red('config:')} ${now.configProblem}`] : []),
-    ...now.unreadable.map((what) => paint.yellow(`left out until it is corrected: ${what}`)),
+    ...now.unreadable.map((what) => paint.yellow(skippedText([what]))),
     ...(dead.length > 0
       ? [
           paint.yellow(
@@ -78,7 +87,7 @@ export function statusText(now: Snapshot, { paint, columns }: Terminal): string 
       ? paint.dim('No tasks yet. `forge-loop why` says what the loop waits for.')
       : tasksText(shown, { paint, columns }, now.billing),
     ...unpricedLines(shown, now.billing, paint),
-    ...(more > 0 ? [paint.dim(`and ${more} more ended: forge-loop task list --all`)] : []),
+    ...(more > 0 ? [paint.dim(`and ${more} more ended: forge-loop status --all`)] : []),
   ].join('\n');
 }
 
@@ -110,7 +119,10 @@ function deployLine({ last }: NonNullable<Snapshot['deploy']>, paint: Paint): st
   return last.problem ? paint.yellow(text) : paint.dim(text);
 }
 
-/** A table where there is room for one; else each task in a few lines, since what is cut off is what one looks for. */
+/**
+ * A table where there is room for one, else each task in a few lines: why it stands where it does is never cut, since it
+ * is what one looks for.
+ */
 export function tasksText(
   tasks: readonly TaskView[],
   { paint, columns }: Pick<Terminal, 'paint' | 'columns'>,
@@ -118,24 +130,38 @@ export function tasksText(
 ): string {
   const rows = tasks.map((task) => taskRow(task, paint, billing));
   if (columns !== null && columns < NARROW)
-    return rows
-      .map((row) =>
-        stacked(row, billing)
-          .map((line) => cut(line, columns))
-          .join('\n'),
-      )
-      .join('\n');
+    return rows.flatMap((row, at) => stacked(row, tasks[at]!.title, billing, columns)).join('\n');
   const spent = billing === 'usd' ? 'COST' : 'TOKENS';
   const header = ['TASK', 'ISSUE', 'STATE', 'TURNS', 'ROUNDS', spent, 'TITLE', 'WHY'].map(paint.dim);
-  return table([header, ...rows], columns);
+  const whole = table([header, ...rows]);
+  if (columns === null || whole.split('\n').every((line) => width(line) <= columns)) return whole;
+  const indent = ' '.repeat(Math.max(...rows.map(([id = '']) => width(id))) + 2);
+  const [head, ...lines] = table(
+    [header.slice(0, -1), ...rows.map((row, at) => [...row.slice(0, -2), tasks[at]!.title])],
+    columns,
+  ).split('\n');
+  return [
+    head,
+    ...lines.flatMap((line, at) => [line, wrapped(`${indent}${rows[at]!.at(-1)}`, columns)]),
+  ].join('\n');
 }
 
 const NARROW = 72;
 
-function stacked(row: readonly string[], billing: Snapshot['billing']): string[] {
-  const [id, issue, state, turns, , spent, title, why] = row;
+function stacked(
+  row: readonly string[],
+  fullTitle: string,
+  billing: Snapshot['billing'],
+  columns: number,
+): string[] {
+  const [id, issue, state, turns, , spent, , why] = row;
   const used = billing === 'usd' ? spent : `${spent} tokens`;
-  return [`${issue} ${state}`, `  ${title}`, `  ${why}`, `  ${id}, ${turns} turns, ${used}`];
+  return [
+    cut(`${issue} ${state}`, columns),
+    cut(`  ${fullTitle}`, columns),
+    wrapped(`  ${why}`, columns),
+    cut(`  ${id}, ${turns} turns, ${used}`, columns),
+  ];
 }
 
 function taskRow(task: TaskView, paint: Paint, billing: Snapshot['billing']): string[] {
@@ -146,7 +172,7 @@ function taskRow(task: TaskView, paint: Paint, billing: Snapshot['billing']): st
     `${task.turns}/${task.maxTurns}`,
     `${task.criticRounds}`,
     spentText(task, billing),
-    task.title.length > 40 ? `${task.title.slice(0, 39)}…` : task.title,
+    cut(task.title, 40),
     whyText(task),
   ];
 }
@@ -164,7 +190,8 @@ function stateText(task: TaskView, paint: Paint): string {
   return task.hold ? paint.yellow(`${task.state}, held`) : paint.cyan(task.state);
 }
 
-function whyText(task: TaskView): string {
+/** What it does or waits for, in one line, without the name of its state. */
+export function whyText(task: TaskView): string {
   const text = task.hold
     ? task.hold.text
     : task.turn

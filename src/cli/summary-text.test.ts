@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Result } from '../core/results.ts';
+import type { Result } from '../core/tell/results.ts';
 import type { RunSummary } from '../operations/run-summary.ts';
 import { exitOfRun } from './exit.ts';
 import { summaryLines } from './summary-text.ts';
@@ -31,7 +31,7 @@ const declined = result({
   title: null,
   outcome: 'failure',
   reason: 'declined',
-  why: 'it asks for taste',
+  why: 'it is a matter of taste',
 });
 const closed = result({ issue: 3, outcome: 'neutral', reason: 'issue_closed', why: 'the issue was closed' });
 const cancelled = result({ issue: 4, outcome: 'operator', reason: 'cancelled', why: 'cancelled by Eva' });
@@ -57,7 +57,7 @@ Merged: 1
 Not merged: 2
   #2 Add two: two turns changed nothing (no_progress)
      Say the next step.
-  #5: it asks for taste (declined)
+  #5: it is a matter of taste (declined)
 Ended without a failure: 1
   #3 Add one: the issue was closed (issue_closed)
 Spent: at least $0.13, 12k tokens, in 3 turns`);
@@ -68,11 +68,7 @@ test('a run in which nothing happened says nothing of it', () => {
 });
 
 test.each<[string, Partial<RunSummary>, string]>([
-  [
-    'nobody knows',
-    { spent: { turns: 1, tokens: 0, costUsd: null, complete: false } },
-    'at least 0 tokens, cost unknown, in 1 turn',
-  ],
+  ['nobody knows', { spent: { turns: 1, tokens: 0, costUsd: null, complete: false } }, 'unknown, in 1 turn'],
   [
     'a subscription',
     { billing: 'subscription', spent: { turns: 2, tokens: 500, costUsd: 1, complete: true } },

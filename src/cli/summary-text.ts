@@ -1,8 +1,13 @@
 /** The end of a run for people: what merged, what did not and why, what it cost. Nothing where nothing happened. */
-import type { Result } from '../core/results.ts';
+import type { Result } from '../core/tell/results.ts';
+import { firstLine } from '../core/text/shortened.ts';
+import type { Paint } from '../core/words/paint.ts';
 import { shortSha } from '../core/words/short-sha.ts';
 import type { RunSummary } from '../operations/run-summary.ts';
-import { type Paint, shortTokens } from './terminal.ts';
+import { shortTokens } from './terminal.ts';
+
+/** How far what belongs to a task is indented. */
+export const SUMMARY_HANG = 5;
 
 export function summaryLines(summary: RunSummary, paint: Paint): string[] {
   const { merged, completed, notMerged, spent } = summary;
@@ -29,18 +34,20 @@ const part = (head: string, lines: string[]): string[] => (lines.length === 0 ? 
 const mergedLine = (one: Result): string => `  ${subject(one)}, ${shortSha(one.mergedSha, one.why)}`;
 
 function notMergedLine(one: Result, paint: Paint): string {
-  const why = one.why.trim().split('\n', 1)[0]!.slice(0, 300);
-  return `  ${subject(one)}: ${why} ${paint.dim(`(${one.reason})`)}${one.advice ? `\n     ${one.advice}` : ''}`;
+  const why = firstLine(one.why, 300);
+  return `  ${subject(one)}: ${why} ${paint.dim(`(${one.reason})`)}${one.advice ? `\n${' '.repeat(SUMMARY_HANG)}${one.advice}` : ''}`;
 }
 
 const subject = ({ name, title }: Result): string => [name, title].filter(Boolean).join(' ');
 
 function spentText({ spent, billing }: RunSummary): string {
   const { turns, tokens, costUsd, complete } = spent;
+  const inTurns = `in ${turns} turn${turns === 1 ? '' : 's'}`;
+  if (costUsd === null && tokens === 0 && !complete) return `unknown, ${inTurns}`;
   const least = complete ? '' : 'at least ';
   const used = `${shortTokens(tokens)} tokens`;
   const money = costUsd === null ? 'cost unknown' : `${least}$${costUsd.toFixed(2)}`;
   const parts = billing === 'usd' && costUsd !== null ? [money, used] : [`${least}${used}`, money];
   const price = billing === 'subscription' && costUsd !== null ? ' by list' : '';
-  return `${parts.join(', ')}${price}, in ${turns} turn${turns === 1 ? '' : 's'}`;
+  return `${parts.join(', ')}${price}, ${inTurns}`;
 }

@@ -1,49 +1,7 @@
-import { expect, test } from 'vitest';
-import { cut, painter, table, wantsColor, width } from './terminal.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { openTerminal, painter, speaksUnicode, wantsColor } from './terminal.ts';
 
-const paint = painter(true);
-
-test('a table aligns by what a terminal shows: colours take no room, wide letters take two cells', () => {
-  const rows = [
-    ['ID', 'TITLE', 'WHY'],
-    [paint.red('a'), '工作', 'x'],
-    ['bcd', 'plain', 'y'],
-  ];
-  expect(table(rows)).toBe(['ID   TITLE  WHY', `${paint.red('a')}    工作   x`, 'bcd  plain  y'].join('\n'));
-  expect(width('é́工')).toBe(3);
-});
-
-test.each([
-  ['✅', 2],
-  ['⚠️', 2],
-  ['👩‍💻', 2],
-  ['🇩🇪', 2],
-  ['…', 1],
-  ['✓', 1],
-  ['\u200b', 0],
-  ['\x1b]8;;https://example.org\x07link\x1b]8;;\x07', 4],
-])('%j takes %i cells', (text, cells) => {
-  expect(width(text)).toBe(cells);
-  expect(
-    table([
-      [text, 'x'],
-      ['1234567', 'x'],
-    ]),
-  ).toBe(`${text}${' '.repeat(9 - cells)}x\n1234567  x`);
-});
-
-test('nothing is cut in two', () => {
-  expect(cut('✅✅✅', 4)).toBe('✅…');
-  expect(cut('👩‍💻👩‍💻', 3)).toBe('👩‍💻…');
-  expect(cut(`${paint.red('ab')}${paint.green('cdef')}`, 5)).toBe(`${paint.red('ab')}${paint.green('cd')}…`);
-});
-
-test('a line is cut at the edge, and its colour ends there', () => {
-  expect(table([['one', 'a long reason']], 10)).toBe('one  a lo…');
-  expect(cut(paint.red('abcdef'), 4)).toBe(`${paint.red('abc')}…`);
-  expect(cut('工作工作', 4)).toBe('工…');
-  expect(cut('abcd', 4)).toBe('abcd');
-});
+afterEach(() => void vi.restoreAllMocks());
 
 test('colours are for terminals, NO_COLOR forbids them, FORCE_COLOR asks for them', () => {
   expect(wantsColor({}, true)).toBe(true);
@@ -55,4 +13,68 @@ test('colours are for terminals, NO_COLOR forbids them, FORCE_COLOR asks for the
   expect(wantsColor({ FORCE_COLOR: '0' }, true)).toBe(false);
   expect(wantsColor({ NO_COLOR: '1', FORCE_COLOR: '1' }, false)).toBe(false);
   expect(painter(false).red('x')).toBe('x');
+});
+
+test('more than ASCII is for terminals whose locale has it; the first variable that is set decides', () => {
+  expect(speaksUnicode({ LANG: 'de_DE.UTF-8' })).toBe(true);
+  expect(speaksUnicode({ LANG: 'C.utf8' })).toBe(true);
+  expect(speaksUnicode({ LC_ALL: 'C', LANG: 'de_DE.UTF-8' })).toBe(false);
+  expect(speaksUnicode({ LC_ALL: '', LC_CTYPE: 'en_US.UTF-8', LANG: 'C' })).toBe(true);
+  expect(speaksUnicode({})).toBe(false);
+});
+
+test('a window that is made larger is not drawn in while an editor has it', () => {
+  vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  const { isTTY } = process.stdout;
+  const { isTTY: types } = process.stdin;
+  Object.assign(process.stdout, { isTTY: true });
+  Object.assign(process.stdin, { isTTY: true });
+  const stop = new AbortController();
+  try {
+    const screen = openTerminal({ json: false, color: false, redact: String }).fullScreen()!;
+    let drawn = 0;
+    screen.onResize(() => {
+      drawn += 1;
+    }, stop.signal);
+    screen.enter();
+    process.stdout.emit('resize');
+    expect(drawn).toBe(1);
+    screen.leave();
+    process.stdout.emit('resize');
+    expect(drawn).toBe(1);
+    screen.enter();
+    process.stdout.emit('resize');
+    expect(drawn).toBe(2);
+  } finally {
+    stop.abort();
+    Object.assign(process.stdout, { isTTY });
+    Object.assign(process.stdin, { isTTY: types });
+  }
+});
+
+test('what does not fit on the screen is broken between words, as wide as the screen is then; JSON is left alone', () => {
+  const printed: string[] = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+  const { isTTY, columns } = process.stdout;
+  const screen = (width: number | undefined) =>
+    Object.assign(process.stdout, { isTTY: width !== undefined, columns: width });
+  try {
+    const terminal = openTerminal({ json: false, color: false, redact: String });
+    screen(20);
+    terminal.print('the gate on trunk could not run');
+    screen(24);
+    terminal.print('12:00  claimed: a rather long title', 7);
+    screen(undefined);
+    terminal.print('the gate on trunk could not run');
+    screen(20);
+    openTerminal({ json: true, color: false, redact: String }).print('{"a": "the gate on trunk"}');
+  } finally {
+    Object.assign(process.stdout, { isTTY, columns });
+  }
+  expect(printed).toEqual([
+    'the gate on trunk\n  could not run\n',
+    '12:00  claimed: a rather\n       long title\n',
+    'the gate on trunk could not run\n',
+    '{"a": "the gate on trunk"}\n',
+  ]);
 });

@@ -1,41 +1,112 @@
-/** Where text goes: colours only where somebody sees them, tables that align, a closed pipe that is no error. */
-
-import sliceAnsi from 'slice-ansi';
-import stringWidth from 'string-width';
-import type { Redact } from '../core/redact.ts';
+/** Where text goes: colours only where somebody sees them, a closed pipe that is no error. */
+import type { Redact } from '../core/access/redact.ts';
+import type { Paint } from '../core/words/paint.ts';
+import { visible } from '../core/words/visible.ts';
+import { wrapped } from './layout.ts';
 
 export interface Terminal {
   readonly json: boolean;
   readonly isTty: boolean;
   readonly columns: number | null;
   readonly paint: Paint;
-  print(text: string): void;
+  /** What does not fit on a line goes on below it, by `hang` to the right. */
+  print(text: string, hang?: number): void;
+  /** As it is, in one piece: a link that is a secret, for the eyes of whoever started the server. */
+  printLink(text: string): void;
+  /** In place of all that is on the screen. */
+  redraw(text: string): void;
+  /** The whole screen, beside what was on it before; null where nobody sees one or types. */
+  fullScreen(): FullScreen | null;
   /** What is not the answer: hints and progress beside machine-readable output. */
-  note(text: string): void;
+  note(text: string, hang?: number): void;
 }
 
-export type Paint = Record<
-  'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan',
-  (text: string) => string
->;
+export interface FullScreen {
+  readonly size: { rows: number; columns: number };
+  /** May it show more than ASCII? */
+  readonly unicode: boolean;
+  /** As it may be seen. Before it is cut or broken into lines: a part of a secret is not known for one. */
+  shown(text: string): string;
+  draw(lines: readonly string[]): void;
+  /** Another program has the terminal until `enter`. */
+  leave(): void;
+  enter(): void;
+  /** Calls `again` when the size changes, until the signal fires; not while another program has the terminal. */
+  onResize(again: () => void, stop: AbortSignal): void;
+}
 
-/** Whatever is printed goes through `redact`. */
+/** Whatever is printed goes through `redact`, and steers the terminal by nothing but our own colours. */
 export function openTerminal(options: {
   json: boolean;
   color: boolean | undefined;
   redact: Redact;
 }): Terminal {
   const { stdout, stderr } = process;
-  const { redact } = options;
+  const hasColor = options.color ?? wantsColor(process.env, Boolean(stdout.isTTY));
+  const shown = (text: string): string => visible(options.redact(text), hasColor ? isPaint : undefined);
+  const fitting = (text: string, stream: NodeJS.WriteStream, hang: number): string =>
+    options.json ? shown(text) : wrapped(shown(text), columnsOf(stream), hang);
   return {
     json: options.json,
     isTty: Boolean(stdout.isTTY),
-    columns: (stdout.isTTY && stdout.columns) || null,
-    paint: painter(options.color ?? wantsColor(process.env, Boolean(stdout.isTTY))),
-    print: (text) => void stdout.write(`${redact(text)}\n`),
-    note: (text) => void stderr.write(`${redact(text)}\n`),
+    get columns() {
+      return columnsOf(stdout);
+    },
+    paint: painter(hasColor),
+    print: (text, hang = HANG) => void stdout.write(`${fitting(text, stdout, hang)}\n`),
+    printLink: (text) => void stdout.write(`${text}\n`),
+    redraw: (text) => void stdout.write(`${CLEAR}${shown(text)}\n`),
+    note: (text, hang = HANG) => void stderr.write(`${fitting(text, stderr, hang)}\n`),
+    fullScreen: () => (stdout.isTTY && process.stdin.isTTY ? fullScreen(shown) : null),
   };
 }
+
+function fullScreen(shown: (text: string) => string): FullScreen {
+  const { stdout } = process;
+  let isOurs = false;
+  return {
+    get size() {
+      return { rows: stdout.rows || 24, columns: stdout.columns || 80 };
+    },
+    unicode: speaksUnicode(process.env),
+    shown,
+    draw(lines) {
+      const drawn = lines.map((line) => `${shown(line.replaceAll('\n', ' '))}${REST_OF_LINE}`);
+      stdout.write(`${HOME}${drawn.join('\r\n')}${REST_OF_SCREEN}`);
+    },
+    leave() {
+      isOurs = false;
+      stdout.write(LEAVE);
+    },
+    enter() {
+      isOurs = true;
+      stdout.write(ENTER);
+    },
+    onResize(again, stop) {
+      const resized = (): void => {
+        if (isOurs) again();
+      };
+      stdout.on('resize', resized);
+      stop.addEventListener('abort', () => stdout.off('resize', resized), { once: true });
+    },
+  };
+}
+
+/** By the variables that say so, in their order. */
+export const speaksUnicode = (env: NodeJS.ProcessEnv): boolean =>
+  /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
+
+const HANG = 2;
+/** Asked each time: a window changes its size. */
+const columnsOf = (stream: NodeJS.WriteStream): number | null => (stream.isTTY && stream.columns) || null;
+
+const HOME = '\x1b[H';
+const CLEAR = `${HOME}\x1b[2J`;
+const REST_OF_LINE = '\x1b[K';
+const REST_OF_SCREEN = '\x1b[J';
+/** A screen of its own, without a cursor; what was there before comes back. */
+const ENTER = '\x1b[?1049h\x1b[?25l';
+const LEAVE = '\x1b[?25h\x1b[?1049l';
 
 /** The reader of a pipe may leave when it has seen enough, and a window may be closed. */
 export function outliveReaders(): void {
@@ -69,48 +140,27 @@ export function wantsColor(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
   return isTty && env.TERM !== 'dumb';
 }
 
+const CODES: Record<keyof Paint, readonly [open: number, close: number]> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  blue: [34, 39],
+  cyan: [36, 39],
+};
+const sequence = (code: number): string => `\x1b[${code}m`;
+const OURS: ReadonlySet<string> = new Set(Object.values(CODES).flat().map(sequence));
+
+/** Of strangers, too, it does no more than colour. */
+export const isPaint = (text: string): boolean => OURS.has(text);
+
 export function painter(on: boolean): Paint {
-  const code = (open: number, close: number) => (text: string) =>
-    on && text !== '' ? `\x1b[${open}m${text}\x1b[${close}m` : text;
-  return {
-    bold: code(1, 22),
-    dim: code(2, 22),
-    red: code(31, 39),
-    green: code(32, 39),
-    yellow: code(33, 39),
-    blue: code(34, 39),
-    cyan: code(36, 39),
-  };
-}
-
-/** Columns as wide as their widest cell; the last is cut at the edge of the terminal. */
-export function table(rows: readonly (readonly string[])[], columns: number | null = null): string {
-  const widths: number[] = [];
-  for (const row of rows)
-    row.forEach((cell, at) => {
-      widths[at] = Math.max(widths[at] ?? 0, width(cell));
-    });
-  return rows
-    .map((row) => {
-      const cells = row.map((cell, at) =>
-        at === row.length - 1 ? cell : cell + ' '.repeat(widths[at]! - width(cell)),
-      );
-      const line = cells.join('  ').trimEnd();
-      return columns === null ? line : cut(line, columns);
-    })
-    .join('\n');
-}
-
-/** Cells of a terminal that a text takes. */
-export const width = (text: string): number => stringWidth(text);
-
-/** No longer than that; what is open where it is cut, a colour or a link, is closed. */
-export function cut(text: string, columns: number): string {
-  if (width(text) <= columns) return text;
-  const room = columns - 1;
-  const kept = sliceAnsi(text, 0, room);
-  // A slice has every letter that begins in it, also a wide one that ends outside.
-  return `${width(kept) > room ? sliceAnsi(text, 0, room - 1) : kept}…`;
+  const code =
+    ([open, close]: readonly [number, number]) =>
+    (text: string): string =>
+      on && text !== '' ? `${sequence(open)}${text}${sequence(close)}` : text;
+  return Object.fromEntries(Object.entries(CODES).map(([name, codes]) => [name, code(codes)])) as Paint;
 }
 
 export function shortTokens(tokens: number): string {

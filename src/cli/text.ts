@@ -1,24 +1,36 @@
 /** The answer of each operation, for people. */
 
-import { turnName } from '../core/explain.ts';
+import { turnName } from '../core/role.ts';
+import { conditionLines, decisionLine } from '../core/words/conditions.ts';
 import { shortSha } from '../core/words/short-sha.ts';
 import { clock } from '../core/words/wall-time.ts';
-import { count, lostWorkText } from '../core/words/words.ts';
+import { count, lasting, lostWorkText } from '../core/words/words.ts';
 import type { FindingDecided } from '../operations/findings.ts';
 import type { IssueDetail, IssueView } from '../operations/issues.ts';
 import type { LoopAnswer } from '../operations/loop.ts';
 import type { Asked } from '../operations/tasks.ts';
 import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
-import { conditionLines, decisionLine } from './conditions.ts';
-import { costText } from './cost-text.ts';
+import { aligned, COST_HEADS, costCells, costText } from './cost-text.ts';
 import { previewText } from './dry-run.ts';
+import { cut, table, tableWithout, wrapped, wrappedTable } from './layout.ts';
+import { logsText } from './logs.ts';
 import { loopsText, loopText } from './loop-text.ts';
-import { editedPlanText, lintedPlanText, newPlanText, plansText, planText, sourceText } from './plan-text.ts';
+import { changeText, logText, morningText } from './morning-text.ts';
+import {
+  editedPlanText,
+  lintedPlanText,
+  newPlanText,
+  plansText,
+  planText,
+  problemLines,
+  sourceText,
+} from './plan-text.ts';
 import { pullsText, pullText } from './pull-text.ts';
-import { statusText, tasksText } from './status.ts';
-import { type Terminal, table } from './terminal.ts';
-import { wrapped, wrappedTable } from './wrap.ts';
+import { replayedText, verifiedText } from './replay.ts';
+import { reportText } from './report/text.ts';
+import { statusText, tasksText, whyText } from './status.ts';
+import type { Terminal } from './terminal.ts';
 
 type Texts = { [N in OperationName]: (result: Result<N>, terminal: Terminal) => string };
 
@@ -36,6 +48,7 @@ export const TEXT: Texts = {
     ].join('\n');
   },
 
+  morning: morningText,
   'run.preview': previewText,
 
   'task.list': (tasks, terminal) =>
@@ -46,7 +59,7 @@ export const TEXT: Texts = {
   'task.show'(task, { paint, columns }) {
     const facts: [string, string | null][] = [
       ['task', `${task.id} (attempt ${task.attempt})`],
-      ['state', `${task.state}${task.reason ? ` (${task.reason})` : ''}: ${task.why}`],
+      ['state', stateText(task)],
       ['held', task.hold?.text ?? null],
       ['what to do', task.advice],
       ['specification', specText(task)],
@@ -55,7 +68,7 @@ export const TEXT: Texts = {
       ['spent', spentText(task)],
       ['branch', `${task.branch}${task.headSha ? ` at ${shortSha(task.headSha)}` : ''}`],
       ['pull request', task.pull === null ? null : `#${task.pull}`],
-      ['merged as', task.mergedSha],
+      ['merged as', task.mergedSha && shortSha(task.mergedSha)],
       ['worktree', task.workspace],
       ['logs', task.logs],
       ['pending', task.pending.map((one) => one.action).join(', ') || null],
@@ -68,7 +81,12 @@ export const TEXT: Texts = {
       turn.status ?? 'running',
       clock(turn.startedAt),
       turn.sessionId.slice(0, 8),
+      ...costCells(turn.cost),
     ]);
+    const turnHeads = ['', 'turn', 'prompt', 'status', 'started', 'session', ...COST_HEADS].map(paint.dim);
+    const rounds = task.rounds.map((line) => ['', line.key, `${line.turns}`, ...costCells(line)]);
+    const roundHeads = ['', 'round', 'turns', ...COST_HEADS].map(paint.dim);
+    const warnings = task.turnsTaken.flatMap((turn) => turn.warnings);
     const criteria = task.criteria.map(({ id, met, text, evidence }) => [
       '',
       id,
@@ -89,7 +107,13 @@ export const TEXT: Texts = {
         facts.filter(([, value]) => value).map(([name, value]) => [paint.dim(name), value!]),
         columns,
       ),
-      ...(turns.length ? [paint.dim('turns'), table(turns)] : []),
+      ...(turns.length
+        ? [
+            tableWithout(aligned([turnHeads, ...turns], 6, 10), columns, [5, 2, 4]),
+            table(aligned([roundHeads, ...rounds], 2, 7), columns),
+          ]
+        : []),
+      ...warnings.map(({ text }) => wrapped(`${paint.yellow('!')} ${text}`, columns, 2)),
       ...(criteria.length ? [paint.dim('criteria'), wrappedTable(criteria, columns)] : []),
       ...(findings.length ? [paint.dim('findings'), wrappedTable(findings, columns)] : []),
       ...(task.network ? [paint.dim('network'), networkText(task.network, paint)] : []),
@@ -103,9 +127,13 @@ export const TEXT: Texts = {
     ].join('\n');
   },
 
+  'task.export': (exported) => JSON.stringify(exported, null, 2),
+  'task.change': changeText,
+  'task.log': logText,
   'task.cancel': askedText,
   'task.abandon': askedText,
   'task.approve': askedText,
+  'task.tell': askedText,
   'task.retry': ({ issue, attempt, runnerAlive }) =>
     `#${issue} is ready again: attempt ${attempt} ${startsText(runnerAlive)}`,
   'task.retry_all': ({ reason, preview, issues, runnerAlive }) =>
@@ -116,17 +144,47 @@ export const TEXT: Texts = {
             ({ issue, title, attempt, why }) => `#${issue} ${title}: attempt ${attempt} (${why})`,
           ),
           preview
-            ? `${issues.length} to be made ready again.`
+            ? `${issues.length} to be marked ready again.`
             : `${issues.length} ready again; each ${startsText(runnerAlive)}`,
         ].join('\n'),
+  attach: ({
+    name,
+    state,
+    how,
+    detail,
+    durationMs,
+    tokens,
+    costUsd,
+    headBefore,
+    head,
+    changed,
+    paused,
+    runnerAlive,
+  }) =>
+    [
+      `Left ${name} after ${lasting(durationMs)}${how === 'cut_off' ? ` (${detail})` : ''}: ${
+        head === null
+          ? 'what you changed is saved by the next run'
+          : changed
+            ? `the head is now ${shortSha(head)} (was ${shortSha(headBefore, 'none')}) and will be verified and judged`
+            : 'nothing changed'
+      }.`,
+      ...(tokens > 0
+        ? [`Used: ${tokens} tokens, ${costUsd === null ? 'cost unknown' : `$${costUsd.toFixed(2)}`}.`]
+        : []),
+      paused
+        ? `It stays paused: \`forge-loop resume ${name.replace(/^#/, '')}\` continues it.`
+        : `It continues (${state})${runnerAlive ? '' : ' with the next `forge-loop run`'}.`,
+    ].join('\n'),
   'task.restart': ({ task, issue, from, rebuiltAt, runnerAlive }) =>
     `Task ${task}${issue === null ? '' : ` (#${issue})`} is queued again (it was ${from}); it ${startsText(runnerAlive)}${
       rebuiltAt === null ? '' : `\n${lostWorkText(rebuiltAt)}`
     }`,
 
   'loop.start': startedText,
-  'loop.start_each': ({ loops, runnerAlive }) =>
+  'loop.start_each': ({ loops, warnings, runnerAlive }) =>
     [
+      ...warnings.map((one) => `warning: ${one}`),
       ...loops.map(
         ({ name, task, already, after }) =>
           `${name} (task ${task})${already ? ', started before' : ''}${after.length > 0 ? `, after ${after.join(', ')}` : ''}`,
@@ -146,9 +204,13 @@ export const TEXT: Texts = {
       '',
       text,
     ].join('\n'),
-  'loop.cancel': ({ name, already, reaped, pending }) =>
+  'loop.cancel': ({ name, already, reaped, pending, kept }) =>
     pending
-      ? `Cancel asked of loop ${name}; the next \`forge-loop run\` applies it.`
+      ? `Requested to cancel loop ${name}; the next \`forge-loop run\` applies it.${
+          kept
+            ? `\nIts worktree ${kept} stays until then. When it has ended, \`forge-loop loop cancel ${name} --cleanup-worktree\` removes it.`
+            : ''
+        }`
       : `${already ? `Loop ${name} had ended before.` : `Loop ${name} is cancelled; \`forge-loop loop restart ${name}\` continues it.`}${
           reaped ? ` Removed ${reaped}; its branch stays.` : ''
         }`,
@@ -202,14 +264,14 @@ export const TEXT: Texts = {
 
   'pull.list': pullsText,
   'pull.show': pullText,
-  'pull.comment': (pull) => `Said on pull request #${pull.number}; the coder is told.`,
+  'pull.comment': (pull) => `Commented on pull request #${pull.number}; the coder will be told.`,
   'pull.review': (pull) => {
     const said = pull.remarks.at(-1);
     return said?.verdict === 'approve'
       ? `Approved pull request #${pull.number} at ${shortSha(pull.headSha)}.`
-      : `Asked for changes to pull request #${pull.number}; the coder is told.`;
+      : `Requested changes to pull request #${pull.number}; the coder will be told.`;
   },
-  'pull.check': (pull) => `Reported for pull request #${pull.number} at ${shortSha(pull.headSha)}.`,
+  'pull.check': (pull) => `Recorded for pull request #${pull.number} at ${shortSha(pull.headSha)}.`,
 
   'findings.list': (findings, { paint, columns }) =>
     findings.length === 0
@@ -235,6 +297,7 @@ export const TEXT: Texts = {
   'findings.reopen': decidedText,
 
   cost: costText,
+  report: reportText,
   events: (events) => events.map((event) => JSON.stringify(event)).join('\n'),
 
   boot(boot, terminal) {
@@ -315,7 +378,10 @@ export const TEXT: Texts = {
     });
     const gone = [...ofTasks, ...trees, ...logs];
     if (gone.length === 0) return 'Nothing to remove.';
-    return gone.map((one) => `${dryRun ? 'would remove' : 'removed'} ${one}`).join('\n');
+    return [
+      ...gone.map((one) => `${dryRun ? 'would remove' : 'removed'} ${one}`),
+      ...(dryRun ? ['Nothing was removed. `forge-loop gc` removes it.'] : []),
+    ].join('\n');
   },
   refresh: ({ runnerAlive }) =>
     runnerAlive ? 'The runner looks at the forge now.' : 'No runner is alive: `forge-loop run` starts one.',
@@ -343,12 +409,31 @@ export const TEXT: Texts = {
       : 'Stopping. Nothing is running.';
   },
 
+  logs: logsText,
+  replay: replayedText,
+  'replay.file': replayedText,
+  'replay.verify': verifiedText,
   uninstall: uninstalledText,
 
-  init: ({ workflow, written, gate, tracker, trunk, labels, problems, next }, { paint, columns }) =>
+  'service.install': ({ file, environment, next }, { paint, columns }) =>
+    [
+      `Wrote ${file}.`,
+      wrapped(
+        `Variables that the loop or its agents need, such as ANTHROPIC_API_KEY, go into ${environment}, one NAME=value a line, readable by you alone.`,
+        columns,
+      ),
+      '',
+      paint.bold('Next:'),
+      ...next.map((command) => `  ${command}`),
+    ].join('\n'),
+
+  'service.remove': ({ file, next }, { paint }) =>
+    [`Removed ${file}.`, '', paint.bold('Next:'), ...next.map((command) => `  ${command}`)].join('\n'),
+
+  init: ({ workflow, written, gate, tracker, trunk, labels, problems, mcp, next }, { paint, columns }) =>
     [
       written ? `Wrote ${workflow}.` : `${workflow} is there already; it was left as it is.`,
-      ...(gate.from.length ? [`Gate, from ${gate.from.join(', ')}: ${gate.commands.join('; ')}`] : []),
+      ...(written ? gateLines(gate, paint, columns) : []),
       ...(written && trunk !== null ? [`Work starts from and lands on ${trunk} (tracker.trunk).`] : []),
       ...(written && trunk === null
         ? [`${paint.yellow('!')} HEAD is detached: name the branch that work lands on as tracker.trunk.`]
@@ -356,6 +441,7 @@ export const TEXT: Texts = {
       ...(written ? [wrapped(WHERE[tracker], columns)] : []),
       ...(labels.length > 0 ? [`Labels made: ${labels.join(', ')}`] : []),
       ...problems.map(({ what, fix }) => `${paint.yellow('!')} ${what}${fix ? ` ${fix}` : ''}`),
+      ...mcp.map(({ client, done, says }) => wrapped(`${MCP[done](client, paint)}: ${says}`, columns, 2)),
       '',
       paint.bold('Next:'),
       ...next.map((step) => wrapped(`  ${step}`, columns, 2)),
@@ -375,7 +461,7 @@ function uninstalledText(
     ...(refs > 0 ? [[`${count(refs, 'ref')} below refs/forge`, 'commits of its tasks']] : []),
     ...(exclude === null ? [] : [[exclude, 'the line that hides .forge/']]),
   ];
-  if (rows.length === 0) return 'There is nothing of the loop here.';
+  if (rows.length === 0) return 'forge-loop keeps nothing here.';
   return [
     removed ? 'Removed:' : 'Would be removed, for good:',
     wrappedTable(
@@ -388,6 +474,30 @@ function uninstalledText(
       : ['', wrapped('Nothing was removed. `forge-loop uninstall --yes` removes it.', columns)]),
   ].join('\n');
 }
+
+function gateLines(
+  { setup, commands, from, leftOut }: Result<'init'>['gate'],
+  paint: Terminal['paint'],
+  columns: number | null,
+): string[] {
+  return [
+    ...(from.length > 0
+      ? [wrapped(`Gate, from ${from.join(', ')}: ${[...setup, ...commands].join('; ')}`, columns, 2)]
+      : []),
+    ...leftOut.flatMap(({ command, why, output }) => [
+      wrapped(`${paint.yellow('!')} Left out: ${command} (${why})`, columns, 2),
+      ...output.map((line) => paint.dim(`    ${columns === null ? line : cut(line, columns - 4)}`)),
+    ]),
+  ];
+}
+
+type Registered = Result<'init'>['mcp'][number];
+
+const MCP: Record<Registered['done'], (client: string, paint: Terminal['paint']) => string> = {
+  added: (client) => `MCP server registered with ${client}`,
+  there: (client) => `${client} has an MCP server of that name already`,
+  failed: (client, paint) => `${paint.yellow('!')} MCP server not registered with ${client}`,
+};
 
 const WHERE = {
   github: 'Issues and pull requests are on GitHub.',
@@ -438,7 +548,7 @@ function startedText(started: Result<'loop.start'>): string {
 }
 
 function askedText({ asked, task, issue, runnerAlive }: Asked): string {
-  const what = `${asked[0]!.toUpperCase()}${asked.slice(1)} asked of task ${task}${issue === null ? '' : ` (#${issue})`}`;
+  const what = `${asked[0]!.toUpperCase()}${asked.slice(1)} requested for task ${task}${issue === null ? '' : ` (#${issue})`}`;
   return runnerAlive
     ? `${what}; the runner applies it within a second.`
     : `${what}; no runner is running, so the next \`forge-loop run\` applies it.`;
@@ -488,17 +598,30 @@ function lintText(lint: Result<'issue.lint'>, { paint, columns }: Terminal): str
   ]);
   return [
     `${colour(lint.decision)} ${paint.bold(`${lint.issue === null ? '' : `#${lint.issue} `}${lint.title}`)}`,
-    lint.decision === 'ready'
-      ? `It can be checked when it is done${lint.thin ? ', though it leaves open what one should see' : ''}.`
-      : `${lint.problem[0]!.toUpperCase()}${lint.problem.slice(1)}.`,
+    lint.plan && lint.decision === 'ready'
+      ? `It is a plan: ${lint.plan.milestones === 0 ? 'no milestones' : count(lint.plan.milestones, 'milestone')}.`
+      : lint.decision !== 'ready'
+        ? `${lint.problem[0]!.toUpperCase()}${lint.problem.slice(1)}.`
+        : lint.thin
+          ? 'Ready, but it does not say what the result should look like.'
+          : 'Ready: it says how to tell when it is done.',
+    ...(lint.plan && lint.decision === 'ready'
+      ? lint.plan.problems.flatMap((one) => problemLines(null, one, paint))
+      : []),
     ...(rules.length > 0 ? [paint.dim(`points: ${lint.score}`), wrappedTable(rules, columns)] : []),
     ...(lint.questions.length > 0
       ? [
-          paint.dim('what its author has to answer'),
+          paint.dim('questions for its author'),
           ...lint.questions.map((question) => wrapped(`  - ${question}`, columns, 4)),
         ]
       : []),
   ].join('\n');
+}
+
+function stateText(task: TaskView): string {
+  const { state, reason, why, hold, endedAt } = task;
+  if (endedAt !== null) return `${state}${reason ? ` (${reason})` : ''}: ${why}`;
+  return hold ? `${state}, held` : `${state}: ${whyText(task)}`;
 }
 
 function specText({ spec }: TaskView): string | null {
@@ -543,12 +666,13 @@ function accessText(
   { paint, columns }: Terminal,
 ): string {
   const list = (items: readonly string[]): string => items.join('\n') || 'nothing';
+  const asksModel = credentials !== null && credentials !== 'none';
   const where =
     network === 'host'
       ? paint.yellow('whatever this machine can reach')
       : network === 'any'
         ? 'any public host'
-        : [...(agent === null ? [] : ['its model']), ...network].join('\n') || 'nowhere';
+        : [...(asksModel ? ['its model'] : []), ...network].join('\n') || 'nowhere';
   const words = (names: readonly string[]): string | null => names.join(' ') || null;
   const rows: [string, string | null][] = [
     ['confined by', sandbox === 'none' ? paint.yellow(`nothing${why === null ? '' : `: ${why}`}`) : sandbox],
@@ -558,7 +682,7 @@ function accessText(
     ['may read', files && list(files.read)],
     ['hidden', files && list(files.hidden)],
     ['may reach', where],
-    ['holds', credentials && HOLDS[credentials]],
+    ['holds', credentials && (credentials === 'agent' ? paint.yellow(HOLDS.agent) : HOLDS[credentials])],
     ['may use', words(secrets)],
     ['MCP servers', words(mcp)],
     ['tools of ours', words(tools)],
@@ -572,9 +696,10 @@ function accessText(
 }
 
 const HOLDS: Record<NonNullable<Result<'access'>['credentials']>, string> = {
-  all: 'a placeholder: the gateway has keys and logins',
-  keys: 'a placeholder for keys, which the gateway has; a login itself',
-  none: 'keys and logins itself',
+  gateway: 'a placeholder: the gateway has its credential',
+  agent: 'its credential itself',
+  none: 'no credential of ours',
+  unknown: 'nobody can tell: is it signed in?',
 };
 
 function networkText(rows: NonNullable<Result<'task.show'>['network']>, paint: Terminal['paint']): string {

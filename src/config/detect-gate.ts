@@ -1,86 +1,83 @@
 /**
- * What this repository could be verified with, read from the files its tools keep. A proposal for a person to see:
- * where nothing is found it is empty, never a guess.
+ * What this repository could be verified with, read from the files its tools keep. A proposal, to be run before it is
+ * believed: where nothing is found it is empty, never a guess.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { type Folder, folderOf, type Listing } from './ecosystems/folder.ts';
+import { ECOSYSTEMS, type Ecosystem, MAKE } from './ecosystems/table.ts';
 
+/** What one ecosystem proposes for one folder. */
 export interface GateProposal {
-  setup: string[];
-  commands: string[];
+  ecosystem: string;
   /** The files it was read from. */
   from: string[];
+  tool: string;
+  setup: string[];
+  commands: string[];
 }
 
-/** The gate runs on a commit: a lockfile that git does not track is not there. */
-export function detectGate(root: string, tracked: ReadonlySet<string>): GateProposal {
-  const found = DETECTORS.flatMap(([file, detect]) => {
-    const source = read(join(root, file));
-    const gate = source === null ? null : detect(source, root, (lockfile) => tracked.has(lockfile));
-    return gate ? [{ ...gate, file }] : [];
-  });
-  const named = found.filter(({ file }) => file !== 'Makefile');
-  // A Makefile beside a tool's own file usually wraps it: running both would verify everything twice.
-  const kept = named.length > 0 ? named : found;
+/** The root first. A folder below it counts for what the root has nothing of, unless the root says how it is all tested. */
+export function detectGate(listing: Listing): GateProposal[] {
+  const root = folderOf(listing, '');
+  const make = proposalOf(MAKE, root);
+  const below = make ? [] : foldersBelow(listing).map((prefix) => folderOf(listing, prefix));
+  const found = ECOSYSTEMS.flatMap((ecosystem) =>
+    ecosystem.shownBy(root).length > 0
+      ? [proposalOf(ecosystem, root)]
+      : below
+          .filter((folder) => !isCovered(ecosystem, root, folder))
+          .map((folder) => proposalOf(ecosystem, folder)),
+  ).filter((one) => one !== null);
+  return found.length > 0 ? found : make ? [make] : [];
+}
+
+function proposalOf(ecosystem: Ecosystem, folder: Folder): GateProposal | null {
+  const shown = ecosystem.shownBy(folder);
+  const commands = shown.length === 0 ? [] : ecosystem.commands(folder);
+  if (commands.length === 0) return null;
+  const there = (command: string): string =>
+    folder.prefix === '' ? command : `cd ${quoted(folder.prefix.slice(0, -1))} && ${command}`;
   return {
-    setup: kept.flatMap(({ setup }) => setup),
-    commands: kept.flatMap(({ commands }) => commands),
-    from: kept.map(({ file }) => file),
+    ecosystem: ecosystem.name,
+    from: shown.map((file) => folder.prefix + file),
+    tool: ecosystem.tool(folder),
+    setup: ecosystem.setup(folder).map(there),
+    commands: commands.map(there),
   };
 }
 
-/** Those that decide what is proposed. */
-export const LOCKFILES = ['package-lock.json', 'pnpm-lock.yaml'] as const;
+/** A package below a root that has one is part of it, whichever package manager its own files suggest. */
+const isCovered = (ecosystem: Ecosystem, root: Folder, folder: Folder): boolean =>
+  root.has('package.json') && ecosystem.shownBy(folder).includes('package.json');
 
-type Locks = (lockfile: (typeof LOCKFILES)[number]) => boolean;
-type Detector = (
-  source: string,
-  root: string,
-  locks: Locks,
-) => { setup: string[]; commands: string[] } | null;
+/** Folders of the root, and those in folders that only group others. What belongs to tests and documents is no project. */
+function foldersBelow({ files }: Listing): string[] {
+  const folders = files.flatMap((path) => {
+    const [, one, two] = /^([^/]+)\/(?:([^/]+)\/)?/.exec(path) ?? [];
+    if (one === undefined || NO_PROJECTS.test(one)) return [];
+    return two !== undefined && GROUPS.test(one) ? [`${one}/`, `${one}/${two}/`] : [`${one}/`];
+  });
+  return [...new Set(folders)].sort();
+}
 
-const DETECTORS: [file: string, detect: Detector][] = [
-  ['package.json', detectNode],
-  ['Cargo.toml', () => ({ setup: [], commands: ['cargo test'] })],
-  ['go.mod', () => ({ setup: [], commands: ['go test ./...'] })],
-  ['pyproject.toml', detectPython],
-  ['Makefile', (source) => (/^test\s*:/m.test(source) ? { setup: [], commands: ['make test'] } : null)],
+const GROUPS = /^(?:apps|packages|services|projects|modules|libs|crates|src)$/;
+const NO_PROJECTS =
+  /^(?:\..*|tests?|spec|fixtures?|testdata|examples?|samples?|docs?|website|vendor|third[-_]party|node_modules|templates?|scripts|tools|bench(?:marks?)?)$/i;
+
+/** The files whose contents the table looks at. */
+export const isManifest = (path: string): boolean =>
+  !/(?:^|\/)node_modules\//.test(path) && MANIFESTS.test(path);
+
+const MANIFESTS =
+  /(?:^|\/)(?:(?:package|project|turbo|nx|deno|composer)\.jsonc?|(?:Cargo|pyproject|rust-toolchain)\.toml|rust-toolchain|setup\.cfg|(?:tox|pytest|\.?mypy)\.ini|(?:dev-)?requirements(?:-dev)?\.txt|build\.gradle(?:\.kts)?|Gemfile(?:\.lock)?|Rakefile|(?:GNUm|[mM])akefile)$/;
+
+/** They tell the tool even where they are not on trunk. */
+export const LOCKFILES: readonly string[] = [
+  'package-lock.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
 ];
 
-function detectNode(source: string, root: string, locks: Locks): ReturnType<Detector> {
-  let test: unknown;
-  try {
-    test = JSON.parse(source)?.scripts?.test;
-  } catch {
-    return null;
-  }
-  // What "npm init" writes always fails.
-  if (typeof test !== 'string' || test.includes('no test specified')) return null;
-  const has = (file: string): boolean => existsSync(join(root, file));
-  if (locks('pnpm-lock.yaml')) return { setup: ['pnpm install --frozen-lockfile'], commands: ['pnpm test'] };
-  if (has('pnpm-lock.yaml')) return { setup: ['pnpm install'], commands: ['pnpm test'] };
-  if (has('yarn.lock')) return { setup: ['yarn install'], commands: ['yarn test'] };
-  if (locks('package-lock.json')) return { setup: ['npm ci'], commands: ['npm test'] };
-  return { setup: needsInstall(source) ? ['npm install'] : [], commands: ['npm test'] };
-}
-
-function needsInstall(source: string): boolean {
-  const { dependencies, devDependencies } = JSON.parse(source);
-  return Object.keys({ ...dependencies, ...devDependencies }).length > 0;
-}
-
-/** pyproject.toml names its test tool or it does not; unittest, say, would be a guess. */
-function detectPython(source: string, root: string): ReturnType<Detector> {
-  if (!/pytest/.test(source)) return null;
-  return existsSync(join(root, 'uv.lock'))
-    ? { setup: ['uv sync'], commands: ['uv run pytest'] }
-    : { setup: [], commands: ['python -m pytest'] };
-}
-
-function read(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
+const quoted = (path: string): string =>
+  /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;

@@ -1,7 +1,7 @@
 /** Every key with the value in force and where it comes from, for `forge-loop config`. Secrets are not shown. */
 
-import { REDACTED, redactCommand, redactShapes } from '../core/redact.ts';
-import { looksSecret } from '../core/toolchains.ts';
+import { REDACTED, redactCommand, redactShapes } from '../core/access/redact.ts';
+import { looksSecret } from '../core/access/toolchains.ts';
 import { configKeys } from './keys.ts';
 import type { Settings } from './load.ts';
 import { isMap, valueAt } from './map.ts';

@@ -6,6 +6,7 @@
 import { resolve } from 'node:path';
 import { ROLES } from '../core/role.ts';
 import { isMap, valueAt } from './map.ts';
+import type { Warn } from './warn.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -14,7 +15,7 @@ interface Surroundings {
   home: string;
   /** Where relative paths start. */
   folder: string;
-  warn(at: readonly string[], message: string): void;
+  warn: Warn;
 }
 
 /** Changes `given` in place; values of a wrong type are left for validation to name. */
@@ -37,6 +38,13 @@ export function expandEnvironment(given: Record<string, unknown>, around: Surrou
     ...names.map((name) => ['tracker', 'provider', name]),
     ...variables,
   ];
+  const token = valueAt(given, ['server', 'token']);
+  if (typeof token === 'string' && !isVariable(token))
+    around.warn(
+      ['server', 'token'],
+      'server.token is in the file, where agents can read it',
+      'Write `$VAR` in its place, and set that variable.',
+    );
   for (const path of secrets) expand(given, path, around, (text) => expandSecret(text, around.env));
 }
 
@@ -81,10 +89,13 @@ function expandList(given: Record<string, unknown>, path: readonly string[], aro
     around.warn(
       path,
       `${path.join('.')}: ${said} counts as not given: the variable ${unset} is not set or is empty`,
+      setOrRemove(unset),
     );
     return [];
   });
 }
+
+const setOrRemove = (variable: string): string => `Set ${variable}, or remove the key.`;
 
 interface Expanded {
   text: string;
@@ -107,7 +118,8 @@ function expand(
     return;
   }
   delete parent[name];
-  around.warn(path, `${path.join('.')} counts as not given: the variable ${unset} is not set or is empty`);
+  const warning = `${path.join('.')} counts as not given: the variable ${unset} is not set or is empty`;
+  around.warn(path, warning, setOrRemove(unset));
 }
 
 function expandPath(text: string, { env, home, folder }: Surroundings): Expanded {

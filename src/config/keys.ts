@@ -65,9 +65,13 @@ export function typeText(node: JsonSchema): string {
   if (node.type === 'number') return 'number > 0';
   if (node.type === 'boolean') return 'true or false';
   if (node.type === 'array') return `list of ${node.items ? typeText(node.items) : 'text'}`;
-  if (node.type === 'object') return node.properties ? 'map' : 'map of text';
+  if (node.type === 'object') return node.properties || isOpen(node) ? 'map' : 'map of text';
   return 'text';
 }
+
+/** Its values may be anything. */
+const isOpen = ({ additionalProperties: each }: JsonSchema): boolean =>
+  typeof each === 'object' && Object.keys(each).length === 0;
 
 /** The words that may stand there, where only some may. */
 export const choices = (node: JsonSchema): string[] =>

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/access/toolchains.ts';
 import { ROLES } from '../core/role.ts';
-import { TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
 import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { ConfigError, UserError } from '../errors.ts';
 import { loadSettings, type Settings } from './load.ts';
@@ -84,7 +84,7 @@ describe('a file that cannot be used', () => {
   test('has bad YAML in several lines: each is named', () => {
     const error = refusal(matter('agent: {}', 'agent: {}', 'critic: {}', 'critic: {}'));
     expect(error.problems.map(({ line }) => line)).toEqual([3, 5]);
-    expect(error.message).toMatch(/has 2 problems:\n {2}line 3: .*\n {2}line 5: /);
+    expect(error.message).toMatch(/has 2 errors:\n {2}line 3: .*\n {2}line 5: /);
   });
 
   test('says a key twice: kind yaml with the line of the second (dispatch 2)', () => {
@@ -223,7 +223,7 @@ describe('a wrong value', () => {
     ],
     ['tracker', 2, 'expected map, found "local"', ['tracker: local']],
     ['workspace.root', 2, 'expected text, found 7', ['workspace: { root: 7 }']],
-    ['tracker.provider', 2, 'expected map of text, found "token"', ['tracker: { provider: token }']],
+    ['tracker.provider', 2, 'expected map, found "token"', ['tracker: { provider: token }']],
     ['webhook.secret', 2, 'must be set where webhook.port is, found nothing', ['webhook: { port: 8787 }']],
     [
       'sandbox.image',
@@ -255,14 +255,13 @@ describe('a wrong value', () => {
     );
     expect(error).toMatchObject({ kind: 'invalid', key: 'agent.kind', line: 4, hint: null });
     expect(error.message.split('\n')).toEqual([
-      `${file} has 5 problems:`,
-      '  line 3: unknown key "agent.max_turn" is ignored; did you mean "agent.max_turns"?',
+      `${file} has 3 errors:`,
       expect.stringMatching(
         /^ {2}line 4: agent\.kind: expected one of .*, found "cluade"\. Did you mean "claude"\?$/,
       ),
       expect.stringMatching(/^ {2}line 5: sandbox: expected one of .*, found "maybe"$/),
-      '  line 6: unknown key "gates" is ignored; did you mean "gate"?',
       '  line 8: the task prompt is broken: unknown variable "issue.titel". Did you mean "issue.title"?',
+      '  2 warnings: run `forge-loop doctor`',
     ]);
     expect(error.problems.map(({ level, line, key }) => [level, line, key])).toEqual([
       ['warning', 3, 'agent.max_turn'],
@@ -274,8 +273,8 @@ describe('a wrong value', () => {
   });
 
   test('that may be a secret is not repeated', () => {
-    const error = refusal(matter('tracker: { provider: { token: 123456 } }'));
-    expect(error.key).toBe('tracker.provider.token');
+    const error = refusal(matter('notify: { channels: { phone: { kind: ntfy, token: 123456 } } }'));
+    expect(error.key).toBe('notify.channels.phone.token');
     expect(error.message).not.toContain('123456');
   });
 });
@@ -287,9 +286,47 @@ describe('defaults', () => {
     ['coder', ['kind: command', 'command: x'], 'host'],
     ['coder', ['kind: acp', 'command: x'], 'host'],
     ['coder', ['kind: acp', 'preset: gemini'], ['npm']],
+    ['critic', ['kind: command', 'command: x'], 'host'],
   ] as const)('where the %s of an agent with %j may go: %j', (role, agent, network) => {
     const text = ['agent:', ...agent.map((line) => `  ${line}`), 'sandbox:', '  network: [npm]'];
     expect(load(`${matter(...text)}`).policy.agents[role].network).toEqual(network);
+  });
+
+  describe('of a program of the operator’s own, whose provider nobody knows', () => {
+    const own = (...more: string[]) => matter('agent: { kind: command, command: x }', ...more);
+    const networkOf = (text: string) => load(text).policy.agents.coder.network;
+    const NPM = 'sandbox: { network: [npm] }';
+
+    test.each(['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY'])(
+      'it is known when %s is held',
+      (key) => {
+        expect(networkOf(own(NPM, `env: { roles: { pass: [${key}] } }`))).toEqual(['npm']);
+        expect(networkOf(own(NPM, `env: { set: { ${key}: sk-1 } }`))).toEqual(['npm']);
+        const acp = matter('agent: { kind: acp, command: x }', NPM, `env: { pass: [${key}] }`);
+        expect(networkOf(acp)).toEqual(['npm']);
+        const critic = load(own(NPM, `env: { pass: [${key}] }`)).policy.agents.critic;
+        expect(critic.network).toEqual([]);
+      },
+    );
+
+    test('it is not when the program keeps the key, or only gates have it', () => {
+      const kept = own(NPM, 'env: { pass: [OPENAI_API_KEY] }', 'gateway: { credentials: none }');
+      expect(networkOf(kept)).toBe('host');
+      expect(networkOf(own(NPM, 'env: { gates: { pass: [OPENAI_API_KEY] } }'))).toBe('host');
+    });
+
+    test('where all has to be confined, a person says where it may go', () => {
+      const required = (...more: string[]) => own('sandbox: required', 'critic: { enabled: false }', ...more);
+      const error = refusal(required());
+      expect(error.key).toBe('roles.specifier.access.network');
+      expect(error.message).toMatch(/\(and of the coder, the auditor, the planner\): must be set, since/);
+      expect(error.hint).toMatch(/`env.roles.pass` \(ANTHROPIC_API_KEY, .*`host` if it may go wherever/);
+      const said = ['specifier', 'coder', 'auditor', 'planner'].map(
+        (role, n) => `  ${role}: { access: { network: ${n === 0 ? 'host' : '[llm.example]'} } }`,
+      );
+      expect(load(required('roles:', ...said)).policy.agents.coder.network).toEqual(['llm.example']);
+      expect(load(required('env: { pass: [OPENAI_API_KEY] }')).policy.agents.auditor.network).toEqual([]);
+    });
   });
 
   test('apply to everything that is not said (dispatch 3)', () => {
@@ -320,6 +357,7 @@ describe('defaults', () => {
       recovery: { mode: 'auto', onLostSession: 'abandon' },
       hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 60_000 },
       cooldownMs: 3_600_000,
+      maxBackoffMs: 300_000,
       idleTurns: 3,
       coAuthor: null,
     });
@@ -340,6 +378,7 @@ describe('defaults', () => {
         kind: 'command',
         command: 'my-agent',
         script: null,
+        attachCommand: null,
         preset: null,
         model: null,
         fallbackModels: [],
@@ -353,6 +392,7 @@ describe('defaults', () => {
         read: [],
         write: [],
         network: 'host',
+        isProviderUnknown: true,
         secrets: [],
         mcp: [],
         gateway: 'all',
@@ -468,20 +508,37 @@ describe('~ and $VAR', () => {
       expect(workspace.root).toBeNull();
       expect(origins['workspace.root']).toBe('default');
       expect(warnings).toEqual([
-        { key: 'workspace.root', line: 2, message: expect.stringContaining('STATE is not set or is empty') },
+        {
+          key: 'workspace.root',
+          line: 2,
+          message: expect.stringContaining('STATE is not set or is empty'),
+          hint: 'Set STATE, or remove the key.',
+        },
       ]);
     },
   );
 
   test("fill the tracker's own settings, and an empty secret counts as missing (dispatch 3)", () => {
-    const text = matter('tracker:', '  provider:', '    token: $TOKEN', '    url: "https://example.com/$x"');
+    const text = matter(
+      ...['tracker:', '  kind: github', '  provider:'],
+      ...['    token: $TOKEN', '    url: "https://example.com/$x"'],
+    );
     expect(load(text, { TOKEN: 's3cret' }).tracker.provider).toEqual({
       token: 's3cret',
       url: 'https://example.com/$x',
     });
     const without = load(text, { TOKEN: '' });
     expect(without.tracker.provider).toEqual({ url: 'https://example.com/$x' });
-    expect(without.warnings).toMatchObject([{ key: 'tracker.provider.token', line: 4 }]);
+    expect(without.warnings).toMatchObject([{ key: 'tracker.provider.token', line: 5 }]);
+  });
+
+  test('is where the token of the HTTP API belongs: agents read the file', () => {
+    const { warnings, workflow } = load(matter('server:', '  token: open sesame'));
+    expect(warnings).toMatchObject([
+      { key: 'server.token', line: 3, message: expect.stringContaining('agents can read it') },
+    ]);
+    expect(workflow.server.token).toBe('open sesame');
+    expect(load(matter('server: { token: $TOKEN }'), { TOKEN: 's3cret' }).warnings).toEqual([]);
   });
 
   test('are left alone in commands and hooks (dispatch 3)', () => {
@@ -507,7 +564,12 @@ describe('an unknown key', () => {
   ])('%s warns with its line and the nearest known one (dispatch 6)', (key, line, meant, lines) => {
     const { warnings } = load(matter(...lines));
     expect(warnings).toEqual([
-      { key, line, message: `${file}:${line}: unknown key "${key}" is ignored; did you mean "${meant}"?` },
+      {
+        key,
+        line,
+        message: `${file}:${line}: unknown key "${key}" is ignored; did you mean "${meant}"?`,
+        hint: `Rename it to ${meant}, or remove it.`,
+      },
     ]);
   });
 
@@ -517,8 +579,20 @@ describe('an unknown key', () => {
     expect(policy.maxTurns).toBe(4);
   });
 
-  test('under tracker.provider is the business of the tracker', () => {
-    expect(load(matter('tracker: { provider: { anything: x } }')).warnings).toEqual([]);
+  test('symphony 7: under tracker.provider is the business of the tracker, of whatever type it is', () => {
+    const { warnings, tracker } = load(
+      matter(
+        'tracker: { kind: github, provider: { text: x, flag: false, count: 7, list: [1, a], deep: { of: [it] } } }',
+      ),
+    );
+    expect(warnings).toEqual([]);
+    expect(tracker.provider).toEqual({
+      text: 'x',
+      flag: false,
+      count: 7,
+      list: [1, 'a'],
+      deep: { of: ['it'] },
+    });
   });
 });
 
@@ -546,8 +620,8 @@ describe('limits per state', () => {
     expect(policy.perState).toEqual({ running: 2 });
     expect(policy.maxTurns).toBe(9);
     expect(warnings.map(({ key, line }) => [key, line])).toEqual([
-      ['agent.max_concurrent_by_state.dreaming', 7],
       ['agent.max_concurrent_by_state.revising', 6],
+      ['agent.max_concurrent_by_state.dreaming', 7],
     ]);
   });
 

@@ -7,9 +7,9 @@ import { homedir } from 'node:os';
 import { dirname, relative, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { PromptKind } from '../core/event.ts';
-import type { AgentPolicy, Policy } from '../core/policy.ts';
-import { unpricedRoles } from '../core/prices.ts';
-import { ROLES } from '../core/role.ts';
+import { unpricedRoles } from '../core/money/prices.ts';
+import { type AgentPolicy, HELD_KEYS, type Policy } from '../core/policy.ts';
+import { ROLES, rolesInUse } from '../core/role.ts';
 import { SAMPLE_CONTEXTS } from '../core/words/prompt-context.ts';
 import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
@@ -22,12 +22,16 @@ import { grantParts, toPolicy } from './policy.ts';
 import { configError, frontMatterError, problemText } from './problems.ts';
 import { checkPrompt } from './prompt.ts';
 import { LIMITED_STATES, type Workflow, workflowSchema } from './schema.ts';
+import { readSymphonyNames, symphonyHint } from './symphony.ts';
 import { unusedKeys } from './unused.ts';
+import type { Warn } from './warn.ts';
 
 export interface Warning {
   key: string;
   line: number;
   message: string;
+  /** What to do about it. */
+  hint: string | null;
 }
 
 export interface Settings {
@@ -49,13 +53,14 @@ export function loadSettings(path: string, env: Env, root = dirname(resolve(path
   const file = resolve(path);
   const matter = frontMatterOf(file);
   const problems: ConfigProblem[] = [];
-  const warn = (at: Path, text: string): void => {
-    problems.push({ level: 'warning', line: matter.lineOf(at), key: at.join('.'), text, hint: null });
+  const warn: Warn = (at, text, hint) => {
+    problems.push({ level: 'warning', line: matter.lineOf(at), key: at.join('.'), text, hint });
   };
 
   const given = withoutEmpty(matter.values) as Record<string, unknown>;
+  const isSymphonys = readSymphonyNames(given, warn);
+  readLimits(given, warn);
   warnUnknownKeys(given, workflowSchema, [], warn);
-  dropInvalidLimits(given, warn);
   const written = writtenSecrets(given, matter);
   expandEnvironment(given, { env, home: env.HOME || homedir(), folder: dirname(file), warn });
   const parsed = workflowSchema.safeParse(given);
@@ -64,12 +69,13 @@ export function loadSettings(path: string, env: Env, root = dirname(resolve(path
   if (problems.some(({ level }) => level === 'error'))
     throw configError(file, parsed.success ? 'template' : 'invalid', problems);
   const workflow = parsed.data as Workflow;
-  const policy = toPolicy(workflow);
-  for (const { path: at, text } of unusedKeys(workflow)) warn(at, text);
+  const policy = toPolicy(workflow, isSymphonys);
+  for (const { path: at, text, fix } of unusedKeys(workflow, given)) warn(at, text, fix);
   const unsound = [
     ...blindBudgets(policy, matter),
     ...openSecrets(workflow, matter),
     ...ungrantable(workflow, policy, matter),
+    ...openPrograms(policy, matter),
   ];
   if (unsound.length > 0) throw configError(file, 'invalid', [...problems, ...unsound]);
   return {
@@ -83,6 +89,7 @@ export function loadSettings(path: string, env: Env, root = dirname(resolve(path
       key: one.key ?? '',
       line: one.line,
       message: problemText(file, one),
+      hint: one.hint,
     })),
     // Only `config` asks for it, and it takes longer than reading the settings.
     get origins() {
@@ -129,8 +136,6 @@ function withoutEmpty(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, below]) => [name, withoutEmpty(below)]));
 }
 
-type Warn = (at: Path, message: string) => void;
-
 function warnUnknownKeys(value: unknown, schema: z.core.$ZodType, path: readonly string[], warn: Warn): void {
   if (!isMap(value)) return;
   const each = valuesOf(schema);
@@ -142,39 +147,51 @@ function warnUnknownKeys(value: unknown, schema: z.core.$ZodType, path: readonly
     const at = [...path, name];
     const schemaBelow = Object.hasOwn(known, name) ? known[name] : undefined;
     if (schemaBelow) warnUnknownKeys(below, schemaBelow, at, warn);
-    else warn(at, `unknown key "${at.join('.')}" is ignored${didYouMean(name, path, Object.keys(known))}`);
+    else {
+      const meant = likelyKey(name, path, Object.keys(known));
+      const question = meant === null ? '' : `; did you mean "${meant}"?`;
+      const hint = meant === null ? 'Remove it.' : `Rename it to ${meant}, or remove it.`;
+      warn(at, `unknown key "${at.join('.')}" is ignored${question}`, hint);
+    }
   }
 }
 
 /** A sibling spelt alike, else the same name elsewhere. */
-function didYouMean(name: string, path: readonly string[], siblings: readonly string[]): string {
+function likelyKey(name: string, path: readonly string[], siblings: readonly string[]): string | null {
   const sibling = nearest(name, siblings);
-  const close = sibling
-    ? [...path, sibling].join('.')
-    : configKeys().find(({ key }) => key.endsWith(`.${name}`) && !key.startsWith('roles.'))?.key;
-  return close ? `; did you mean "${close}"?` : '';
+  if (sibling) return [...path, sibling].join('.');
+  return configKeys().find(({ key }) => key.endsWith(`.${name}`) && !key.startsWith('roles.'))?.key ?? null;
 }
 
 /** One wrong limit must not stop the loop: without it the task still counts against `max_concurrent`. */
-function dropInvalidLimits(given: Record<string, unknown>, warn: Warn): void {
+function readLimits(given: Record<string, unknown>, warn: Warn): void {
   const key = 'max_concurrent_by_state';
   const agent = given.agent;
   if (!isMap(agent) || !(key in agent)) return;
   const limits = agent[key];
   if (!isMap(limits)) {
     delete agent[key];
-    warn(['agent', key], `agent.${key} is ignored: expected a map of limits, found ${found(limits)}`);
+    const text = `agent.${key} is ignored: expected a map of limits, found ${found(limits)}`;
+    warn(['agent', key], text, 'Write for example `running: 2` below it.');
     return;
   }
-  for (const state of LIMITED_STATES) {
-    const limit = limits[state];
-    if (limit === undefined || (Number.isInteger(limit) && (limit as number) >= 1)) continue;
-    delete limits[state];
-    warn(
-      ['agent', key, state],
-      `agent.${key}.${state} is ignored: expected whole number ≥ 1, found ${found(limit)}`,
-    );
+  const read: Record<string, unknown> = {};
+  for (const [name, limit] of Object.entries(limits)) {
+    const state = LIMITED_STATES.find((one) => one === name.trim().toLowerCase());
+    const at = ['agent', key, name];
+    if (!state)
+      warn(
+        at,
+        `unknown key "${at.join('.')}" is ignored; the states are ${LIMITED_STATES.join(', ')}`,
+        'Remove it.',
+      );
+    else if (Number.isInteger(limit) && (limit as number) >= 1) read[state] = limit;
+    else {
+      const text = `${at.join('.')} is ignored: expected whole number ≥ 1, found ${found(limit)}`;
+      warn(at, text, 'Write a whole number, or remove it.');
+    }
   }
+  agent[key] = read;
 }
 
 function problemOf(issue: z.core.$ZodIssue, given: object, matter: FrontMatter): ConfigProblem {
@@ -183,8 +200,8 @@ function problemOf(issue: z.core.$ZodIssue, given: object, matter: FrontMatter):
   const schema = schemaAt(path);
   const expected = said ?? `expected ${schema ? typeText(schema) : 'another value'}`;
   const value = valueAt(given, path);
-  // What stands under the tracker's own settings, or says where a channel is, may be a secret.
-  const isSecret = /^(tracker\.provider\.|notify\.channels\.[^.]+\.(url|secret|token)$)/.test(key);
+  // What says where a channel is may be a secret.
+  const isSecret = /^notify\.channels\.[^.]+\.(url|secret|token)$/.test(key);
   const shown = isSecret ? `a ${typeof value}` : found(value);
   const meant = typeof value === 'string' && schema ? nearest(value, choices(schema)) : null;
   return {
@@ -192,7 +209,7 @@ function problemOf(issue: z.core.$ZodIssue, given: object, matter: FrontMatter):
     key,
     line: matter.lineOf(path),
     text: `${key}: ${expected}, found ${shown}`,
-    hint: meant && `Did you mean "${meant}"?`,
+    hint: meant ? `Did you mean "${meant}"?` : symphonyHint(key, value),
   };
 }
 
@@ -322,6 +339,24 @@ function ungrantable({ mcp, roles }: Workflow, policy: Policy, matter: FrontMatt
       return tool === '' ? [problem(line, `"${grant}" names no tool`, `Say "${name}" for all of them.`)] : [];
     });
   });
+}
+
+/** Where all has to be confined, whoever is on the network of this machine was put there by a person's word. */
+function openPrograms(policy: Policy, matter: FrontMatter): ConfigProblem[] {
+  if (policy.sandbox.kind !== 'required') return [];
+  const [first, ...others] = rolesInUse(policy).filter((role) => policy.agents[role].isProviderUnknown);
+  if (first === undefined) return [];
+  const key = `roles.${first}.access.network`;
+  const also = others.length > 0 ? ` (and of the ${others.join(', the ')})` : '';
+  return [
+    {
+      level: 'error',
+      key,
+      line: matter.lineOf(key.split('.')),
+      text: `${key}${also}: must be set, since \`sandbox: required\` and nobody knows where its program finds its model`,
+      hint: `Name a key of its provider in \`env.roles.pass\` (${HELD_KEYS.join(', ')}), which the gateway then holds; or list the hosts that it needs; or say \`host\` if it may go wherever this machine can.`,
+    },
+  ];
 }
 
 function meantServer(name: string, known: readonly string[]): string {

@@ -1,14 +1,15 @@
 /** The front matter's words become the policy that the core decides with. */
 
-import { authorityOf, destinationOf, type Network } from '../core/network.ts';
-import type { ChannelPolicy, QuietHours } from '../core/notify.ts';
-import type { AgentPolicy, McpServer, Policy } from '../core/policy.ts';
+import { authorityOf, destinationOf, type Network } from '../core/access/network.ts';
+import type { SecretPolicy, SecretUser } from '../core/access/secret.ts';
+import { type ChildPolicy, TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/access/toolchains.ts';
+import { type AgentPolicy, HELD_KEYS, isHeldFor, type McpServer, type Policy } from '../core/policy.ts';
 import { ROLES, type Role, roleRow } from '../core/role.ts';
-import type { SecretPolicy, SecretUser } from '../core/secret.ts';
-import { type ChildPolicy, TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
+import type { ChannelPolicy, QuietHours } from '../core/tell/notify.ts';
 import { GATE_TIMEOUT_MS, GATES_AT_ONCE, REGISTRIES, type Workflow } from './schema.ts';
 
-export function toPolicy(workflow: Workflow): Policy {
+/** `isSymphonys`: the file was written for Symphony, which knows no gate. */
+export function toPolicy(workflow: Workflow, isSymphonys = false): Policy {
   const sandbox = sandboxOf(workflow.sandbox);
   const { agent, critic, hooks, labels, merge, budget, recovery, keep } = workflow;
   const { running, revising } = agent.max_concurrent_by_state;
@@ -39,7 +40,7 @@ export function toPolicy(workflow: Workflow): Policy {
       blockOn: critic.block_on,
     },
     spec: { expand: workflow.spec.expand },
-    gate: gateOf(workflow, sandbox.network),
+    gate: { ...gateOf(workflow, sandbox.network), mayBeEmpty: isSymphonys },
     loop: loopOf(workflow.loop),
     session: workflow.session.policy,
     whenFull: workflow.session.when_full,
@@ -55,6 +56,7 @@ export function toPolicy(workflow: Workflow): Policy {
       usd: budget.usd,
       tokens: limit(budget.tokens),
       wallMs: limit(budget.wall_ms),
+      warnTurnUsd: limit(budget.warn_turn_usd),
       day: budget.day,
       loop: budget.loop,
     },
@@ -79,6 +81,7 @@ export function toPolicy(workflow: Workflow): Policy {
     },
     notify: { channels: channelsOf(workflow.notify) },
     cooldownMs: agent.cooldown_ms,
+    maxBackoffMs: agent.max_retry_backoff_ms,
     idleTurns: agent.idle_turns,
     protectedPaths: workflow.protected_paths,
     coAuthor: merge.co_author,
@@ -139,13 +142,19 @@ function agentFor(
   const { read = [], write = [], network, mcp = [] } = own.access ?? {};
   const kind = own.kind ?? agent.kind;
   const preset = own.preset ?? agent.preset;
+  const child = childOf(env, 'roles');
+  const isOwnProgram = kind === 'command' || (kind === 'acp' && preset === null);
+  const isHeld =
+    isHeldFor('key', gateway.credentials) &&
+    HELD_KEYS.some((key) => child.pass.includes(key) || Boolean(child.set[key]));
   // Where the provider of a program is that nobody knows, it knows itself. Who only reads needs nothing but its model.
-  const isUnknown = kind === 'command' || (kind === 'acp' && preset === null);
+  const isUnknown = network === undefined && isOwnProgram && !isHeld;
   const usual = isUnknown ? 'host' : roleRow(role).tools === 'work' ? usualNetwork : [];
   const where = network === undefined ? usual : networkOf(network);
   return {
     kind,
     command: own.command ?? agent.command,
+    attachCommand: agent.attach_command,
     script: own.script ?? agent.script,
     preset,
     model: own.model ?? agent.model,
@@ -156,10 +165,11 @@ function agentFor(
     forgeRequests: own.forge_requests ?? agent.forge_requests,
     turnTimeoutMs: own.turn_timeout_ms ?? agent.turn_timeout_ms,
     stallTimeoutMs: own.stall_timeout_ms ?? agent.stall_timeout_ms,
-    env: childOf(env, 'roles'),
+    env: child,
     read,
     write,
     network: where,
+    ...(isUnknown && { isProviderUnknown: true as const }),
     secrets: secretsFor(role, where, secrets),
     mcp: grantedServers(mcp, servers),
     gateway: gateway.credentials,
@@ -211,7 +221,7 @@ function secretsFor(user: SecretUser, network: Network, given: Workflow['secrets
 const criteriaCommandsOf = (given: 'confined' | 'always' | boolean): Policy['gate']['criteriaCommands'] =>
   typeof given === 'string' ? given : given ? 'confined' : 'never';
 
-function gateOf({ gate, env: all, secrets }: Workflow, usual: Network): Policy['gate'] {
+function gateOf({ gate, env: all, secrets }: Workflow, usual: Network): Omit<Policy['gate'], 'mayBeEmpty'> {
   const env = childOf(all, 'gates');
   const own = gate === 'none' ? undefined : gate.network;
   const network = own === undefined ? usual : networkOf(own);

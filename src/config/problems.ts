@@ -1,8 +1,9 @@
-/** Everything that is wrong with WORKFLOW.md, told at once: nobody should have to fix it line by line. */
+/** All that keeps WORKFLOW.md from being used, told at once: nobody should have to fix it line by line. */
+import { count } from '../core/words/words.ts';
 import { ConfigError, type ConfigProblem } from '../errors.ts';
 import type { BadFrontMatter } from '../front-matter.ts';
 
-/** One problem is told in one line with its advice; several are a list in the order of the file. */
+/** One error is told in one line with its advice; several are a list in the order of the file. Warnings are for `doctor`. */
 export function configError(
   file: string,
   kind: ConfigError['kind'],
@@ -10,12 +11,16 @@ export function configError(
   options?: ErrorOptions,
 ): ConfigError {
   const problems = [...found].sort((a, b) => a.line - b.line);
-  const first = problems.find(({ level }) => level === 'error')!;
-  const { line, key } = first;
-  const error =
-    problems.length === 1
-      ? new ConfigError(kind, problemText(file, first), { file, line, key }, first.hint, options)
-      : new ConfigError(kind, listed(file, problems), { file, line, key }, null, options);
+  const errors = problems.filter(({ level }) => level === 'error');
+  const [first] = errors;
+  const { line, key } = first!;
+  const warned = problems.length - errors.length;
+  const more = warned > 0 ? `${count(warned, 'warning')}: run \`forge-loop doctor\`` : null;
+  const [message, hint] =
+    errors.length === 1
+      ? [problemText(file, first!), [first!.hint, more].filter((one) => one !== null).join(' ') || null]
+      : [listed(file, errors, more), null];
+  const error = new ConfigError(kind, message, { file, line, key }, hint, options);
   error.problems = problems;
   return error;
 }
@@ -43,10 +48,11 @@ const OF_SETTINGS: Record<BadFrontMatter['kind'], Partial<ConfigProblem>> = {
 export const problemText = (file: string, { line, text }: ConfigProblem): string =>
   `${file}:${line}: ${text}`;
 
-const listed = (file: string, problems: readonly ConfigProblem[]): string =>
+const listed = (file: string, errors: readonly ConfigProblem[], more: string | null): string =>
   [
-    `${file} has ${problems.length} problems:`,
-    ...problems.map(({ line, text, hint }) => `  line ${line}: ${text}${hint ? `. ${hint}` : ''}`),
+    `${file} has ${errors.length} errors:`,
+    ...errors.map(({ line, text, hint }) => `  line ${line}: ${text}${hint ? `. ${hint}` : ''}`),
+    ...(more === null ? [] : [`  ${more}`]),
   ].join('\n');
 
 /** The same in one line, where there is only one. */

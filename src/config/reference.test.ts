@@ -51,7 +51,7 @@ test('the example names every key, and says the defaults', () => {
   expect(warnings).toEqual([]);
   expect(policy).toEqual(load('Hello').policy);
   for (const { key } of configKeys().filter((row) => !row.key.startsWith('roles.'))) {
-    const inOneLine = /(max_concurrent_by_state|queue|post_action)\.\w+$/.exec(key)?.[1];
+    const inOneLine = /(max_concurrent_by_state|queue|mcp|post_action)\.\w+$/.exec(key)?.[1];
     const name = inOneLine ?? key.split('.').at(-1);
     expect(example).toMatch(new RegExp(`^ *(# )?${name}:`, 'm'));
   }
@@ -61,8 +61,11 @@ test('what the example comments out can be written as it stands', () => {
   const { warnings, policy, workflow } = load(
     exampleWorkflow().replaceAll(/^( *)# (( {2})?[a-z_]+:)( |$)/gm, '$1$2$4'),
   );
-  // It shows the keys of every kind of agent, and one kind is chosen.
-  expect(warnings.map(({ key }) => key)).toEqual(['agent.script', 'agent.preset']);
+  // It shows the keys of every kind of agent and tracker, and one kind of each is chosen.
+  expect(warnings.map(({ key }) => key)).toEqual([
+    ...['agent.script', 'agent.preset'],
+    ...['tracker.provider', 'webhook.port', 'webhook.secret'],
+  ]);
   expect(policy).toMatchObject({
     perState: { running: 2 },
     budget: { usd: 5, day: { usd: 20, tokens: 100_000_000 }, loop: { usd: 500 } },

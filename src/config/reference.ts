@@ -1,6 +1,7 @@
 /** The reference page, made from the schema so that it can't fall behind: an example of the whole file, then each key. */
+
+import { CREDENTIAL_ENTRIES, TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/access/toolchains.ts';
 import type { PromptKind } from '../core/event.ts';
-import { CREDENTIAL_ENTRIES, TOOLCHAIN_ENTRIES, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
 import { SAMPLE_CONTEXTS } from '../core/words/prompt-context.ts';
 import { exampleWorkflow } from './example.ts';
 import { type ConfigKey, configJsonSchema, configKeys, type JsonSchema } from './keys.ts';
@@ -28,11 +29,11 @@ Approved tasks line up, each candidate on top of the one ahead. By default each 
 every commit of trunk has passed the gate itself. \`merge.queue: { ahead: 8, batch: true }\` tests only the last in line, for all
 of them: eight tasks land by one gate instead of eight.
 
-- **Use it** when a gate takes an hour, or can't run beside another, and most of what is approved is green. \`ahead\` is the most
-  that one gate tests. Whoever lines up while it runs is in the next batch, so that nobody waits for one to fill.
-- **Do not use it** where gates are fast or red is common: a red batch is tested again by halves, one gate after the other, until
-  the first red task is known. That one goes back to its coder, who is told whether it fails alone or together with which others;
-  those ahead of it land, those behind it are tested again without it.
+- **Use it** when a gate takes an hour, or can't run beside another, and most approved tasks pass. \`ahead\` is the most
+  that one gate tests. Tasks that line up while it runs are in the next batch; no batch waits to fill up.
+- **Do not use it** where gates are fast or failures are common: a failing batch is bisected, one gate at a time. The first failing
+  task goes back to its coder, who is told whether it fails alone or only together with others. Those ahead of it land; those
+  behind it are tested again without it.
 - **What it weakens**: a commit inside a batch was tested only together with those behind it. Each commit that lands is contained in
   one that passed, by the commands of all its tasks; but trunk is at untested commits while the batch lands, and stays there when
   the rest can't follow: a person pushes to one of them in that second, or to trunk. What is left in line is then tested anew before it lands.
@@ -54,9 +55,9 @@ and in a private home these entries of yours, a small file as a copy and a folde
 
 ${list(TOOLCHAIN_ENTRIES)}
 
-What tools write to stays private: \`CARGO_HOME\`, \`GOPATH\` and every cache are in the private home, so that no task leaves
-anything there for another. A link leads to your own folder: where nothing is confined, a child can write there. What
-holds credentials, or well may, is offered only where \`env.home_entries\` names it:
+Whatever tools write stays private: \`CARGO_HOME\`, \`GOPATH\` and every cache are in the private home, so that no task leaves
+anything there for another. A link leads to your own folder: where nothing is confined, a child can write there. Entries that
+hold credentials, or may, are offered only if \`env.home_entries\` names them:
 
 ${list(CREDENTIAL_ENTRIES)}
 
@@ -81,16 +82,18 @@ ${(Object.keys(SAMPLE_CONTEXTS) as PromptKind[]).map(variablesRow).join('\n')}
 
 const RULES = `## Rules
 
-- The file is \`WORKFLOW.md\` in the working directory, or the one given with \`--config\`. It is read from your checkout,
+- The file is \`WORKFLOW.md\` in the working directory, or the one given with \`--config\` or to \`run\`. It is read from your checkout,
   never from a task's workspace. Without a \`---\` line at its beginning the whole file is the task prompt.
 - A change is taken up while the loop runs. A file that is broken, or that \`run\` would refuse to start with (an agent that is
   not there, a script that can't be read, a sandbox that is not available), leaves the last good settings in force; \`status\`, \`why\`,
   \`doctor\` and the log say what is wrong, and the new one is used once that is fixed. \`tracker\`, \`workspace\`, \`webhook\` and \`trust\` are read at start only.
 - A wrong value is an error that names file, line and key. An unknown key is ignored with a warning, and so is a wrong
-  limit under \`agent.max_concurrent_by_state\`. A key without a value counts as not given.
+  limit under \`agent.max_concurrent_by_state\`, whose names may be written in any case. A key without a value counts as not given.
 - \`~\` and \`$VAR\` (or \`\${VAR}\`) are expanded in \`workspace.root\`, \`agent.script\` and \`roles.<role>.script\`. A value under
   \`tracker.provider\` that is \`$VAR\` and nothing else is taken from the environment. Nowhere else: commands and hooks keep
   their dollars for the shell. A variable that is not set, or is empty, makes its key count as not given, with a warning.
+- A file written for Symphony loads once \`tracker.kind\` is \`github\` or \`local\`. Its other names (\`codex.command\`, \`agent.max_concurrent_agents\` …) are read as
+  ours, or ignored with a warning that names the nearest key ([ADR 44](adr/0044-symphony.md)).
 - Templates are [Liquid](https://liquidjs.com), strict, without \`include\`, \`render\` and \`layout\`.
 - \`forge-loop config --json\` prints every key with the value in force and where it comes from.
 - \`schema/workflow.schema.json\` is the JSON Schema of the front matter, for editors.

@@ -3,14 +3,14 @@
  * Schema, the unknown-key warnings and the words of an error all come from here.
  */
 import { z } from 'zod';
+import { destinationOf, domainProblem, isLoopback, NETWORK_PRESETS } from '../core/access/network.ts';
+import type { SecretUser } from '../core/access/secret.ts';
+import { isOurs, TOOLCHAIN_VARIABLES } from '../core/access/toolchains.ts';
 import { SEVERITIES } from '../core/change/findings.ts';
 import type { PromptKind } from '../core/event.ts';
-import { destinationOf, domainProblem, isLoopback, NETWORK_PRESETS } from '../core/network.ts';
-import { CHANNEL_KINDS, NOTICE_KINDS } from '../core/notify.ts';
 import { AGENT_KINDS, type Labels, TOOL_SERVER } from '../core/policy.ts';
 import { ROLES } from '../core/role.ts';
-import type { SecretUser } from '../core/secret.ts';
-import { isOurs, TOOLCHAIN_VARIABLES } from '../core/toolchains.ts';
+import { CHANNEL_KINDS, NOTICE_KINDS } from '../core/tell/notify.ts';
 
 // A process parses its settings once: compiling the schema first takes longer than that.
 z.config({ jitless: true });
@@ -81,10 +81,10 @@ const agentKeys = {
 
 const dollars = z.number().min(0);
 const price = z.object({
-  input: dollars.describe('Of what is read anew.'),
-  output: dollars.describe('Of what is written, reasoning included.'),
-  cache_read: dollars.describe('Of what the cache had.'),
-  cache_write: dollars.describe('Of what is put into the cache.'),
+  input: dollars.describe('Input that is not cached.'),
+  output: dollars.describe('Output, reasoning included.'),
+  cache_read: dollars.describe('Input read from the cache.'),
+  cache_write: dollars.describe('Input written to the cache.'),
 });
 
 const domain = text.superRefine((given, problems) => {
@@ -123,7 +123,7 @@ const mcpServer = z.object({
     .record(z.string(), z.string())
     .default({})
     .superRefine(nameVariables)
-    .describe('Variables that it gets besides; a value may be `$VAR`, so that no secret is in the file.'),
+    .describe('Extra variables for it; a value may be `$VAR`, so that no secret is in the file.'),
 });
 
 const mcp = z
@@ -141,7 +141,7 @@ const mcp = z
   })
   .meta({
     description:
-      'MCP servers that roles may be given, by name; `roles.<role>.access.mcp` gives them. `command` is a list, the program and its arguments, which no shell reads; `env` are variables that it gets besides, whose value may be `$VAR`, so that no secret is in the file. See docs/agents.md.',
+      'MCP servers by name; `roles.<role>.access.mcp` grants them to a role. `command` is a list, the program and its arguments, which no shell reads. `env` has extra variables for it; a value may be `$VAR`, so that no secret is in the file. See docs/agents.md.',
     examples: [{ docs: { command: ['npx', '-y', 'some-docs-server'], env: { DOCS_LANGUAGE: 'en' } } }],
   });
 
@@ -164,9 +164,9 @@ const channel = z.object({
   events: z
     .array(z.enum(NOTICE_KINDS))
     .default([...NOTICE_KINDS])
-    .describe('What it is told; without it, everything.'),
-  url: optional(text, 'Where it is, as `$VAR`.', '$SLACK_WEBHOOK'),
-  secret: optional(text, 'What a webhook is signed with, as `$VAR`.', '$WEBHOOK_SECRET'),
+    .describe('Which events it gets; default: all.'),
+  url: optional(text, 'Its address, as `$VAR`.', '$SLACK_WEBHOOK'),
+  secret: optional(text, 'The key that signs a webhook, as `$VAR`.', '$WEBHOOK_SECRET'),
   token: optional(text, 'The access token of ntfy, as `$VAR`.', '$NTFY_TOKEN'),
   command: optional(shell, 'A shell command that reads the message, as JSON.', './notify.sh'),
   pass_env: z.array(variable).default([]).describe('Variables of yours that the command gets.'),
@@ -190,38 +190,38 @@ const notify = z
             });
       })
       .meta({
-        description: `Where people are told, by name. \`kind\` is ${CHANNEL_KINDS.map((kind) => `\`${kind}\``).join(', ')}; \`events\` lists what it is told (${NOTICE_KINDS.map((kind) => `\`${kind}\``).join(', ')}; without it, everything). \`url\`, \`secret\` and \`token\` are only ever written as \`$VAR\`. \`digest_ms\` and \`quiet_hours\` of a channel go before those of all. See docs/notifications.md.`,
+        description: `Channels that notify people, by name. \`kind\` is ${CHANNEL_KINDS.map((kind) => `\`${kind}\``).join(', ')}; \`events\` lists what it gets (${NOTICE_KINDS.map((kind) => `\`${kind}\``).join(', ')}; default: all). \`url\`, \`secret\` and \`token\` are only ever written as \`$VAR\`. A channel's own \`digest_ms\` and \`quiet_hours\` override the common ones. See docs/notifications.md.`,
         examples: [{ phone: { kind: 'ntfy', url: '$NTFY_URL', events: ['needs_you', 'loop_held'] } }],
       }),
     digest_ms: digest
       .default(300_000)
-      .describe('After a message, what comes within this time is sent together. 0: each at once.'),
+      .describe('After a message, everything within this time is sent together. 0: each at once.'),
     quiet_hours: quietHours.default('none').meta({
       description:
-        'When nothing is sent, such as `22:00-07:00`; what came meanwhile is sent together afterwards.',
+        'When nothing is sent, such as `22:00-07:00`. Messages from that time are sent together afterwards.',
       examples: ['22:00-07:00'],
     }),
     time_zone: optional(
       timeZone,
-      'Where `quiet_hours` are meant. Default: the time zone of this machine.',
+      'The time zone of `quiet_hours`. Default: that of this machine.',
       'Europe/Berlin',
     ),
   })
   .prefault({})
-  .describe('Whom to tell, of what, and when.');
+  .describe('Who is notified, of what, and when.');
 
 const access = z.object({
   read: z
     .array(text)
     .default([])
-    .meta({ description: 'Paths that it may read besides.', examples: [['~/specifications']] }),
+    .meta({ description: 'More paths that it may read.', examples: [['~/specifications']] }),
   write: z
     .array(text)
     .default([])
-    .meta({ description: 'Paths that it may write to besides.', examples: [['~/.cache/models']] }),
+    .meta({ description: 'More paths that it may write to.', examples: [['~/.cache/models']] }),
   network: network.optional().meta({
     description:
-      'Where it may go, beside its model. Unless this is set: the coder where `sandbox.network` says, others nowhere; an `agent.command`, whose provider is not known, stays on the network of this machine.',
+      'Hosts it may reach, in addition to its model. Default: for the coder `sandbox.network`, for others none. A program of your own (`agent.command`, ACP without a preset) with no key that the gateway can hold is on the network of this machine; with `sandbox: required` this key must then be set.',
     examples: [['npm', 'docs.example.org']],
   }),
   mcp: z
@@ -229,7 +229,7 @@ const access = z.object({
     .default([])
     .meta({
       description:
-        'Servers of `mcp` that it has, with all their tools (`docs`) or with those that are named (`tracker/search`). Nothing else is loaded, whatever the branch says.',
+        'Servers of `mcp` that it gets, with all their tools (`docs`) or only the ones named (`tracker/search`). Nothing else is loaded, whatever the branch says.',
       examples: [['docs', 'tracker/search']],
     }),
 });
@@ -248,7 +248,7 @@ const role = z.object({
   stall_timeout_ms: agentKeys.stall_timeout_ms.optional().describe('Overrides `agent.stall_timeout_ms`.'),
   tool_timeout_ms: agentKeys.tool_timeout_ms.optional().describe('Overrides `agent.tool_timeout_ms`.'),
   repeated_calls: agentKeys.repeated_calls.optional().describe('Overrides `agent.repeated_calls`.'),
-  access: access.prefault({}).describe('What it may touch besides, confined: see docs/security.md.'),
+  access: access.prefault({}).describe('What else it may touch when confined: see docs/security.md.'),
 });
 
 const roles = z.object(
@@ -302,7 +302,10 @@ const variablesOf = (whose: string) =>
   z
     .object(variables)
     .prefault({})
-    .meta({ description: `The same for ${whose} only, on top.`, examples: [{ pass: ['REGISTRY_URL'] }] });
+    .meta({
+      description: `The same for ${whose} only, in addition.`,
+      examples: [{ pass: ['REGISTRY_URL'] }],
+    });
 
 const env = z.object({
   toolchains: z
@@ -316,7 +319,7 @@ const env = z.object({
     .enum(['private', 'operator'])
     .default('private')
     .describe(
-      '`private`: a home for each role of a task, one for its commands, an empty one for what counts. `operator`: your own, with all that is in it: whatever a task runs can read your credentials and change what you and later tasks start.',
+      '`private`: one home for each role of a task and one for its commands; the final gate gets an empty one. `operator`: your own, with everything in it: anything a task runs can read your credentials and change what you and later tasks start.',
     ),
   home_entries: z
     .array(
@@ -330,7 +333,7 @@ const env = z.object({
     .default([])
     .meta({
       description:
-        'Further entries of your home that a private one has too: a small file as a copy, a folder as a link to yours.',
+        'More entries of your home that a private one gets: a small file as a copy, a folder as a link to yours.',
       examples: [['.npmrc', '.m2/settings.xml']],
     }),
   roles: variablesOf('agents'),
@@ -384,7 +387,7 @@ const secrets = z
   })
   .meta({
     description:
-      'Secrets that the project under work may use, by variable. Whoever is named by `for` (roles, `gate`, `hooks`; by default the coder and the gate, unless their network is `host`) finds a placeholder in that variable, and the gateway puts the value in its place, at `host` and nowhere else; that host is thereby in their network. `command` prints the value, in your own environment, once for each run of the loop, within a minute; or `env` names a variable of the loop. `host` is one host or a list, without a port 443 is meant. See docs/security.md.',
+      'Secrets that the project may use, by variable. The roles and commands under `for` (roles, `gate`, `hooks`; default: the coder and the gate, unless their network is `host`) get a placeholder in that variable. The gateway replaces it with the value in requests to `host`, and nowhere else. They may then reach that host. `command` prints the value; it runs in your own environment, once for each run of the loop, for at most a minute. Or `env` names a variable of the loop. `host` is one host or a list; the default port is 443. See docs/security.md.',
     examples: [
       {
         STRIPE_TEST_KEY: { command: 'pass show stripe/test', host: 'api.stripe.com', for: ['coder', 'gate'] },
@@ -398,11 +401,11 @@ const sandbox = z.object({
   kind: sandboxKind
     .default('auto')
     .describe(
-      "`auto`: what works on this machine, with a warning where nothing does. `required`: what works, and nothing runs where nothing does. `bwrap`: bubblewrap, or nothing runs. `container`: a container of `sandbox.image`, or nothing runs. `srt`: Anthropic's sandbox-runtime, for macOS and untested there, or nothing runs. `none`: no confinement.",
+      "`auto`: the first sandbox that works here, with a warning if none does. `required`: the same, but nothing runs without one. `bwrap`: bubblewrap, or nothing runs. `container`: a container of `sandbox.image`, or nothing runs. `srt`: Anthropic's sandbox-runtime, for macOS and untested there, or nothing runs. `none`: no confinement.",
     ),
   image: optional(
     z.string().regex(/^[A-Za-z0-9][\w./:@-]*$/, 'must be the name of an image'),
-    'What containers are made of, by podman or docker: a Linux with glibc, `sh` and the toolchain of your project. You pull it; the loop never does. With `auto` and `required`, containers are used where bubblewrap does not work.',
+    'The image for containers (podman or docker): a Linux with glibc, `sh` and the toolchain of your project. You pull it; the loop never does. With `auto` and `required`, containers are used where bubblewrap does not work.',
     'docker.io/library/node:22-bookworm',
   ),
   read: z
@@ -410,12 +413,12 @@ const sandbox = z.object({
     .default([])
     .meta({
       description:
-        'Paths that everything confined may read, beside the system, the PATH and what `env` offers: a toolchain in your home.',
+        'Paths that everything confined may read, in addition to the system, the PATH and what `env` offers: a toolchain in your home, for example.',
       examples: [['~/.local/share/uv']],
     }),
   network: network.default([...REGISTRIES]).meta({
     description:
-      'Where gates, hooks and the coder may go, confined: domains (`example.org`, `*.example.org`, `example.org:8443`) and presets (`npm`, `yarn`, `pypi`, `crates`, `go`, `maven`, `rubygems`, `nuget`, `packagist`). `any`: every public host. `none`: nowhere. `host`: the network of this machine, for what does not go through a proxy or needs a service that runs here.',
+      'Hosts that gates, hooks and the coder may reach when confined: domains (`example.org`, `*.example.org`, `example.org:8443`) and presets (`npm`, `yarn`, `pypi`, `crates`, `go`, `maven`, `rubygems`, `nuget`, `packagist`). `any`: every public host. `none`: no host. `host`: the network of this machine, for programs that do not use a proxy or need a service that runs here.',
     examples: [['npm', 'api.example.org']],
   }),
   trusted: z
@@ -426,7 +429,8 @@ const sandbox = z.object({
 
 const gate = z.object({
   network: network.optional().meta({
-    description: 'Where setup, commands and `verify:` may go, confined, in place of `sandbox.network`.',
+    description:
+      'Hosts that setup, commands and `verify:` may reach when confined, in place of `sandbox.network`.',
     examples: [['npm', 'api.example.org']],
   }),
   setup: z
@@ -452,7 +456,7 @@ const gate = z.object({
     .enum(['block', 'allow_unchanged'])
     .default('block')
     .describe(
-      'A command that is red on the base commit too. `block`: it has to become green all the same. `allow_unchanged`: it does not stand in the way while it fails with the same exit code and the same failing tests as there, or fewer, by name, and every other test that ran there is still reported. The names come from TAP in its output or from `gate.reports`; a command without such a report, or in whose report no test passes, blocks either way. Give such a command nothing else to do: what else it is red for is in no report. Let its reporter name files that can’t be loaded, too (jest-junit: `reportTestSuiteErrors`).',
+      'What to do with a command that also fails on the base commit. `block`: it must pass anyway. `allow_unchanged`: ignore the failure if the exit code is the same, no new test fails, and no test that ran on the base has disappeared. The names come from TAP in its output or from `gate.reports`; a command without such a report, or whose report has no passing test, blocks either way. Such a command should do nothing else, since other failures are in no report. Its reporter should also name files that can’t be loaded (jest-junit: `reportTestSuiteErrors`).',
     ),
   reports: z
     .array(
@@ -466,12 +470,12 @@ const gate = z.object({
     .default([])
     .meta({
       description:
-        'Where commands write JUnit reports: paths below the tree, with `*`, `?` and `**`. What a command itself wrote there in its run tells which tests failed. TAP in its output (`TAP version 13`, as of `node --test --test-reporter=tap`) needs no setting.',
+        'Where commands write JUnit reports: paths below the tree, with `*`, `?` and `**`. What the command itself writes there tells which tests failed. TAP in its output (`TAP version 13`, as of `node --test --test-reporter=tap`) needs no setting.',
       examples: [['reports/**/*.xml']],
     }),
   max_concurrent: count
     .default(GATES_AT_ONCE)
-    .describe('How many gates run at the same time; those of tasks about to land go first.'),
+    .describe('How many gates run at the same time; gates of tasks about to land go first.'),
   setup_cache: z
     .boolean()
     .default(true)
@@ -482,7 +486,7 @@ const gate = z.object({
     .union([z.enum(['confined', 'always']), z.boolean()])
     .default('confined')
     .describe(
-      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. They come from the text of an issue, which somebody with the right to made ready. `confined` (or `true`): only in a sandbox; without one the gate could not run. `always`: with your rights, where there is no sandbox. `false`: never. A command that is also one of `commands` is yours, and always runs.",
+      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. They come from the text of an issue that an authorized person made ready. `confined` (or `true`): only in a sandbox; without one the gate could not run. `always`: with your rights, where there is no sandbox. `false`: never. A command that is also one of `commands` is yours, and always runs.",
     ),
 });
 
@@ -498,8 +502,8 @@ const prompts = z.object({
     'Address every point: {{ feedback }}',
   ),
   interrupted: prompt(
-    'The turn was cut off with its runner.',
-    'You were cut off. Carry on with #{{ issue.number }}.',
+    'The runner died during the turn.',
+    'You were interrupted. Continue with #{{ issue.number }}.',
   ),
   handover: prompt(
     'A new session takes over the work tree of one that is lost.',
@@ -573,11 +577,11 @@ export const workflowSchema = z
             'How the loop logs in at `github`: with a `token`, or as a GitHub App with its own key, see docs/github.md.',
           ),
         provider: z
-          .record(z.string(), z.string())
+          .record(z.string(), z.unknown())
           .default({})
           .meta({
             description:
-              "The tracker's own settings; `local` has none, those of `github` are in docs/github.md. A value may be `$VAR`, so that no secret is in the file.",
+              "The tracker's own settings; `local` has none, those of `github` are in docs/github.md. The tracker judges them. A value may be `$VAR`, so that no secret is in the file.",
             examples: [{ token: '$TRACKER_TOKEN' }],
           }),
         trunk: optional(
@@ -590,7 +594,7 @@ export const workflowSchema = z
           .default([])
           .meta({
             description:
-              'Labels an issue must carry besides `labels.ready`. Case and outer spaces do not matter.',
+              'Labels an issue must carry in addition to `labels.ready`. Case and outer spaces do not matter.',
             examples: [['backend']],
           }),
       })
@@ -602,11 +606,11 @@ export const workflowSchema = z
           .enum(['triage', 'write', 'maintain', 'admin'])
           .default('write')
           .describe(
-            'The role a person needs at least for their `labels.ready` to count. Only GitHub knows roles; locally, whoever can write the file may.',
+            'The least role whose `labels.ready` counts. Only GitHub knows roles; locally, whoever can write the file may.',
           ),
       })
       .prefault({})
-      .describe('Whose word counts.'),
+      .describe('Who may make an issue ready.'),
     polling: z
       .object({
         interval_ms: milliseconds
@@ -619,7 +623,7 @@ export const workflowSchema = z
       .object({
         port: optional(
           z.int().min(0).max(65_535),
-          'Listen here for deliveries of GitHub, which only wake the loop; 0 is any free port. Default: nothing listens, and the loop only looks every `polling.interval_ms`. See docs/github.md.',
+          'Listen here for deliveries from GitHub alone, which only wake the loop; 0 is any free port. With `secret`, they are also accepted at `/webhook` of `server.port`. See docs/github.md.',
           8787,
         ),
         bind: text
@@ -627,14 +631,12 @@ export const workflowSchema = z
           .describe('The address to listen on. Keep the default behind a proxy or a tunnel on this machine.'),
         secret: optional(
           text,
-          'What deliveries are signed with, as entered at GitHub; write `$VAR`, so that it is not in the file. Needed where `port` is set.',
+          'The secret that signs deliveries, as entered at GitHub; write `$VAR`, so that it is not in the file. Without it, none are accepted.',
           '$WEBHOOK_SECRET',
         ),
         poll_interval_ms: milliseconds
           .default(300_000)
-          .describe(
-            'While deliveries arrive (one within the last hour), look only this often on top of them.',
-          ),
+          .describe('While deliveries arrive (one within the last hour), poll only this often.'),
       })
       .prefault({})
       .superRefine(({ port, secret }, problems) => {
@@ -642,7 +644,7 @@ export const workflowSchema = z
         if (port !== null && secret === null)
           problems.addIssue({ code: 'custom', path: ['secret'], message });
       })
-      .describe('GitHub webhooks: be told of changes instead of polling for them.'),
+      .describe('GitHub webhooks: learn of changes without polling.'),
     server: z
       .object({
         port: optional(
@@ -655,15 +657,36 @@ export const workflowSchema = z
           .describe('The address to listen on. Any other than loopback needs `token`.'),
         token: optional(
           text,
-          'Who has this may read and steer the loop; write `$VAR`, so that it is not in the file. On loopback it is needed only for changes that do not come from the dashboard.',
+          'Anybody who has this may read and steer the loop; write `$VAR`, because agents can read the file. Without it only browsers get in, by the link that is printed at the start.',
           '$FORGE_LOOP_TOKEN',
         ),
         hosts: z
           .array(text)
           .default([])
           .describe(
-            'Names under which the server is reached, beside addresses and `localhost`, for example behind a proxy.',
+            'Host names of the server, in addition to addresses and `localhost`: for example, behind a proxy.',
           ),
+        mcp: z
+          .object({
+            allow: z
+              .array(text)
+              .default([])
+              .describe(
+                'Operations that MCP clients may use to change something, such as `issue.new` or `pause`. Default: they only read.',
+              ),
+            max_calls: z
+              .int()
+              .min(1)
+              .default(20)
+              .describe(
+                'How often a client may call each tool: in the life of `mcp serve`, or over HTTP within an hour.',
+              ),
+          })
+          .prefault({})
+          .meta({
+            description: 'The MCP server: `forge-loop mcp serve`, and `/mcp` over HTTP. See docs/mcp.md.',
+            examples: [{ allow: ['issue.new', 'pause'] }],
+          }),
       })
       .prefault({})
       .superRefine(({ bind, token }, problems) => {
@@ -718,9 +741,7 @@ export const workflowSchema = z
       .describe('Shell scripts run in the workspace, except where it says otherwise.'),
     env: env
       .prefault({})
-      .describe(
-        'What everything that is started for a task gets of your environment and your home. Nothing else of it is inherited.',
-      ),
+      .describe("What a task's processes get from your environment and home. They inherit nothing else."),
     agent: z
       .object({
         kind: agentKeys.kind
@@ -730,8 +751,13 @@ export const workflowSchema = z
           ),
         command: optional(
           agentKeys.command,
-          'The shell command of kind `command`, which gets the prompt on stdin; or of kind `acp` without a preset.',
+          'The shell command of kind `command`, which gets the prompt on stdin; of kind `acp` without a preset; or of kind `codex`, in place of `codex app-server`.',
           'my-agent --headless',
+        ),
+        attach_command: optional(
+          shell,
+          'The shell command that `forge-loop attach` starts for a coder of kind `command` or `scripted`: the same program, for a person at a terminal.',
+          'my-agent',
         ),
         script: optional(
           agentKeys.script,
@@ -746,7 +772,7 @@ export const workflowSchema = z
         ),
         fallback_models: agentKeys.fallback_models.default([]).meta({
           description:
-            'Asked one after the other, in the same session, by the next tries of a turn that failed because its model was overloaded or could not be had; of a coder and an auditor, also for no reason that is known.',
+            'Models to try, in order and in the same session, when a turn fails because its model is overloaded or unavailable. For coders and auditors, also after an unexplained failure.',
           examples: [['sonnet']],
         }),
         effort: optional(
@@ -767,9 +793,7 @@ export const workflowSchema = z
         billing: z
           .enum(['usd', 'subscription'])
           .default('usd')
-          .describe(
-            'What `status` and `cost` show first: money, or tokens, where a subscription is not paid by them.',
-          ),
+          .describe('What `status` and `cost` show first: money or, for a subscription, tokens.'),
         max_concurrent: count
           .default(3)
           .describe('Slots: tasks in which an agent may work at the same time.'),
@@ -797,16 +821,21 @@ export const workflowSchema = z
         turn_timeout_ms: milliseconds.default(3_600_000).describe('The longest one turn may take.'),
         stall_timeout_ms: agentKeys.stall_timeout_ms
           .default(300_000)
-          .describe('The longest an agent may be silent while no tool of its is at work. 0: any time.'),
+          .describe('The longest an agent may be silent while none of its tools is running. 0: no limit.'),
         tool_timeout_ms: agentKeys.tool_timeout_ms
           .default(3_600_000)
           .describe(
-            'The longest an agent may be silent while a tool call is under way, such as a build. 0: any time. `turn_timeout_ms` holds in any case. Agents of the kind `command` tell no tool calls: for them `stall_timeout_ms` holds throughout.',
+            'The longest an agent may be silent while a tool call, such as a build, is running. 0: no limit. `turn_timeout_ms` applies in any case. Agents of the kind `command` report no tool calls: for them `stall_timeout_ms` applies throughout.',
           ),
         repeated_calls: agentKeys.repeated_calls
           .default(12)
           .describe(
-            'How often in a row the same tool call may have the same result. One more stops the turn, and the coder is told; such turns that change nothing count towards `idle_turns`. 0: as often as it likes.',
+            'How often in a row the same tool call may have the same result. One more stops the turn and tells the coder; such turns that change nothing count towards `idle_turns`. 0: no limit.',
+          ),
+        max_retry_backoff_ms: milliseconds
+          .default(300_000)
+          .describe(
+            'The longest wait before something that failed is tried again; the first is ten seconds, each next one twice as long.',
           ),
         cooldown_ms: z
           .int()
@@ -820,16 +849,14 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe('Who works, and within which limits.'),
-    roles: roles
-      .prefault({})
-      .describe('An agent of its own for a role. What is not named is taken from `agent`.'),
+    roles: roles.prefault({}).describe('A separate agent for a role. Keys left out are taken from `agent`.'),
     mcp,
     prices: z
       .record(text, price)
       .default({})
       .meta({
         description:
-          'US dollars for a million tokens, by model: for models that are not in the built-in list, or cost you something else. Used where the provider itself tells no cost.',
+          'US dollars for a million tokens, by model: for models that are not in the built-in list, or that cost you something else. Used when the provider reports no cost.',
         examples: [{ 'gpt-5.2-codex': { input: 1.75, output: 14, cache_read: 0.175, cache_write: 1.75 } }],
       }),
     spec: z
@@ -838,18 +865,20 @@ export const workflowSchema = z
           .enum(['auto', 'propose', 'off'])
           .default('auto')
           .describe(
-            "What becomes of a specification that the specifier writes for an issue. `auto`: adopted where the rules found something to check in the author's own words, else proposed. `propose`: a person agrees first. `off`: never written; only issues the rules are unsure of are judged.",
+            'What to do with a specification written for an issue. `auto`: adopt it if the issue itself has something to check, otherwise propose it. `propose`: always ask a person. `off`: write none; the specifier only judges unclear issues.',
           ),
       })
       .prefault({})
       .describe('What happens before the first turn of the coder.'),
     critic: z
       .object({
-        enabled: z.boolean().default(true).describe("`false` means a person's approval instead, never none."),
+        enabled: z.boolean().default(true).describe('`false`: a person approves instead.'),
         max_rounds: count
           .default(3)
           .describe('This many requests for changes end the task with `max_critic_rounds`.'),
-        parallel: count.default(2).describe('Critics that may judge at the same time, beside the slots.'),
+        parallel: count
+          .default(2)
+          .describe('Critics that may judge at the same time, in addition to the slots.'),
         block_on: z
           .array(z.enum(SEVERITIES))
           .default(['sev1', 'sev2'])
@@ -860,7 +889,7 @@ export const workflowSchema = z
     gate: z
       .union([z.literal('none'), gate])
       .prefault({})
-      .describe('The commands that must pass, or `none`, said explicitly, when there is nothing to run.'),
+      .describe('The commands that must pass, or an explicit `none` if there is nothing to run.'),
     session: z
       .object({
         policy: z
@@ -899,7 +928,7 @@ export const workflowSchema = z
           .default({})
           .meta({
             description:
-              "Files of yours that are placed in a plan's worktree each time it is prepared and never committed: a path in the worktree, and the file it is a copy of. `~` and `$VAR` are expanded; a relative path starts at this file's folder. A path that git tracks is refused. What agents heed there is said in docs/agents.md.",
+              "Files of yours that are placed in a plan's worktree before each turn of its coder and never committed: a path in the worktree, and the file it is a copy of. `~` and `$VAR` are expanded; a relative path starts at this file's folder. A path that git tracks is refused. What agents heed there is said in docs/agents.md.",
             examples: [{ '.mcp.json': '~/loop/mcp.json' }],
           }),
         skills: optional(
@@ -912,16 +941,16 @@ export const workflowSchema = z
             enabled: z.boolean().default(false).describe('Whether anything runs after the last audit.'),
             skill: optional(
               skillName,
-              'A skill of `loop.skills`: its folder lies in the worktree, uncommitted, and its `SKILL.md` is part of the prompt.',
+              'A skill of `loop.skills`: placed where the agent looks for skills; for agents without such a place, in the worktree, uncommitted, with its `SKILL.md` in the prompt.',
               'pr-review',
             ),
-            prompt: optional(shell, 'What to do; beside the skill, or alone.', 'Write the release note.'),
-            model: optional(text, "In place of the coder's model.", 'haiku'),
+            prompt: optional(shell, 'What to do, with or without a skill.', 'Write the release note.'),
+            model: optional(text, "A model to use instead of the coder's.", 'haiku'),
           })
           .prefault({})
           .meta({
             description:
-              'What the coder does once a plan is done, in a new session in its worktree. Nothing that comes of it changes the outcome; its last message is the summary of the plan.',
+              'What the coder does once a plan is done, in a new session in its worktree. It cannot change the outcome; its last message is the summary of the plan.',
             examples: [{ enabled: true, prompt: 'Review the branch once more, fix only what is safe.' }],
           }),
       })
@@ -938,7 +967,7 @@ export const workflowSchema = z
       })
       .meta({
         description:
-          'What keeps agents, gates and hooks to what they were given: see docs/security.md. A word is its `kind`.',
+          'What confines agents, gates and hooks: see docs/security.md. A single word sets its `kind`.',
         examples: ['required'],
       }),
     gateway: z
@@ -947,7 +976,7 @@ export const workflowSchema = z
           .enum(['all', 'keys', 'none'])
           .default('all')
           .describe(
-            'Which credentials of model providers stay with the loop, so that agents never hold them: all, API keys without logins, or none. Cloud credentials (Bedrock, Vertex) are always handed on.',
+            'Which credentials of model providers stay with the loop, so that agents never hold them: all, only API keys (not logins), or none. Cloud credentials (Bedrock, Vertex) are always passed to the agent.',
           ),
       })
       .prefault({})
@@ -965,7 +994,7 @@ export const workflowSchema = z
           .default([])
           .meta({
             description:
-              'Checks of CI that must be green at the head, beside those the forge itself requires. One that was not reported yet is waited for.',
+              'CI checks that must be green at the head, in addition to those the forge itself requires. The loop waits for a check that has not reported yet.',
             examples: [['build']],
           }),
         checks_wait_ms: milliseconds
@@ -983,13 +1012,13 @@ export const workflowSchema = z
               .boolean()
               .default(false)
               .describe(
-                'For slow gates. One gate for all that are in line, on the last of them, which contains the others: green, they all land, in order; red, the first red one is found by halves and goes back to its coder. See "One gate for several tasks".',
+                'For slow gates: one gate for all tasks in line, run on the last one, which contains the others. If it passes, they all land in order. If it fails, bisection finds the first failing task, which goes back to its coder. See "One gate for several tasks".',
               ),
           })
           .prefault({})
           .meta({
             description:
-              'How approved tasks line up for trunk. A merge queue of the forge itself goes before it.',
+              'How approved tasks line up for trunk. If the forge has a merge queue of its own, that is used instead.',
             examples: [{ ahead: 8, batch: true }],
           }),
         co_author: optional(
@@ -1009,28 +1038,35 @@ export const workflowSchema = z
         tokens: z
           .union([count, z.literal('none')])
           .default(50_000_000)
-          .describe('Tokens, in and out, what is read from a cache included. `none`: no limit.'),
+          .describe('Tokens, in and out, cache reads included. `none`: no limit.'),
         wall_ms: z
           .union([count, z.literal('none')])
           .default(28_800_000)
           .describe('Working time, the sum of its turns. `none`: no limit.'),
+        warn_turn_usd: z
+          .union([z.number().positive(), z.literal('none')])
+          .default(5)
+          .describe(
+            'US dollars. `cost` and `task show` warn of a turn that cost more; nothing is stopped. `none`: no warning.',
+          ),
         day: allowance(20, 10_000_000)
           .prefault({})
           .meta({
             description:
-              'What all tasks together may cost on one day. Reached, the loop waits until midnight.',
+              'What all tasks together may cost in one day. At this limit the loop waits until midnight.',
             examples: [{ usd: 20, tokens: 100_000_000 }],
           }),
         loop: allowance(500, 200_000_000)
           .prefault({})
           .meta({
-            description: 'What all tasks together may cost ever. Reached, the loop waits until you raise it.',
+            description:
+              'What all tasks together may ever cost. At this limit the loop waits until you raise it.',
             examples: [{ usd: 500, tokens: 2_000_000_000 }],
           }),
       })
       .prefault({})
       .describe(
-        'What one task may cost over all its turns, and all tasks together under `day` and `loop`. Reaching a limit stops turns in flight: a task ends with its own, and waits for one of the loop. At 80 % you are warned once. Dollars are refused as the only limit where the price of a model is not known: give it under `prices`, or limit the tokens too.',
+        'What one task may cost over all its turns, and all tasks together under `day` and `loop`. Reaching a limit stops turns in flight: at its own limit a task ends, at one of the loop it waits. At 80 % you are warned once. A dollar limit alone is refused if the price of a model is unknown: set it under `prices`, or limit the tokens too.',
       ),
     deploy: z
       .object({
@@ -1051,12 +1087,12 @@ export const workflowSchema = z
           .default([])
           .meta({
             description:
-              "Variables of the runner's own environment that the command gets on top of `env`, `HOME` too. Without them it has no credentials and an empty home.",
+              "Variables of the runner's own environment that the command gets in addition to `env`; `HOME` can be one. Without them it has no credentials and an empty home.",
             examples: [['HOME', 'SSH_AUTH_SOCK', 'DEPLOY_TOKEN']],
           }),
       })
       .prefault({})
-      .describe('What follows when trunk has moved.'),
+      .describe('What to run when trunk has moved.'),
     notify,
     recovery: z
       .object({
@@ -1090,9 +1126,9 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe(
-        'How long what ended tasks left in the state directory is kept. A runner removes the rest when it starts and once a day; `forge-loop gc` does so at once. Worktrees of abandoned tasks stay.',
+        'How long the files of ended tasks in the state directory are kept. A runner removes older ones when it starts and once a day; `forge-loop gc` does it at once. Worktrees of abandoned tasks stay.',
       ),
-    labels: labels.prefault({}).describe('The labels by which people and the loop talk.'),
+    labels: labels.prefault({}).describe('The labels that people and the loop use.'),
     protected_paths: z
       .array(text)
       .default(PROTECTED_PATHS)

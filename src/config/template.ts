@@ -6,6 +6,8 @@ import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 export interface TemplateChoices {
   gateCommands: readonly string[];
   gateSetup?: readonly string[];
+  /** Commands that did not pass on trunk: they are shown, and do not count. */
+  gateLeftOut?: readonly { command: string; why: string; output: readonly string[] }[];
   agentKind: AgentKind;
   agentCommand?: string | null;
   agentScript?: string | null;
@@ -86,7 +88,13 @@ function agentLine({ agentKind, agentCommand, agentScript }: TemplateChoices): s
   return `${comment}\n  ${agentCommand ? `command: ${JSON.stringify(agentCommand)}` : '# command: my-agent --headless'}`;
 }
 
-function gateText({ gateSetup = [], gateCommands }: TemplateChoices): string {
+function gateText({ gateSetup = [], gateCommands, gateLeftOut = [] }: TemplateChoices): string {
+  if (gateCommands.length === 0 && gateLeftOut.length > 0) {
+    return `# Nothing that was found passed. Until there are commands, finished work waits for you.
+gate:
+  commands: []
+${leftOutText(gateLeftOut)}`.trimEnd();
+  }
   if (gateCommands.length === 0) {
     return `# Nothing was found to run here. Until you write commands, finished work waits for you. If there is nothing to
 # run, say so with "gate: none" instead.
@@ -95,8 +103,18 @@ gate:
   commands: []`;
   }
   const setup = gateSetup.length === 0 ? '' : `  # Run before the commands.\n  setup:\n${list(gateSetup)}`;
-  return `gate:\n${setup}  commands:\n${list(gateCommands)}`.trimEnd();
+  return `gate:\n${setup}  commands:\n${list(gateCommands)}${leftOutText(gateLeftOut)}`.trimEnd();
 }
+
+const leftOutText = (leftOut: NonNullable<TemplateChoices['gateLeftOut']>): string =>
+  leftOut
+    .flatMap(({ command, why, output }) => [
+      `# Commented out after a trial on trunk: ${why.replace(/\s+/g, ' ')}`,
+      `# - ${JSON.stringify(command)}`,
+      ...output.map((line) => `#   | ${line}`),
+    ])
+    .map((line) => `    ${line}\n`)
+    .join('');
 
 const list = (commands: readonly string[]): string =>
   commands.map((command) => `    - ${JSON.stringify(command)}\n`).join('');

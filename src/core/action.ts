@@ -8,10 +8,10 @@
 
 import type { RemarkRef } from './change/remark.ts';
 import type { Candidate, PromptKind } from './event.ts';
-import type { Ahead } from './line.ts';
-import type { WrittenLoopHold } from './loop-hold.ts';
-import type { Message } from './notify.ts';
+import type { Ahead } from './line/line.ts';
+import type { WrittenLoopHold } from './loop/loop-hold.ts';
 import type { Role } from './role.ts';
+import type { Message } from './tell/notify.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Proof that every condition of the merge gate held for exactly this candidate; only `mergeGate` makes one. */

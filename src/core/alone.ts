@@ -5,7 +5,7 @@
  */
 import { hold } from './decision.ts';
 import { event, type NewEvent } from './event.ts';
-import { backoffMs } from './schedule.ts';
+import { backoffMs } from './line/schedule.ts';
 import { ALONE_AFTER, type RoleMemory } from './task.ts';
 import { count } from './words/words.ts';
 
@@ -18,12 +18,16 @@ export function afterInterruptions(
   hasWaited: boolean,
   now: number,
   jitter: number,
+  longestMs: number,
 ): NewEvent[] | null {
   if (interrupted < ALONE_AFTER) return null;
-  const cut = `the runner died in ${count(interrupted, 'turn')} in a row`;
+  const cut = `the runner died during ${count(interrupted, 'turn')} in a row`;
   if (interrupted >= ALONE_AFTER + ALONE_CHANCES)
-    return [hold('interrupted', `${cut}; in the last ${ALONE_CHANCES} no other task was running`)];
+    return [hold('interrupted', `${cut}, the last ${ALONE_CHANCES} of them with nothing else running`)];
   if (hasWaited || last?.status !== 'interrupted') return null;
-  const until = now + backoffMs(interrupted - ALONE_AFTER + 1, jitter);
-  return [event('retry_scheduled', { until }), hold('retry_backoff', `${cut}; the next runs alone`, until)];
+  const until = now + backoffMs(interrupted - ALONE_AFTER + 1, jitter, longestMs);
+  return [
+    event('retry_scheduled', { until }),
+    hold('retry_backoff', `${cut}; the next one runs alone`, until),
+  ];
 }

@@ -3,8 +3,9 @@ import { queued } from '../../test/support/play.ts';
 import { testPolicy } from '../../test/support/policy.ts';
 import { nextAttempt, RULES } from './claim.ts';
 import { fold } from './fold.ts';
-import { slugOf } from './slug.ts';
 import type { Task } from './task.ts';
+import { slugOf } from './text/slug.ts';
+import { statusComment } from './words/comments.ts';
 
 const policy = testPolicy();
 const { claim, decline, withdraw } = RULES.issue;
@@ -71,6 +72,33 @@ describe('a claim', () => {
   });
 });
 
+describe('an issue whose text is a plan', () => {
+  const lines = (...all: string[]) => all.join('\n');
+  const claimed = (body: string): Task =>
+    fold(
+      't9',
+      claim({ ...ISSUE, body }, [], policy).events.map((one, seq) => ({ ...one, seq, at: 5, task: 't9' })),
+    );
+  const SECTION = '<!-- forge-section -->';
+
+  test('is called as its plan says; its branch has its number (loops 26)', () => {
+    const { plan, branch } = claimed(lines('Loop Name: My Name', 'Why.', SECTION, '## A', 'Do it.'));
+    expect(plan!.name).toBe('my-name');
+    expect(branch).toBe('loop/7-revoke');
+    expect(claimed(lines('Why.', SECTION, '## A', 'Do it.')).plan!.name).toBe('revoke');
+  });
+
+  test('says on its comment what of it is left out (loops 24)', () => {
+    const task = claimed(lines('Why.', SECTION, '', SECTION, '## A', 'Do it.'));
+    expect(task.plan!.milestones).toHaveLength(1);
+    const SPENT = { spend: { costUsd: 0, tokens: 0 }, ledger: [] };
+    expect(statusComment(task, SPENT, policy)).toContain(
+      '\n- its plan, line 2: this milestone is empty, and is skipped',
+    );
+    expect(statusComment(claimed(lines(SECTION, '## A', 'Do it.')), SPENT, policy)).not.toContain('its plan');
+  });
+});
+
 test('a decline asks its questions once per text, and takes the label back', () => {
   const { events, actions } = decline(ISSUE, { problem: 'a matter of taste', questions: ['Which?'] }, policy);
   expect(events).toEqual([
@@ -89,7 +117,12 @@ test('a withdrawal says that the text was edited, and takes the label back', () 
   const { events, actions } = withdraw(ISSUE, policy);
   expect(events).toEqual([{ type: 'readiness_withdrawn', data: { issue: 7, textHash: ISSUE.textHash } }]);
   expect(actions).toEqual([
-    { kind: 'comment', issue: 7, marker: 'edited:0123456789ab', body: expect.stringContaining('edited') },
+    {
+      kind: 'comment',
+      issue: 7,
+      marker: 'edited:0123456789ab',
+      body: expect.stringContaining('The text changed'),
+    },
     { kind: 'label', issue: 7, add: [], remove: ['loop:ready'] },
   ]);
 });

@@ -9,10 +9,12 @@ import { contractOf } from './issue/criteria.ts';
 import type { Readiness } from './issue/readiness.ts';
 import { holdsPlan, parsePlan } from './plan/plan.ts';
 import type { PlanBirth } from './plan/progress.ts';
+import { placed } from './plan/start.ts';
 import { planId } from './plan/stored.ts';
 import type { Policy } from './policy.ts';
 import type { Task } from './task.ts';
 import { declinedComment, withdrawnComment } from './words/comments.ts';
+import { NEW_ATTEMPT_CLOSES } from './words/review-text.ts';
 
 /** What a task can be made of, as its source shows it. */
 export interface WorkItem {
@@ -111,14 +113,14 @@ export function nextAttempt(issue: Subject, earlier: readonly Task[]): EventData
 /** A body that holds a plan is worked through by its milestones, whose own criteria an auditor judges. */
 export function contractAndPlan(
   issue: Pick<Subject, 'number' | 'title' | 'body' | 'textHash' | 'related'>,
-  name: string,
+  slug: string,
 ): Pick<EventData['task_created'], 'contract' | 'plan'> {
   const contract = contractOf(issue);
   const parsed = holdsPlan(issue.body) ? parsePlan(issue.body, { markers: 'optional' }) : null;
   if (!parsed?.ok) return { contract };
-  const { objective, shared, milestones } = parsed.plan;
+  const { name, objective, shared, milestones } = parsed.plan;
   const plan: PlanBirth = {
-    name,
+    name: name ?? slug,
     mode: 'loop',
     delivers: 'pull',
     recovery: 'auto',
@@ -128,6 +130,7 @@ export function contractAndPlan(
     objective,
     shared,
     milestones: milestones.map(({ title, text }) => ({ title, text })),
+    ...(parsed.warnings.length > 0 && { warnings: parsed.warnings.map(placed) }),
   };
   return { contract: { ...contract, criteria: [] }, plan };
 }
@@ -135,9 +138,7 @@ export function contractAndPlan(
 /** An earlier attempt's pull request is closed before a new one is opened: never two for one issue. */
 function closeEarlierPulls(earlier: readonly Task[]): Action[] {
   return earlier.flatMap(({ pull, state }) =>
-    pull !== null && state === 'abandoned'
-      ? [{ kind: 'close_pull', pull, comment: 'Closed: a new attempt at the issue has begun.' }]
-      : [],
+    pull !== null && state === 'abandoned' ? [{ kind: 'close_pull', pull, comment: NEW_ATTEMPT_CLOSES }] : [],
   );
 }
 

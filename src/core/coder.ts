@@ -20,17 +20,34 @@ interface Asking {
   model?: string | null;
 }
 
+/** A turn that left things as they were: said to the coder, and to people when it was the last. */
+interface Idle {
+  told: string;
+  says: string;
+}
+
+export const SAME_AS_TRUNK: Idle = {
+  told: 'Nothing was changed: the work tree is the same as trunk.',
+  says: 'the branch is still identical to trunk',
+};
+export const SAME_AS_REVIEWED: Idle = {
+  told: 'Nothing was changed since the review that asked for changes.',
+  says: 'the branch is as it was when the review asked for changes',
+};
+
 export function nextTurn(
   task: Task,
   facts: Facts,
   policy: Policy,
   now: number,
-  priorFailure: string,
+  why: string | Idle,
   asking: Asking = {},
 ): Decision {
+  const priorFailure = typeof why === 'string' ? why : why.told;
   const before = redBeforeText(task);
   const open = openText(facts.openFindings);
-  const still = `${open ? `${open} ` : ''}${before ? `${before}. ` : ''}${priorFailure}`;
+  const known = [...(open ? [open] : []), ...(before ? [`${before}.`] : [])];
+  const still = [...known, priorFailure].join(' ');
   const turns = turnsHere(task);
   if (turns >= policy.maxTurns) {
     return finish(
@@ -44,13 +61,18 @@ export function nextTurn(
   if (task.streaks.idle >= policy.idleTurns) {
     return finish(
       task,
-      abandon('no_progress', `${task.streaks.idle} turns in a row changed nothing. ${still}`),
+      abandon('no_progress', [idleText(task.streaks.idle, why), ...known].join(' ')),
       facts,
       policy,
       now,
     );
   }
   return code(task, facts, policy, priorFailure, asking);
+}
+
+function idleText(turns: number, why: string | Idle): string {
+  const streak = `${turns === 1 ? 'The last turn' : `${turns} turns in a row`} changed nothing`;
+  return typeof why === 'string' ? `${streak}. ${why}` : `${streak}; ${why.says}.`;
 }
 
 export const redGate = (task: Task): string | null =>

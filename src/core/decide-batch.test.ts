@@ -53,7 +53,7 @@ describe('the last of the line', () => {
 
   test('red: waits while the first red one is looked for', () => {
     const play = between([first, second], []).gate('fail');
-    expect(play.resting()).toBe('red together at candidate; finding out which one is');
+    expect(play.resting()).toBe('failed together at candidate; bisecting');
     expect(told(play)).toEqual([]);
   });
 
@@ -124,7 +124,9 @@ describe('one that another contains', () => {
     play.change({ behind: [judged(play, last, 'fail')] });
     expect(pending(play)).toMatchObject({ kind: 'gate', commit: 'candidate' });
     play.gate('fail');
-    expect(told(play)).toEqual([expect.stringMatching(/^Merged into trunk alone, without anything else/)]);
+    expect(told(play)).toEqual([
+      expect.stringMatching(/^Merged into trunk alone, without the other tasks in line/),
+    ]);
     expect(play.task.state).toBe('revising');
   });
 
@@ -155,7 +157,7 @@ describe('the line moves under a batch', () => {
   test('landed by commits of the forge’s own: what was found holds for the same tree, red or green', () => {
     for (const [outcome, why] of [
       ['pass', 'tested; #2 first'],
-      ['fail', 'red together at anew; finding out which one is'],
+      ['fail', 'failed together at anew; bisecting'],
     ] as const) {
       const play = between([first, second], []).gate(outcome);
       play.change({

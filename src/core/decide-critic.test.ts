@@ -463,11 +463,13 @@ describe('criteria of the contract', () => {
   test('the pull request is told after each verdict, a person’s too', () => {
     const play = judgedBy(BODY).critic(changes()).worked('c2').critic(changes('other')).worked('c3');
     play.turn('failed').ask('approve');
-    const bodies = play.actionsOf('update_pull').map(({ body }) => /Judged by .*:/.exec(body)?.[0]);
+    const bodies = play
+      .actionsOf('update_pull')
+      .map(({ body }) => /(?:Judged|Approved) by .*:/.exec(body)?.[0]);
     expect(bodies).toEqual([
       'Judged by critic at `c1`, round 1:',
       'Judged by critic at `c2`, round 2:',
-      'Judged by ann at `c3`, round 2:',
+      'Approved by ann at `c3`:',
     ]);
   });
 
@@ -528,7 +530,7 @@ describe('a person decides about a finding', () => {
     play.critic(inOtherWords(null));
     expect(play.task.verdict).toMatchObject({ verdict: 'REQUEST_CHANGES' });
     expect(play.task.feedback.map(({ text }) => text).join()).toContain(
-      'It stands beside t1.1, which ann decided to leave as it is; that stays as it is.',
+      'It is next to finding t1.1, which ann left as is; do not change that one.',
     );
   });
 
@@ -645,8 +647,9 @@ describe('what the rules find before the critic is paid', () => {
     const play = awaiting();
     expect(play.actionsOf('inspect')).toEqual([{ kind: 'inspect', headSha: 'c1', baseSha: 'base' }]);
     expect(play.of('change_inspected')).toEqual([
-      { headSha: 'c1', open: [], grave: [], sentBack: false, chars: 100 },
+      { headSha: 'c1', open: [], grave: [], sentBack: false, chars: 100, files: ['src/a.ts'] },
     ]);
+    expect(play.task.inspected).toMatchObject({ headSha: 'c1', files: ['src/a.ts'] });
     expect(play.critic(changes()).worked('c2').actionsOf('inspect')).toHaveLength(2);
   });
 

@@ -208,7 +208,7 @@ describe('while the loop can’t', () => {
     play.world.requests.push({ id: 1, kind: 'cancel', by: 'ann' });
     expect(play.decide()).toEqual({
       kind: 'rest',
-      why: 'its candidate is on trunk',
+      why: 'landed on trunk',
       until: null,
       for: 'fact',
     });

@@ -1,7 +1,7 @@
 /** Several tasks on their way to trunk: tested on top of each other, landing one after the other. */
 import { describe, expect, test } from 'vitest';
 import { APPROVE, awaiting, type Play, running } from '../../test/support/play.ts';
-import type { InLine } from './line.ts';
+import type { InLine } from './line/line.ts';
 
 const first: InLine = {
   task: 'a',
@@ -28,11 +28,12 @@ function behind(...others: InLine[]): Play {
 /** Found red on top of the others; it is tested alone. */
 const beside = (): Play => behind(first, second).candidate().gate('fail');
 
-/** Red on top of the others, green alone. */
-function misfit(): Play {
+/** Red on top of the others, green alone; on top of the first of them alone it is found as said. */
+function misfit(onFirst: 'pass' | 'fail' = 'fail'): Play {
   const play = beside();
   play.world.partners = 'in_line';
-  return play.candidate('alone').gate('pass');
+  play.world.commitOf = (task) => (task === 'a' ? 'of-a' : 'of-b');
+  return play.candidate('alone').gate('pass').candidate('on-first').gate(onFirst);
 }
 
 const told = (play: Play): string[] =>
@@ -180,7 +181,7 @@ describe('red behind others', () => {
     const play = beside();
     play.candidate('alone').gate('fail');
     expect(told(play)).toEqual([
-      expect.stringMatching(/^Merged into trunk alone, without anything else that waits to land, it fails:/),
+      expect.stringMatching(/^Merged into trunk alone, without the other tasks in line, it fails:/),
     ]);
     expect(play.task).toMatchObject({ state: 'revising', misfit: null });
     expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({
@@ -188,24 +189,69 @@ describe('red behind others', () => {
     });
   });
 
-  test('green alone: waits until the others have landed, and lands nothing', () => {
-    const play = misfit();
-    expect(play.decide()).toMatchObject({
-      kind: 'rest',
-      why: 'passes alone, fails together with #1 and #2; waiting until that has landed',
+  test('green alone: tested on top of the first of two, to tell which of them it is', () => {
+    const play = beside();
+    Object.assign(play.world, { partners: 'in_line', commitOf: () => null });
+    play.candidate('alone').gate('pass');
+    expect(play.decide()).toMatchObject({ kind: 'rest', why: 'waiting for the candidate of #1' });
+    play.change({ commitOf: (task) => (task === 'a' ? 'of-a' : 'of-b') });
+    expect(pending(play)).toEqual({
+      kind: 'build_candidate',
+      headSha: 'c1',
+      onto: { sha: 'of-a', ahead: [{ task: 'a', issue: 1 }] },
     });
-    expect(kinds(play)).not.toContain('merge_decided');
+    expect(pending(play.candidate('on-first'))).toMatchObject({ commit: 'on-first', base: 'of-a' });
+    expect(told(play)).toEqual([]);
   });
 
-  test('green alone and the others landed: the coder is told which, with them in its work', () => {
-    const play = misfit().change(LANDED);
+  test.each([
+    ['red on top of the first: it is that one', 'fail', 'a', '#1'],
+    ['green on top of the first: it is the other', 'pass', 'b', '#2'],
+  ] as const)('%s, and its coder is told of no other', (_, onFirst, task, name) => {
+    const play = misfit(onFirst);
+    expect(play.task.misfit?.with).toMatchObject([{ task }]);
+    expect(play.decide()).toMatchObject({
+      kind: 'rest',
+      why: `passes alone, fails together with ${name}; waiting until that has landed`,
+    });
+    expect(kinds(play)).not.toContain('merge_decided');
+    play.change(LANDED);
     expect(told(play)).toEqual([
       expect.stringMatching(
-        /^Your branch passes by itself\. Merged together with #1 and #2, which landed meanwhile, it fails:/,
+        new RegExp(
+          `^Your branch passes by itself\\. Merged together with ${name}, which landed meanwhile, it fails:`,
+        ),
       ),
     ]);
     expect(play.task.state).toBe('revising');
     expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({ mergeInto: 'of-b' });
+  });
+
+  test('red when both have landed meanwhile: which of them it is is found out before its coder is told', () => {
+    const play = behind(first, second).candidate();
+    play.change({ ahead: [], trunk: 'of-b', partners: 'landed', commitOf: () => 'of-a' }).gate('fail');
+    expect(told(play)).toEqual([]);
+    expect(pending(play)).toMatchObject({ onto: { sha: 'of-a', ahead: [{ task: 'a' }] } });
+    play.candidate('on-first').gate('pass');
+    expect(told(play)).toEqual([expect.stringContaining('Merged together with #2, which landed meanwhile')]);
+    expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({ mergeInto: 'of-b' });
+  });
+
+  test.each([
+    ['before it is built', false],
+    ['while it is tested', true],
+  ])('one of the others is gone %s on top of the first: lines up again', (_, isBuilt) => {
+    const play = beside();
+    Object.assign(play.world, { partners: 'in_line', commitOf: () => (isBuilt ? 'of-a' : null) });
+    play.candidate('alone').gate('pass');
+    if (isBuilt)
+      play
+        .candidate('on-first')
+        .change({ ahead: [first], partners: 'gone' })
+        .gate('fail');
+    else play.change({ ahead: [first], partners: 'gone' });
+    expect(kinds(play)).toContain('line_rejoined');
+    expect(told(play)).toEqual([]);
   });
 
   test('one of the others is gone: lines up again, behind who is there now', () => {

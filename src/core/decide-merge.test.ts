@@ -11,11 +11,11 @@ import {
   remark,
   running,
 } from '../../test/support/play.ts';
-import { accountOf } from './account.ts';
 import type { Said } from './change/checks.ts';
 import type { Finding } from './change/findings.ts';
-import { loopHoldKey } from './loop-hold.ts';
+import { loopHoldKey } from './loop/loop-hold.ts';
 import { type MergeFacts, mergeGate } from './merge.ts';
+import { accountOf } from './money/account.ts';
 import type { Policy } from './policy.ts';
 import type { Task } from './task.ts';
 
@@ -201,7 +201,7 @@ describe('the merge gate', () => {
     ],
     [
       'it changes nothing',
-      'it changes something',
+      'the change is not empty',
       ({ facts }) => (facts.change = { files: [], secrets: [], guarded: [] }),
     ],
     ['there is no pull request', 'a pull request exists', ({ task }) => (task.pull = null)],
@@ -273,7 +273,7 @@ describe('the merge gate', () => {
       evidence: '`npm test` passed',
     });
     expect(of('approved at this head')).toMatchObject({ evidence: 'round 1' });
-    expect(of('it changes something')).toMatchObject({ value: '1 file', evidence: 'a.ts' });
+    expect(of('the change is not empty')).toMatchObject({ value: '1 file', evidence: 'a.ts' });
     expect(decided?.conditions).toHaveLength(16);
   });
 });
@@ -512,7 +512,7 @@ describe('another tree landed than was tested', () => {
       play.world.pull = { ...play.world.pull!, state: 'merged', mergedSha: 'm2', mergedTree };
       play.pending = [];
       play.look();
-      expect(play.task).toMatchObject({ state: 'merged', why: 'its candidate is on trunk' });
+      expect(play.task).toMatchObject({ state: 'merged', why: 'landed on trunk' });
       expect(play.events.find(({ type }) => type === 'merge_observed')?.data).toEqual({
         sha: 'm2',
         by: 'loop',
@@ -714,7 +714,7 @@ describe('a merge queue of the forge’s own', () => {
     shows(play, { inMergeQueue: false, queueLeft: { at: play.now + 1, why: 'failed checks' } });
     expect(play.task).toMatchObject({
       inMergeQueue: null,
-      hold: { reason: 'merge_refused', detail: 'the merge queue gave it back: failed checks' },
+      hold: { reason: 'merge_refused', detail: 'the merge queue rejected it: failed checks' },
     });
     expect(play.ask('resume').pending[0]?.action.kind).toBe('build_candidate');
   });
@@ -745,7 +745,7 @@ describe('a merge queue of the forge’s own', () => {
     const play = shows(waiting(), { inMergeQueue: false }).wait(300_000);
     expect(play.task).toMatchObject({
       inMergeQueue: null,
-      hold: { reason: 'merge_refused', detail: 'the merge queue gave it back: see the pull request' },
+      hold: { reason: 'merge_refused', detail: 'the merge queue rejected it: see the pull request' },
     });
     expect(play.wait(3_600_000).actionsOf('land')).toHaveLength(1);
   });
@@ -884,6 +884,7 @@ describe('an edited issue', () => {
   test.each([
     ['by somebody who may not', { readyProblem: 'added by mallory' }],
     ['a moment ago, which nothing proves yet', { unproved: { why: 'it lags', until: 1 } }],
+    ['for all that anybody can tell', { readyHash: null }],
   ])('made ready again %s, it has no new contract', (_who, more) => {
     const play = awaiting()
       .issue(edited)

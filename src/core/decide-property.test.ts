@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { APPROVE, BLOCK, changes, evidence, Play, remark, turnOutcome } from '../../test/support/play.ts';
 import { mulberry32 } from '../../test/support/store-steps.ts';
 import type { Action, MergePermit } from './action.ts';
-import type { InLine } from './line.ts';
+import type { InLine } from './line/line.ts';
 import type { Outcome } from './outcome.ts';
 import { isEnded, occupiesSlot } from './task.ts';
 

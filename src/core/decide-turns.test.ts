@@ -119,10 +119,18 @@ describe('after a turn', () => {
     expect(ended(play)).toEqual(['abandoned', 'no_progress']);
   });
 
-  test.each<['no_progress' | 'max_turns_reached', Parameters<typeof running>[0]]>([
-    ['no_progress', { idleTurns: 1 }],
-    ['max_turns_reached', { maxTurns: 3 }],
-  ])('%s names what the rules found and nobody has settled', (reason, policy) => {
+  test.each<['no_progress' | 'max_turns_reached', Parameters<typeof running>[0], string]>([
+    [
+      'no_progress',
+      { idleTurns: 1 },
+      'The last turn changed nothing; the branch is still identical to trunk. Still open: It changes ci/test.sh (finding t1.1).',
+    ],
+    [
+      'max_turns_reached',
+      { maxTurns: 3 },
+      '3 of 3 turns used. Still open: It changes ci/test.sh (finding t1.1). Nothing was changed: the work tree is the same as trunk.',
+    ],
+  ])('%s names what the rules found and nobody has settled', (reason, policy, why) => {
     const play = running(policy);
     play.world.rules = [
       {
@@ -140,9 +148,7 @@ describe('after a turn', () => {
     play.worked('c1').turn().checkpoint('base', { empty: true });
     play.turn().checkpoint('base', { empty: true });
     expect(ended(play)).toEqual(['abandoned', reason]);
-    expect(play.task.why).toContain(
-      '. Still open: It changes ci/test.sh (finding t1.1). Nothing was changed',
-    );
+    expect(play.task.why).toBe(why);
     expect(play.actionsOf('comment').at(-1)?.body).toContain('It changes ci/test.sh (finding t1.1)');
   });
 
@@ -365,7 +371,7 @@ describe('a turn that broke', () => {
       play.crash().checkpoint(`c${n}`);
       expect(play.run()).toMatchObject({ turn: 1, sessionId: 's1', prompt: 'interrupted' });
       expect(prompt(play)).toContain('You were interrupted');
-      expect(prompt(play)).not.toContain('still open before');
+      expect(prompt(play)).not.toContain('Still open before');
     }
   });
 
@@ -387,7 +393,7 @@ describe('a turn that broke', () => {
     const play = interruptedAlone(running(), (one) => one.crash().checkpoint('c1'));
     expect(play.task).toMatchObject({ state: 'running', hold: { reason: 'interrupted', until: null } });
     expect(play.task.hold?.detail).toBe(
-      'the runner died in 8 turns in a row; in the last 5 no other task was running',
+      'the runner died during 8 turns in a row, the last 5 of them with nothing else running',
     );
     expect(play.wait(DAY).task.state).toBe('running');
     play.ask('resume').crash().checkpoint('c2');

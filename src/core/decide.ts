@@ -4,13 +4,14 @@
  * Pure, level-triggered and total: it looks at the row and the facts, never at what woke it. It answers with events
  * and actions to write down, with "stop the run in flight", or with a rest and the reason for it.
  */
-import { accountOf, limitOf, outageOf } from './account.ts';
+
 import type { Action } from './action.ts';
 import { approve } from './approval.ts';
 import { decideFinding } from './change/finding-decision.ts';
 import { contractAndPlan } from './claim.ts';
 import {
   type Act,
+  ATTACHED,
   act,
   awaitGrant,
   type Decision,
@@ -28,16 +29,19 @@ import {
 } from './decision.ts';
 import { endingOf, finish, treeHandedOver } from './ending.ts';
 import { event, type Hold, type NewEvent } from './event.ts';
-import { isOver, withSettings } from './hold.ts';
+import { isEndedByWord, isOver, withSettings } from './hold.ts';
 import { holdEdited, judge, merge, whyVoid } from './judge.ts';
+import { backoffMs, isHeld } from './line/schedule.ts';
+import { accountOf, limitOf, outageOf } from './money/account.ts';
 import { REPEATING } from './outcome.ts';
 import { policyFor } from './plan/limits.ts';
 import type { Policy } from './policy.ts';
-import { backoffMs, isHeld } from './schedule.ts';
+import { isOutOfTurns } from './request.ts';
 import { isBeforeWork, isEnded, needsSlot, type Task } from './task.ts';
 import { isInTool } from './tool-watch.ts';
+import { toldText } from './words/feedback-text.ts';
 import { fence, oneLine } from './words/fence.ts';
-import { repeatedText, silentText } from './words/words.ts';
+import { lasting, repeatedText, silentText } from './words/words.ts';
 import { dispatch, prepare, work } from './work.ts';
 
 export function decide(task: Task, facts: Facts, settings: Policy, now: number): Decision {
@@ -104,7 +108,11 @@ function decideByState(task: Task, facts: Facts, policy: Policy, now: number): D
   const end = endingOf(task, facts, policy, now);
   if (facts.inFlight) {
     const why = end?.why ?? facts.unconfined;
-    return why ? stop('cancelled', why) : supervise(task, facts, facts.inFlight, policy, now);
+    if (why) return stop('cancelled', why);
+    const wanted = facts.requests.find(({ kind }) => kind === 'attach_now');
+    if (wanted && facts.inFlight.action.kind !== 'hook')
+      return stop('interrupted', `stopped for ${wanted.by}, who attaches to it`, ATTACHED);
+    return supervise(task, facts, facts.inFlight, policy, now);
   }
   if (end) return finish(task, end, facts, policy, now);
   const queued = foundInQueue(task, facts);
@@ -113,7 +121,7 @@ function decideByState(task: Task, facts: Facts, policy: Policy, now: number): D
     if (task.state !== 'merging') return rest(facts.stuck);
     // What it waits for already is not forgotten for this.
     if (task.hold) return stepAside(task, facts.stuck);
-    const until = now + backoffMs((task.streaks.unanswered ?? 0) + 1, facts.jitter);
+    const until = now + backoffMs(task.streaks.unanswered + 1, facts.jitter, policy.maxBackoffMs);
     return stepAside(
       task,
       facts.stuck,
@@ -179,7 +187,7 @@ function refuseText(task: Task, facts: Facts, policy: Policy): Decision {
 function foundInQueue(task: Task, { pull }: Facts): Decision | null {
   const tree = task.inMergeQueue ? null : treeHandedOver(task);
   if (!pull?.inMergeQueue || tree === null) return null;
-  const detail = 'it is in the merge queue of the forge';
+  const detail = 'it is in the merge queue';
   return act([
     event('merge_queued', { tree }),
     event('candidate_dropped', { why: detail }),
@@ -205,7 +213,7 @@ function supervise(
   const timeoutAt = run.startedAt + turnTimeoutMs;
   const silenceMs = isInTool(tools) ? toolTimeoutMs : stallTimeoutMs;
   const stallAt = silenceMs > 0 ? run.lastProgressAt + silenceMs : Number.POSITIVE_INFINITY;
-  if (now >= timeoutAt) return stop('timed_out', `the turn took longer than ${turnTimeoutMs} ms`);
+  if (now >= timeoutAt) return stop('timed_out', `the turn took longer than ${lasting(turnTimeoutMs)}`);
   if (now >= stallAt) return stop('stalled', silentText(silenceMs, isInTool(tools)));
   if (tools.row && repeatedCalls > 0 && tools.row.times > repeatedCalls)
     return stop('stalled', repeatedText(tools.row), REPEATING);
@@ -248,11 +256,26 @@ function answerRequests(task: Task, facts: Facts, policy: Policy, now: number): 
     if (head !== task.head.sha) return answer(event('approval_outdated', { by, head }));
     return { ...answer(), ...approve(task, task.head, facts, by, now) };
   }
+  if (kind === 'tell' && asked.why) {
+    if (isOutOfTurns(task, policy)) return answer(event('tell_unheard', { by, text: asked.why }));
+    const feedback = { kind: 'review', id: `tell:${asked.id}`, text: toldText(by, asked.why) } as const;
+    return answer(event('feedback_added', { feedback }), ...heard(task));
+  }
   if (['wontfix', 'reopen', 'write', 'resolve'].includes(kind)) {
     const said = decideFinding(task, facts, policy, asked, now);
-    if (said) return { ...answer(...said.events), findings: said.findings };
+    const more = kind === 'write' ? heard(task) : [];
+    if (said) return { ...answer(...said.events, ...more), findings: said.findings };
   }
   return answer();
+}
+
+/** What a person says about the work ends a wait for people, as a remark on its pull request does; it approves nothing. */
+function heard(task: Task): NewEvent[] {
+  const { hold: held } = task;
+  if (!held || !isEndedByWord(task, held)) return [];
+  return needsSlot(task)
+    ? [event('hold_released', { by: 'loop' })]
+    : [event('hold_cleared', { reason: held.reason, by: 'loop' })];
 }
 
 /** Null when the hold is over and the task may go on within this same decision's state. */
@@ -281,7 +304,7 @@ function acceptContract(task: Task, issue: NonNullable<Facts['issue']>): Decisio
       : [event('feedback_added', { feedback: { kind: 'contract', text } })];
   const back =
     task.state === 'merging'
-      ? [transition(task, 'awaiting_critic', 'the issue was edited and made ready again')]
+      ? [transition(task, 'awaiting_critic', 'the issue was edited and marked ready again')]
       : [];
   const anew = task.plan && plan && !isBegun ? { plan } : {};
   const kept = task.plan ? { ...contract, criteria: [] } : contract;

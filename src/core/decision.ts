@@ -1,8 +1,6 @@
 /** What a decision is made of: the facts it rests on, the answers it can give, and the small words they share. */
-import type { AccountLimit } from './account.ts';
+
 import type { Action, Run } from './action.ts';
-import type { InBatch } from './batch.ts';
-import type { LoopLimit } from './budget.ts';
 import { type Said, saidAt } from './change/checks.ts';
 import type { Finding } from './change/findings.ts';
 import type { PullFeedback } from './change/remark.ts';
@@ -16,10 +14,13 @@ import {
 } from './event.ts';
 import { isTrunksRed } from './gate.ts';
 import { agreedHash } from './issue/text-hash.ts';
-import type { InLine, Partners } from './line.ts';
+import type { InBatch } from './line/batch.ts';
+import type { InLine, Partners } from './line/line.ts';
 import type { Reason, State } from './machine.ts';
+import type { AccountLimit } from './money/account.ts';
+import type { LoopLimit } from './money/budget.ts';
 import type { Policy } from './policy.ts';
-import { type RecordedVerdict, runsAlone, type Task } from './task.ts';
+import { type RecordedVerdict, runsAlone, type Task, verdictAt } from './task.ts';
 import type { ToolWatch } from './tool-watch.ts';
 
 export interface Facts {
@@ -65,6 +66,8 @@ export interface Facts {
   /** Who is ahead of it in line, first to land first; and, of a task that stands beside it, what became of the others. */
   ahead: readonly InLine[];
   partners: Partners | null;
+  /** Beside the line, the commit it is tested on top of; null where it is tested alone, or there is none now. */
+  onto: string | null;
   /** Everybody in line, where they are tested together and it is one of them; null where each is tested by itself. */
   batch: readonly InBatch[] | null;
   /** Where trunk is now; null unless the task is about to land, or a red of trunk's own keeps it. */
@@ -218,15 +221,19 @@ export const gateEmpty = (): NewEvent => hold('gate_empty', 'no gate.commands ar
 /** A turn that was stopped for the loop's budget; it waits, and then goes on where it was. */
 export const OUT_OF_BUDGET = 'out_of_budget';
 
+/** A turn that was stopped since its budget may be spent, and nobody knows whether it is: a person says whether it goes on. */
+export const SPEND_UNKNOWN = 'spend_unknown';
+
+/** A turn that was stopped, or never begun, for a person who works in its place. */
+export const ATTACHED = 'attached';
+
 export const waitedFor = (task: Task, now: number): boolean => task.retryAt !== null && now >= task.retryAt;
 
 export function approvalFor(task: Task, facts: Facts): { by: string } | null {
   return facts.pull?.approvals.find((one) => one.headSha === task.head?.sha) ?? null;
 }
 
-/** A verdict counts only for its own head. */
-export const verdictAtHead = ({ verdict, head }: Task): RecordedVerdict | null =>
-  verdict !== null && verdict.headSha === head?.sha ? verdict : null;
+export const verdictAtHead = (task: Task): RecordedVerdict | null => verdictAt(task, task.head?.sha ?? null);
 
 export const approvedAtHead = (task: Task): boolean => verdictAtHead(task)?.verdict === 'APPROVE';
 

@@ -1,14 +1,14 @@
 /** How a task ends whatever it is doing: merged by a person, given up, called off, paid out. */
 
 import type { Action } from './action.ts';
-import { exhausted, spent } from './budget.ts';
 import { act, approvedAtHead, type Decision, type Facts, graveOf, transition } from './decision.ts';
 import { type Checkpoint, event, type NewEvent } from './event.ts';
-import { untestedMerge } from './loop-hold.ts';
+import { hasLabel } from './line/schedule.ts';
+import { untestedMerge } from './loop/loop-hold.ts';
 import { REASONS, type Reason } from './machine.ts';
+import { exhausted, spent } from './money/budget.ts';
 import type { PlanProgress } from './plan/progress.ts';
 import type { Policy } from './policy.ts';
-import { hasLabel } from './schedule.ts';
 import { type Task, testedTree } from './task.ts';
 import { endedComment } from './words/comments.ts';
 import { takenBackText, untestedText } from './words/words.ts';
@@ -20,11 +20,11 @@ type Ending =
 
 /** What ends a task whatever it is doing. A person's merge comes first: "Fixes #n" has closed the issue by then. */
 export function endingOf(task: Task, facts: Facts, policy: Policy, now: number): Ending | null {
-  if (task.mergedSha) return { to: 'merged', sha: task.mergedSha, why: 'its candidate is on trunk' };
+  if (task.mergedSha) return { to: 'merged', sha: task.mergedSha, why: 'landed on trunk' };
   if (facts.pull?.state === 'merged') {
     const sha = facts.pull.mergedSha ?? '';
     if (task.inMergeQueue) return { to: 'merged', sha, why: "the forge's merge queue merged it" };
-    const why = isOurs(task, facts.pull) ? 'its candidate is on trunk' : 'a person merged it';
+    const why = isOurs(task, facts.pull) ? 'landed on trunk' : 'a person merged it';
     return { to: 'merged', sha, why };
   }
   const asked = facts.requests.find((request) => request.kind === 'cancel' || request.kind === 'abandon');

@@ -9,16 +9,17 @@ import type { RemarkRef } from './change/remark.ts';
 import type { BaseRun, Evidence } from './gate.ts';
 import type { Criterion } from './issue/criteria.ts';
 import type { Spec, Specification } from './issue/specification.ts';
-import type { Ahead } from './line.ts';
-import type { LoopRelease, WrittenLoopHold } from './loop-hold.ts';
+import type { Ahead, Misfit } from './line/line.ts';
+import type { LoopRelease, WrittenLoopHold } from './loop/loop-hold.ts';
 import type { Reason, State } from './machine.ts';
 import type { Condition } from './merge.ts';
+import type { Disagreement } from './money/two-accounts.ts';
 import type { AuditFinding } from './plan/audit.ts';
 import type { Phase } from './plan/phase.ts';
 import type { Amendment, AuditSummary, PlanBirth } from './plan/progress.ts';
 import type { StoredPlan } from './plan/stored.ts';
-import type { RefusalCode } from './progress.ts';
 import type { Role } from './role.ts';
+import type { LimitWindow, RefusalCode } from './tell/progress.ts';
 import type { Trial } from './trial.ts';
 import type { Judgement, Verdict } from './verdict.ts';
 
@@ -29,6 +30,7 @@ export type HoldReason =
   | 'interrupted'
   | 'provider_limit'
   | 'fetch_failed'
+  | 'spend_unknown'
   | 'gate_could_not_run'
   | 'gate_empty'
   | 'trunk_red'
@@ -39,6 +41,7 @@ export type HoldReason =
   | 'body_edited'
   | 'operator_pause'
   | 'protected_paths'
+  | 'verification_changed'
   | 'secret_found'
   | 'publish_refused'
   | 'merge_refused'
@@ -52,7 +55,8 @@ export type HoldReason =
   | 'checks_red'
   | 'changes_requested'
   | 'spec_proposed'
-  | 'waits_for_loops';
+  | 'waits_for_loops'
+  | 'attached';
 
 /** Why a task waits. Without `until` only a person or a changed fact ends it. */
 export interface Hold {
@@ -227,6 +231,8 @@ interface TaskEvents {
     account?: string;
     /** It came to nothing with no sign of work: nothing used, no tool called, nothing changed. */
     workless?: true;
+    /** It went silent after it had called tools; absent in events of older versions. */
+    worked?: true;
     /** Its agent replaced what was said by a summary of it. */
     shortened?: true;
     /** No turn of its account can do better with these settings: their digest. */
@@ -254,6 +260,10 @@ interface TaskEvents {
   auditor_resolved: { turn: number; sessionId: string; id: string; why: string };
   /** The agent shortened its own conversation near the model's limit. */
   context_compacted: { role: Role; turn: number; why: string };
+  /** The agent's own names for its conversation and its turn, where it tells them. */
+  session_started: { role: Role; turn: number; thread: string; agentTurn: string };
+  /** The last word of a turn on the windows of its account. */
+  rate_limits_seen: { role: Role; turn: number; windows: readonly LimitWindow[] };
   checkpointed: { head: Checkpoint; baseSha: string; changed: boolean; empty: boolean };
   checkpoint_refused: { problem: string };
   /** The gate of a batch was asked for, on this candidate: the others in line wait for what it finds. */
@@ -290,8 +300,15 @@ interface TaskEvents {
    * The rules looked at this head. `grave` are the findings that no critic can outweigh; `sentBack`: the coder is asked
    * to take them back. That happens once; after that a person decides.
    */
-  /** `chars`: the length of the whole change, as a patch; absent in events of older versions. */
-  change_inspected: { headSha: string; open: string[]; grave: string[]; sentBack: boolean; chars?: number };
+  /** `chars`: the length of the whole change, as a patch; `files`: the first of those it changes. Absent in events of older versions. */
+  change_inspected: {
+    headSha: string;
+    open: string[];
+    grave: string[];
+    sentBack: boolean;
+    chars?: number;
+    files?: readonly string[];
+  };
   /**
    * A person decided about a finding. `settles`: nothing else was asked for at this head, so that the critic is asked
    * anew instead of the coder.
@@ -304,7 +321,9 @@ interface TaskEvents {
     headSha: string;
     settles: boolean;
   };
-  /** A person added a finding to a plan's. */
+  /** What a person told a task that had no turn left to be told it in. */
+  tell_unheard: { by: string; text: string };
+  /** A person added a finding. */
   finding_written: { finding: string; by: string; headSha: string };
   feedback_added: { feedback: Feedback };
   /** It holds no more, and the coder was not told yet: CI turned green, or the head is another. */
@@ -320,6 +339,8 @@ interface TaskEvents {
    * conflicts with them (`text` is null). It stands beside the line until it is known what becomes of them.
    */
   line_left: { with: Ahead[]; text: string | null };
+  /** Fewer of those it may not go together with are left: with some of them it was tested. */
+  line_narrowed: Misfit;
   /** What it did not go together with is gone: it lines up again. */
   line_rejoined: Record<string, never>;
   /** `mergeInto` is the commit the work has to be brought up to before the coder goes on. */
@@ -327,7 +348,7 @@ interface TaskEvents {
   work_updated: { mergedIn: string; conflicts: string[] };
   candidate_empty: { trunk: string };
   candidate_dropped: { why: string };
-  /** Permitted, but the checkout could not be moved along; nothing has moved. */
+  /** Permitted, but the checkout could not be fast-forwarded; nothing has moved. */
   landing_blocked: { detail: string };
   /** Permitted, but the forge would not land it, in its own words; nothing has moved. */
   landing_refused: { detail: string };
@@ -378,6 +399,19 @@ interface TaskEvents {
   trunk_unverified: { sha: string; tree: string; why: string };
   merge_observed: { sha: string; by: 'loop' | 'person' };
   hold_set: Hold;
+  /** A person opens its session in the agent's own program. `headSha`: the last head before. */
+  attached: { by: string; sessionId: string; headSha: string | null };
+  /** They have left, or the program could not be started, or it was cut off with whoever started it. */
+  detached: {
+    by: string;
+    sessionId: string;
+    how: 'exited' | 'not_started' | 'cut_off';
+    detail: string;
+    durationMs: number;
+    tokens: number;
+    costUsd: number | null;
+    usage: 'known' | 'unknown';
+  };
   /** A provider's account is used up: no turn asks it until then. Kept in the loop's row, not in the task's. */
   account_limited: { account: string; why: string; until: number };
   account_released: { account: string; by: string };
@@ -400,9 +434,11 @@ interface TaskEvents {
   gate_cut_off: { scope: 'work' | 'candidate' | 'trunk' };
   /** A command of the operator's that is run once for a task. */
   hook_completed: { name: 'after_merge'; problem: string | null };
-  /** 80 % of a limit are used; said once for each limit and, of the day's, each day. */
   /** Where a turn or a command went through the gateway, or was not let; hosts, never what was said there. */
   network_used: { by: string; requests: NetworkRow[] };
+  /** What the gateway counted of a turn, which is what was booked, and what its agent says are not the same. */
+  accounts_differ: { role: Role; turn: number; sessionId: string } & Disagreement;
+  /** 80 % of a limit are used; said once for each limit and, of the day's, each day. */
   budget_warned: {
     scope: 'task' | 'day' | 'loop';
     limit: 'usd' | 'tokens' | 'wall_ms';

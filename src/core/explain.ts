@@ -1,22 +1,23 @@
 /** What a task rests on, in one line: the same words for `why` and for an answer to `/loop explain`. */
-import type { AccountLimit } from './account.ts';
+
 import type { Action, PendingAction } from './action.ts';
-import { batchOf } from './batch.ts';
 import type { PullFeedback } from './change/remark.ts';
 import { decide } from './decide.ts';
 import { approvedAtHead, type Decision, type Facts } from './decision.ts';
 import type { LoopEvent } from './event.ts';
 import { holdText } from './hold.ts';
 import { agreedHash } from './issue/text-hash.ts';
-import { aheadOf, freePlaces, isInLine, partnersOf } from './line.ts';
+import { type Granted, grantedTo, NOTHING_GRANTED, type UnderWay } from './line/granted.ts';
+import { aheadOf, commitOf, partnersIn, partnersOf } from './line/line.ts';
+import { isHeld, keptFrom } from './line/schedule.ts';
+import type { AccountLimit } from './money/account.ts';
+import { whyAwaits } from './plan/each.ts';
 import type { Policy } from './policy.ts';
-import { type Role, roleRow } from './role.ts';
-import { grants, isHeld, keptFrom } from './schedule.ts';
 import { isEnded, nameOfTask, occupiesSlot, type Task } from './task.ts';
 import { isPutOff } from './waiting.ts';
 import { oneLine } from './words/fence.ts';
 import { shortSha } from './words/short-sha.ts';
-import { adviceText, effectName, failedText, namesOf, togetherText } from './words/words.ts';
+import { adviceText, effectName, failureText, namesOf, togetherText, UNASKED } from './words/words.ts';
 
 interface Explanation {
   why: string;
@@ -24,17 +25,19 @@ interface Explanation {
   until: number | null;
 }
 
-interface Around {
+export interface Around {
   /** What is pending for it, first. */
   pending: PendingAction | null;
   /** Why that failed when it was tried last. */
   failure: string | null;
   /** What of it runs now, in words, where somebody looked. */
   working?: string | null;
-  /** All tasks: what one waits for another may have. */
+  /** All tasks, as far as known: those that it was started with may have ended. */
   all: readonly Task[];
-  /** What was said about its pull request; asked for only where `hangsOnChecks`. */
-  said: PullFeedback | null;
+  /** What it waits for these may have. */
+  underWay: UnderWay;
+  /** By task: what was said about its pull request, of those that `hangsOnChecks`. Null where the forge was not asked. */
+  said: ReadonlyMap<string, PullFeedback | null> | null;
   accounts: readonly AccountLimit[];
   untried: string | null;
 }
@@ -42,27 +45,44 @@ interface Around {
 export function explain(task: Task, around: Around, policy: Policy, now: number): Explanation {
   const { pending, failure } = around;
   if (isEnded(task)) return { why: ending(task), until: null };
-  if (task.hold && isHeld(task, now))
-    return { why: holdText(task.hold, nameOfTask(task)), until: task.hold.until };
-  if (pending && isPutOff(pending, now))
-    return {
-      why: `${failedText(pending.action.kind, pending.attempts)}${failure === null ? '' : `: ${oneLine(failure)}`}`,
-      until: pending.notBefore,
-    };
+  const awaits = task.plan?.group
+    ? whyAwaits(task, around.underWay.live, new Map(around.all.map((one) => [one.id, one])))
+    : null;
+  if (task.hold && isHeld(task, now)) {
+    // What it waits for may have ended, or been started again, since it was held.
+    const isForLoops = task.hold.reason === 'waits_for_loops' && awaits !== null;
+    const held = isForLoops ? { ...task.hold, detail: awaits } : task.hold;
+    return { why: holdText(held, nameOfTask(task)), until: held.until };
+  }
   if (pending) {
+    const isWaiting = isPutOff(pending, now);
+    // Nobody tries it while no runner is there; what kept it from being done last is as true then.
+    if (isWaiting || (pending.attempts > 0 && failure !== null && !around.working))
+      return {
+        why: failureText(pending.action.kind, pending.attempts, failure),
+        until: isWaiting ? pending.notBefore : null,
+      };
     if (around.working) return { why: `${task.state}: ${around.working}`, until: null };
     const stage = pending.startedAt === null ? 'is next' : 'in progress';
     return { why: `${task.state}: ${doing(pending.action)} ${stage}`, until: null };
   }
-  const live = around.all.filter((other) => !isEnded(other));
-  const decision = decide(task, factsKnown(task, live, around, policy, now), policy, now);
+  if (awaits !== null) return { why: `${task.state}: ${awaits}`, until: null };
+  const decided = (one: Task, granted: Granted): Decision =>
+    decide(one, factsKnown(one, granted, around, policy), policy, now);
+  const waitsForPlace = (other: Task): boolean => isForMerge(decided(other, NOTHING_GRANTED));
+  const others = { ...around.underWay, waitsForPlace };
+  const decision = decided(task, grantedTo(task, others, around.accounts, policy, now));
+  if (around.said === null && hangsOnChecks(task) && (decision.kind !== 'rest' || isForMerge(decision)))
+    return { why: `${task.state}: ${UNASKED}`, until: null };
   if (decision.kind !== 'rest')
     return { why: `${task.state}: ready; the runner takes the next step`, until: null };
   return {
-    why: `${task.state}: ${decision.why}${whoHasIt(decision, task, live, policy, now)}`,
+    why: `${task.state}: ${decision.why}${whoHasIt(decision, task, around.underWay, policy, now)}`,
     until: decision.until,
   };
 }
+
+const isForMerge = (decision: Decision): boolean => decision.kind === 'rest' && decision.grant === 'merge';
 
 /**
  * The facts as far as the store has them. What only the forge or git could tell is taken to be as the loop left it: `decide`
@@ -70,33 +90,29 @@ export function explain(task: Task, around: Around, policy: Policy, now: number)
  */
 function factsKnown(
   task: Task,
-  live: readonly Task[],
+  granted: Granted,
   { all, said, accounts, untried }: Around,
   policy: Policy,
-  now: number,
 ): Facts {
   const { title, body } = task.contract;
   const textHash = agreedHash(task.contract);
-  const granted = grants(live, 0, policy, now, accounts);
-  const lineLength = policy.merge.queue.ahead;
+  const last = task.misfit?.on?.at(-1);
+  const testedOn = last ? byId(all, last.task) : null;
   return {
     issue: { state: 'open', title, body, textHash, labels: [policy.labels.running], readyHash: textHash },
     pull: task.pull === null ? null : { state: 'open', mergedSha: null, approvals: [] },
-    feedback: said,
+    feedback: said?.get(task.id) ?? null,
     awaits: null,
     branch: task.published && { sha: task.published.sha, tree: task.head?.tree ?? '' },
     spend: { costUsd: 0, tokens: 0 },
     openFindings: [],
     ledger: [],
     requests: [],
-    slot: granted.slots.includes(task.id),
-    criticSlot: granted.critics.includes(task.id),
-    mergeFree: freePlaces(live, lineLength) > 0,
-    lineLength,
-    ahead: aheadOf(task, live),
-    batch: policy.merge.queue.batch && lineLength > 1 && isInLine(task) ? batchOf(live) : null,
-    partners: task.misfit ? partnersOf(task.misfit.with.map(({ task: id }) => byId(all, id))) : null,
-    trunk: task.landing?.candidate.trunk ?? null,
+    ...granted,
+    partners: task.misfit ? partnersOf(partnersIn(task.misfit).map(({ task: id }) => byId(all, id))) : null,
+    onto: testedOn ? commitOf(testedOn) : null,
+    // Where it is changes what a merging task does, and nothing that is said of it.
+    trunk: task.landing?.candidate.trunk ?? (task.state === 'merging' ? 'trunk' : null),
     trunkTree: null,
     change: { files: [], secrets: [], guarded: [] },
     mergeBlocker: null,
@@ -120,7 +136,7 @@ const byId = (all: readonly Task[], id: string): Task | null => all.find((one) =
 function whoHasIt(
   { grant }: Extract<Decision, { kind: 'rest' }>,
   task: Task,
-  live: readonly Task[],
+  { live }: UnderWay,
   policy: Policy,
   now: number,
 ): string {
@@ -131,9 +147,11 @@ function whoHasIt(
       return ` (${inUse}${kept === null ? '' : `, one is kept for ${kept}`})`;
     }
     case 'critic':
-      return ` (${policy.critic.parallel} may judge at once)`;
-    case 'merge':
-      return task.state === 'merging' ? '' : ` (${namesOf(aheadOf(task, live))})`;
+      return ` (at most ${policy.critic.parallel} critics at a time)`;
+    case 'merge': {
+      const ahead = task.state === 'merging' ? [] : aheadOf(task, live);
+      return ahead.length === 0 ? '' : ` (${namesOf(ahead)})`;
+    }
     default:
       return '';
   }
@@ -196,8 +214,5 @@ export function doing(action: Action): string {
 }
 
 /** `turn 3`, `critic round 2`: where there is only room for a name. */
-export const turnName = ({ turn, role }: { turn: number; role: Role }): string =>
-  roleRow(role).place === 'workspace' ? `turn ${turn}` : `${role} round ${turn}`;
-
 export const turnText = ({ turn, role }: { turn: number; role: string }): string =>
   `turn ${turn} of the ${role}`;

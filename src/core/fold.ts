@@ -3,16 +3,16 @@
  * from the first yields its row.
  */
 
-import { failedAtOnce, triedAccount } from './account.ts';
-import { OUT_OF_BUDGET } from './decision.ts';
+import { ATTACHED, OUT_OF_BUDGET, SPEND_UNKNOWN } from './decision.ts';
 import type { EventData, HoldReason, LoopEvent } from './event.ts';
 import { withSpecified } from './issue/specification.ts';
 import { isEdge, isTerminal } from './machine.ts';
+import { failedAtOnce, triedAccount } from './money/account.ts';
 import { endsSession, isNotItsDoing, REPEATING, TAMPERED, waitsForAccount } from './outcome.ts';
-import { isAudit } from './plan/phase.ts';
+import { isAudit, isCoding, isInPhases } from './plan/phase.ts';
 import { milestoneTitle } from './plan/plan.ts';
 import { bornPlan, changedMilestone, type PlanProgress } from './plan/progress.ts';
-import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
+import { countsStallsAlone, type Mishap, ROLES, type Role, roleRow } from './role.ts';
 import { born, mishaps, NO_MEMORY, type RoleMemory, restarted, type Task, withCriteria } from './task.ts';
 import { fitting } from './words/prompt-size.ts';
 
@@ -44,7 +44,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         endedAt: isTerminal(to) ? at : null,
         hold: isTerminal(to) || from === 'abandoned' ? null : task.hold,
         landing: to === 'merging' || to === 'merged' ? task.landing : null,
-        landRefusal: null,
+        landProblem: null,
         ...(to === 'merging' ? { linedUpAt: at } : {}),
         ...(task.misfit ? { misfit: null } : {}),
         // The answers are among the actions of this very edge.
@@ -100,20 +100,18 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         baseSha: task.baseSha ?? happened.data.baseSha,
         streaks: { ...task.streaks, workspace: 0 },
         unprepared: null,
-        unfetched: false,
       };
     case 'workspace_failed':
       return {
         ...task,
-        unprepared: happened.data.problem,
-        unfetched: happened.data.unfetched === true,
+        unprepared: { why: happened.data.problem, unfetched: happened.data.unfetched === true },
         retryAt: null,
         streaks: { ...task.streaks, workspace: task.streaks.workspace + 1 },
       };
     case 'workspace_lost':
       return {
         ...task,
-        unprepared: happened.data.why,
+        unprepared: { why: happened.data.why, unfetched: false },
         // What is published is not lost with it.
         head: task.state === 'awaiting_critic' ? task.head : null,
         streaks: { ...task.streaks, workspace: 0 },
@@ -242,8 +240,8 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       };
     }
     case 'change_inspected': {
-      const { headSha, grave, sentBack, chars } = happened.data;
-      const inspected = { headSha, grave, ...(chars !== undefined && { chars }) };
+      const { headSha, grave, sentBack, chars, files } = happened.data;
+      const inspected = { headSha, grave, ...(chars !== undefined && { chars }), ...(files && { files }) };
       return { ...task, inspected, sentBack: task.sentBack || sentBack };
     }
     case 'finding_decided': {
@@ -252,6 +250,9 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
       if (!settles) return task;
       return { ...task, verdict: null, feedback: task.feedback.filter(({ kind }) => kind !== 'critic') };
     }
+    // Whatever was judged before did not know of it.
+    case 'finding_written':
+      return isInPhases(task) ? task : { ...task, verdict: null };
     case 'feedback_added': {
       const { feedback } = happened.data;
       // A person's word is new work: turns that changed nothing before it do not count against it.
@@ -273,6 +274,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'candidate_built':
       return { ...task, landing: { ...happened.data, gate: null } };
     case 'line_left':
+    case 'line_narrowed':
       return { ...task, landing: null, misfit: happened.data };
     case 'line_rejoined':
       return { ...task, landing: null, misfit: null, linedUpAt: at };
@@ -284,24 +286,20 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     }
     case 'landing_blocked': {
       const streaks = { ...task.streaks, blocked: task.streaks.blocked + 1 };
-      return { ...task, landProblem: happened.data.detail, streaks };
+      return { ...task, landProblem: { by: 'checkout', detail: happened.data.detail }, streaks };
     }
     case 'landing_refused': {
-      const streaks = { ...task.streaks, refused: (task.streaks.refused ?? 0) + 1, unanswered: 0 };
-      return { ...task, landRefusal: happened.data.detail, streaks };
+      const streaks = { ...task.streaks, refused: task.streaks.refused + 1, unanswered: 0 };
+      return { ...task, landProblem: { by: 'forge', detail: happened.data.detail }, streaks };
     }
     case 'landing_unanswered': {
-      const streaks = { ...task.streaks, unanswered: (task.streaks.unanswered ?? 0) + 1 };
+      const streaks = { ...task.streaks, unanswered: task.streaks.unanswered + 1 };
       return { ...task, streaks };
     }
     case 'merge_observed':
       return { ...task, mergedSha: happened.data.sha };
     case 'hold_set':
-      return {
-        ...task,
-        hold: { ...happened.data, since: happened.at },
-        landProblem: happened.data.reason === 'dirty_checkout' ? null : task.landProblem,
-      };
+      return { ...task, hold: { ...happened.data, since: happened.at } };
     // Events of older versions say it by a hold_set whose time is over.
     case 'hold_released':
       return { ...task, hold: task.hold && { ...task.hold, until: 0 } };
@@ -319,6 +317,12 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
         landing: landing?.gate?.outcome === 'could_not_run' ? { ...landing, gate: null } : landing,
       };
     }
+    case 'attached': {
+      const { by, sessionId } = happened.data;
+      return { ...task, attached: { by, sessionId, at, before: task.hold } };
+    }
+    case 'detached':
+      return { ...task, attached: null };
     case 'retry_scheduled':
       return { ...task, retryAt: happened.data.until };
     case 'session_lost': {
@@ -384,6 +388,7 @@ function entered(
   const isDirty = plan.audit?.isClean === false;
   const isNext = milestone !== plan.milestone;
   const isWhole = phase === 'final_auditing' && plan.phase === 'auditing';
+  const isFixed = plan.phase === 'final_audit_fix';
   const roles = isAudit(phase)
     ? forgotten(task, 'auditor')
     : // What came of a post action is over, and so is its conversation.
@@ -401,11 +406,14 @@ function entered(
       turnsBefore: isNext || isWhole || phase === 'delivered' ? task.turns : plan.turnsBefore,
       milestones: changedMilestone(plan, plan.milestone, (one) => ({
         attempts: one.attempts + (isDirty && phase === 'coding' ? 1 : 0),
-        decisions: isAudit(phase) ? (task.summary ?? one.decisions) : one.decisions,
+        decisions: isAudit(phase) && !isFixed ? (task.summary ?? one.decisions) : one.decisions,
       })),
+      ...(isFixed && task.summary && { fixed: task.summary }),
     },
     roles: isFresh ? { ...roles, coder: { ...roles.coder, session: null } } : roles,
-    ...(isNext && { summary: null, streaks: { ...task.streaks, idle: 0 } }),
+    // What was said of an earlier pass says nothing of this one.
+    ...(isCoding(phase) && { summary: null }),
+    ...(isNext && { streaks: { ...task.streaks, idle: 0 } }),
   };
 }
 
@@ -413,7 +421,11 @@ const acted = (
   plan: PlanProgress,
   { summary, problem, takenBack }: EventData['post_action_ended'],
 ): Partial<Task> => ({
-  plan: { ...plan, completionSummary: summary, ...(takenBack && problem && { tookBack: problem }) },
+  plan: {
+    ...plan,
+    completionSummary: summary,
+    ...(problem && (takenBack ? { tookBack: problem } : { notActed: problem })),
+  },
   ...(takenBack && plan.audited && { head: plan.audited, headSha: plan.audited.sha }),
 });
 
@@ -491,11 +503,18 @@ function afterTurn(
 ): Partial<RoleMemory> {
   const { role, status, message, code, retryAt } = data;
   const last = { status, message, code, retryAt };
-  const { unusable, failed, stalled, interrupted } = before;
+  const { unusable, failed, interrupted } = before;
   switch (status) {
     case 'finished':
       return roleRow(role).forgives === 'finished'
-        ? { last, failed: 0, stalled: 0, interrupted: 0, failure: null }
+        ? {
+            last,
+            failed: 0,
+            stalled: 0,
+            interrupted: 0,
+            failure: null,
+            ...(before.outworked && { outworked: 0 }),
+          }
         : { last, interrupted: 0 };
     case 'interrupted':
       return { last, interrupted: isNoFault(code) ? interrupted : interrupted + 1 };
@@ -504,7 +523,7 @@ function afterTurn(
     case 'stalled':
       // Whose work is its answer goes on at once, and is told; whether anything came of it, its tree says.
       if (code === REPEATING && roleRow(role).place === 'workspace') return { last, interrupted: 0 };
-      return { last, stalled: stalled + 1, interrupted: 0, failure: { code, message } };
+      return { last, ...afterStall(before, data), interrupted: 0, failure: { code, message } };
     case 'failed':
     case 'timed_out': {
       if (code === TAMPERED) return { last, unusable: unusable + 1, interrupted: 0 };
@@ -520,6 +539,18 @@ function afterTurn(
   }
 }
 
-/** Interruptions that say nothing about the task: told to stop, out of the loop's money, a template a person has to mend. */
+/**
+ * Whoever called tools before it went silent is not dead: its silence is the first in a row. The same call again and again is no
+ * work, and where silence counts together with failures, work makes up for neither.
+ */
+function afterStall(
+  { stalled, outworked = 0 }: RoleMemory,
+  { role, worked, code }: EventData['turn_completed'],
+): Partial<RoleMemory> {
+  if (!worked || code === REPEATING || !countsStallsAlone(role)) return { stalled: stalled + 1 };
+  return { stalled: 1, ...(stalled > 0 && { outworked: outworked + stalled }) };
+}
+
+/** Interruptions that say nothing about the task: told to stop, out of money, a template a person has to mend, a person at work in its place. */
 const isNoFault = (code: string | null): boolean =>
-  code === 'runner_stopped' || code === OUT_OF_BUDGET || code === 'prompt_broken';
+  ['runner_stopped', OUT_OF_BUDGET, SPEND_UNKNOWN, 'prompt_broken', ATTACHED].includes(code ?? '');

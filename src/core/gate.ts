@@ -4,9 +4,10 @@
  * Evidence holds for one tree and one set of commands. A red command is run once more in the same tree, and when it
  * stays red, on the commit the work is measured against: whether it was red before is proved, not argued.
  */
-import { digestOfValue } from './digest.ts';
+
 import type { Contract } from './event.ts';
 import type { Policy } from './policy.ts';
+import { digestOfValue } from './text/digest.ts';
 
 export type GateOutcome = 'pass' | 'fail' | 'could_not_run';
 

@@ -3,7 +3,6 @@
  * such a fact is ended by its time, or by `resume`.
  */
 
-import { limitOf } from './account.ts';
 import { hear, isNews } from './change/feedback.ts';
 import {
   approvalFor,
@@ -19,11 +18,12 @@ import {
   saidOf,
   secretsIn,
 } from './decision.ts';
-import { digestOfValue } from './digest.ts';
 import { event, type Hold, type HoldReason, type NewEvent } from './event.ts';
 import { gateDigest, holdsFor } from './gate.ts';
+import { limitOf } from './money/account.ts';
 import type { Policy } from './policy.ts';
 import { isBeforeWork, isByPerson, type Task } from './task.ts';
+import { digestOfValue } from './text/digest.ts';
 import { oneLine } from './words/fence.ts';
 
 interface Look {
@@ -47,12 +47,20 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
   retry_backoff: { advice: 'retries by itself', resumes: true },
   interrupted: {
     resumes: true,
-    advice:
-      'find out why the runner dies (memory, a full disk, what its commands start), then `forge-loop resume <issue>`',
+    advice: 'find out why the runner dies (memory, disk, its commands), then `forge-loop resume <issue>`',
   },
   fetch_failed: {
     resumes: true,
     advice: 'fetch what is missing (see the detail), then `forge-loop resume <issue>`',
+  },
+  spend_unknown: {
+    resumes: true,
+    advice:
+      "set the model's price under `prices` in WORKFLOW.md or raise the budget; `forge-loop resume <issue>` continues anyway",
+    restsOn: ({ agents, budget }) => [
+      Object.values(agents).map(({ prices, model }) => [prices, model]),
+      budget,
+    ],
   },
   provider_limit: {
     resumes: true,
@@ -64,7 +72,7 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
   gate_could_not_run: {
     resumes: true,
     advice:
-      'fix the command or its environment, then `forge-loop resume <issue>`; changing `gate` or `env` in WORKFLOW.md releases the task too',
+      'fix the command or its environment, then `forge-loop resume <issue>`; changing `gate` or `env` in WORKFLOW.md also releases it',
     // What of `env` its commands get is part of the gate.
     restsOn: ({ gate, sandbox }) => [gate, sandbox],
   },
@@ -85,16 +93,16 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
     restsOn: ({ agents, critic }) => [agents.critic, critic],
   },
   needs_approval: {
-    advice: '`forge-loop task approve <issue>`, since critic.enabled is false',
+    advice: '`forge-loop task approve <issue>` (critic.enabled is false)',
     ends: ({ task, facts, policy }) =>
       approvedAtHead(task) || policy.critic.enabled || approvalFor(task, facts) !== null,
   },
   needs_merge: {
-    advice: 'merge its branch yourself, since merge.enabled is false',
+    advice: 'merge its branch yourself (merge.enabled is false)',
     ends: ({ policy }) => policy.merge.enabled,
   },
   dirty_checkout: {
-    advice: 'commit or stash your changes on trunk; the task then continues',
+    advice: 'commit or stash your changes on trunk; it then continues',
     ends: ({ held, facts }) => held.until === null && facts.mergeBlocker === null,
   },
   body_edited: {
@@ -104,8 +112,13 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
   },
   operator_pause: { advice: '`forge-loop resume <issue>`', resumes: true },
   protected_paths: {
-    advice: 'read the change, then `forge-loop task approve <issue>` if it is wanted',
+    advice: 'read the change, then `forge-loop task approve <issue>` to allow it',
     ends: ({ task, facts }) => isProtectionMoot(task, facts),
+  },
+  verification_changed: {
+    advice:
+      'read the change; to allow it, `forge-loop findings wontfix <finding> --why …`; otherwise `forge-loop task abandon <issue>`',
+    ends: ({ task, facts }) => graveOf(task, facts).length === 0,
   },
   secret_found: {
     advice:
@@ -131,11 +144,11 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
   },
   spec_proposed: {
     advice:
-      'read the specification in its comments, then `forge-loop task approve <issue>`, or edit the issue and make it ready again',
+      'read the specification in the comments, then `forge-loop task approve <issue>`, or edit the issue and mark it ready again',
     ends: ({ task, facts }) => hasNewContract(task, facts),
   },
   waits_for_loops: {
-    advice: 'continues when it may begin; `forge-loop task abandon <issue>` gives it up',
+    advice: 'starts by itself when they are done; `forge-loop task abandon <issue>` abandons it',
     ends: ({ facts }) => facts.awaits === null,
   },
   merge_refused: {
@@ -145,14 +158,14 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
   },
   publish_refused: {
     resumes: true,
-    advice: 'do what the forge asks for (see the detail), then `forge-loop resume <issue>` tries again',
+    advice: 'do what the forge asks for, then `forge-loop resume <issue>`',
   },
   rules_unmet: {
-    advice: 'do what it says on the pull request; the task then continues',
+    advice: 'do what the pull request asks for; the task then continues',
     ends: ({ task, facts, policy }) => saidOf(task, facts, policy)?.wants.length === 0,
   },
   merge_queued: {
-    advice: 'continues when the forge has merged it, or takes it out of the queue',
+    advice: 'continues when the forge merges it or removes it from the queue',
     ends: ({ task, held, facts }) =>
       facts.pull?.state === 'open' &&
       (isEdited(task, facts) ||
@@ -168,6 +181,11 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
       'the coder was told and did not change the head: rerun the check, or push a fix; the task continues when it is green',
     ends: ({ task, facts, policy }) => saidOf(task, facts, policy)?.red === null,
   },
+  attached: {
+    advice: 'the loop continues when they exit',
+    // Whoever decides has the task's lease, so nobody is attached any more.
+    ends: () => true,
+  },
   changes_requested: {
     advice: 'the reviewer approves, or somebody pushes or comments; the task then continues',
     ends: ({ task, facts, policy }) => saidOf(task, facts, policy)?.objections.length === 0,
@@ -182,6 +200,7 @@ const CALLS_NOBODY: readonly HoldReason[] = [
   'waits_for_loops',
   'provider_limit',
   'gate_empty',
+  'attached',
 ];
 
 /** Somebody has to be told of it: it lasts until a person does something. */
@@ -207,13 +226,16 @@ export const endsWithNews = ({ reason, until }: Hold): boolean =>
 export function isOver(look: Look): boolean {
   const { task, held, facts, policy } = look;
   if (held.reason === 'operator_pause') return false;
-  // Nothing begins on a text that nobody agreed to, whatever is said about the work so far.
-  const isHeard = held.until === null && !(held.reason === 'body_edited' && isBeforeWork(task));
-  if (isHeard && (personPushed(task, facts) || isNews(hear(task, facts.feedback, policy)))) return true;
+  if (isEndedByWord(task, held) && (personPushed(task, facts) || isNews(hear(task, facts.feedback, policy))))
+    return true;
   const row = HOLDS[held.reason];
   if (held.settings !== undefined && held.settings !== settingsOf(held.reason, policy)) return true;
   return row.ends?.(look) ?? false;
 }
+
+/** Whatever a person says about the work is worth another turn. Nothing begins on a text that nobody agreed to. */
+export const isEndedByWord = (task: Task, { reason, until }: Hold): boolean =>
+  until === null && reason !== 'operator_pause' && !(reason === 'body_edited' && isBeforeWork(task));
 
 /** A hold as it is written down: with the settings it rests on. One that is only put off keeps those it began with. */
 export function withSettings(one: NewEvent, policy: Policy): NewEvent {

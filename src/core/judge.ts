@@ -1,7 +1,6 @@
 /** From a published head to trunk: verdict, revision, candidate, merge. */
 import type { Action } from './action.ts';
 import { approve } from './approval.ts';
-import { batchStep, type InBatch, testOf } from './batch.ts';
 import { hear } from './change/feedback.ts';
 import { type Finding, isStuck, leftAsIs } from './change/findings.ts';
 import {
@@ -32,11 +31,21 @@ import { abandon, finish, outOfQueue } from './ending.ts';
 import { type Candidate, type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, proves } from './gate.ts';
 import { agreedHash } from './issue/text-hash.ts';
-import { type Ahead, asAhead, type InLine } from './line.ts';
+import { batchStep, type InBatch, testOf } from './line/batch.ts';
+import { type Ahead, asAhead, isSettled, type Misfit, narrowed } from './line/line.ts';
+import { backoffMs } from './line/schedule.ts';
 import { mergeGate, touchedBy } from './merge.ts';
 import type { Policy } from './policy.ts';
-import { backoffMs } from './schedule.ts';
-import { isByPerson, mishaps, type RecordedVerdict, runsAlone, type Task, turnsHere } from './task.ts';
+import {
+  isByPerson,
+  isReworked,
+  mishaps,
+  type RecordedVerdict,
+  required,
+  runsAlone,
+  type Task,
+  turnsHere,
+} from './task.ts';
 import { askAnew, lastProblem, nextTry, startTurn } from './turn.ts';
 import { approvedText, editedComment } from './words/comments.ts';
 import { oneLine } from './words/fence.ts';
@@ -46,6 +55,13 @@ import { nameOf, namesOf, redAloneText, redBeforeText, redTogetherText } from '.
 import { evidenceAt, gateBroken, inspect, prepareAgain, verify } from './work.ts';
 
 export function judge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
+  if (isReworked(task)) {
+    if (!facts.slot) return awaitGrant('slot', 'a person changed its worktree; waiting for a slot');
+    return {
+      ...act([transition(task, 'revising', 'a person changed its worktree')]),
+      limits: { slots: policy.maxConcurrent },
+    };
+  }
   if (facts.branch && personPushed(task, facts)) {
     return act(
       [
@@ -55,7 +71,7 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
       [{ kind: 'adopt_head', sha: facts.branch.sha }],
     );
   }
-  const head = headOf(task);
+  const head = required(task, 'head');
   if (task.unprepared) return prepareAgain(task, task.unprepared, facts, policy, now, head.sha);
   const verdict = verdictAtHead(task);
   if (verdict?.verdict === 'BLOCK') return finish(task, abandon('critic_blocked'), facts, policy, now);
@@ -92,12 +108,6 @@ export function judge(task: Task, facts: Facts, policy: Policy, now: number): De
     awaitChecks(task, facts, policy, now) ??
     enterMerge(task, verdict, facts, policy, now)
   );
-}
-
-/** What is under review has a head: it could not have been published without. */
-function headOf({ id, state, head }: Task): Checkpoint {
-  if (head === null) throw new Error(`task ${id} is ${state} and has no head`);
-  return head;
 }
 
 /** The approval that a person gave this head on the forge, taken as the verdict. */
@@ -175,7 +185,7 @@ const kindsOf = ({ feedback }: Task): string => [...new Set(feedback.map(({ kind
 
 function seekVerdict(task: Task, head: Checkpoint, facts: Facts, policy: Policy, now: number): Decision {
   if (!policy.critic.enabled) {
-    const asks = hold('needs_approval', `a person has to approve ${shortSha(head.sha)}`);
+    const asks = hold('needs_approval', `waiting for your approval of ${shortSha(head.sha)}`);
     return byPerson(task, head, facts, now) ?? act([asks]);
   }
   const next = nextTry(task, 'critic', facts, policy, now);
@@ -256,18 +266,24 @@ function awaitQueue(
 ): Decision {
   if (facts.pull?.inMergeQueue) {
     const seen = unseenAt === undefined ? [] : [event('queue_shows', { there: true })];
-    return act([...seen, hold('merge_queued', 'it is in the merge queue of the forge')]);
+    return act([...seen, hold('merge_queued', 'it is in the merge queue')]);
   }
   const why = givenBack(task, facts);
   // A time that is still to come is of a clock that was set back: it is waited for from now on.
   if (why === null && (unseenAt === undefined || unseenAt > now)) {
-    const detail = 'the merge queue does not show it any more; waiting for the forge to say what came of it';
+    const detail = 'left the merge queue; waiting for the forge to say why';
     return act([event('queue_shows', { there: false }), hold('merge_queued', detail, now + QUEUE_LAG_MS)]);
   }
   if (why === null && now < (unseenAt ?? 0) + QUEUE_LAG_MS)
-    return act([hold('merge_queued', 'waiting for what came of it', (unseenAt ?? 0) + QUEUE_LAG_MS)]);
+    return act([
+      hold(
+        'merge_queued',
+        'waiting for the forge to report the result of the merge queue',
+        (unseenAt ?? 0) + QUEUE_LAG_MS,
+      ),
+    ]);
   const said = why === null ? 'see the pull request' : oneLine(why);
-  return act([event('queue_left', {}), hold('merge_refused', `the merge queue gave it back: ${said}`)]);
+  return act([event('queue_left', {}), hold('merge_refused', `the merge queue rejected it: ${said}`)]);
 }
 
 /** Somebody has to agree to the new text; they are told once for each text. */
@@ -289,20 +305,24 @@ export function holdEdited(task: Task, { issue }: Facts, policy: Policy, before:
 
 export function merge(task: Task, facts: Facts, policy: Policy, now: number): Decision {
   const back = (why: string, ...events: NewEvent[]): Decision => stepAside(task, why, ...events);
-  const head = headOf(task);
+  const head = required(task, 'head');
   if (facts.branch?.sha !== head.sha) return back('the head moved');
   const unproved = facts.issue?.unproved;
   if (unproved) return back(unproved.why, hold('retry_backoff', unproved.why, unproved.until));
   if (isEdited(task, facts)) return holdEdited(task, facts, policy, putAside(task, 'the issue was edited'));
   if (facts.mergeBlocker)
     return back('the checkout is not clean', hold('dirty_checkout', facts.mergeBlocker));
+  const { landProblem } = task;
+  if (landProblem?.by === 'forge')
+    return back('the forge refused it', refusedLanding(task, landProblem.detail, facts, policy, now));
   // What blocked it can't be seen from here, so only time tells whether it is gone.
-  if (task.landProblem) {
-    const until = now + backoffMs(task.streaks.blocked, facts.jitter);
-    return back('the checkout could not be moved along', hold('dirty_checkout', task.landProblem, until));
+  if (landProblem) {
+    const until = now + backoffMs(task.streaks.blocked, facts.jitter, policy.maxBackoffMs);
+    return back(
+      'the checkout could not be fast-forwarded',
+      hold('dirty_checkout', landProblem.detail, until),
+    );
   }
-  if (task.landRefusal)
-    return back('the forge refused it', refusedLanding(task, task.landRefusal, facts, now));
   if (task.superseded) return finish(task, abandon('superseded'), facts, policy, now);
   const heard = hear(task, facts.feedback, policy);
   if (heard.length > 0) return act(heard);
@@ -313,13 +333,17 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   }
   if (isGateEmpty(policy)) return back('no gate is configured', gateEmpty());
   const { landing } = task;
-  if (task.misfit?.text === null) return awaitPartners(task.misfit, facts);
+  if (task.misfit && isSettled(task.misfit)) return awaitPartners(task, task.misfit, facts);
+  if (task.misfit && !landing) return buildBeside(head, task.misfit, facts);
   const below = task.misfit ? [] : facts.ahead;
   const last = below.at(-1);
   if (last?.candidate === null)
     return awaitGrant('merge', `waiting for the candidate of ${nameOf(last)}, which is ahead`);
   const base = last?.candidate?.sha ?? facts.trunk;
-  if (!landing) return act([], [buildCandidate(head, below)]);
+  if (!landing) {
+    const onto = last?.candidate && { sha: last.candidate.sha, ahead: below.map(asAhead) };
+    return act([], [buildCandidate(head, onto)]);
+  }
   // Beside the line it is tested on what trunk was, which it still passes or fails alone.
   if (landing.candidate.trunk !== base && !task.misfit)
     return act([event('candidate_dropped', { why: staleText(landing, facts) })]);
@@ -375,12 +399,35 @@ function testByItself(task: Task, landing: Landing, facts: Facts, policy: Policy
   if (gate.outcome === 'could_not_run') return couldNotTest(task, gate);
   if (gate.outcome === 'fail') {
     const text = gateFailureText(gate);
+    if (misfit?.on) return narrow(misfit, { red: text }, facts);
     if (misfit) return sendBack(landing, redAloneText(text));
-    if (facts.ahead.length === 0) return sendBack(landing, redOnTop(landing, text));
-    return act([event('line_left', { with: facts.ahead.map(asAhead), text })]);
+    if (facts.ahead.length > 0) return act([event('line_left', { with: facts.ahead.map(asAhead), text })]);
+    const { ahead: landed = [] } = landing;
+    if (landed.length > 1) return act([event('line_narrowed', narrowed({ with: landed, text }, 'green'))]);
+    return sendBack(landing, redOnTop(landing, text));
   }
-  return misfit ? awaitPartners(misfit, facts) : null;
+  if (!misfit) return null;
+  return misfit.with.length > 1 ? narrow(misfit, 'green', facts) : awaitPartners(task, misfit, facts);
 }
+
+/** What was found beside the line holds for these partners only. */
+function narrow(misfit: Misfit, found: { red: string } | 'green', facts: Facts): Decision {
+  if (facts.partners === 'gone') return rejoin(facts);
+  return act([event('line_narrowed', narrowed(misfit, found))]);
+}
+
+/** Alone, or on top of some of those it does not go together with, to tell which of them it is. */
+function buildBeside(head: Checkpoint, { on }: Misfit, facts: Facts): Decision {
+  if (!on) return act([], [buildCandidate(head)]);
+  if (facts.partners === 'gone') return rejoin(facts);
+  if (facts.onto === null) return awaitGrant('merge', `waiting for the candidate of ${nameOf(on.at(-1)!)}`);
+  return act([], [buildCandidate(head, { sha: facts.onto, ahead: on })]);
+}
+
+const rejoin = ({ lineLength }: Facts): Decision => ({
+  ...act([event('line_rejoined', {})]),
+  limits: { merging: lineLength },
+});
 
 /** As one of a batch. Null when it is green, by its own gate or by that of one that contains it. */
 function testTogether(
@@ -403,11 +450,11 @@ function testTogether(
     case 'test':
       return testCandidate(task, candidate, step);
     case 'red': {
-      if (gate?.outcome === 'could_not_run') return couldNotTest(task, gate);
+      if (step.gate.outcome === 'could_not_run') return couldNotTest(task, step.gate);
       // They are green without it, and land before anything else does.
       if (ahead.length > 0)
         return awaitGrant('merge', `fails together with ${namesOf(ahead)}; waiting until that has landed`);
-      const text = gateFailureText(gate!);
+      const text = gateFailureText(step.gate);
       return sendBack(landing, landing.ahead ? redOnTop(landing, text) : redAloneText(text));
     }
     case 'proven': {
@@ -441,32 +488,28 @@ const sendBack = ({ candidate }: Landing, text: string): Decision =>
     event('update_needed', { mergeInto: candidate.trunk }),
   ]);
 
-const buildCandidate = ({ sha: headSha }: Checkpoint, below: readonly InLine[]): Action => {
-  const onto = below.at(-1)?.candidate?.sha;
-  return {
-    kind: 'build_candidate',
-    headSha,
-    ...(onto !== undefined && { onto: { sha: onto, ahead: below.map(asAhead) } }),
-  };
-};
+const buildCandidate = (
+  { sha: headSha }: Checkpoint,
+  onto?: Extract<Action, { kind: 'build_candidate' }>['onto'] | null,
+): Action => ({ kind: 'build_candidate', headSha, ...(onto && { onto }) });
 
 /** Those it was tested on top of have landed since; its branch alone has passed, or it would not be here. */
 const redOnTop = ({ ahead = [] }: Landing, text: string): string =>
   ahead.length === 0 ? text : redTogetherText(namesOf(ahead), text);
 
 /** What it was found to fail with decides: landed, they are what the coder has to work with; gone, it was their fault too. */
-function awaitPartners(misfit: NonNullable<Task['misfit']>, facts: Facts): Decision {
+function awaitPartners(task: Task, misfit: Misfit, facts: Facts): Decision {
   const names = namesOf(misfit.with);
   switch (facts.partners) {
     case 'landed': {
       const feedback = { kind: 'gate' as const, text: redTogetherText(names, misfit.text ?? '') };
       return act([
         ...(misfit.text === null ? [] : [event('feedback_added', { feedback })]),
-        event('update_needed', { mergeInto: facts.trunk! }),
+        event('update_needed', { mergeInto: trunkOf(task, facts) }),
       ]);
     }
     case 'gone':
-      return { ...act([event('line_rejoined', {})]), limits: { merging: facts.lineLength } };
+      return rejoin(facts);
     default:
       return awaitGrant(
         'merge',
@@ -477,6 +520,12 @@ function awaitPartners(misfit: NonNullable<Task['misfit']>, facts: Facts): Decis
   }
 }
 
+/** It is read for every task that is merging. */
+function trunkOf({ id }: Task, { trunk }: Facts): string {
+  if (trunk === null) throw new Error(`bug: task ${id} is merging and nobody asked where trunk is`);
+  return trunk;
+}
+
 function staleText({ ahead = [] }: Landing, facts: Facts): string {
   const gone = ahead.filter(({ task }) => !facts.ahead.some((one) => one.task === task));
   if (gone.length === 0) return 'trunk or the line moved';
@@ -484,10 +533,16 @@ function staleText({ ahead = [] }: Landing, facts: Facts): string {
 }
 
 /** Most of what a forge refuses it takes a moment later; only what it refuses again and again is a person's matter. */
-function refusedLanding({ streaks }: Task, said: string, { jitter }: Facts, now: number): NewEvent {
-  const tries = streaks.refused ?? 0;
+function refusedLanding(
+  { streaks }: Task,
+  said: string,
+  { jitter }: Facts,
+  { maxBackoffMs }: Policy,
+  now: number,
+): NewEvent {
+  const tries = streaks.refused;
   if (tries >= MAX_LANDING_REFUSALS) return hold('merge_refused', `refused ${tries} times: ${said}`);
-  return hold('retry_backoff', said, now + backoffMs(tries, jitter));
+  return hold('retry_backoff', said, now + backoffMs(tries, jitter, maxBackoffMs));
 }
 
 /** What a gate under way was to prove is not what would land any more; null while it is. */

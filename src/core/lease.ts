@@ -54,3 +54,10 @@ export function leaseTimes(at: Moment, ttlMs: number): LeaseTimes {
   const expiresAt = at.now + ttlMs;
   return at.boot ? { expiresAt, boot: { id: at.boot.id, expiresAt: at.boot.now + ttlMs } } : { expiresAt };
 }
+
+/** The owner of a lease that is no runner, but a person who works in a task's place. */
+export const asPerson = (owner: string): string => owner.replace(/[^/]*$/, (nonce) => `${PERSON}${nonce}`);
+export const isPerson = (owner: string): boolean =>
+  owner.slice(owner.lastIndexOf('/') + 1).startsWith(PERSON);
+
+const PERSON = 'person-';

@@ -1,5 +1,7 @@
 /** One test per edge, each taken by the deciding core itself, and the edges that must not exist. */
+
 import { describe, expect, test } from 'vitest';
+import { filledPlan } from '../../test/support/plan-play.ts';
 import {
   APPROVE,
   awaiting,
@@ -15,7 +17,6 @@ import { event, type LoopEvent } from './event.ts';
 import { apply } from './fold.ts';
 import { EDGES, isEdge, isTerminal, REASONS, type Reason, STATES, type State } from './machine.ts';
 import { draftEvents } from './plan/draft.ts';
-import { planSkeleton } from './plan/skeleton.ts';
 import type { Task } from './task.ts';
 
 /** Each live state, as a play that has come so far. */
@@ -74,7 +75,7 @@ describe('every edge is taken', () => {
     const play = new Play();
     play.world.issue = null;
     play.commit(draftEvents({ issue: 7, contract: running().task.contract, by: 'ann' }), []);
-    play.look().turn('finished', { text: planSkeleton('tokens') });
+    play.look().turn('finished', { text: filledPlan('tokens') });
     expect(edgesOf(play).at(-1)).toBe('dispatched → completed');
   });
 

@@ -37,7 +37,11 @@ export const EDGES: readonly Edge[] = [
   { from: 'dispatched', to: 'queued', when: 'recovery or a hold before anything was done' },
   { from: 'running', to: 'awaiting_critic', when: 'gate passed, branch pushed, pull request ensured' },
   { from: 'running', to: 'completed', when: 'a plan or goal that delivers a branch is clean' },
-  { from: 'awaiting_critic', to: 'revising', when: 'there is feedback and a slot is granted' },
+  {
+    from: 'awaiting_critic',
+    to: 'revising',
+    when: 'there is feedback, or a person changed its worktree, and a slot is granted',
+  },
   { from: 'awaiting_critic', to: 'awaiting_critic', when: 'a person pushed a new head' },
   { from: 'awaiting_critic', to: 'merging', when: 'approved at the current head' },
   { from: 'revising', to: 'awaiting_critic', when: 'gate passed at the new head, pushed' },
@@ -69,8 +73,9 @@ interface ReasonInfo {
 export const REASONS = {
   max_turns_reached: {
     outcome: 'failure',
-    says: 'the turn limit was reached and the gate was still red',
-    advice: 'Read the last gate output, narrow the issue or raise agent.max_turns, then make it ready again.',
+    says: 'the turn limit was reached before the gate passed',
+    advice:
+      'See what its last turn and gate left open; narrow the issue or raise agent.max_turns, then mark it ready again.',
   },
   max_critic_rounds: {
     outcome: 'failure',
@@ -81,7 +86,7 @@ export const REASONS = {
     outcome: 'failure',
     says: 'the critic blocked the change',
     advice:
-      'Read the blocking finding: the approach itself was judged wrong. Take the blocked label off before making it ready again.',
+      'Read the blocking finding: the approach was judged wrong. Remove the blocked label before you mark the issue ready again.',
   },
   critic_unusable: {
     outcome: 'failure',
@@ -90,14 +95,13 @@ export const REASONS = {
   },
   spec_rejected: {
     outcome: 'failure',
-    says: "the issue itself can't be met or checked as it stands",
-    advice: 'Answer what is asked in its comments by editing the issue text, then make it ready again.',
+    says: "the issue can't be met or checked as written",
+    advice: 'Answer the questions in its comments by editing the issue, then mark it ready again.',
   },
   finding_stuck: {
     outcome: 'failure',
-    says: 'the same finding stayed open three rounds running',
-    advice:
-      'Fix it by hand, or leave it with `forge-loop findings wontfix`; then `forge-loop task restart` continues the same task.',
+    says: 'the same finding stayed open for three rounds in a row',
+    advice: 'Fix it by hand or accept it with `forge-loop findings wontfix`, then `forge-loop task restart`.',
   },
   no_progress: {
     outcome: 'failure',
@@ -111,9 +115,9 @@ export const REASONS = {
   },
   stall_timeout: {
     outcome: 'failure',
-    says: 'the agent went silent again and again',
+    says: 'the agent repeatedly went silent',
     advice:
-      'Look at the turn log; raise agent.stall_timeout_ms (agent thinking) or agent.tool_timeout_ms (a tool running) if that is normal.',
+      'Check the turn log; if the silence is normal, raise agent.stall_timeout_ms (thinking) or agent.tool_timeout_ms (a running tool).',
   },
   error_max_retries: {
     outcome: 'failure',
@@ -142,23 +146,23 @@ export const REASONS = {
   },
   issue_closed: {
     outcome: 'neutral',
-    says: 'the issue was closed while it was being worked on',
-    advice: 'Nothing to do. Reopen it and make it ready to start again.',
+    says: 'the issue was closed during the work',
+    advice: 'Nothing to do. To start again, reopen it and mark it ready.',
   },
   label_withdrawn: {
     outcome: 'neutral',
     says: 'its label was withdrawn',
-    advice: 'Nothing to do. Make it ready to start again.',
+    advice: 'Nothing to do. To start again, mark it ready.',
   },
   pull_closed: {
     outcome: 'neutral',
     says: 'its pull request was closed by a person',
-    advice: 'Say in the issue what was wrong, then make it ready again.',
+    advice: 'Say in the issue what was wrong, then mark it ready again.',
   },
   branch_deleted: {
     outcome: 'neutral',
     says: 'its branch was deleted',
-    advice: 'Make the issue ready again to start over.',
+    advice: 'To start over, mark the issue ready again.',
   },
   superseded: {
     outcome: 'neutral',
@@ -177,7 +181,7 @@ export const REASONS = {
   },
   crash_recovery_failed: {
     outcome: 'failure',
-    says: 'after a crash it could not be recovered',
+    says: 'it could not be recovered after a crash',
     advice:
       '`forge-loop task restart` continues with the work it has; if its worktree is gone, `forge-loop task retry` starts a new attempt.',
   },

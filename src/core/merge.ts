@@ -98,7 +98,7 @@ export function mergeGate(task: Task, facts: MergeFacts, policy: Policy): MergeD
       (gate?.results ?? []).map((result) => `\`${result.command}\` ${resultText(result)}`).join('; '),
     ),
     condition(
-      'it changes something',
+      'the change is not empty',
       facts.change.files.length > 0,
       `${facts.change.files.length} file${facts.change.files.length === 1 ? '' : 's'}`,
       facts.change.files.join(', '),

@@ -82,6 +82,8 @@ export type Outcome =
       usageKnown: boolean;
       /** It came to nothing with no sign of work. */
       workless?: true;
+      /** It went silent after it had called tools. */
+      worked?: true;
       /** Its agent replaced what was said by a summary of it. */
       shortened?: true;
       /** The session it was to open never had a message: there is nothing to go on with. */
@@ -99,7 +101,7 @@ export type Outcome =
   | { kind: 'gate'; evidence: Evidence; bases: BaseRun[] }
   | { kind: 'hook'; problem: string | null }
   /** `chars`: the length of the whole change, as a patch. */
-  | { kind: 'inspected'; findings: NewFinding[]; chars: number }
+  | { kind: 'inspected'; findings: NewFinding[]; chars: number; files: readonly string[] }
   | { kind: 'candidate'; candidate: Candidate }
   | { kind: 'conflict'; files: string[]; trunk: string }
   | { kind: 'empty'; trunk: string }

@@ -1,10 +1,11 @@
 /** What the operator decided, resolved from WORKFLOW.md: plain values, no file names of ours, no clock. */
+
+import type { Network } from './access/network.ts';
+import type { SecretPolicy } from './access/secret.ts';
+import type { ChildPolicy } from './access/toolchains.ts';
 import type { Severity } from './change/findings.ts';
-import type { Network } from './network.ts';
-import type { ChannelPolicy } from './notify.ts';
 import type { Role } from './role.ts';
-import type { SecretPolicy } from './secret.ts';
-import type { ChildPolicy } from './toolchains.ts';
+import type { ChannelPolicy } from './tell/notify.ts';
 
 export const AGENT_KINDS = ['claude', 'codex', 'opencode', 'acp', 'command', 'scripted'] as const;
 export type AgentKind = (typeof AGENT_KINDS)[number];
@@ -34,6 +35,8 @@ export interface McpServer {
 export interface AgentPolicy {
   kind: string;
   command: string | null;
+  /** Of an agent that is a program: what a person works with who attaches to it. */
+  attachCommand: string | null;
   script: string | null;
   /** A program that speaks ACP and that we know how to start. */
   preset: string | null;
@@ -56,6 +59,8 @@ export interface AgentPolicy {
   read: string[];
   write: string[];
   network: Network;
+  /** It is on the machine's network only because nobody here knows where its provider is. */
+  isProviderUnknown?: true;
   /** What it may use without knowing it. */
   secrets: SecretPolicy[];
   /** The MCP servers it was granted; beside the loop's own tools it has no other. */
@@ -66,6 +71,9 @@ export interface AgentPolicy {
   /** How often in a row the same call may have the same result; 0 is any. */
   repeatedCalls: number;
 }
+
+/** Variables in which a program of the operator's own has a key that the gateway can hold for it. */
+export const HELD_KEYS = ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY'] as const;
 
 export interface Labels {
   ready: string;
@@ -114,6 +122,8 @@ export interface Policy {
   gate: {
     setup: string[];
     commands: string[] | 'none';
+    /** Whether turns run while there are no commands: a file written for Symphony knows no gate. */
+    mayBeEmpty: boolean;
     timeoutMs: number;
     /** What becomes of a command that was red on the base commit too. */
     preexisting: 'block' | 'allow_unchanged';
@@ -150,6 +160,8 @@ export interface Policy {
   sandbox: {
     /** `auto`: what works here, or nothing. `required`: what works here. */
     kind: 'auto' | 'required' | 'none' | 'bwrap' | 'container' | 'srt';
+    /** The plan at hand was started with it. */
+    isOwn?: true;
     /** Of containers; null is none. */
     image: string | null;
     /** What every confined command may read besides. */
@@ -169,8 +181,16 @@ export interface Policy {
     /** So many approved tasks are tested at a time, each on top of those before it; or, as a `batch`, the last for all. */
     queue: { ahead: number; batch: boolean };
   };
-  /** What one task may cost; and all tasks together, each day and ever. Null is no limit. */
-  budget: Allowance & { wallMs: number | null; day: Allowance; loop: Allowance };
+  /**
+   * What one task may cost; and all tasks together, each day and ever. Null is no limit. A turn that costs more than
+   * `warnTurnUsd` is warned of, and no more.
+   */
+  budget: Allowance & {
+    wallMs: number | null;
+    warnTurnUsd: number | null;
+    day: Allowance;
+    loop: Allowance;
+  };
   recovery: { mode: 'auto' | 'manual'; onLostSession: 'abandon' | 'fresh_session' };
   hooks: {
     afterCreate: string | null;
@@ -194,6 +214,8 @@ export interface Policy {
   /** For how long after its end the homes and sessions of an abandoned task stay, and the logs of any. */
   keep: { abandonedMs: number; logsMs: number };
   cooldownMs: number;
+  /** The longest wait before another try. */
+  maxBackoffMs: number;
   /** Consecutive turns that may change nothing before `no_progress`. */
   idleTurns: number;
   protectedPaths: string[];

@@ -1,6 +1,5 @@
 /** What came of an action, as events, further actions and findings to be written with it. */
 
-import { accountOf, accountSettings, NEVER_ASKED } from './account.ts';
 import { type Action, verifiesTrunk } from './action.ts';
 import { updatePull } from './approval.ts';
 import { afterRound, type Finding, leftByPerson, type NewFinding } from './change/findings.ts';
@@ -8,9 +7,10 @@ import { isGrave } from './change/rules.ts';
 import { event, type Feedback, type NewEvent, opensSession } from './event.ts';
 import type { Evidence } from './gate.ts';
 import { withSettings } from './hold.ts';
-import type { Ahead } from './line.ts';
-import { loopHoldKey, untestedMerge } from './loop-hold.ts';
-import { hasFallback } from './models.ts';
+import type { Ahead } from './line/line.ts';
+import { loopHoldKey, untestedMerge } from './loop/loop-hold.ts';
+import { accountOf, accountSettings, NEVER_ASKED } from './money/account.ts';
+import { hasFallback } from './money/models.ts';
 import {
   endsSession,
   isAccountUsedUp,
@@ -263,6 +263,7 @@ function recordTurn(ended: Ended): Recorded {
     usage,
     account: accountOf(policy.agents[role]),
     ...(outcome.workless && { workless: true }),
+    ...(outcome.worked && { worked: true }),
     ...(outcome.shortened && { shortened: true }),
     ...(blocks(ended) && { blocks: accountSettings(policy, accountOf(policy.agents[role])) }),
     ...(outcome.summary && { summary: outcome.summary }),
@@ -354,7 +355,7 @@ function promptBroken(
     ...(lost ? [event('session_lost', { sessionId, why: problem })] : []),
     // Nothing that is done waits for what would only have followed it.
     ...(prompt === 'post_action'
-      ? []
+      ? [event('post_action_ended', { summary: null, problem })]
       : [
           event('prompt_broken', { prompt, problem, digest }),
           event('hold_set', { reason: 'prompt_broken', detail: problem, until: null }),
@@ -443,8 +444,11 @@ function recordVerdict({ task, action, outcome, ledger, policy, now }: Ended): R
   const reported = withContext(report.findings, outcome.contexts);
   const judging = { task: task.id, round, headSha, by: 'critic', at: now, answers: report.earlier };
   const judgedNow = afterRound(ledger, reported, { ...judging, source: 'critic' });
-  // A plan's auditor is not asked any more: whoever judges its pull request answers for what is open.
-  const findings = task.plan ? afterRound(judgedNow, [], { ...judging, source: 'auditor' }) : judgedNow;
+  // Neither is asked any more: whoever judges the change answers for what a person, and a plan's auditor, found.
+  const findings = (['person', 'auditor'] as const).reduce(
+    (ledger, source) => afterRound(ledger, [], { ...judging, source }),
+    judgedNow,
+  );
   const open = findings.filter((finding) => finding.status === 'open');
   const verdict = effectiveVerdict(report, open, leftByPerson(ledger, reported), blockOn);
   const judged: RecordedVerdict = {
@@ -487,7 +491,7 @@ function recordVerdict({ task, action, outcome, ledger, policy, now }: Ended): R
 /** The first time the coder takes it back; what is grave after that is a person's matter. */
 function recordInspection(
   task: Task,
-  { findings: found, chars }: Extract<Outcome, { kind: 'inspected' }>,
+  { findings: found, chars, files }: Extract<Outcome, { kind: 'inspected' }>,
   ledger: readonly Finding[],
   now: number,
 ): Recorded {
@@ -508,7 +512,7 @@ function recordInspection(
   const ids = (some: readonly Finding[]) => some.map(({ id }) => id);
   return {
     events: [
-      event('change_inspected', { headSha, open: ids(open), grave: ids(grave), sentBack, chars }),
+      event('change_inspected', { headSha, open: ids(open), grave: ids(grave), sentBack, chars, files }),
       ...(sentBack ? [event('feedback_added', { feedback })] : []),
     ],
     actions: [],

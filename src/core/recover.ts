@@ -34,7 +34,9 @@ export type RecoveryPlan =
   | 'fresh_session'
   | 'judge_again'
   | 'give_up'
-  | 'not_repeated';
+  | 'not_repeated'
+  /** A person was attached to it, whose process died. */
+  | 'detached';
 
 interface Recovery {
   plan: RecoveryPlan;

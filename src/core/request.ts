@@ -1,5 +1,6 @@
 /** What a person may ask of a task, and when there is no sense in asking. */
-import { isEnded, nameOfTask, type Task } from './task.ts';
+import type { Policy } from './policy.ts';
+import { isEnded, nameOfTask, type Task, turnsHere } from './task.ts';
 
 export type RequestKind =
   | 'cancel'
@@ -11,9 +12,12 @@ export type RequestKind =
   | 'wontfix'
   | 'reopen'
   | 'write'
-  | 'resolve';
+  | 'resolve'
+  | 'tell'
+  | 'attach'
+  | 'attach_now';
 
-interface Refusal {
+export interface Refusal {
   why: string;
   advice: string | null;
 }
@@ -53,13 +57,50 @@ export function refusal(
         'A task is approved while it waits for its critic, or for somebody to agree to its specification.',
     };
   }
+  if (kind === 'attach' || kind === 'attach_now') return whyNotAttached(task, name);
+  if (kind === 'resume' && task.attached)
+    return { why: `${name} is attached to by ${task.attached.by}.`, advice: 'It continues when they exit.' };
+  if (kind === 'tell' && task.plan?.mode === 'draft')
+    return {
+      why: `${name} drafts a plan, and has no coder to tell.`,
+      advice: 'Edit the plan when it is there: `forge-loop plan list`.',
+    };
   if (kind === 'resume' && !task.hold && !willPause(pending))
     return {
       why: `${name} is not held: it is ${task.state}.`,
-      advice: '`forge-loop why` says what it rests on.',
+      advice: '`forge-loop why` says what it waits for.',
     };
   return null;
 }
+
+/** There has to be a worktree with a conversation to go on with, and nobody else who may change trunk by it. */
+function whyNotAttached(
+  { state, workspace, roles, attached, inMergeQueue }: Task,
+  name: string,
+): Refusal | null {
+  if (attached)
+    return { why: `${name} is attached to by ${attached.by}.`, advice: 'Only one person can be at a time.' };
+  if (inMergeQueue)
+    return {
+      why: `${name} is in the merge queue of the forge, which may merge it any moment.`,
+      advice: 'Take it out of the queue first.',
+    };
+  if (!['running', 'revising', 'awaiting_critic', 'merging'].includes(state) || workspace === null)
+    return {
+      why: `${name} has no worktree yet: it is ${state}.`,
+      advice: 'Attach once its first turn has begun.',
+    };
+  if (roles.coder.session === null)
+    return {
+      why: `${name} has no conversation to go on with: its next turn begins a new one.`,
+      advice: `Its worktree is ${workspace}. \`forge-loop pause\` keeps the loop out of it, \`forge-loop task tell\` tells its coder something.`,
+    };
+  return null;
+}
+
+/** What is said now has no turn to be told in, and would only end the task. */
+export const isOutOfTurns = (task: Task, { maxTurns }: Pick<Policy, 'maxTurns'>): boolean =>
+  turnsHere(task) >= maxTurns;
 
 /** Of a pause and a resume the later one counts. */
 const willPause = (pending: readonly { kind: string }[]): boolean =>

@@ -19,10 +19,12 @@ export interface Access {
   network: 'host' | 'none' | Way;
   /** `work`: it edits files and runs commands. `read`: neither. */
   tools: 'work' | 'read';
-  /** `provider`: what its model's provider asks for, and no other. */
-  credentials: 'provider' | 'none';
   /** What keeps it to that. Where nothing does, agents keep to it by their own means, as far as those go. */
   sandbox: SandboxKind;
+  /** It starts only where its network is confined with it: who keeps a credential of its own does not. */
+  sealed?: boolean;
+  /** A person is at its terminal, which is one of its own: it keeps that as the terminal it is controlled by. */
+  terminal?: boolean;
 }
 
 /** A socket of the gateway, which is at that port inside. */
@@ -33,8 +35,8 @@ export interface Way {
   env: Readonly<Record<string, string>>;
   /** Files that `env` names. */
   reads: readonly string[];
-  /** What is asked of the socket to offer it a connection to what listens inside. */
-  offer: string;
+  /** What is asked of the socket to offer it a connection to what listens inside; null where nothing of that is reached. */
+  offer: string | null;
 }
 
 export type SandboxKind = 'none' | 'bwrap' | 'srt' | Container;
@@ -188,20 +190,30 @@ const TABLE = {
 export type Role = keyof typeof TABLE;
 export const ROLES = Object.keys(TABLE) as Role[];
 export const roleRow = (role: Role): RoleRow => TABLE[role];
+/** Its patience with silence is one of its own. */
+export const countsStallsAlone = (role: Role): boolean =>
+  roleRow(role).patience.some(({ of }) => of.length === 1 && of[0] === 'stalled');
+/** What people call one of its turns. */
+export const turnName = ({ turn, role }: { turn: number; role: Role }): string =>
+  roleRow(role).place === 'workspace' ? `turn ${turn}` : `${role} round ${turn}`;
 export const rolesInUse = (policy: Pick<Policy, 'critic' | 'spec'>): Role[] =>
   ROLES.filter((role) => roleRow(role).isAsked(policy));
 
 /** What the settings give a role besides; `offered` is what its home leads to. */
-export const grantsOf = (
+export const allowedBySettings = (
   policy: Pick<Policy, 'agents' | 'sandbox'>,
   role: Role,
   sandbox: SandboxKind,
   offered: readonly string[],
-) => ({
-  sandbox,
-  read: [...policy.sandbox.read, ...offered, ...policy.agents[role].read],
-  write: policy.agents[role].write,
-});
+) => {
+  const { read, write, network, isProviderUnknown } = policy.agents[role];
+  return {
+    sandbox,
+    read: [...policy.sandbox.read, ...offered, ...read],
+    write,
+    sealed: policy.sandbox.kind === 'required' && (network !== 'host' || isProviderUnknown === true),
+  };
+};
 
 /** What the role may touch in this place, beside what every confined command may: see src/sandbox/. */
 export function accessOf(
@@ -211,7 +223,8 @@ export function accessOf(
     sandbox = 'none',
     read = [],
     write = [],
-  }: { sandbox?: SandboxKind; read?: readonly string[]; write?: readonly string[] } = {},
+    sealed = false,
+  }: { sandbox?: SandboxKind; read?: readonly string[]; write?: readonly string[]; sealed?: boolean } = {},
 ): Access {
   const { tools } = roleRow(role);
   return {
@@ -219,7 +232,7 @@ export function accessOf(
     writeRoots: [...(tools === 'work' ? [cwd] : []), home, session, ...write],
     network: 'host',
     tools,
-    credentials: 'provider',
     sandbox,
+    sealed,
   };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../test/support/play.ts';
 import { event, type LoopEvent, type NewEvent } from './event.ts';
 import { apply, fold } from './fold.ts';
-import { isEnded, occupiesSlot } from './task.ts';
+import { isEnded, occupiesSlot, required } from './task.ts';
 
 describe('the row is the fold of the events', () => {
   const plays: [string, () => Play][] = [
@@ -174,3 +174,11 @@ test('ended is merged, completed or abandoned', () => {
 function stamped(one: NewEvent): LoopEvent {
   return { ...one, seq: 1, at: 0, task: 't1' };
 }
+
+test('what a task must have by now is given, or said to be a bug', () => {
+  const { task } = awaiting();
+  expect(required(task, 'head').sha).toBe('c1');
+  expect(() => required({ ...task, workspace: null }, 'workspace')).toThrow(
+    'bug: task t1 is awaiting_critic and has no workspace',
+  );
+});

@@ -19,7 +19,7 @@ import type {
 } from './event.ts';
 import type { Evidence } from './gate.ts';
 import type { Spec } from './issue/specification.ts';
-import type { Ahead } from './line.ts';
+import type { Ahead, Misfit } from './line/line.ts';
 import { isTerminal, type Reason, type State } from './machine.ts';
 import { bornPlan, type PlanProgress, restartedPlan } from './plan/progress.ts';
 import { type Mishap, ROLES, type Role, roleRow } from './role.ts';
@@ -52,6 +52,9 @@ export interface Task {
   why: string;
   hold: Hold | null;
 
+  /** A person has its session open in the agent's own program; `before` is the hold it had. Absent in rows of before. */
+  attached?: { by: string; sessionId: string; at: number; before: Hold | null } | null;
+
   /** Coder turns, counted when they start; one that was interrupted or failed at once is taken back. */
   turns: number;
   /** Verdicts so far, and how many of them asked for changes. */
@@ -61,9 +64,9 @@ export interface Task {
   roles: Readonly<Record<Role, RoleMemory>>;
   /**
    * In a row: turns without a change, workspaces that could not be made or saved, landings that a checkout blocked, that
-   * the forge refused, that it did not answer. The last two are absent in rows of before.
+   * the forge refused, that it did not answer.
    */
-  streaks: { idle: number; workspace: number; blocked: number; refused?: number; unanswered?: number };
+  streaks: { idle: number; workspace: number; blocked: number; refused: number; unanswered: number };
   /** Every session of the coder. */
   sessionIds: string[];
   /** The turn in progress, whatever its role; `carries` is how much of `feedback` its prompt carries. */
@@ -97,8 +100,8 @@ export interface Task {
   pull: number | null;
   /** The last one on this contract; it counts only for its own head. */
   verdict: RecordedVerdict | null;
-  /** The last head that the rules looked at, the findings there that no critic can outweigh, and how long the change is. */
-  inspected: { headSha: string; grave: string[]; chars?: number } | null;
+  /** The last head that the rules looked at, the findings there that no critic can outweigh, how long the change is, and what it changes. */
+  inspected: { headSha: string; grave: string[]; chars?: number; files?: readonly string[] } | null;
   /** The coder was asked once to take such a thing back. */
   sentBack: boolean;
   /** What the coder has not been told yet. */
@@ -121,20 +124,16 @@ export interface Task {
   } | null;
   /** Since when it is in line for trunk. Absent in rows of before. */
   linedUpAt?: number;
-  /** Whom it does not go together with, and how that shows; null where they conflict. Absent in rows of before. */
-  misfit?: { with: Ahead[]; text: string | null } | null;
+  /** Whom it does not go together with, and how that shows. Absent in rows of before. */
+  misfit?: Misfit | null;
   /** What the gate last found on a candidate. It outlives the candidate: one with the same tree need not be tested again. */
   candidateEvidence: Evidence | null;
   /** The template the last turn could not be told by. */
   brokenPrompt: { prompt: PromptKind; digest: string } | null;
-  /** Why the workspace is not ready although it was once: it is prepared again before the next turn. */
-  unprepared: string | null;
-  /** Its workspace needs what could not be fetched. Absent in rows of before. */
-  unfetched?: boolean;
-  /** Why the last landing was blocked, until that is a hold. */
-  landProblem: string | null;
-  /** What the forge said when it refused to land it, until that is a hold. Absent in rows of before. */
-  landRefusal?: string | null;
+  /** Why the workspace has to be prepared, again, before the next turn. `unfetched`: it needs what could not be fetched. */
+  unprepared: { why: string; unfetched: boolean } | null;
+  /** What kept the last landing, until that is a hold: a checkout, or the forge, in its own words. */
+  landProblem: { by: 'checkout' | 'forge'; detail: string } | null;
   /**
    * The forge's own merge queue has it, with this tree as tested here, since `at`. `unseenAt`: it does not show it there
    * any more, and does not say why.
@@ -163,6 +162,8 @@ export interface RoleMemory {
   failed: number;
   stalled: number;
   interrupted: number;
+  /** Stalls before this row of them, since a turn last came to its end: work made up for them. Absent where there were none. */
+  outworked?: number;
   /** How it failed last, in this row of mishaps; `atOnce`: before any work, which may be its account's doing. */
   failure: { code: string | null; message: string; atOnce?: true } | null;
   /** How its last turn ended; null before the first and while one runs. */
@@ -183,6 +184,10 @@ export const testedTree = ({ candidate, within }: NonNullable<Task['landing']>):
 export const isByPerson = (verdict: RecordedVerdict | null): boolean =>
   verdict !== null && verdict.by !== 'critic';
 
+/** A verdict counts only for the head it was given at. */
+export const verdictAt = ({ verdict }: Pick<Task, 'verdict'>, sha: string | null): RecordedVerdict | null =>
+  verdict !== null && verdict.headSha === sha ? verdict : null;
+
 /** A task with the version the store compares when it commits. */
 export interface StoredTask {
   task: Task;
@@ -202,6 +207,10 @@ export const isJudging = ({ turn }: Task): boolean => turn !== null && roleRow(t
 export const isBeforeWork = ({ state }: Pick<Task, 'state'>): boolean =>
   state === 'queued' || state === 'dispatched';
 
+/** What is under review is not what was published, or could not be saved: a person worked in its worktree. */
+export const isReworked = ({ state, head, published, refused }: Task): boolean =>
+  state === 'awaiting_critic' && head !== null && (head.sha !== published?.sha || refused !== null);
+
 /** An agent is at work on it, or may begin at any moment. */
 export const isAtWork = (task: Task): boolean => occupiesSlot(task) || isJudging(task);
 
@@ -216,9 +225,24 @@ export function runsAlone({ state, roles }: Task): boolean {
   );
 }
 
+/** What a task that has come so far must have; without it, it could not be here. */
+export function required<K extends keyof Task>(task: Task, field: K): NonNullable<Task[K]> {
+  const value = task[field];
+  if (value === null || value === undefined)
+    throw new Error(`bug: task ${task.id} is ${task.state} and has no ${field}`);
+  return value;
+}
+
 /** What people call it: its issue's number, its plan's name, or its id. */
 export const nameOfTask = ({ issue, plan, id }: Pick<Task, 'issue' | 'plan' | 'id'>): string =>
   issue === null ? (plan?.name ?? id) : `#${issue}`;
+
+/** What every line of the log about a task says, under the names that other tools look for. */
+export const logFields = ({ turn, sessionIds, ...task }: Task) => ({
+  issue_id: task.issue === null ? task.id : String(task.issue),
+  issue_identifier: nameOfTask(task),
+  session_id: turn?.sessionId ?? sessionIds.at(-1) ?? null,
+});
 
 /** Turns of this milestone, or since a plan was delivered: a long plan needs many. */
 export const turnsHere = ({ turns, plan }: Task): number => turns - (plan?.turnsBefore ?? 0);
@@ -309,7 +333,7 @@ export function born(id: string, birth: Birth, at: number): Task {
   };
 }
 
-const NO_STREAKS: Task['streaks'] = { idle: 0, workspace: 0, blocked: 0 };
+const NO_STREAKS: Task['streaks'] = { idle: 0, workspace: 0, blocked: 0, refused: 0, unanswered: 0 };
 
 /** A restart keeps identity, work, findings and money spent; it resets the counters and opens a fresh session. */
 export function restarted({ spec, plan }: Task): Partial<Task> {

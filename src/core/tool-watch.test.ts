@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Progress } from './progress.ts';
+import type { Progress } from './tell/progress.ts';
 import { afterProgress, isInTool, NO_TOOLS } from './tool-watch.ts';
 
 let calls = 0;

@@ -2,7 +2,7 @@
  * The tools of a turn in flight: which calls are under way, and whether one is made again and again with the same result.
  * A call under way is no silence, and a row of the same calls is no progress however busy it looks.
  */
-import type { Progress } from './progress.ts';
+import type { Progress } from './tell/progress.ts';
 
 export interface ToolWatch {
   /** Calls under way, with what each is the same as. */

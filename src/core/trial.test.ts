@@ -42,8 +42,15 @@ test('`gate: none` needs no trial; an empty gate lets no turn start', () => {
   expect(gateHold([], withGate([]))).toMatchObject({ reason: 'gate_empty' });
 });
 
+test('an empty gate that may be empty lets turns start, since its work waits for a person', () => {
+  const without = withGate([]);
+  const symphonys = { ...without, gate: { ...without.gate, mayBeEmpty: true } };
+  expect(whyUntried([], symphonys, 't1')).toBeNull();
+  expect(gateHold([], symphonys)).toBeNull();
+});
+
 test('work begins on a trunk the gate was tried on, red or green', () => {
-  expect(whyUntried([trial('t1')], policy, 't2')).toContain('is tried on trunk');
+  expect(whyUntried([trial('t1')], policy, 't2')).toContain('running the gate on trunk');
   expect(whyUntried([trial('t1')], policy, 't1')).toBeNull();
   expect(whyUntried([trial('t1', 'fail')], policy, 't1')).toBeNull();
   expect(whyUntried([trial('t1', 'could_not_run')], policy, 't1')).toBe(

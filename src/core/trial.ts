@@ -3,10 +3,11 @@
  * after a paid turn. What it came to is kept in the loop's row, by tree and commands; a candidate that passed counts
  * for the trunk it became.
  */
-import { digestOfValue } from './digest.ts';
+
 import type { NewEvent } from './event.ts';
 import type { GateOutcome } from './gate.ts';
 import type { Policy } from './policy.ts';
+import { digestOfValue } from './text/digest.ts';
 
 export interface Trial {
   tree: string;
@@ -51,7 +52,8 @@ function trialIn(happened: NewEvent): Trial | null {
 /** Is there a gate to try that did not run on this tree yet? One that could not run may be able to by now. */
 export function isTrialDue(trials: readonly Trial[], tree: string, { gate }: Policy): boolean {
   if (gate.commands === 'none' || gate.commands.length === 0) return false;
-  const same = trials.find((one) => one.tree === tree && one.digest === trialDigest(gate));
+  const digest = trialDigest(gate);
+  const same = trials.find((one) => one.tree === tree && one.digest === digest);
   return !same || same.outcome === 'could_not_run';
 }
 
@@ -65,14 +67,16 @@ export function whyUntried(
   trunkTree: string | null = null,
 ): string | null {
   if (gate.commands === 'none') return null;
-  if (gate.commands.length === 0) return 'gate.commands is empty, so nothing can be verified';
-  const same = trials.filter(({ digest }) => digest === trialDigest(gate));
+  if (gate.commands.length === 0)
+    return gate.mayBeEmpty ? null : 'gate.commands is empty, so nothing can be verified';
+  const wanted = trialDigest(gate);
+  const same = trials.filter(({ digest }) => digest === wanted);
   const last = trunkTree === null ? same.at(-1) : same.find(({ tree }) => tree === trunkTree);
   if (!last) return BEING_TRIED;
   return last.outcome === 'could_not_run' ? `the gate could not run on trunk: ${last.detail}` : null;
 }
 
-const BEING_TRIED = 'the gate is tried on trunk before the first turn';
+const BEING_TRIED = 'running the gate on trunk before the first turn';
 
 /** What of the gate waits for a person. */
 export function gateHold(

@@ -3,17 +3,17 @@
  * what its answer means, is said where the role is asked.
  */
 
-import { accountOf, blockOf, outageOf, PROVIDERS_OWN, waitsFor } from './account.ts';
 import type { Action } from './action.ts';
 import { afterInterruptions } from './alone.ts';
-import { type Act, act, type Facts, hold, waitedFor } from './decision.ts';
+import { type Act, act, type Facts, hold, SPEND_UNKNOWN, waitedFor } from './decision.ts';
 import { event, type NewEvent, type PromptKind } from './event.ts';
+import { backoffMs } from './line/schedule.ts';
 import type { Reason } from './machine.ts';
-import { fallback, hasFallback } from './models.ts';
+import { accountOf, blockOf, outageOf, PROVIDERS_OWN, waitsFor } from './money/account.ts';
+import { fallback, hasFallback } from './money/models.ts';
 import { FORGE_SILENT, isBlocking, REPEATING, TAMPERED } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { type Mishap, PROVIDER_PATIENCE, type Role, roleRow } from './role.ts';
-import { backoffMs } from './schedule.ts';
 import { mishaps, type RoleMemory, runsAlone, type Task } from './task.ts';
 
 interface Asking {
@@ -77,10 +77,17 @@ export function nextTry(task: Task, role: Role, facts: Facts, policy: Policy, no
   // Whoever is refused what everybody is refused waits with the others for a person.
   if (isBlocking(last?.code ?? null) && blockOf(facts.accountLimits, accountOf(policy.agents[role])))
     return { kind: 'now' };
+  // The ledger will never say that its budget is spent.
+  if (last?.code === SPEND_UNKNOWN && !waitedFor(task, now)) {
+    const events = [event('retry_scheduled', { until: now }), hold('spend_unknown', last.message)];
+    return { kind: 'later', events, actions: [] };
+  }
   for (const { of, most } of patience) {
     const [by] = of;
     const chances = by === 'failed' ? mostFailures(failure, most) : most;
-    const isSpent = by !== undefined && mishaps(memory, of) >= chances;
+    // Work makes up for silence, but not for ever: nothing else limits how often an auditor is asked.
+    const isOverdue = by === 'stalled' && stallsOf(memory) >= Math.max(chances, policy.maxTurns);
+    const isSpent = by !== undefined && (mishaps(memory, of) >= chances || isOverdue);
     // It fails for everybody: it waits with the others, and its chances are its own again afterwards.
     if (isSpent && by !== 'unusable' && outageOf(facts.accountLimits, accountOf(policy.agents[role])))
       return { kind: 'now' };
@@ -88,7 +95,13 @@ export function nextTry(task: Task, role: Role, facts: Facts, policy: Policy, no
   }
   if ((memory.sameProblem ?? 0) >= SAME_PROBLEM)
     return { kind: 'spent', by: 'unusable', reason: reasonFor('unusable', code) };
-  const interrupted = afterInterruptions(memory, waitedFor(task, now), now, facts.jitter);
+  const interrupted = afterInterruptions(
+    memory,
+    waitedFor(task, now),
+    now,
+    facts.jitter,
+    policy.maxBackoffMs,
+  );
   if (interrupted) return { kind: 'later', events: interrupted, actions: [] };
   // What it is forgiven when its account may be asked again, it does not wait for once more.
   const isForgiven = last !== null && isBroken(role, last) && memory.failed + memory.stalled === 0;
@@ -98,7 +111,7 @@ export function nextTry(task: Task, role: Role, facts: Facts, policy: Policy, no
   if (last && hasFallback(role, policy.agents[role], last.code, failures) && last.retryAt !== null)
     return { kind: 'now' };
   if (last && isBroken(role, last)) {
-    const until = Math.max(last.retryAt ?? 0, now + backoffMs(failures, facts.jitter));
+    const until = Math.max(last.retryAt ?? 0, now + backoffMs(failures, facts.jitter, policy.maxBackoffMs));
     return {
       kind: 'later',
       events: [
@@ -114,13 +127,16 @@ export function nextTry(task: Task, role: Role, facts: Facts, policy: Policy, no
     };
   }
   if (unusable > 1) {
-    const until = now + backoffMs(failures - 1, facts.jitter);
+    const until = now + backoffMs(failures - 1, facts.jitter, policy.maxBackoffMs);
     const detail = `the ${role} gave no usable report: ${lastProblem(memory)}`;
     const events = [event('retry_scheduled', { until }), hold('retry_backoff', detail, until)];
     return { kind: 'later', events, actions: [] };
   }
   return { kind: 'now' };
 }
+
+/** In all, since a turn of its last came to its end. */
+export const stallsOf = ({ stalled, outworked = 0 }: RoleMemory): number => stalled + outworked;
 
 /** Told so often what is wrong with its answer, it does not mend it. */
 const SAME_PROBLEM = 3;

@@ -1,9 +1,9 @@
 /** Holds, limits, cooldowns and put-off effects when the wall clock is set. */
 import { expect, test } from 'vitest';
 import { running } from '../../test/support/play.ts';
-import { afterAccounts, limitOf } from './account.ts';
 import { event } from './event.ts';
-import { isHeld } from './schedule.ts';
+import { isHeld } from './line/schedule.ts';
+import { afterAccounts, limitOf } from './money/account.ts';
 import { isPutOff, isWaiting } from './waiting.ts';
 
 const [MINUTE, HOUR, MONTH] = [60_000, 3_600_000, 30 * 86_400_000];

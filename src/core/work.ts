@@ -1,7 +1,8 @@
 /** From a slot to a published head: workspace, turns, gate, pull request. */
 
 import type { Action } from './action.ts';
-import { code, nextTurn, redGate } from './coder.ts';
+import type { Finding } from './change/findings.ts';
+import { code, nextTurn, redGate, SAME_AS_REVIEWED, SAME_AS_TRUNK } from './coder.ts';
 import {
   type Act,
   act,
@@ -22,23 +23,23 @@ import {
   verdictAtHead,
   waitedFor,
 } from './decision.ts';
-import { digestOf } from './digest.ts';
 import { abandon, adopt, finish, takenBack } from './ending.ts';
 import { type Checkpoint, event, type NewEvent } from './event.ts';
 import { type Evidence, gateDigest, holdsFor, isAskedFor, isTrunksRed } from './gate.ts';
+import { backoffMs } from './line/schedule.ts';
 import { endsSession, isNotItsDoing, WORKSPACE_LOST } from './outcome.ts';
 import { advance, afterPostAction } from './plan/advance.ts';
 import { draft, isDraft } from './plan/draft.ts';
 import { isAudit, isCoding, isInPhases } from './plan/phase.ts';
 import type { Policy } from './policy.ts';
-import { backoffMs } from './schedule.ts';
 import { doubts, propose, specify } from './specify.ts';
-import type { RoleMemory, Task } from './task.ts';
+import { type RoleMemory, type Task, verdictAt } from './task.ts';
+import { digestOf } from './text/digest.ts';
 import { nextTry } from './turn.ts';
 import { addressedText, couldNotRunComment, redBeforeComment } from './words/comments.ts';
 import { gateFailureText, redText } from './words/gate-text.ts';
 import { auditedText } from './words/plan-text.ts';
-import { couldNotRunText, redBeforeText } from './words/words.ts';
+import { brokenText, couldNotRunText, redBeforeText } from './words/words.ts';
 
 export function dispatch(task: Task, facts: Facts, policy: Policy): Decision {
   if (task.spec?.status === 'proposed') return propose(task);
@@ -65,27 +66,35 @@ export function prepare(task: Task, facts: Facts, policy: Policy, now: number): 
     return code(task, facts, policy, leftOpen(task), { before: [ready] });
   }
   const { workspace: failures } = task.streaks;
-  if (!task.unfetched && failures >= MAX_WORKSPACE_FAILURES)
+  if (!task.unprepared?.unfetched && failures >= MAX_WORKSPACE_FAILURES)
     return finish(task, abandon('workspace_failed'), facts, policy, now);
   if (failures === 0) return act([], [{ kind: 'prepare_workspace' }]);
   return act([
     transition(task, 'queued', 'its workspace could not be prepared'),
-    waitForWorkspace(task, 'preparing its workspace failed', facts, now),
+    waitForWorkspace(task, 'preparing its workspace failed', facts, policy, now),
   ]);
 }
 
 /** What could not be fetched is nobody's fault: it is tried for a while, then a person is told. */
-function waitForWorkspace(task: Task, otherwise: string, { jitter }: Facts, now: number): NewEvent {
-  const { streaks, unfetched, unprepared } = task;
-  const detail = unfetched ? (unprepared ?? otherwise) : otherwise;
-  if (unfetched && streaks.workspace >= MAX_FETCH_FAILURES) return hold('fetch_failed', detail);
-  return hold('retry_backoff', detail, now + backoffMs(streaks.workspace, jitter));
+function waitForWorkspace(
+  task: Task,
+  otherwise: string,
+  { jitter }: Facts,
+  { maxBackoffMs }: Policy,
+  now: number,
+): NewEvent {
+  const { streaks, unprepared } = task;
+  const detail = unprepared?.unfetched ? unprepared.why : otherwise;
+  if (unprepared?.unfetched && streaks.workspace >= MAX_FETCH_FAILURES) return hold('fetch_failed', detail);
+  return hold('retry_backoff', detail, now + backoffMs(streaks.workspace, jitter, maxBackoffMs));
 }
 
 /** A restart goes on from what was verified and published, where nobody asked for changes to it: no coder is needed. */
-function isPublished({ published, pull, verdict, feedback, mergeInto }: Task, sha: string | null): boolean {
+function isPublished(task: Task, sha: string | null): boolean {
+  const { published, pull, feedback, mergeInto } = task;
   if (sha === null || published?.sha !== sha || pull === null) return false;
-  const isRefused = verdict?.headSha === sha && verdict.verdict !== 'APPROVE';
+  const verdict = verdictAt(task, sha);
+  const isRefused = verdict !== null && verdict.verdict !== 'APPROVE';
   return !isRefused && feedback.length === 0 && mergeInto === null;
 }
 
@@ -104,14 +113,13 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
     return code(task, facts, policy, leftOpen(task));
   if (last && last.status !== 'finished') return afterBrokenTurn(task, last, facts, policy, now);
   if (task.mergeInto !== null) return act([], [{ kind: 'merge_in', sha: task.mergeInto }]);
-  if (task.feedback.length > 0) return nextTurn(task, facts, policy, now, 'There is feedback to work in.');
+  if (task.feedback.length > 0) return nextTurn(task, facts, policy, now, 'There is feedback to address.');
   // Where an audit follows, a pass that changes nothing may be right.
   const isDone = isDelivered || (isInPhases(task) && task.plan.mode === 'loop');
   if (task.empty && task.tookIn && !isDone) return afterTakingIn(task, facts, policy, now);
-  if (task.empty && !isDone)
-    return nextTurn(task, facts, policy, now, 'Nothing was changed: the work tree is the same as trunk.');
+  if (task.empty && !isDone) return nextTurn(task, facts, policy, now, SAME_AS_TRUNK);
   if (task.state === 'revising' && verdictAtHead(task)?.verdict === 'REQUEST_CHANGES') {
-    return nextTurn(task, facts, policy, now, 'Nothing was changed since the review that asked for changes.');
+    return nextTurn(task, facts, policy, now, SAME_AS_REVIEWED);
   }
 
   const gate = evidenceAt(head, task, policy);
@@ -120,7 +128,15 @@ export function work(task: Task, facts: Facts, policy: Policy, now: number): Dec
   if (gate.outcome === 'fail') return afterRed(task, gate, facts, policy, now);
   const looked = inspectFirst(head, task, facts);
   if (looked) return looked;
-  return isInPhases(task) ? advance(task, head, facts, policy, now) : publish(task, head);
+  return isInPhases(task)
+    ? (awaitDecision(task, facts) ?? advance(task, head, facts, policy, now))
+    : publish(task, head);
+}
+
+/** A gate that the work itself changed proves nothing: no milestone is passed on it, and no branch delivered. */
+function awaitDecision(task: Task, facts: Facts): Decision | null {
+  const grave = graveOf(task, facts);
+  return grave.length > 0 ? act([hold('verification_changed', foundText(grave))]) : null;
 }
 
 /**
@@ -152,10 +168,11 @@ function leftOpen(task: Task): string | null {
 function inspectFirst(head: Checkpoint, task: Task, facts: Facts): Decision | null {
   if (task.inspected?.headSha !== head.sha) return inspect(head, task);
   const secrets = secretsIn(task, facts);
-  if (secrets.length === 0) return null;
-  const detail = secrets.map(({ id, message }) => `${message} (finding ${id})`).join(' ');
-  return act([hold('secret_found', detail)]);
+  return secrets.length > 0 ? act([hold('secret_found', foundText(secrets))]) : null;
 }
+
+const foundText = (found: readonly Finding[]): string =>
+  found.map(({ id, message }) => `${message} (finding ${id})`).join(' ');
 
 export function inspect({ sha: headSha }: Checkpoint, { id, baseSha }: Task): Decision {
   if (baseSha === null) throw new Error(`task ${id} has a head and no base`);
@@ -185,22 +202,22 @@ function trunkRed(task: Task): Decision {
 /** Its workspace had to be made anew, at `head` if one is given, and is not ready: nothing runs in one that its hook has not set up. */
 export function prepareAgain(
   task: Task,
-  problem: string,
+  { why: problem, unfetched }: NonNullable<Task['unprepared']>,
   facts: Facts,
   policy: Policy,
   now: number,
   head: string | null = null,
 ): Decision {
   const { workspace: failures } = task.streaks;
-  if (!task.unfetched && failures >= MAX_WORKSPACE_FAILURES)
+  if (!unfetched && failures >= MAX_WORKSPACE_FAILURES)
     return finish(task, abandon('workspace_failed', problem), facts, policy, now);
   if (failures === 0 || waitedFor(task, now))
     return act(
       [],
       [{ kind: 'prepare_workspace' }, ...(head ? [{ kind: 'adopt_head', sha: head } as const] : [])],
     );
-  const until = now + backoffMs(failures, facts.jitter);
-  const waits = waitForWorkspace(task, problem, facts, now);
+  const until = now + backoffMs(failures, facts.jitter, policy.maxBackoffMs);
+  const waits = waitForWorkspace(task, problem, facts, policy, now);
   // A person's word is enough for the next try.
   const isPersons = waits.type === 'hold_set' && waits.data.until === null;
   return act([event('retry_scheduled', { until: isPersons ? now : until }), waits]);
@@ -239,7 +256,7 @@ function publish(task: Task, head: Checkpoint): Decision {
 /** Nobody's failure and never a pass: it waits for a person, who is told once for each thing that is broken. */
 export function gateBroken(task: Task, gate: Evidence): Act {
   const detail = couldNotRunText(gate);
-  const marker = `${task.id}:could-not-run:${digestOf(detail, 12)}`;
+  const marker = `${task.id}:could-not-run:${digestOf(brokenText(gate), 12)}`;
   const notice: Action[] =
     task.issue === null
       ? []

@@ -4,9 +4,9 @@
  * `people` is the other side of the forge: what users do with it by hand, in whatever way it offers them.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SHOWN, searchWords } from '../core/access/forge-reading.ts';
 import type { Check, Remark } from '../core/change/remark.ts';
 import type { Candidate } from '../core/event.ts';
-import { SHOWN, searchWords } from '../core/forge-reading.ts';
 import type { Forge } from './forge.ts';
 
 export interface People {
@@ -105,7 +105,7 @@ export function forgeContract(name: string, make: () => Promise<ForgeUnderTest>)
       const issue = await people.createIssue({ title: 'One', body: 'x' });
       const { pull } = await openPull('loop/1-a', { 'a.txt': 'a\n' }, issue);
       const of = { issue, pull: pull.number, branch: 'loop/1-a' };
-      const look = async () => (await forge.seen!(of)).map((one) => one);
+      const look = async () => (await forge.seen!([of]))[0]!;
       let before = await look();
       expect((await look()).every((one, at) => one === before[at])).toBe(true);
       for (const change of [

@@ -4,9 +4,17 @@
  * Verbs are idempotent: `ensure…` finds what an earlier call made, by deterministic name or marker and own author.
  * A forge that can't answer throws ForgeUnavailable; it never invents an answer.
  */
+
+import type {
+  FoundRow,
+  IssueReading,
+  Part,
+  PullReading,
+  RequestsLeft,
+} from '../core/access/forge-reading.ts';
 import type { PullFeedback, Remark, RemarkRef } from '../core/change/remark.ts';
 import type { Candidate, Checkpoint, Related } from '../core/event.ts';
-import type { FoundRow, IssueReading, Part, PullReading, RequestsLeft } from '../core/forge-reading.ts';
+import type { ReviewComment } from '../core/words/review-text.ts';
 
 export interface Issue {
   number: number;
@@ -34,6 +42,8 @@ export interface Issue {
   unproved?: { why: string; until: number };
   /** Issues it is a part of, or that are parts of it; absent where nobody knows. */
   related?: Related;
+  /** Where people read it; absent where it has no page. */
+  url?: string;
   createdAt: number;
   updatedAt: number;
 }
@@ -54,12 +64,6 @@ export interface Pull {
   queueLeft?: { at: number; why: string } | null;
   /** Approvals of people with write access, each for one head. */
   approvals: { headSha: string; by: string }[];
-}
-
-export interface ReviewComment {
-  file: string | null;
-  line: number | null;
-  body: string;
 }
 
 export type LandResult =
@@ -100,6 +104,13 @@ export interface ForgeHook {
   last: { status: number; message: string } | null;
 }
 
+/** Where something may change for a task that waits. */
+export interface Watched {
+  issue: number | null;
+  pull: number | null;
+  branch: string;
+}
+
 export interface Forge {
   readonly kind: string;
   /** What would keep it from working, found at start-up. */
@@ -117,7 +128,7 @@ export interface Forge {
 
   /** Every open issue. */
   openIssues(): Promise<Issue[]>;
-  /** What is left out of that because it can't be read. Absent where people can't write anything of the kind. */
+  /** Issues and reviews that are left out because they can't be read. */
   unreadable?(): Promise<ForgeProblem[]>;
   /** `lately`: what the last look of the loop's own showed will do. */
   issue(number: number, when?: 'lately'): Promise<Issue | null>;
@@ -127,10 +138,10 @@ export interface Forge {
   closeIssue(issue: number): Promise<void>;
 
   /**
-   * What is known of an issue, a pull request and a branch together: the very same values while nothing about them has
-   * changed. Absent where to ask costs as much as to look.
+   * What is known of the issue, the pull request and the branch of each: the very same values while nothing about them has
+   * changed, null where it can't be told. Asked about all at once. Absent where to ask costs as much as to look.
    */
-  seen?(of: { issue: number | null; pull: number | null; branch: string }): Promise<readonly unknown[]>;
+  seen?(of: readonly Watched[]): Promise<(readonly unknown[] | null)[]>;
 
   trunk(): Promise<{ branch: string; sha: string }>;
   /** Publishes `sha` as the branch's head, only if the branch is still at `expected` (null: does not exist). */

@@ -7,7 +7,7 @@ import { type IncomingMessage, request as plainRequest, type ServerResponse } fr
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import { PassThrough } from 'node:stream';
 import { type SecureContext, connect as secure } from 'node:tls';
-import type { Usage } from '../core/prices.ts';
+import type { Usage } from '../core/money/prices.ts';
 import { type Bodies, bodyOf } from './bodies.ts';
 import type { Dial } from './dial.ts';
 import { errandIn } from './errands.ts';
@@ -39,6 +39,8 @@ const BYTES_A_TOKEN = 4;
 const NONE = { cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 /** Who pays is nothing that a program says. */
 const OWN = [
+  // Nor how long what is sent on is: a provider takes what comes after it for the next request.
+  'content-length',
   ...['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'chatgpt-account-id'],
   ...['openai-organization', 'openai-project', 'x-goog-user-project'],
 ];
@@ -101,18 +103,20 @@ export function calls(route: Route, { dial, trust, reservations, bodies }: Share
     }
     try {
       const given = request.method === 'GET' ? null : givenBy(asks.speaks.name, body);
-      const model = asks.modelInBody ? (given?.model ?? null) : asks.model;
-      if (asks.wire && (model === null || !given || !mayAsk(route.models, model))) {
-        const why = model === null ? 'a call that names no model' : `the model ${model.slice(0, 200)}`;
-        return refuse(404, 'not_found_error', { reason: 'model', why }, `${why} is not granted here`);
-      }
       const unfit = request.method === 'GET' ? null : unfitting(given, asks);
       if (unfit) return refuse(400, 'invalid_request_error', unfit);
+      const model = asks.modelInBody ? (given?.model ?? null) : asks.model;
+      const named = [model, ...(given?.otherModels ?? [])];
+      const strange = named.find((one) => one === null || !mayAsk(route.models, one));
+      if (asks.wire && strange !== undefined) {
+        const why = strange === null ? 'a call that names no model' : `the model ${strange.slice(0, 200)}`;
+        return refuse(404, 'not_found_error', { reason: 'model', why }, `${why} is not granted here`);
+      }
       const reserved = given && model !== null ? reservedFor(given, model) : null;
       if (asks.wire && reserved) {
         const spent = await reservations.admit(call.id, route.task, reserved, route.room);
         const status = asks.wire.spentStatus;
-        if (spent !== null) return refuse(status, 'budget_spent', { reason: 'budget', why: spent });
+        if (spent !== null) return refuse(status, 'budget_spent', spent);
         call.held = reserved;
       }
       // Whoever asked may have gone while it waited.
@@ -125,7 +129,7 @@ export function calls(route: Route, { dial, trust, reservations, bodies }: Share
 
   /** What may not be asked, whoever pays for it; null when it may. */
   function unfitting(given: Given | null, { speaks }: Asked): Refusal | null {
-    if (!given) return { reason: 'setting', why: 'a call that is not JSON' };
+    if (!given) return { reason: 'setting', why: 'a call that is not JSON, or has too many parts' };
     if (given.isBackground)
       return { reason: 'setting', why: 'a call in the background, which nobody can count' };
     const errand = route.isOpen ? null : errandIn(speaks.name, given.call);

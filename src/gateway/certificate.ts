@@ -7,7 +7,7 @@
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
-import { groupsOf } from '../core/network.ts';
+import { groupsOf } from '../core/access/network.ts';
 
 interface Authority {
   /** Its certificate, in PEM. */

@@ -6,7 +6,7 @@
  */
 import { request } from 'node:http';
 import { BlockList, connect, isIP, type LookupFunction, type Socket } from 'node:net';
-import { authorityOf, type Destination } from '../core/network.ts';
+import { authorityOf, type Destination } from '../core/access/network.ts';
 
 /**
  * `addresses`: where the host's name leads; none: nobody here knows, so only a proxy is asked. Without them the name is

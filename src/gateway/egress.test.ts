@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Dial, dialer } from './dial.ts';
-import { type EgressOptions, egress, systemResolve } from './egress.ts';
+import { type EgressOptions, egress, systemIsNear, systemResolve } from './egress.ts';
 import type { NetworkRequest } from './gateway.ts';
 
 const open: { close(): unknown }[] = [];
@@ -42,6 +42,7 @@ async function gateway(options: Partial<EgressOptions>) {
     network: [],
     advice: ADVICE,
     resolve: () => Promise.reject(new Error('nobody should ask')),
+    isNear: () => false,
     ...options,
     dial(to) {
       dialled.push(to);
@@ -261,7 +262,8 @@ describe('CONNECT', () => {
   test('a report has no control characters, whatever the server lets through', async () => {
     const reports: NetworkRequest[] = [];
     const onRequest = (report: NetworkRequest) => reports.push(report);
-    const options = { network: [], advice: ADVICE, resolve: systemResolve, dial: dialer({}), onRequest };
+    const near = { resolve: systemResolve, isNear: () => false, dial: dialer({}) };
+    const options = { network: [], advice: ADVICE, ...near, onRequest };
     const client = new PassThrough();
     egress(options).connect({ url: 'a\x1b[2J\u0085\u202eb' } as IncomingMessage, client, Buffer.alloc(0));
     await once(client, 'close');
@@ -319,6 +321,30 @@ describe('what is granted', () => {
       expect(dialled).toEqual([]);
     },
   );
+
+  test('by any, a public address of this machine or of its network is not, and is by its name', async () => {
+    const inet = { netmask: '', mac: '', internal: false };
+    const interfaces = {
+      eth0: [
+        { ...inet, family: 'IPv4' as const, address: PUBLIC, cidr: `${PUBLIC}/24` },
+        { ...inet, family: 'IPv6' as const, address: '2606:4700::7', cidr: '2606:4700::7/64', scopeid: 0 },
+      ],
+    };
+    const isNear = (address: string): boolean => systemIsNear(address, interfaces);
+    for (const address of [PUBLIC, '93.184.215.200', '2606:4700::99']) {
+      const options = { resolve: async () => ['1.1.1.1', address], isNear };
+      const { port, dialled } = await gateway({ network: 'any', ...options });
+      const why = 'here.example:443 leads to this machine, or to a network that it is on';
+      expect(await refusalOf('here.example:443', port)).toEqual({ status: 403, body: `${why}: ${ADVICE}\n` });
+      expect(dialled).toEqual([]);
+    }
+    expect(['93.184.216.1', '2606:4700:1::7', '1.1.1.1'].map(isNear)).toEqual([false, false, false]);
+    const hostPort = await listening(replying(Buffer.from('welcome')));
+    const named = await gateway({ network: ['here.example'], dial: leadingTo(hostPort), isNear: () => true });
+    const { socket } = await tunnelTo('here.example:443', named.port);
+    socket.end();
+    expect(await text(socket)).toBe('welcome');
+  });
 
   test('localhost is not by any, and is by its name', async () => {
     const hostPort = await listening(replying(Buffer.from('welcome')));

@@ -9,7 +9,8 @@
  */
 import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import {
   authorityOf,
@@ -18,7 +19,7 @@ import {
   grantOf,
   isPublicAddress,
   type Network,
-} from '../core/network.ts';
+} from '../core/access/network.ts';
 import type { Dial } from './dial.ts';
 import type { NetworkRequest } from './gateway.ts';
 import { relay } from './relay.ts';
@@ -31,6 +32,8 @@ export interface EgressOptions {
   advice: string;
   dial: Dial;
   resolve(host: string): Promise<string[]>;
+  /** Whether it is an address of this machine, or on a network that it is on. */
+  isNear(address: string): boolean;
   /** Of a place that a secret is sent to, which is granted by that. */
   secretHost?(to: Destination): SecretHost | null;
   /** Called once, when it is over. Must not throw. */
@@ -57,6 +60,17 @@ export function egress(options: EgressOptions): Egress {
 
 export const systemResolve: EgressOptions['resolve'] = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
+
+/** What a firewall keeps from the internet may be open from here, under a public address too. */
+export function systemIsNear(address: string, interfaces = networkInterfaces()): boolean {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  const near = new BlockList();
+  for (const { cidr, family } of Object.values(interfaces).flatMap((one) => one ?? [])) {
+    const [base = '', bits] = cidr?.split('/') ?? [];
+    if (isIP(base) !== 0) near.addSubnet(base, Number(bits), family === 'IPv6' ? 'ipv6' : 'ipv4');
+  }
+  return near.check(address, family);
+}
 
 async function connected(
   options: EgressOptions,
@@ -120,7 +134,7 @@ async function wayTo(
   options: EgressOptions,
   held: SecretHost | null = null,
 ): Promise<{ socket: Socket } | Refusal> {
-  const { network, advice, dial, resolve } = options;
+  const { network, advice, dial, resolve, isNear } = options;
   const refused = (what: string): Refusal => {
     const why = `${authorityOf(to)} ${what}`;
     return { status: 403, why, text: `${why}: ${advice}\n` };
@@ -132,6 +146,7 @@ async function wayTo(
     if (grant === 'named') return { socket: await dial(to) };
     const addresses = await resolve(to.host).catch(() => []);
     if (!addresses.every(isPublicAddress)) return refused('does not lead to a public address');
+    if (addresses.some(isNear)) return refused('leads to this machine, or to a network that it is on');
     return { socket: await dial({ ...to, addresses }) };
   } catch (error) {
     const why = (error as Error).message;

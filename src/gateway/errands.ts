@@ -21,6 +21,7 @@ type Fields = Record<string, unknown>;
 
 const FIND: Record<WireName, (body: Fields) => Errand | null> = {
   messages: (body) =>
+    bySetting(body) ??
     serversIn(body.mcp_servers) ??
     firstOf(listOf(body.tools), ({ type }) => foreign(type, MESSAGES_TOOLS)) ??
     anywhere(
@@ -29,6 +30,7 @@ const FIND: Record<WireName, (body: Fields) => Errand | null> = {
       (one, name) => name === 'input' && /tool_use$/.test(String(one.type)),
     ),
   responses: (body) =>
+    bySetting(body) ??
     responsesTools(body.tools) ??
     anywhere(
       [body.input, body.prompt],
@@ -39,10 +41,15 @@ const FIND: Record<WireName, (body: Fields) => Errand | null> = {
         (typeof one.server_url === 'string' ? source(one.server_url) : null),
     ),
   chat: (body) =>
-    CHAT_SETTINGS.map((name) => (isGiven(body[name]) ? tool(name) : null)).find(isFound) ??
-    (/:online$/.test(String(body.model)) ? tool('online') : null) ??
+    bySetting(body) ??
     firstOf(listOf(body.tools), ({ type }) => foreign(type, CHAT_TOOLS)) ??
-    anywhere([body.messages], (one) => LINKS.map((name) => linkIn(one[name])).find(isFound) ?? null),
+    anywhere(
+      [body.messages],
+      (one) =>
+        Object.entries(one)
+          .map(([name, value]) => (LINKS.test(name) ? linkIn(value) : null))
+          .find(isFound) ?? null,
+    ),
   generate: (body) =>
     firstOf(listOf(body.tools), (one) => {
       const other = Object.keys(one).find((name) => !/^function_?declarations$/i.test(name));
@@ -62,15 +69,34 @@ const MESSAGES_TOOLS = /^(custom|(bash|text_editor|computer|memory|tool_search_t
 const RESPONSES_TOOLS =
   /^(function|custom|local_shell|shell|apply_patch|namespace|tool_search|image_generation|computer(_use_preview)?)$/;
 const CHAT_TOOLS = /^(function|custom)$/;
-/** As OpenAI, xAI and OpenRouter have them. */
-const CHAT_SETTINGS = ['web_search_options', 'search_parameters', 'plugins'];
-const LINKS = ['image_url', 'video_url', 'audio_url', 'file_url', 'file_data'];
+const LINKS = /_ur[il]$|^(image|video|audio|file_data)$/;
+
+/** As OpenAI, xAI, OpenRouter, DashScope, Venice and Cohere have them. */
+const SETTINGS = /search|brows|plugins|connectors|grounding/i;
+/** Models that search unasked: OpenAI's, OpenRouter's of that variant, Groq's, Perplexity's. */
+const SEARCHING = /-search(-|$)|[:-]online(:|$)|(^|\/)(compound|sonar)(-|:|$)|-sonar-|deep-research/i;
+
+/** A setting of the whole call, or one among those of a provider's own; and the model, with those that may take its place. */
+function bySetting(body: Fields): Errand | null {
+  const groups = Object.entries(body).flatMap(([name, value]) =>
+    isObject(value) && !PROGRAMS_OWN.test(name) ? [value] : [],
+  );
+  const names = [body, ...groups].flatMap((one) => Object.keys(one).filter((name) => isGiven(one[name])));
+  const setting = names.find((name) => SETTINGS.test(name));
+  if (setting !== undefined) return tool(setting);
+  const model = [body.model, body.models].flat().find((one) => SEARCHING.test(String(one)));
+  return model === undefined ? null : { what: `the model ${String(model).slice(0, 100)}`, url: null };
+}
+
+/** What it says there is its own affair. */
+const PROGRAMS_OWN = /metadata$|^(response_format|text|output_config|logit_bias)$/;
 
 /** A shell may be the provider's own machine; a namespace holds tools. */
 function responsesTools(given: unknown): Errand | null {
-  return firstOf(listOf(given), ({ type, environment, tools }) => {
+  return firstOf(listOf(given), ({ type, environment, tools, input_image_mask: mask }) => {
     const isHosted = type === 'shell' && isObject(environment) && environment.type !== 'local';
-    return foreign(type, RESPONSES_TOOLS) ?? (isHosted ? tool('shell') : responsesTools(tools));
+    const link = isObject(mask) ? linkIn(mask.image_url) : null;
+    return foreign(type, RESPONSES_TOOLS) ?? link ?? (isHosted ? tool('shell') : responsesTools(tools));
   });
 }
 

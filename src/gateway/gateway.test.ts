@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type ClientRequest, createServer, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Llm, startLlm } from '../../test/support/llm/server.ts';
 import type { UsageReport } from '../agent/agent.ts';
-import type { Room } from '../core/budget.ts';
+import type { Room } from '../core/money/budget.ts';
 import { LARGEST_BODY } from './bodies.ts';
 import type { Door, Route } from './gateway.ts';
 import { openGateway } from './server.ts';
@@ -239,6 +239,15 @@ describe('what is not granted is not passed on', () => {
     expect((await ask(routed(), '/v1/messages', MESSAGES)).status).toBe(200);
   });
 
+  test('a model that is named for when the first does not answer', async () => {
+    const url = routed({ models: ['m-1'] });
+    const body = { model: 'm-1', messages: [{ role: 'user', content: 'hi' }] };
+    const answer = await ask(url, '/v1/chat/completions', { ...body, models: ['m-1', 'm-dear'] });
+    expect(answer.status).toBe(404);
+    expect(refused).toEqual([{ reason: 'model', why: 'the model m-dear' }]);
+    expect((await ask(url, '/v1/chat/completions', { ...body, models: ['m-1'] })).status).toBe(200);
+  });
+
   test('a call that names no model', async () => {
     const { model: _, ...unnamed } = MESSAGES;
     expect((await ask(routed(), '/v1/messages', unnamed)).status).toBe(404);
@@ -257,6 +266,26 @@ describe('a budget', () => {
     expect(await answer.text()).toContain('$5.00 of $5.00 spent');
     expect(refused).toMatchObject([{ reason: 'budget' }]);
     expect(llm.journal).toEqual([]);
+  });
+
+  test.each([
+    ['messages', { ...MESSAGES, max_tokens: 700, max_output_tokens: 1 }, 700],
+    ['messages', { ...MESSAGES, max_tokens: 1, max_output_tokens: 700 }, 1],
+    ['chat/completions', { model: 'm-1', messages: [], max_output_tokens: 1 }, 32_000],
+    [
+      'chat/completions',
+      { model: 'm-1', messages: [], max_tokens: 1, max_completion_tokens: 700, n: 2 },
+      1400,
+    ],
+    ['responses', { model: 'm-1', input: 'hi', max_tokens: 1, n: 9 }, 32_000],
+  ])('counts with what its own provider heeds: %s %j', async (path, body, most) => {
+    let asked = 0;
+    const mostOf: Route['mostOf'] = (_, { output }) => {
+      asked = output;
+      return 0;
+    };
+    await ask(routed({ mostOf }), `/v1/${path}`, body);
+    expect(asked).toBe(most);
   });
 
   test('is not passed by several calls at once: the later ones wait for the first', async () => {
@@ -294,6 +323,7 @@ describe('a call that does not tell what it used', () => {
     const answer = await ask(url, '/v1/messages', MESSAGES);
     expect(answer.status).toBe(402);
     expect(await answer.text()).toContain('did not tell what they used');
+    expect(refused.at(-1)).toMatchObject({ reason: 'untold' });
     const other = await openGateway({}).open({ at: 'machine', network: [], advice: '' });
     expect((await ask(routed({ room: left }, other), '/v1/messages', MESSAGES)).status).toBe(200);
     await other.close();
@@ -350,6 +380,14 @@ test('a chat that did not ask what it used is counted, and sees nothing of that'
   expect([plain, whole].map((text) => text.includes('usage'))).toEqual([false, true]);
   expect(sums()).toMatchObject({ input: 200, output: 40 });
   expect(untold).toBe(0);
+});
+
+test('a call of more parts than anybody needs is not read, which would stop the loop for a minute', async () => {
+  const body = `{"model":"claude-sonnet-5","max_tokens":9,"messages":[${'[],'.repeat(300_000)}1]}`;
+  const answer = await fetch(`${routed()}/v1/messages`, { method: 'POST', body });
+  expect(answer.status).toBe(400);
+  expect(refused).toMatchObject([{ reason: 'setting' }]);
+  expect(llm.journal).toEqual([]);
 });
 
 test('a door takes no more connections than builds need', async () => {
@@ -447,6 +485,40 @@ describe('inside', () => {
     let said = '';
     for await (const chunk of answer) said += chunk;
     expect(said).toMatch(/example\.org.*ask somebody/);
+    await own.close();
+  });
+
+  test('one connection that asks for the door again and again takes up no more than one', async () => {
+    const own = await inside();
+    const warned: Error[] = [];
+    const warn = (warning: Error): void => void warned.push(warning);
+    process.on('warning', warn);
+    const { host } = new URL(routed({}, own));
+    const socket = connect(own.way!.socket);
+    for (let time = 0; time < 20; time += 1) {
+      socket.write(`CONNECT ${host} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+      await once(socket, 'data');
+    }
+    socket.destroy();
+    await own.close();
+    process.off('warning', warn);
+    expect(warned).toEqual([]);
+  });
+
+  test('what is offered and gone is not waited for', async () => {
+    const own = await inside();
+    const offer = async (): Promise<Socket> => {
+      const asked = through(own.way!, 'inside.invalid:1', 'CONNECT');
+      const [, socket] = (await once(asked, 'connect')) as [IncomingMessage, Socket];
+      return socket;
+    };
+    const gone = await offer();
+    gone.destroy();
+    await once(gone, 'close');
+    const offered = await offer();
+    const client = connect(await own.reach(4242), '127.0.0.1');
+    expect(String((await once(offered, 'data'))[0])).toBe('4242\n');
+    client.destroy();
     await own.close();
   });
 

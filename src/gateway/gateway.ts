@@ -5,11 +5,11 @@
  * A door is for one turn or one command: who comes through it is known by the door.
  */
 import type { UsageReport } from '../agent/agent.ts';
-import type { Room } from '../core/budget.ts';
-import type { Network } from '../core/network.ts';
-import type { Usage } from '../core/prices.ts';
+import type { Network } from '../core/access/network.ts';
+import type { SecretPolicy } from '../core/access/secret.ts';
+import type { Room } from '../core/money/budget.ts';
+import type { Usage } from '../core/money/prices.ts';
 import type { Way } from '../core/role.ts';
-import type { SecretPolicy } from '../core/secret.ts';
 import type { WireName } from './wires.ts';
 
 export interface Gateway {
@@ -28,6 +28,8 @@ export interface Passage {
   secrets?: readonly SecretPolicy[];
   /** What to do about a host that is refused. */
   advice: string;
+  /** Nothing that listens inside is reached from outside. */
+  isOneWay?: true;
   /** Told once, when it is over. */
   onRequest?(request: NetworkRequest): void;
 }
@@ -58,6 +60,10 @@ export interface Door {
 
 /** How the keys of what was counted on the wire begin, in the ledger. */
 export const METERED = 'wire:';
+
+/** What a provider called its answer, of such a key; null when it told no name. */
+export const answerIdOf = (key: string): string | null =>
+  /^wire:\w+:\d+:(.+)$/.exec(key.replace(/:end$/, ''))?.[1] ?? null;
 
 /** How a program reaches its model's provider. */
 export interface Route {
@@ -97,7 +103,8 @@ export interface Refused {
 }
 
 export interface Refusal {
-  reason: 'budget' | 'model' | 'path' | 'setting' | 'errand';
+  /** `untold`: what is left of the budget may have been used by calls that did not tell. */
+  reason: 'budget' | 'untold' | 'model' | 'path' | 'setting' | 'errand';
   why: string;
   /** Where an errand would have led, if it is known. */
   url?: string | null;

@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { SecureContext } from 'node:tls';
-import { authorityOf, type Destination, destinationOf } from '../core/network.ts';
-import type { SecretPolicy } from '../core/secret.ts';
+import { authorityOf, type Destination, destinationOf } from '../core/access/network.ts';
+import type { SecretPolicy } from '../core/access/secret.ts';
 import { newAuthority } from './certificate.ts';
 import { exchange } from './exchange.ts';
 import type { Keeper } from './keeper.ts';

@@ -16,7 +16,7 @@ interface Inside {
 }
 
 export function inside(): Inside {
-  const idle: Duplex[] = [];
+  const idle = new Set<Duplex>();
   const wanting: ((connection: Duplex) => void)[] = [];
   const servers: Server[] = [];
   return {
@@ -24,8 +24,13 @@ export function inside(): Inside {
       connection.on('error', () => {});
       connection.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       const take = wanting.shift();
-      if (take) take(connection);
-      else idle.push(connection);
+      if (take) return take(connection);
+      idle.add(connection);
+      const gone = (): void => {
+        if (idle.delete(connection)) connection.destroy();
+      };
+      // Only who reads hears of an end; nothing is said before it is taken.
+      connection.resume().once('end', gone).once('close', gone);
     },
     async reach(port) {
       const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -37,9 +42,10 @@ export function inside(): Inside {
           client.once('close', () => client.readableEnded || connection.destroy());
           connection.once('close', () => connection.readableEnded || client.destroy());
         };
-        const connection = idle.shift();
-        if (connection) join(connection);
-        else wanting.push(join);
+        const [connection] = idle;
+        if (!connection) return void wanting.push(join);
+        idle.delete(connection);
+        join(connection);
       });
       servers.push(server);
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

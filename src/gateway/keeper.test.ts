@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { SecretPolicy } from '../core/secret.ts';
+import type { SecretPolicy } from '../core/access/secret.ts';
 import { secretKeeper } from './keeper.ts';
 
 let folder = '';

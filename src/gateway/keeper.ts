@@ -3,7 +3,7 @@
  * kept in memory for as long as the loop runs. One that can't be had is asked for again the next time.
  */
 import { spawn } from 'node:child_process';
-import type { SecretPolicy } from '../core/secret.ts';
+import type { SecretPolicy } from '../core/access/secret.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -86,6 +86,9 @@ const OF_CONNECTION = [
 export function passedOn(raw: readonly string[], besides: readonly string[] = []): string[] {
   const pairs = raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as const] : []));
   const named = pairs.flatMap(([name, value]) => (/^connection$/i.test(name) ? value.split(',') : []));
-  const dropped = new Set([...OF_CONNECTION, ...besides, ...named.map((name) => name.trim().toLowerCase())]);
+  const dropped = new Set(named.map((name) => name.trim().toLowerCase()));
+  // Without its length, a body would be the next request.
+  dropped.delete('content-length');
+  for (const name of [...OF_CONNECTION, ...besides]) dropped.add(name);
   return pairs.filter(([name]) => !dropped.has(name.toLowerCase()) && !/^proxy-/i.test(name)).flat();
 }

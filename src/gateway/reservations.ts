@@ -4,7 +4,8 @@
  *
  * Calls of one task are held against its budget; those of all tasks against the budget of the day and of the loop.
  */
-import type { Left, Room } from '../core/budget.ts';
+import type { Left, Room } from '../core/money/budget.ts';
+import type { Refusal } from './gateway.ts';
 
 export interface Amount {
   usd: number;
@@ -13,7 +14,12 @@ export interface Amount {
 
 export interface Reservations {
   /** Null when the call may go on, with this much; else why not. Waits for others that might use what is left. */
-  admit(call: symbol, task: string, amount: Amount, room: () => Promise<Room>): Promise<string | null>;
+  admit(
+    call: symbol,
+    task: string,
+    amount: Amount,
+    room: () => Promise<Room>,
+  ): Promise<Pick<Refusal, 'reason' | 'why'> | null>;
   /** The call is over; `untold` is what nobody knows whether it was used. */
   end(call: symbol, untold: Amount | null): void;
   /** The route of these calls is at its end. */
@@ -35,11 +41,11 @@ export function reservations(): Reservations {
       for (;;) {
         const before = ends;
         const left = await room();
-        if (left.spent !== null) return left.spent;
+        if (left.spent !== null) return { reason: 'budget', why: left.spent };
         // One that ended meanwhile may be in neither.
         if (before !== ends) continue;
         const answer = judge(call, task, left);
-        if (answer === 'refused') return UNTOLD;
+        if (answer === 'refused') return { reason: 'untold', why: UNTOLD };
         if (answer === 'granted') {
           held.set(call, { ...amount, task, isUnderWay: true });
           return null;

@@ -9,7 +9,7 @@ import { connect as secure } from 'node:tls';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HOST, OTHER_HOST, type SecureHosts, secureHosts } from '../../test/support/secure-hosts.ts';
-import type { SecretPolicy } from '../core/secret.ts';
+import type { SecretPolicy } from '../core/access/secret.ts';
 import type { Door, NetworkRequest, Passage } from './gateway.ts';
 import { openGateway } from './server.ts';
 

@@ -8,7 +8,7 @@ import { createServer } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
 import { type SecureContext, connect as secure } from 'node:tls';
-import { authorityOf, type Destination } from '../core/network.ts';
+import { authorityOf, type Destination } from '../core/access/network.ts';
 import type { Exchange } from './exchange.ts';
 import { DECODERS } from './reading.ts';
 import { passedOn } from './relay.ts';

@@ -12,12 +12,12 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { z } from 'zod';
-import { withoutPresets } from '../core/network.ts';
-import { unheldText } from '../core/secret.ts';
+import { withoutPresets } from '../core/access/network.ts';
+import { unheldText } from '../core/access/secret.ts';
 import { type Bodies, bodies } from './bodies.ts';
 import { type Calls, calls } from './calls.ts';
 import { type Dial, dialer } from './dial.ts';
-import { egress, systemResolve } from './egress.ts';
+import { egress, systemIsNear, systemResolve } from './egress.ts';
 import { freePort } from './free-port.ts';
 import type { Door, Gateway, Passage, Route } from './gateway.ts';
 import { type Holding, hold } from './holding.ts';
@@ -104,7 +104,7 @@ interface DoorParts {
 }
 
 async function openDoor(
-  { at, advice, onRequest = () => {} }: Passage,
+  { at, advice, isOneWay, onRequest = () => {} }: Passage,
   network: Passage['network'],
   { dial, trust, reservations, bodies, holding, bundle }: DoorParts,
 ): Promise<Door> {
@@ -116,6 +116,7 @@ async function openDoor(
     network,
     dial,
     resolve: systemResolve,
+    isNear: systemIsNear,
     onRequest,
     advice,
     ...(holding && { secretHost: holding.hostAt }),
@@ -124,6 +125,8 @@ async function openDoor(
   const server = createServer({ keepAliveTimeout: IDLE_MS, headersTimeout: IDLE_MS + 1, requestTimeout: 0 });
   server.maxConnections = MOST_CONNECTIONS;
   server.on('connection', (socket) => {
+    // One that went to the door through the door is the same.
+    if (sockets.has(socket)) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     socket.on('error', () => {});
@@ -142,7 +145,10 @@ async function openDoor(
   const env = { ...proxied(address), ...(trusted && trusting(trusted)), ...holding?.env };
 
   return {
-    way: socket === null ? null : { socket, port, env, reads: trusted ? [trusted] : [], offer: OFFERED },
+    way:
+      socket === null
+        ? null
+        : { socket, port, env, reads: trusted ? [trusted] : [], offer: isOneWay ? null : OFFERED },
     route(route: Route) {
       routes.push(calls(route, shared));
       return `${address}/${token}/${routes.length - 1}`;

@@ -3,7 +3,7 @@
  * answer used. A stream is read as it passes, and nothing of it is kept.
  */
 import { z } from 'zod';
-import type { Usage } from '../core/prices.ts';
+import type { Usage } from '../core/money/prices.ts';
 
 /** What an answer told so far. */
 export interface Told {

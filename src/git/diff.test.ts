@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { scratchRepository } from '../../test/support/scratch-repository.ts';
 import { diffs } from './diff.ts';
+import type { Git } from './git.ts';
 
 const repo = scratchRepository();
 const { sh, commit } = repo;
@@ -78,6 +79,28 @@ it('has each commit’s own patch where there are several, of a merge only what 
       [merge, ['++resolved']],
     ]),
   );
+});
+
+it('asks git once for a patch that two pairs of commits have in common', async () => {
+  const patches: string[] = [];
+  const asked = (args: readonly string[], options?: Parameters<Git>[1]) => {
+    if (args.includes('diff')) patches.push(args.at(-1)!);
+    return repo.git(args, options);
+  };
+  const git: Git = Object.assign(asked, repo.git);
+  await repo.put('shared', '1\n');
+  const base = commit();
+  await repo.put('shared', '2\n');
+  const one = commit();
+  sh('checkout', '-q', '-b', 'beside', base);
+  await repo.put('other', '1\n');
+  const trunk = commit();
+  await repo.put('shared', '2\n');
+  const landed = commit();
+  expect((await diffs(git, trunk, landed)).patch).toBe((await diffs(git, base, one)).patch);
+  expect(patches).toEqual([landed]);
+  await repo.put('shared', '3\n');
+  expect((await diffs(git, trunk, commit())).patch).toContain('+3');
 });
 
 it('tells again what two ids differ in, and looks anew where a name may have moved', async () => {

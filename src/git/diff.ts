@@ -1,9 +1,10 @@
 /** The change between two commits, from where they parted. */
 import type { Change, ChangeCommit, ChangedBlob } from '../core/change/change.ts';
+import { digestOf } from '../core/text/digest.ts';
 import { type Changed, changesBetween } from './changes.ts';
 import { type Git, nulSeparated } from './git.ts';
 import { hiddenIn } from './hidden.ts';
-import { isId, mergeBase, NEAR, readCommit, treeOf } from './objects.ts';
+import { isId, mergeBase, NEAR, readCommit } from './objects.ts';
 import { rememberRecent } from './recent.ts';
 
 export async function diffs(git: Git, base: string, head: string): Promise<Change> {
@@ -14,9 +15,9 @@ export async function diffs(git: Git, base: string, head: string): Promise<Chang
 }
 
 async function change(git: Git, from: string, head: string): Promise<Change> {
-  const [changed, patch, messages] = await Promise.all([
-    changesBetween(git, from, head),
-    patchBetween(git, from, head),
+  const changed = await changesBetween(git, from, head);
+  const [patch, messages] = await Promise.all([
+    patchBetween(git, from, head, changed),
     commitsBetween(git, from, head),
   ]);
   const blobs = await blobsOf(git, changed);
@@ -42,9 +43,14 @@ const asBefore = rememberRecent<Change>(
 );
 const recently = rememberRecent<string>((patch) => patch.length <= LONGEST);
 
-/** Known by its trees: the commit that lands is another than the one that was reviewed, and often changes the same. */
-async function patchBetween(git: Git, from: string, head: string): Promise<string> {
-  const key = `${await treeOf(git, from)} ${await treeOf(git, head)}`;
+/** Known by what changed: the commit that lands is another than the one that was reviewed, and mostly changes the same. */
+async function patchBetween(
+  git: Git,
+  from: string,
+  head: string,
+  changed: readonly Changed[],
+): Promise<string> {
+  const key = digestOf(JSON.stringify(changed), 64);
   const shown = ['--no-color', '--find-renames', '--src-prefix=a/', '--dst-prefix=b/'];
   return recently(git, key, async () => {
     return (await git(['-c', 'core.quotePath=false', 'diff', ...shown, from, head])).stdout;

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compiled } from '../../test/support/compiled.ts';
 import { GitFailed, UserError } from '../errors.ts';
 import { identity, nulSeparated, openGit } from './git.ts';
 
@@ -183,6 +184,21 @@ describe('git', () => {
     const git = await openGit(repo);
     const tree = (await git(['merge-tree', '--write-tree', 'main', 'side'])).stdout.trim();
     expect((await git(['show', `${tree}:f.txt`])).stdout).toBe('A\nb\nc\nd\nE\n');
+  });
+});
+
+describe('close', () => {
+  it('waits for the git that stays open, also while it is asked something', async () => {
+    await writeFile(join(repo, 'f.txt'), 'one\n');
+    sh(['add', '.']);
+    sh(['commit', '-q', '-m', 'one']);
+    const { folder, script } = compiled('test/support/closes-git.ts');
+    try {
+      // A process of its own: what nobody waits for any more ends it with exit 13.
+      expect(execFileSync(process.execPath, [script, repo], { encoding: 'utf8' })).toBe('closed, 40\n');
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 });
 

@@ -27,11 +27,14 @@ export const LFS_FILTER: readonly Setting[] = [
 ];
 
 /** Which files are left as pointers is the operator's to say: in their configuration, or in the checkout they have. */
-export async function offlineLfs(gitDir: string, worktree: string | null): Promise<Setting[]> {
+export async function offlineLfs(
+  own: ReadonlyMap<string, string>,
+  gitDir: string,
+  worktree: string | null,
+): Promise<Setting[]> {
   const file = worktree === null ? null : join(worktree, '.lfsconfig');
   const isThere = file !== null && lstatSync(file, { throwIfNoEntry: false })?.isFile();
-  const shared = isThere ? await operatorConfig(gitDir, SCOPE, file) : new Map<string, string>();
-  const own = await operatorConfig(gitDir, SCOPE);
+  const shared = isThere ? await operatorConfig(gitDir, LFS_SCOPE, file) : new Map<string, string>();
   const scope = (key: string): Setting => [key, own.get(key) ?? shared.get(key) ?? ''];
   return [
     ['lfs.url', NOWHERE],
@@ -42,5 +45,5 @@ export async function offlineLfs(gitDir: string, worktree: string | null): Promi
   ];
 }
 
-const SCOPE = '^lfs\\.fetch(include|exclude)$';
+export const LFS_SCOPE = '^lfs\\.fetch(include|exclude)$';
 const NOWHERE = 'file:///dev/null/offline';

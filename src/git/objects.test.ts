@@ -84,6 +84,35 @@ describe('history', () => {
     expect(await mergeBase(git, side, both)).toBe(side);
   });
 
+  it('of many that wait costs no question to git, however often trunk moves on by what is made here', async () => {
+    const base = commit('where all begin');
+    let asked = 0;
+    const counting = Object.assign(
+      (...given: Parameters<Git>) => {
+        if (given[0][0] === 'merge-base') asked += 1;
+        return git(...given);
+      },
+      { ...git },
+    ) as Git;
+    const made = (message: string, parent: string) =>
+      commitTree(counting, { tree, parents: [parent], message });
+    const waiting: string[] = [];
+    for (let n = 0; n < 110; n++) waiting.push(await made(`waits ${n}`, base));
+    let trunk = base;
+    for (let n = 0; n < 60; n++) trunk = await made(`landed ${n}`, trunk);
+    for (const head of waiting) expect(await mergeBase(counting, head, trunk)).toBe(base);
+    expect(asked).toBe(0);
+
+    // One that nobody knew before may contain whatever was made since: git is asked, and no more when trunk moves on.
+    const stranger = commit('by hand', base);
+    for (const at of [base, trunk, await made('landed next', trunk)])
+      expect(await mergeBase(counting, at, stranger)).toBe(base);
+    expect(asked).toBe(2);
+    const onTop = commit('by hand, on top of it', trunk);
+    const [parent, next] = [await made('one more', trunk), await made('and another', trunk)];
+    for (const at of [parent, next]) expect(await mergeBase(counting, onTop, at)).toBe(trunk);
+  });
+
   it('is asked once by those who ask together', async () => {
     const [one, other] = [commit('one'), commit('another')];
     let asked = 0;

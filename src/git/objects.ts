@@ -26,6 +26,22 @@ export async function readRefs(git: Git, refs: readonly string[]): Promise<Map<s
   return new Map(refs.flatMap((ref, at) => (found[at] ? [[ref, found[at]]] : [])));
 }
 
+/** More of them cost more than a git of its own. */
+const MOST_ASKED = 16;
+
+/** Where these branches are, by a git that reads all of them where they are many. */
+export async function readHeads(git: Git, branches: readonly string[]): Promise<Map<string, string>> {
+  const refs = branches.map((branch) => `refs/heads/${branch}`);
+  const found = refs.length > MOST_ASKED ? await readBranches(git) : await readRefs(git, refs);
+  return new Map([...found].map(([ref, sha]) => [ref.slice('refs/heads/'.length), sha]));
+}
+
+async function readBranches(git: Git): Promise<Map<string, string>> {
+  const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads']);
+  const lines = stdout.split('\n').filter(Boolean);
+  return new Map(lines.map((line) => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]));
+}
+
 export async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
   return (await mergeBase(git, older, newer)) === older;
 }
@@ -33,6 +49,12 @@ export async function isAncestor(git: Git, older: string, newer: string): Promis
 export async function mergeBase(git: Git, one: string, other: string): Promise<string | null> {
   if (one === other) return one;
   return remembered(git, baseKey(one, other), [one, other], async () => {
+    const known = factsOf(git);
+    const base = inherited(known, one, other) ?? inherited(known, other, one);
+    if (base !== null) return base;
+    const at = known.next();
+    for (const id of [one, other])
+      if (!known.has(`since ${id}`)) known.set(`since ${id}`, { at, isMade: false });
     return (await git(['merge-base', one, other], { allow: [1] })).stdout.trim() || null;
   });
 }
@@ -83,22 +105,41 @@ async function parentsOf(git: Git, commit: string): Promise<readonly string[]> {
 /** A full id: it stands for one object for ever. */
 export const isId = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 
-/**
- * What is known of a commit that was just made, without asking. Whatever was there before does not contain it: with one
- * parent, it has in common with another commit what its parent has.
- */
+/** What is known of a commit that was just made, without asking. */
 export function learn(git: Git, sha: string, made: { tree: string; parents: readonly string[] }): void {
   const known = factsOf(git);
-  const wasMadeBefore = known.has(`tree ${sha}`);
+  if (!known.has(`tree ${sha}`)) known.set(`since ${sha}`, { at: known.next(), isMade: true });
   known.set(`tree ${sha}`, made.tree);
   known.set(`parents ${sha}`, made.parents);
   for (const parent of made.parents) known.set(baseKey(parent, sha), parent);
-  const [only, ...others] = made.parents;
-  if (wasMadeBefore || only === undefined || others.length > 0) return;
-  for (const other of known.comparedWith(only)) {
-    const base = known.get(baseKey(other, only));
-    if (other !== sha && !(base instanceof Promise)) known.set(baseKey(other, sha), base);
+}
+
+/**
+ * What `commit` has in common with `young`, as it follows from what it has in common with those that `young` was made on, each
+ * with one parent: what does not contain the parent does not contain the child. Null where git has to be asked.
+ */
+function inherited(known: Facts, commit: string, young: string): string | null {
+  for (let child = young; ; ) {
+    const parents = known.get(`parents ${child}`);
+    if (!Array.isArray(parents) || parents.length !== 1) return null;
+    const parent: string = parents[0];
+    if (parent === commit) return commit;
+    const base = known.get(baseKey(commit, parent));
+    if (typeof base === 'string') return base !== parent || isOlder(known, commit, child) ? base : null;
+    child = parent;
   }
+}
+
+/** It was there before the other was made here, and so it can't contain it. */
+function isOlder(known: Facts, commit: string, made: string): boolean {
+  const [first, second] = [commit, made].map((id) => known.get(`since ${id}`) as Since | undefined);
+  return first !== undefined && second?.isMade === true && first.at < second.at;
+}
+
+/** When it was made here, or else was first asked about. */
+interface Since {
+  at: number;
+  isMade: boolean;
 }
 
 /**

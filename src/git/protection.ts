@@ -4,7 +4,7 @@
  * Configuration is handed over as GIT_CONFIG_KEY_n/VALUE_n, which wins over every file and takes driver names of any
  * spelling (`-c name=value` would cut a name at its first "=").
  */
-import { isStandardLfs, LFS_FILTER, offlineLfs } from './lfs-filter.ts';
+import { isStandardLfs, LFS_FILTER, LFS_SCOPE, offlineLfs } from './lfs-filter.ts';
 import { operatorConfig, type Setting } from './operator-config.ts';
 
 interface Protections {
@@ -17,10 +17,12 @@ interface Protections {
 }
 
 export async function protections(gitDir: string, worktree: string | null): Promise<Protections> {
-  const drivers = await operatorConfig(gitDir, '^(filter|merge)\\..*\\.');
+  // In one go: each command that we are asked begins with it.
+  const own = await operatorConfig(gitDir, `^(filter|merge)\\..*\\.|${LFS_SCOPE}`);
+  const drivers = new Map([...own].filter(([key]) => !key.startsWith('lfs.')));
   const lfs = isStandardLfs(drivers);
   const settings = [...SETTINGS, ...silencedDrivers(drivers), ...(lfs ? LFS_FILTER : [])];
-  const offline = lfs ? await offlineLfs(gitDir, worktree) : [];
+  const offline = lfs ? await offlineLfs(own, gitDir, worktree) : [];
   return { env: asEnvironment([...settings, ...offline]), online: asEnvironment(settings), lfs };
 }
 

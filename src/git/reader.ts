@@ -76,6 +76,7 @@ function openCatFile(invocation: Invocation): CatFile {
   let [length, needed] = [0, 1];
   let complaint = '';
   let idle: NodeJS.Timeout | undefined;
+  let isClosing = false;
 
   const fail = (problem: Error) => {
     child.stdin.destroy();
@@ -103,7 +104,8 @@ function openCatFile(invocation: Invocation): CatFile {
     }
     pieces = [said];
     length = said.length;
-    if (asked.length > 0) return;
+    // Whoever closes it waits for its end.
+    if (asked.length > 0 || isClosing) return;
     keepAwake(child, false);
     idle = setTimeout(() => child.stdin.end(), IDLE_MS).unref();
   });
@@ -121,6 +123,8 @@ function openCatFile(invocation: Invocation): CatFile {
       }),
     isOpen: () => child.stdin.writable,
     async close() {
+      isClosing = true;
+      clearTimeout(idle);
       keepAwake(child, true);
       child.stdin.end();
       if (child.exitCode === null && child.signalCode === null) await once(child, 'close');

@@ -41,7 +41,7 @@ export async function dirtyIn(git: Git): Promise<string | null> {
   const changed = stdout.split('\n').filter(Boolean);
   return changed.length === 0
     ? null
-    : `${changed.length} uncommitted changes, such as ${changed[0]!.slice(3)}`;
+    : `${changed.length} uncommitted ${changed.length === 1 ? 'change' : 'changes'}, such as ${changed[0]!.slice(3)}`;
 }
 
 export function gitRepository(git: Git): Repository {

@@ -4,24 +4,33 @@
  */
 import { type Context as Asked, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { type Redaction, redactValue } from '../core/redact.ts';
+import { type Redaction, redactValue } from '../core/access/redact.ts';
 import { UsageError } from '../errors.ts';
+import { inputSchema } from '../operations/input-schema.ts';
 import { isForTerminal, OPERATIONS, type OperationName, perform } from '../operations.ts';
 import { envelope } from './envelope.ts';
-import { inputSchema } from './input-schema.ts';
 import type { LiveContext } from './live-context.ts';
 
 /** A plan, or an issue with everything in it, is far below this. */
 const MOST_BYTES = 2 * 1024 * 1024;
 
-/** What is offered here: all but what names files of whoever types it. */
+/** Of an answer: the numbers of the events that this call wrote. */
+const EVENTS = 'Forge-Loop-Events';
+
+/** What is offered here: all but what only the command line may ask for. */
 export const OFFERED = (Object.keys(OPERATIONS) as OperationName[]).filter((name) => !isForTerminal(name));
 
 export function api(live: LiveContext, redact: Redaction): Hono {
   const app = new Hono();
   for (const name of OFFERED) {
-    const answer = async (asked: Asked, input: Record<string, unknown>) =>
-      asked.json(redactValue(await live.use((context) => perform(context, name, input)), redact));
+    const answer = async (asked: Asked, input: Record<string, unknown>) => {
+      refuseOperatorOnly(name, input);
+      const { result, written } = await live.use((context) =>
+        context.withWritten(() => perform(context, name, input)),
+      );
+      if (written.length > 0) asked.header(EVENTS, written.join(', '));
+      return asked.json(redactValue(result, redact));
+    };
     if (OPERATIONS[name].access === 'read')
       app.get(`/${name}`, (asked) => answer(asked, fromQuery(name, asked.req.queries())));
     else
@@ -35,6 +44,12 @@ export function api(live: LiveContext, redact: Redaction): Hono {
     });
   }
   return app;
+}
+
+function refuseOperatorOnly(name: OperationName, input: Record<string, unknown>): void {
+  const given = OPERATIONS[name].operatorOnly.find((key) => key in input);
+  if (given !== undefined)
+    throw new UsageError(`${name} takes no ${given} here.`, 'Only the command line has it.');
 }
 
 /** A page of another site can send a form or plain text without being asked, but not this. */
@@ -57,7 +72,7 @@ async function fromBody(asked: Asked): Promise<Record<string, unknown>> {
 
 /** A query is all text; what a number or a switch is, the operation's schema knows. */
 function fromQuery(name: OperationName, query: Record<string, string[]>): Record<string, unknown> {
-  const { properties = {} } = inputSchema(name);
+  const { properties } = inputSchema(name);
   return Object.fromEntries(
     Object.entries(query).map(([key, values]) => {
       const types = typesOf(properties[key]);

@@ -9,7 +9,7 @@ import {
   VersionConflict,
 } from '../errors.ts';
 
-interface Envelope {
+export interface Envelope {
   error: { code: string; message: string; hint: string | null };
 }
 

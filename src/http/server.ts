@@ -1,24 +1,28 @@
 /**
  * The HTTP server: the table of operations, the stream of events, Symphony's interface, and the dashboard. It listens on loopback
- * unless told otherwise, and every request passes the guard first.
+ * unless told otherwise, and every request passes the guard first, except for signed deliveries of GitHub.
  */
 
 import type { AddressInfo } from 'node:net';
 import { type HttpBindings, serve } from '@hono/node-server';
 import { type Context as Asked, Hono } from 'hono';
-import { getCookie, setCookie } from 'hono/cookie';
 import { secureHeaders } from 'hono/secure-headers';
-import type { Context } from '../context.ts';
-import { isLoopback } from '../core/network.ts';
-import { type Redaction, redactValue } from '../core/redact.ts';
+import type { StatusCode } from 'hono/utils/http-status';
+import type { Context, Serving } from '../context.ts';
+import { isLoopback } from '../core/access/network.ts';
+import { type Redaction, redactValue } from '../core/access/redact.ts';
 import { UserError } from '../errors.ts';
+import { prometheusText, readMetrics } from '../operations/metrics.ts';
 import { api } from './api.ts';
 import { envelope, problemOf } from './envelope.ts';
-import { type Door, isSame, refusalOf } from './guard.ts';
-import { liveContext } from './live-context.ts';
+import { type Asking, type Proof, refusalOf } from './guard.ts';
+import { type LiveContext, liveContext } from './live-context.ts';
+import { openLogin } from './login.ts';
 import { openApi } from './openapi.ts';
+import { pages } from './pages.ts';
 import { stream } from './stream.ts';
 import { symphony } from './symphony.ts';
+import { type Hearing, takeDeliveries, WEBHOOK_PATH } from './webhook.ts';
 
 export interface ServerOptions {
   port: number;
@@ -26,42 +30,60 @@ export interface ServerOptions {
   token: string | null;
   hosts: readonly string[];
   version: string;
+  /** The folder of the dashboard, as `npm run build` makes it. */
+  pages: string;
+  /** The folder of what operations answer, as JSON Schemas. */
+  schemas: string;
   redact: Redaction;
   open(): Promise<Context>;
+  /** Answers `/mcp`. */
+  mcp(live: LiveContext): { fetch(request: Request): Promise<Response>; close(): Promise<void> };
+  /** Takes GitHub's deliveries; null where they have no secret. */
+  webhook: Hearing | null;
   /** What nobody expected, with its stack. */
   log(message: string): void;
 }
 
-export interface Serving {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-const COOKIE = 'forge-loop-token';
-
 export async function startServer(options: ServerOptions): Promise<Serving> {
-  const door: Door = { ...options, loopback: isLoopback(options.bind) };
-  if (!door.loopback && door.token === null)
+  if (!isLoopback(options.bind) && options.token === null)
     throw new UserError(
       `Listening on ${options.bind} lets everybody who reaches it steer the loop.`,
       'Set `server.token`, say `$FORGE_LOOP_TOKEN`, or listen on 127.0.0.1.',
     );
   const closing = new AbortController();
   const live = await liveContext(options.open);
+  const mcp = options.mcp(live);
+  const login = openLogin(options.token);
   const app = new Hono<{ Bindings: HttpBindings }>();
 
   app.use(secureHeaders(HEADERS));
+  // Before the guard: a delivery proves itself by its signature, and arrives under any name. It only wakes.
+  const deliveries = options.webhook && takeDeliveries(options.webhook);
+  if (deliveries)
+    app.all(WEBHOOK_PATH, async (asked) => {
+      const status = await deliveries.receive(asked.env.incoming);
+      if (status === 413) asked.header('Connection', 'close');
+      return asked.body(null, status as StatusCode);
+    });
   app.use(async (asked, next) => {
-    const refused = refusalOf(askingOf(asked), door);
-    if (refused) return asked.json(envelope(refused.code, refused.message), refused.status);
+    const asking = askingOf(asked, login.proofOf(asked));
+    const refused = refusalOf(asking, options.hosts);
+    if (refused?.code === 'token_needed' && asking.what === 'page') return login.first(asked);
+    if (refused) return asked.json(envelope(refused.code, refused.message, refused.hint), refused.status);
     await next();
     if (!asked.res.headers.has('cache-control')) asked.res.headers.set('Cache-Control', 'no-store');
   });
   app.get('/api/events.stream', stream(live, closing.signal));
-  app.get('/api/openapi.json', (asked) => asked.json(openApi(options.version)));
+  app.get('/api/openapi.json', (asked) => asked.json(openApi(options.version, options.schemas)));
   app.route('/api/v1', symphony(live));
   app.route('/api', api(live, options.redact));
-  app.get('/login', (asked) => login(asked, door));
+  app.all('/mcp', (asked) => mcp.fetch(asked.req.raw));
+  app.get('/metrics', async (asked) => {
+    asked.header('Content-Type', 'text/plain; version=0.0.4; charset=utf-8');
+    return asked.body(prometheusText(await live.use(readMetrics)));
+  });
+  app.route('/login', login.pages);
+  app.get('*', pages(options.pages));
   app.notFound((asked) => asked.json(envelope('not_found', `There is nothing at ${asked.req.path}.`), 404));
   app.onError((error, asked) => {
     const { status, body } = problemOf(error);
@@ -78,12 +100,17 @@ export async function startServer(options: ServerOptions): Promise<Serving> {
     throw problem;
   });
   const { address, family, port } = server.address() as AddressInfo;
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`,
+    url,
+    link: `${url}login?token=${login.key}`,
+    webhook: deliveries && new URL(WEBHOOK_PATH, url).href,
     async close() {
       closing.abort();
       if ('closeAllConnections' in server) server.closeAllConnections();
       await new Promise<void>((done) => server.close(() => done()));
+      await deliveries?.settle();
+      await mcp.close();
       await live.close();
     },
   };
@@ -104,29 +131,21 @@ const HEADERS = {
     frameAncestors: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  referrerPolicy: 'no-referrer',
+  // Without any, a browser would call the origin of our own form `null`.
+  referrerPolicy: 'same-origin',
   strictTransportSecurity: false,
 };
 
-function askingOf(asked: Asked): Parameters<typeof refusalOf>[0] {
+function askingOf(asked: Asked, proof: Proof): Asking {
+  const { method, path } = asked.req;
   const header = (name: string): string | null => asked.req.header(name) ?? null;
-  const bearer = /^Bearer (.+)$/.exec(header('authorization') ?? '')?.[1];
-  const login = asked.req.path === '/login' ? asked.req.query('token') : undefined;
-  const tokens = [bearer, getCookie(asked, COOKIE), login].filter((one) => one !== undefined);
   return {
-    method: asked.req.method,
-    page: !asked.req.path.startsWith('/api/'),
-    host: header('host'),
-    origin: header('origin'),
-    fetchSite: header('sec-fetch-site'),
-    tokens,
+    ...{ method, proof, what: whatIs(path) },
+    ...{ host: header('host'), origin: header('origin'), fetchSite: header('sec-fetch-site') },
   };
 }
 
-/** A link with the token, opened once: afterwards the browser has it, and no address bar shows it. */
-function login(asked: Asked, { token }: Door): Response {
-  const given = asked.req.query('token') ?? '';
-  if (!isSame(given, token)) return asked.json(envelope('token_needed', 'This is not the token.'), 401);
-  setCookie(asked, COOKIE, given, { httpOnly: true, sameSite: 'Strict', path: '/', maxAge: 30 * 86_400 });
-  return asked.redirect('/');
+function whatIs(path: string): Asking['what'] {
+  if (path === '/login' || path === '/mcp') return path.slice(1) as 'login' | 'mcp';
+  return path === '/metrics' || path.startsWith('/api/') ? 'call' : 'page';
 }

@@ -1,6 +1,5 @@
 /** Symphony's HTTP interface (its specification, section 13.7): the names are its own, the facts are `runtime`'s. */
 import { Hono } from 'hono';
-import { UserError } from '../errors.ts';
 import {
   type RetryRow,
   type RunningRow,
@@ -20,25 +19,15 @@ export function symphony(live: LiveContext): Hono {
   app.get('/state', async (asked) => asked.json(state(await live.use(runtime))));
   app.post('/refresh', async (asked) => {
     const { requestedAt } = await live.use((context) => perform(context, 'refresh'));
-    const body = { queued: true, coalesced: false, requested_at: requestedAt };
-    return asked.json({ ...body, operations: ['poll', 'reconcile'] }, 202);
+    return asked.json(refreshed(requestedAt), 202);
   });
+  app.all('/refresh', (asked) => methodNotAllowed(asked.json.bind(asked), 'POST'));
   app.get('/:identifier', async (asked) => {
     const identifier = asked.req.param('identifier');
-    const number = /^#?(\d{1,9})$/.exec(identifier)?.[1];
-    const found =
-      number === undefined
-        ? null
-        : await live
-            .use((context) => taskRuntime(context, Number(number)))
-            .catch((problem: unknown) => {
-              if (problem instanceof UserError) return null;
-              throw problem;
-            });
+    const found = await live.use((context) => taskRuntime(context, identifier));
     if (found) return asked.json(detail(found));
     return asked.json(envelope('issue_not_found', `There is no task for ${identifier}.`), 404);
   });
-  app.all('/refresh', (asked) => methodNotAllowed(asked.json.bind(asked), 'POST'));
   app.all('/:identifier', (asked) => methodNotAllowed(asked.json.bind(asked), 'GET'));
   return app;
 }
@@ -49,14 +38,26 @@ const methodNotAllowed = (
 ): Response =>
   json(envelope('method_not_allowed', `This is asked for by ${method}.`), 405, { Allow: method });
 
-function state({ at, running, retrying, totals, accountLimits }: Runtime) {
+const refreshed = (requestedAt: string) => ({
+  ...{ queued: true, coalesced: false, requested_at: requestedAt },
+  operations: ['poll', 'reconcile'],
+});
+
+export type State = ReturnType<typeof state>;
+export type Tracked = ReturnType<typeof detail>;
+export type Refreshed = ReturnType<typeof refreshed>;
+
+function state({ at, running, retrying, totals, accountLimits, limitWindows }: Runtime) {
   return {
     generated_at: at,
     counts: { running: running.length, retrying: retrying.length },
     running: running.map((row) => ({ ...identity(row), ...runningFields(row) })),
     retrying: retrying.map((row) => ({ ...identity(row), ...retryFields(row) })),
     codex_totals: { ...tokenFields(totals), seconds_running: totals.secondsRunning },
-    rate_limits: accountLimits.length === 0 ? null : accountLimits,
+    rate_limits:
+      accountLimits.length + limitWindows.length === 0
+        ? null
+        : { held: accountLimits, windows: limitWindows.map(windowFields) },
   };
 }
 
@@ -95,6 +96,12 @@ const retryFields = ({ task, dueAt, problem }: RetryRow) => ({
   attempt: task.attempt,
   due_at: dueAt,
   error: problem,
+});
+
+const windowFields = ({ name, usedPercent, resetsAt }: Runtime['limitWindows'][number]) => ({
+  name,
+  used_percent: usedPercent,
+  resets_at: resetsAt === null ? null : new Date(resetsAt * 1000).toISOString(),
 });
 
 const tokenFields = ({ input, output, total }: Tokens) => ({

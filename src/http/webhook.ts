@@ -2,7 +2,7 @@
  * Where GitHub reports that something happened. A delivery only wakes: nothing in it is believed, and nothing of it is
  * kept but its number, by which a repeated one is known. The body is not even read, only signed.
  *
- * Several deliveries of one moment lead to one wake.
+ * Several deliveries of one moment lead to one wake. They are taken at a path of the HTTP server, and at a port that has nothing else.
  */
 import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -15,9 +15,7 @@ export interface Endpoint {
   close(): Promise<void>;
 }
 
-interface WebhookOptions {
-  port: number;
-  bind: string;
+export interface Hearing {
   secret: string;
   /** The kinds of events that were reported since the last call. Must not throw. */
   heard(kinds: string[]): Promise<void>;
@@ -25,7 +23,14 @@ interface WebhookOptions {
   gatherMs?: number;
 }
 
-const WEBHOOK_PATH = '/webhook';
+interface Deliveries {
+  /** The status to answer. */
+  receive(request: IncomingMessage): Promise<number>;
+  /** What was heard and not passed on yet is passed on. */
+  settle(): Promise<void>;
+}
+
+export const WEBHOOK_PATH = '/webhook';
 
 /** GitHub sends no more than this in one delivery. */
 const MOST_BYTES = 25 * 1024 * 1024;
@@ -57,22 +62,9 @@ const WAKING: ReadonlySet<string> = new Set([
   'member',
 ]);
 
-export async function startWebhook(options: WebhookOptions): Promise<Endpoint> {
+export function takeDeliveries({ secret, heard, gatherMs = GATHER_MS }: Hearing): Deliveries {
   const known = new Set<string>();
-  const { gather, settle } = gathering(options.heard, options.gatherMs ?? GATHER_MS);
-
-  const server = createServer((request, response) => {
-    void judge(request, options.secret)
-      .then((status) => (status === 202 ? take(request) : status))
-      .catch(() => 400)
-      .then((status) => {
-        response.writeHead(status, status === 413 ? { connection: 'close' } : {}).end();
-        if (status === 413) request.destroy();
-      });
-  });
-  server.requestTimeout = PATIENCE_MS;
-  server.headersTimeout = PATIENCE_MS;
-  server.maxConnections = MOST_CONNECTIONS;
+  const { gather, settle } = gathering(heard, gatherMs);
 
   /** Signed: only now may it be remembered, or anybody could have true ones taken for repeated. */
   const take = ({ headers }: IncomingMessage): number => {
@@ -83,6 +75,29 @@ export async function startWebhook(options: WebhookOptions): Promise<Endpoint> {
     gather(kind);
     return 202;
   };
+
+  return {
+    receive: (request) =>
+      judge(request, secret)
+        .then((status) => (status === 202 ? take(request) : status))
+        .catch(() => 400),
+    settle,
+  };
+}
+
+/** At a port of its own, which may be open to the world. */
+export async function startWebhook(options: Hearing & { port: number; bind: string }): Promise<Endpoint> {
+  const deliveries = takeDeliveries(options);
+  const server = createServer((request, response) => {
+    const isHere = new URL(request.url ?? '/', 'http://here').pathname === WEBHOOK_PATH;
+    void (isHere ? deliveries.receive(request) : Promise.resolve(404)).then((status) => {
+      response.writeHead(status, status === 413 ? { connection: 'close' } : {}).end();
+      if (status === 413) request.destroy();
+    });
+  });
+  server.requestTimeout = PATIENCE_MS;
+  server.headersTimeout = PATIENCE_MS;
+  server.maxConnections = MOST_CONNECTIONS;
 
   await new Promise<void>((done, failed) => {
     server.once('error', failed);
@@ -95,14 +110,13 @@ export async function startWebhook(options: WebhookOptions): Promise<Endpoint> {
     async close() {
       server.closeAllConnections();
       await new Promise<void>((done) => server.close(() => done()));
-      await settle();
+      await deliveries.settle();
     },
   };
 }
 
-/** 202 when it is what it says: sent to this path, whole, and signed with our secret. */
+/** 202 when it is what it says: whole, and signed with our secret. */
 async function judge(request: IncomingMessage, secret: string): Promise<number> {
-  if (new URL(request.url ?? '/', 'http://here').pathname !== WEBHOOK_PATH) return 404;
   if (request.method !== 'POST') return 405;
   const given = /^sha256=([0-9a-f]{64})$/.exec(String(request.headers['x-hub-signature-256'] ?? ''))?.[1];
   if (given === undefined) return 401;

@@ -1,16 +1,18 @@
 /** What is kept of an agent's doings: refusals as events, capped; the newest doing where others can read it. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { memoryStore } from '../../test/support/memory-store.ts';
 import { claimed } from '../../test/support/store-steps.ts';
+import { BY_SHAPE } from '../core/access/redact.ts';
 import { event } from '../core/event.ts';
-import { BY_SHAPE } from '../core/redact.ts';
 import type { Store } from '../store/store.ts';
 import { activityOf, MOST_REFUSALS, watchActivity } from './activity.ts';
+import { transcriptPathOf } from './turn-files.ts';
 
 const TURN = { role: 'coder', turn: 2 } as const;
+const NAMED = { ...TURN, sessionId: '5e551011-0000' };
 let dir = '';
 let store: Store;
 let now = 0;
@@ -37,6 +39,7 @@ const watch = (writeText = writeFile as (path: string, text: string) => Promise<
       store,
       places,
       writeText,
+      appendText: appendFile as (path: string, text: string) => Promise<void>,
       log: () => {},
       redact: BY_SHAPE,
       clock: {
@@ -53,7 +56,7 @@ const watch = (writeText = writeFile as (path: string, text: string) => Promise<
       },
     },
     'a',
-    TURN,
+    NAMED,
   );
 const call = { code: 'publish', tool: 'Bash', detail: 'git push', why: 'do not push' } as const;
 const refused = { kind: 'refused', ...call } as const;
@@ -66,6 +69,20 @@ test('each refused call is an event; of many, the first ones and a number (loops
   expect(events).toHaveLength(MOST_REFUSALS + 1);
   expect(events[0]?.data).toEqual({ ...TURN, ...call });
   expect(events.at(-1)?.data).toMatchObject({ further: 7 });
+});
+
+test('symphony 12: the agent’s own thread and turn are kept, and its last word on the limits of its account', async () => {
+  const activity = watch();
+  activity.see({ kind: 'session', thread: 'th1', turn: 'tu1' });
+  for (const usedPercent of [40, 41])
+    activity.see({ kind: 'limits', windows: [{ name: 'primary', usedPercent, resetsAt: null }] });
+  await activity.over();
+  const [started] = await store.events({ task: 'a', type: 'session_started' });
+  expect(started?.data).toEqual({ ...TURN, thread: 'th1', agentTurn: 'tu1' });
+  const limits = await store.events({ task: 'a', type: 'rate_limits_seen' });
+  expect(limits.map(({ data }) => data)).toEqual([
+    { ...TURN, windows: [{ name: 'primary', usedPercent: 41, resetsAt: null }] },
+  ]);
 });
 
 test('so it is with refusals of the loop’s own tools: a stubborn agent does not fill the log', async () => {
@@ -101,4 +118,31 @@ test('a disk that is full costs nothing but the showing', async () => {
   activity.see(refused);
   await activity.over();
   expect(await store.events({ task: 'a', type: 'tool_refused' })).toHaveLength(1);
+});
+
+test('what it says and does, and what came of its calls, is a line each, without secrets', async () => {
+  const key = `ghp_${'a1B2'.repeat(9)}`;
+  const activity = watch();
+  activity.see({ kind: 'said', text: `the key is ${key}` });
+  activity.see({ kind: 'tool', tool: 'Bash', detail: 'npm test', call: 'c1', same: 'x' });
+  now = 5;
+  activity.see({ kind: 'tool_over', call: 'c1', result: 'r', output: '3 passed' });
+  activity.see({ kind: 'tool_over', call: 'c2', result: null });
+  activity.see({ kind: 'session', thread: 'th1', turn: 'tu1' });
+  await activity.over();
+  const lines = (await readFile(transcriptPathOf(places, 'a', NAMED), 'utf8')).trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    { at: 0, kind: 'said', text: 'the key is [redacted]' },
+    { at: 0, kind: 'tool', tool: 'Bash', detail: 'npm test', call: 'c1', same: 'x' },
+    { at: 5, kind: 'tool_over', call: 'c1', result: 'r', output: '3 passed' },
+  ]);
+});
+
+test('a transcript ends before it fills the disk, and says so', async () => {
+  const activity = watch();
+  for (let times = 0; times < 12; times += 1) activity.see({ kind: 'said', text: 'x'.repeat(1024 * 1024) });
+  await activity.over();
+  const lines = (await readFile(transcriptPathOf(places, 'a', NAMED), 'utf8')).trim().split('\n');
+  expect(lines).toHaveLength(8);
+  expect(JSON.parse(lines.at(-1)!)).toEqual({ kind: 'cut' });
 });

@@ -1,14 +1,16 @@
 /**
  * What an agent does in a turn, kept for people. Refused calls are events, so many of them at most, and the rest is a
  * number: a stubborn agent must not fill the log. What it is doing now is a small file beside its logs, written anew at
- * most every second; it says nothing that anybody decides by.
+ * most every second; what it said and did is a line each in its transcript. Nobody decides by either.
  */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { redactValue } from '../core/access/redact.ts';
 import { type EventData, event, type NewEvent } from '../core/event.ts';
-import { type Progress, progressText, type ShownProgress } from '../core/progress.ts';
 import type { Role } from '../core/role.ts';
+import { isShown, type Progress, progressText, type ShownProgress } from '../core/tell/progress.ts';
 import type { Places, Ports } from './ports.ts';
+import { transcriptPathOf } from './turn-files.ts';
 
 export interface Activity {
   see(progress: Progress): void;
@@ -21,18 +23,23 @@ export interface Activity {
 /** Of one turn; a hundred refusals say no more than the first ones. */
 export const MOST_REFUSALS = 20;
 const WRITE_EVERY_MS = 1000;
+/** Of one turn's transcript. */
+const MOST_TRANSCRIPT_BYTES = 8 * 1024 * 1024;
 
 export function watchActivity(
-  ports: Pick<Ports, 'store' | 'clock' | 'places' | 'writeText' | 'log' | 'redact'>,
+  ports: Pick<Ports, 'store' | 'clock' | 'places' | 'writeText' | 'appendText' | 'log' | 'redact'>,
   task: string,
-  { role, turn }: { role: Role; turn: number },
+  { role, turn, sessionId }: { role: Role; turn: number; sessionId: string },
 ): Activity {
   const { store, clock } = ports;
   const path = fileOf(ports.places, task);
+  const transcript = transcriptPathOf(ports.places, task, { role, turn, sessionId });
+  let room = MOST_TRANSCRIPT_BYTES;
   let writing: Promise<unknown> = Promise.resolve();
   let writtenAt = Number.NEGATIVE_INFINITY;
   let latest: ShownProgress | null = null;
   let cancelWrite: (() => void) | null = null;
+  let windows: EventData['rate_limits_seen']['windows'] | null = null;
   let refused = 0;
   let last: EventData['tool_refused'] | null = null;
 
@@ -40,13 +47,18 @@ export function watchActivity(
     see(progress) {
       if (progress.kind === 'refused') refuse(progress);
       if (progress.kind === 'compacted') note(event('context_compacted', { role, turn, why: progress.why }));
-      if (progress.kind !== 'tool_over') show(progress);
+      if (progress.kind === 'session')
+        note(event('session_started', { role, turn, thread: progress.thread, agentTurn: progress.turn }));
+      if (progress.kind === 'limits') windows = progress.windows;
+      if (isShown(progress)) show(progress);
+      transcribe(progress);
     },
     note,
     async over() {
       cancelWrite?.();
       if (last && refused > MOST_REFUSALS)
         record(event('tool_refused', { ...last, further: refused - MOST_REFUSALS }));
+      if (windows) record(event('rate_limits_seen', { role, turn, windows }));
       await writing;
     },
   };
@@ -66,6 +78,14 @@ export function watchActivity(
 
   function record(one: NewEvent): Promise<boolean> {
     return after(() => store.record({ task, events: [one], at: clock.now() }));
+  }
+
+  function transcribe(progress: Progress): void {
+    if (room <= 0 || progress.kind === 'session' || progress.kind === 'limits') return;
+    if (progress.kind === 'tool_over' && !progress.output) return;
+    const line = JSON.stringify(redactValue({ at: clock.now(), ...progress }, ports.redact));
+    room -= line.length;
+    after(() => ports.appendText(transcript, `${room > 0 ? line : CUT}\n`));
   }
 
   function show(progress: ShownProgress): void {
@@ -100,6 +120,8 @@ export function watchActivity(
     return written;
   }
 }
+
+const CUT = JSON.stringify({ kind: 'cut' });
 
 const shown = z.object({ role: z.string(), turn: z.int(), at: z.number(), doing: z.string() });
 

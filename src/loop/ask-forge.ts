@@ -1,5 +1,5 @@
 /** A question of an agent to the forge, asked with the loop's own credential. Whatever goes wrong is an answer: no turn fails for it. */
-import type { ForgeQuestion, ForgeReading } from '../core/forge-reading.ts';
+import type { ForgeQuestion, ForgeReading } from '../core/access/forge-reading.ts';
 import { forgeAnswer, forgeSilent } from '../core/words/forge-text.ts';
 import type { ToolAnswer } from '../core/words/turn-tools.ts';
 import { ForgeUnavailable, UserError } from '../errors.ts';

@@ -1,9 +1,16 @@
-/** Says once that a limit is nearly reached: an event, a line in the log, and of a task's own limit a comment. */
-import { hasLoopLimit, type Nearing, nearing, ofSpending, type Spent } from '../core/budget.ts';
+/**
+ * Says once that a limit is nearly reached: an event, a line in the log, and of a task's own limit a comment. And of each turn
+ * that cost more than it should have: a line in the log; `cost` and `task show` derive it again.
+ */
+
 import { type EventData, event } from '../core/event.ts';
+import { hasLoopLimit, type Nearing, nearing, ofSpending, type Spent } from '../core/money/budget.ts';
+import { type TurnKey, turnWarnings } from '../core/money/turn-cost.ts';
 import { policyFor } from '../core/plan/limits.ts';
+import { turnName } from '../core/role.ts';
 import { nameOfTask, type Task } from '../core/task.ts';
 import { budgetComment } from '../core/words/comments.ts';
+import { turnWarningText } from '../core/words/words.ts';
 import type { Lease } from '../store/store.ts';
 import { loopSpending } from './loop-limit.ts';
 import type { Ports } from './ports.ts';
@@ -33,6 +40,12 @@ export async function warnOfTaskBudget(
     said.add(keyOf(warning));
     ports.log('warn', `the budget of ${nameOfTask(task)} is nearly spent: ${near.says}`, { task: task.id });
   }
+}
+
+export async function warnOfTurn(ports: Ports, task: Task, turn: TurnKey): Promise<void> {
+  const { warnTurnUsd } = ports.settings.policy().budget;
+  for (const warning of turnWarnings(await ports.store.usage({ task: task.id }), turn, warnTurnUsd))
+    ports.log('warn', `${nameOfTask(task)} ${turnName(turn)} ${turnWarningText(warning)}`, { task: task.id });
 }
 
 export async function warnOfLoopBudget(ports: Ports, lease: Lease, said: Set<string>): Promise<void> {

@@ -1,8 +1,9 @@
 /** Runs one shell command for a task: confined, held until its record is durable, its output kept. */
-import type { Network } from '../core/network.ts';
+import type { Network } from '../core/access/network.ts';
+import { type SecretPolicy, unheldText } from '../core/access/secret.ts';
+import type { ChildPolicy } from '../core/access/toolchains.ts';
+import type { Policy } from '../core/policy.ts';
 import type { Access, SandboxKind } from '../core/role.ts';
-import { type SecretPolicy, unheldText } from '../core/secret.ts';
-import type { ChildPolicy } from '../core/toolchains.ts';
 import type { Door, NetworkRequest } from '../gateway/gateway.ts';
 import type { LaunchResult } from '../process/process.ts';
 import type { Confined, Sandbox } from '../sandbox/sandbox.ts';
@@ -102,7 +103,6 @@ export const commandAccess = (
   writeRoots: [cwd, home],
   network: 'none',
   tools: 'work',
-  credentials: 'none',
   sandbox,
 });
 
@@ -123,7 +123,7 @@ const doorTo = async (
 ): Promise<Door | null> => {
   if (network === 'host' || (network.length === 0 && secrets.length === 0)) return null;
   const advice = `add it to ${setting} in WORKFLOW.md`;
-  return gateway.open({ at: 'inside', network, secrets, advice, onRequest });
+  return gateway.open({ at: 'inside', network, secrets, advice, isOneWay: true, onRequest });
 };
 
 const confinedOr = (confining: Promise<Confined>): Promise<Confined | string> =>
@@ -136,10 +136,11 @@ export async function chosenSandbox({
 }: Pick<Ports, 'settings' | 'sandbox'>): ReturnType<Sandbox['choose']> {
   const wanted = settings.policy().sandbox;
   const chosen = await sandbox.choose(wanted);
-  return chosen.kind === null
-    ? { kind: null, why: `WORKFLOW.md says \`sandbox: ${wanted.kind}\`, and ${chosen.why}` }
-    : chosen;
+  return chosen.kind === null ? { kind: null, why: `${said(wanted)}, and ${chosen.why}` } : chosen;
 }
+
+const said = ({ kind, isOwn }: Policy['sandbox']): string =>
+  isOwn ? `it was started with \`--sandbox ${kind}\`` : `WORKFLOW.md says \`sandbox: ${kind}\``;
 
 const notStarted = (spawnError: string): CommandEnd => ({
   code: null,

@@ -5,16 +5,22 @@
 
 import type { Place, Remark } from '../core/change/remark.ts';
 import { event } from '../core/event.ts';
-import { eventText, explain, hangsOnChecks } from '../core/explain.ts';
+import { eventText, explain } from '../core/explain.ts';
 import { answerCommand, commandIn, markerOf } from '../core/issue/command.ts';
+import { oldestFirst, type Schedule } from '../core/line/schedule.ts';
 import type { Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
 import type { Lease, Store } from '../store/store.ts';
+import { underWay } from './interrupted.ts';
+import { placesInLine, saidOf } from './landing-facts.ts';
 import type { Ports } from './ports.ts';
 import { lastFailure } from './put-off.ts';
 
+/** As it was when the forge was last asked for work. */
+type Planned = Pick<Schedule, 'order' | 'startable'>;
+
 /** Answers how many were heard. */
-export async function answerCommands(ports: Ports, lease: Lease): Promise<number> {
+export async function answerCommands(ports: Ports, lease: Lease, planned: Planned | null): Promise<number> {
   const { store, forge, clock } = ports;
   const from = (await store.loop()).commandsSince ?? (await beginning(ports));
   const { remarks, seen } = await forge.commands(from - OVERLAP_MS);
@@ -23,7 +29,7 @@ export async function answerCommands(ports: Ports, lease: Lease): Promise<number
   for (const remark of remarks) {
     const word = commandIn(remark.body);
     if (word === null || answered.has(remark.id)) continue;
-    await answerOne(ports, lease, remark, word);
+    await answerOne(ports, lease, remark, word, planned);
     answered.add(remark.id);
     heard += 1;
   }
@@ -41,11 +47,17 @@ async function answeredBefore(store: Store): Promise<Set<string>> {
   return new Set(events.flatMap((one) => (one.type === 'command_answered' ? [one.data.id] : [])));
 }
 
-async function answerOne(ports: Ports, lease: Lease, remark: Remark, word: string): Promise<void> {
+async function answerOne(
+  ports: Ports,
+  lease: Lease,
+  remark: Remark,
+  word: string,
+  planned: Planned | null,
+): Promise<void> {
   const { store, forge, clock } = ports;
   const task = await taskAt(store, remark.where);
   const issue = task?.issue == null ? null : await forge.issue(task.issue);
-  const explanation = task && word === 'explain' ? await explanationOf(ports, task) : '';
+  const explanation = task && word === 'explain' ? await explanationOf(ports, task, planned) : '';
   const pending = task ? await store.requests(task.id) : [];
   const answer = answerCommand({ remark, word, task, issue, pending, explanation }, ports.settings.policy());
   const at = clock.now();
@@ -80,14 +92,30 @@ async function taskAt(store: Store, { kind, number }: Place): Promise<Task | nul
   return mine.sort((a, b) => b.attempt - a.attempt)[0] ?? null;
 }
 
-async function explanationOf({ store, forge, settings, clock }: Ports, task: Task): Promise<string> {
+async function explanationOf(ports: Ports, task: Task, planned: Planned | null): Promise<string> {
+  const { store, forge, settings, clock } = ports;
   const all = (await store.tasks()).map((stored) => stored.task);
   const pending = (await store.pendingActions(task.id))[0] ?? null;
-  const said = hangsOnChecks(task) ? await forge.feedback(task.pull!) : null;
   const { accountLimits: accounts, trials } = await store.loop();
   const policy = settings.policy();
+  const { live } = await underWay(ports, all);
+  const others = {
+    live,
+    eligible: planned?.startable.length ?? 0,
+    order: planned?.order ?? oldestFirst,
+    lineLength: await placesInLine(forge, policy),
+  };
+  const said = await saidOf(forge, live);
   const failure = pending && (await lastFailure(store, pending));
-  const around = { pending, failure, all, said, accounts, untried: whyUntried(trials, policy) };
+  const around = {
+    pending,
+    failure,
+    all,
+    underWay: others,
+    said,
+    accounts,
+    untried: whyUntried(trials, policy),
+  };
   const { why, until } = explain(task, around, policy, clock.now());
   const last = await store.events({ task: task.id, last: LAST_EVENTS });
   return [

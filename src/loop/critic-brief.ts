@@ -4,7 +4,7 @@ import { parsePatch } from '../core/change/patch.ts';
 import { shownDiff } from '../core/change/shown-diff.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { lastSealed } from '../core/plan/progress.ts';
-import type { Task } from '../core/task.ts';
+import { required, type Task } from '../core/task.ts';
 import { parseReport } from '../core/verdict.ts';
 import type { PromptInputs } from '../core/words/prompt-context.ts';
 import type { Ports } from './ports.ts';
@@ -23,13 +23,13 @@ export const NOTHING_TO_JUDGE: CriticInputs = {
 };
 
 export const criticInputs = (ports: Ports, task: Task): Promise<CriticInputs> =>
-  inputsSince(ports, task, task.baseSha!);
+  inputsSince(ports, task, required(task, 'baseSha'));
 
 /** An auditor sees what its milestone changed, and at the end all of it. */
 export function auditInputs(ports: Ports, task: Task): Promise<CriticInputs> {
   const { plan, baseSha } = task;
   const isPart = plan?.phase === 'auditing';
-  return inputsSince(ports, task, isPart ? lastSealed(plan, baseSha) : baseSha!);
+  return inputsSince(ports, task, isPart ? lastSealed(plan, baseSha) : required(task, 'baseSha'));
 }
 
 export const openFindings = async ({ store }: Ports, { id }: Task): Promise<CriticInputs> => ({
@@ -43,7 +43,7 @@ export const conventionsAlone = async (ports: Ports): Promise<CriticInputs> => (
 });
 
 async function inputsSince(ports: Ports, task: Task, from: string): Promise<CriticInputs> {
-  const { patch, blobs } = await ports.repository.diff(from, task.headSha!);
+  const { patch, blobs } = await ports.repository.diff(from, required(task, 'headSha'));
   const findings = await ports.store.findings(task.id);
   const open = findings.filter(({ status }) => status === 'open');
   const mentioned = new Set(open.flatMap(({ file }) => file ?? []));
@@ -83,7 +83,7 @@ export async function contextsOf(
   for (const { file, line } of parsed.ok ? parsed.report.findings : []) {
     if (file === null || line === null || file.includes('\0')) continue;
     if (!files.has(file) && files.size < CONTEXT_FILES) {
-      const read = await repository.fileAt(task.headSha!, file).catch(() => null);
+      const read = await repository.fileAt(required(task, 'headSha'), file).catch(() => null);
       files.set(file, read?.split('\n') ?? null);
     }
     const around = files.get(file)?.slice(Math.max(0, line - 1 - CONTEXT_LINES), line + CONTEXT_LINES);

@@ -7,6 +7,8 @@
 import { type Deploy, type DeployState, isDeployDue, nextDeploy } from '../core/deploy.ts';
 import { event } from '../core/event.ts';
 import { LOGS_OF_NO_TASK } from '../core/keep.ts';
+import { shortSha } from '../core/words/short-sha.ts';
+import { lasting } from '../core/words/words.ts';
 import { LeaseLost } from '../errors.ts';
 import type { LaunchResult } from '../process/process.ts';
 import type { Lease } from '../store/store.ts';
@@ -109,7 +111,7 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
         cwd: place.path,
         home: place.home,
         child: deploy.env,
-        logPath: ports.places.log(LOGS_OF_NO_TASK.deploy, `${last.sha.slice(0, 10)}-${last.id}.log`),
+        logPath: ports.places.log(LOGS_OF_NO_TASK.deploy, `${shortSha(last.sha)}-${last.id}.log`),
         timeoutMs: deploy.timeoutMs,
         signal,
         env: { FORGE_SHA: last.sha },
@@ -143,7 +145,7 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
       last: { id, sha, status, problem, startedAt, endedAt },
       deployedSha: status === 'succeeded' ? sha : state.deployedSha,
     };
-    if (status !== 'succeeded') ports.log('warn', `the deploy of ${sha} ${status}: ${problem}`, {});
+    if (status !== 'succeeded') ports.log('warn', `the deploy of ${shortSha(sha)} ${status}: ${problem}`, {});
     const durationMs = endedAt - startedAt;
     const completed = event('deploy_completed', { id, sha, status, problem, durationMs });
     await store.updateLoop({ deploy: after }, [completed], endedAt, lease);
@@ -160,7 +162,7 @@ export function createDeployer(ports: Ports, onSettled: () => void): Deployer {
 }
 
 function howItEnded(exit: LaunchResult, timeoutMs: number): string {
-  if (exit.timedOut) return `timed out after ${timeoutMs} ms`;
+  if (exit.timedOut) return `timed out after ${lasting(timeoutMs)}`;
   return exit.spawnError ?? (exit.code === null ? `killed by ${exit.signal}` : `exit ${exit.code}`);
 }
 

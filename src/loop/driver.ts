@@ -1,8 +1,7 @@
 /** A task at work and the runner that drives it: what each knows of the other. Nothing here is missed after a crash. */
-import type { Order } from '../core/schedule.ts';
+import type { Order } from '../core/line/schedule.ts';
 import type { Task } from '../core/task.ts';
 import type { Ports } from './ports.ts';
-import type { SeenIssue } from './seen-issue.ts';
 import type { Turnstile } from './turnstile.ts';
 
 /** What a task at work knows of the runner that drives it, and what it tells it. */
@@ -12,7 +11,7 @@ export interface Driver {
   readonly draining: string | null;
   /** Everything stops at once: children are killed, their turns end interrupted. */
   readonly closing: boolean;
-  /** Eligible issues at the last poll, as far as there is room for what they would add to the line. */
+  /** Issues that were only waiting for a slot at the last poll. */
   readonly eligible: number;
   /** Whose turn comes first. */
   readonly order: Order;
@@ -35,7 +34,6 @@ export interface Driver {
 export interface Work {
   readonly id: string;
   readonly driver: Driver;
-  readonly issue: SeenIssue;
   /** Warnings of its budget that were said. */
   readonly warned: Set<string>;
   /** What a stop has to end, while there is something: a run, or an effect with a hook. */

@@ -1,4 +1,4 @@
-import type { LoopWait } from '../core/loop-waits.ts';
+import type { LoopWait } from '../core/loop/loop-waits.ts';
 import type { Lease } from '../store/store.ts';
 
 /** Something the runner does beside its tasks, once at a time, under the intake lease. */

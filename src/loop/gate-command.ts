@@ -1,10 +1,10 @@
 /** One command of a gate, and what has to be run before the first one. */
 
+import { redactValue } from '../core/access/redact.ts';
 import { failureSignature } from '../core/change/signature.ts';
 import type { TestReport } from '../core/change/test-report.ts';
 import { type CommandResult, type CommandRun, classifyExit } from '../core/gate.ts';
 import type { Policy } from '../core/policy.ts';
-import { redactValue } from '../core/redact.ts';
 import type { Lease } from '../store/store.ts';
 import { runCommand } from './command.ts';
 import type { Ports } from './ports.ts';

@@ -4,8 +4,9 @@
  * Only setups of trunk are kept. A candidate with trunk's lockfiles uses trunk's setup, made there first if need be: its
  * own could plant whatever it likes for those who come after it.
  */
-import { digestOfValue } from '../core/digest.ts';
+
 import type { CommandResult } from '../core/gate.ts';
+import { digestOfValue } from '../core/text/digest.ts';
 import { shortSha } from '../core/words/short-sha.ts';
 import { UserError } from '../errors.ts';
 import type { Setup, Stage } from '../workspace/workspace.ts';

@@ -6,12 +6,12 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memoryStore } from '../../test/support/memory-store.ts';
 import { running } from '../../test/support/play.ts';
 import { merged, type PolicyChange, testPolicy } from '../../test/support/policy.ts';
+import { BY_SHAPE } from '../core/access/redact.ts';
 import { type Contract, event } from '../core/event.ts';
 import { gateDigest } from '../core/gate.ts';
 import { contractOf } from '../core/issue/criteria.ts';
-import type { Ahead } from '../core/line.ts';
+import type { Ahead } from '../core/line/line.ts';
 import type { Policy } from '../core/policy.ts';
-import { BY_SHAPE } from '../core/redact.ts';
 import type { Task } from '../core/task.ts';
 import { resultText } from '../core/words/gate-text.ts';
 import { openGateway } from '../gateway/server.ts';

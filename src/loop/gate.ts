@@ -18,7 +18,7 @@ import {
   gateDigest,
   overall,
 } from '../core/gate.ts';
-import type { Task } from '../core/task.ts';
+import { required, type Task } from '../core/task.ts';
 import { trialDigest } from '../core/trial.ts';
 import { couldNotRunText, UNCONFINED_CRITERION } from '../core/words/words.ts';
 import type { Lease } from '../store/store.ts';
@@ -71,7 +71,7 @@ export async function runGate(
       const { stage, broken } = await prepareTree(circumstances, action.commit, action.base ?? null, name);
       return { ...stage, broken };
     }
-    const place = { path: task.workspace!, home: ports.places.home(task.id, 'commands') };
+    const place = { path: required(task, 'workspace'), home: ports.places.home(task.id, 'commands') };
     return { ...place, broken: await setUp(circumstances, place, name), dispose: async () => {} };
   }
 

@@ -1,5 +1,6 @@
 /** The operator's own commands around a workspace's life. A hook that fails names itself; the caller decides what follows. */
 import type { Policy } from '../core/policy.ts';
+import { lasting } from '../core/words/words.ts';
 import type { Lease } from '../store/store.ts';
 import { runCommand } from './command.ts';
 import type { Ports } from './ports.ts';
@@ -33,7 +34,7 @@ export async function runHook(ports: Ports, name: HookName, request: HookRequest
   });
   if (exit.code === 0) return null;
   const how = exit.timedOut
-    ? `timed out after ${hooks.timeoutMs} ms`
+    ? `timed out after ${lasting(hooks.timeoutMs)}`
     : (exit.spawnError ?? `exit ${exit.code ?? exit.signal}`);
   const problem = `hook ${name} failed (${how}): ${exit.tail.trim().slice(-500)}`;
   ports.log('warn', problem, { task: request.task });

@@ -10,15 +10,19 @@ import type { Ports } from './ports.ts';
 
 type Inspecting = Pick<Ports, 'repository' | 'settings'>;
 
+/** Kept with the task: enough to see who else is at work there. */
+const MOST_FILES = 50;
+
 export async function inspect(
   ports: Inspecting,
   contract: Contract,
   base: string,
   head: string,
-): Promise<{ findings: NewFinding[]; chars: number }> {
+): Promise<{ findings: NewFinding[]; chars: number; files: readonly string[] }> {
   const inspected = await gather(ports, contract, base, head);
   const findings = ruleFindings(inspected, ports.settings.policy());
-  return { findings, chars: inspected.change.patch.length };
+  const { patch, files } = inspected.change;
+  return { findings, chars: patch.length, files: files.slice(0, MOST_FILES) };
 }
 
 /** The files of a change that the gate itself rests on. */

@@ -3,10 +3,10 @@
  * nobody could check. Only the runner that holds the intake lease does this, so that two runners never answer one issue twice.
  */
 import { RULES, type WorkItem, type Written } from '../core/claim.ts';
-import { latestAttempts, NO_QUOTA, type Quota, type Schedule, schedule } from '../core/schedule.ts';
+import { latestAttempts, NO_QUOTA, type Quota, type Schedule, schedule } from '../core/line/schedule.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Lease, Store } from '../store/store.ts';
-import { interruptedAmong } from './interrupted.ts';
+import { underWay } from './interrupted.ts';
 import type { Ports } from './ports.ts';
 import { readPace } from './read-pace.ts';
 import type { Source } from './source.ts';
@@ -29,13 +29,14 @@ export async function takeUp(
   const policy = ports.settings.policy();
   const items = await source.items();
   const tasks = (await store.tasks()).map(({ task }) => task);
-  const interrupted = await interruptedAmong(ports, tasks);
+  const { left } = await underWay(ports, tasks);
   const forced = await forcedIssues(store, items, tasks);
   const { accountLimits } = await store.loop();
   const pace = await readPace(store);
   const planned = schedule({
     items,
-    tasks: tasks.filter((task) => !interrupted.has(task)),
+    tasks,
+    left,
     policy,
     now: clock.now(),
     accountLimits,

@@ -3,9 +3,9 @@
  * whatever was at work. Such a task keeps no slot and no place from others, and nothing waits for it.
  */
 import { hasLapsed, momentOf } from '../core/lease.ts';
-import { isInLine } from '../core/line.ts';
+import { isInLine } from '../core/line/line.ts';
 import { isLeftBegun, isLeftToPeople } from '../core/recover.ts';
-import { isJudging, occupiesSlot, type Task } from '../core/task.ts';
+import { isEnded, isJudging, occupiesSlot, type Task } from '../core/task.ts';
 import { type Commit, type Store, taskLease } from '../store/store.ts';
 import type { Ports } from './ports.ts';
 
@@ -32,6 +32,24 @@ export async function leftAmong(
     ports,
     tasks.filter((task) => isLeftToPeople(task) || begun.has(task.id)),
   );
+}
+
+interface Counted {
+  notEnded: readonly Task[];
+  left: ReadonlySet<Task>;
+  /** Without those that are left to people: what slots, critics and places in line are counted by. */
+  live: readonly Task[];
+}
+
+/** `among`: all that are not ended, where they were read before; others among them make no difference. */
+export async function underWay(
+  ports: Parameters<typeof leftAmong>[0] & { store: Pick<Store, 'tasks'> },
+  among?: readonly Task[],
+): Promise<Counted> {
+  const tasks = among ?? (await ports.store.tasks({ live: true })).map(({ task }) => task);
+  const notEnded = tasks.filter((task) => !isEnded(task));
+  const left = await leftAmong(ports, notEnded);
+  return { notEnded, left, live: left.size === 0 ? notEnded : notEnded.filter((task) => !left.has(task)) };
 }
 
 async function unowned(

@@ -7,7 +7,7 @@ import {
   roomWithin,
   type Spending,
   spent,
-} from '../core/budget.ts';
+} from '../core/money/budget.ts';
 import { policyFor } from '../core/plan/limits.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Task } from '../core/task.ts';

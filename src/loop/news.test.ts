@@ -5,19 +5,18 @@ import { createNews } from './news.ts';
 import type { Ports } from './ports.ts';
 
 function around(sees: boolean) {
-  const world = { now: 0, trunk: 't0', issue: {}, branch: 'h0' };
+  const world = { now: 0, trunk: 't0', issue: {}, branch: 'h0', isThere: true };
   const forge = {
     trunk: async () => ({ branch: 'main', sha: world.trunk }),
-    ...(sees && { seen: async () => [world.issue, world.branch] }),
+    ...(sees && {
+      seen: async (of: unknown[]) => of.map(() => (world.isThere ? [world.issue, world.branch] : null)),
+    }),
   };
   const clock = { monotonic: () => world.now };
   const settings = { policy: () => testPolicy({ pollIntervalMs: 1000 }) };
   const news = createNews({ forge, clock, settings } as unknown as Ports);
   const { task } = awaiting();
-  const ask = async () => {
-    await news.begin();
-    return news.isThere(task);
-  };
+  const ask = async () => (await news.among([task])).has(task.id);
   return { world, news, ask };
 }
 
@@ -34,6 +33,8 @@ test('is what changed about a task since it was asked, and nothing else', async 
   expect(await ask()).toBe(false);
   news.forget(awaiting().task.id);
   expect(await ask()).toBe(true);
+  world.isThere = false;
+  expect(await ask(), 'it can’t be told').toBe(true);
 });
 
 test('a merge of ours is none, a move of trunk by others is', async () => {

@@ -7,9 +7,9 @@
  */
 import type { Effect, PendingAction } from '../core/action.ts';
 import { event } from '../core/event.ts';
-import type { LoopWait } from '../core/loop-waits.ts';
-import { compose, gather, isStale, type NotifyState, notifyFrom, resendMs } from '../core/notify.ts';
+import type { LoopWait } from '../core/loop/loop-waits.ts';
 import type { Task } from '../core/task.ts';
+import { compose, gather, isStale, type NotifyState, notifyFrom, resendMs } from '../core/tell/notify.ts';
 import { isPutOff, LONGEST_PUT_OFF_MS } from '../core/waiting.ts';
 import { LeaseLost } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
@@ -132,7 +132,9 @@ export function createNotifier(ports: Ports): Notifier {
   async function send(lease: Lease, pending: Notification): Promise<void> {
     try {
       await store.proveLease(lease, clock.now());
-      await sendOne(lease, pending);
+      // A look that began while it was being sent still has it on its list.
+      const isPending = (await notifications()).some(({ id }) => id === pending.id);
+      if (isPending) await sendOne(lease, pending);
     } catch (problem) {
       // Another runner has it, and sends what is left.
       if (!(problem instanceof LeaseLost)) throw problem;

@@ -1,22 +1,23 @@
 /** Reads the facts a decision about one task rests on. Reads only; what can't be read is thrown, never guessed. */
 
-import { batchOf } from '../core/batch.ts';
 import { secretsOf } from '../core/change/danger.ts';
 import { approvedAtHead, type Facts } from '../core/decision.ts';
 import type { Candidate, Contract } from '../core/event.ts';
 import { isTrunksRed } from '../core/gate.ts';
-import { aheadOf, freePlaces, isInLine, type Partners, partnersOf } from '../core/line.ts';
-import { whyAwaits } from '../core/plan/each.ts';
-import { grants, isHeld } from '../core/schedule.ts';
-import { isBeforeWork, isEnded, needsSlot, type Task } from '../core/task.ts';
+import { grantedTo } from '../core/line/granted.ts';
+import { commitOf, type Misfit, type Partners, partnersIn, partnersOf } from '../core/line/line.ts';
+import { isGivenUp, whyAwaits } from '../core/plan/each.ts';
+import { isBeforeWork, needsSlot, type Task } from '../core/task.ts';
 import { whyUntried } from '../core/trial.ts';
 import { filteredText } from '../core/words/words.ts';
 import type { LoopRow } from '../store/store.ts';
 import { chosenSandbox } from './command.ts';
 import type { Driver } from './driver.ts';
 import { guardedIn } from './inspect.ts';
-import { leftAmong } from './interrupted.ts';
+import { underWay } from './interrupted.ts';
+import { placesInLine } from './landing-facts.ts';
 import { readLoopLimit } from './loop-limit.ts';
+import { withOwnSettings } from './own-settings.ts';
 import type { Ports } from './ports.ts';
 import { templateDigest } from './prompt.ts';
 
@@ -28,21 +29,23 @@ interface Around
   /** Eligible issues at the last poll. */
   eligible: number;
   loop: LoopRow;
-  issue(): Promise<Facts['issue']>;
 }
 
-export async function observe(ports: Ports, task: Task, around: Around): Promise<Facts> {
+/** Its issue as it is, or as the loop saw it last. */
+type When = 'now' | 'lately';
+
+export async function observe(ports: Ports, task: Task, around: Around, when: When): Promise<Facts> {
   const { store, forge } = ports;
   const policy = ports.settings.policy();
-  const issue = await around.issue();
+  const issue = await issueOf(ports, task, when);
   const pull = task.pull === null ? null : await forge.pull(task.pull);
   const branch = task.pull === null ? null : await forge.branchHead(task.branch);
-  const feedback = isAsked(task, around) ? await forge.feedback(task.pull!) : null;
+  const feedback = task.pull !== null && isHeard(task, around) ? await forge.feedback(task.pull) : null;
   const findings = await store.findings(task.id);
   const among = await amongOthers(ports, task, around);
   const asksTrunk = task.state === 'merging' || isKeptByTrunk(task, around);
   const trunk = asksTrunk ? (await forge.trunk()).sha : null;
-  const unconfined = await chosenSandbox(ports);
+  const unconfined = await chosenSandbox(withOwnSettings(ports, task));
   return {
     issue,
     pull,
@@ -54,6 +57,7 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
     requests: await store.requests(task.id),
     ...among,
     partners: task.misfit ? await partnersFor(ports, task.misfit) : null,
+    onto: await testedOnto(ports, task),
     trunk,
     trunkTree: trunk === null || task.state !== 'merging' ? null : await ports.repository.treeOf(trunk),
     change: task.landing?.gate
@@ -74,42 +78,36 @@ export async function observe(ports: Ports, task: Task, around: Around): Promise
   };
 }
 
+export const issueOf = async ({ forge }: Ports, { issue }: Task, when: When): Promise<Facts['issue']> =>
+  issue === null ? null : forge.issue(issue, when === 'lately' ? when : undefined);
+
 /** What the others that are under way leave to this one. Hundreds may wait, so that they are let go of at once. */
 async function amongOthers(
   ports: Ports,
   task: Task,
   { eligible, loop, order, waitsForPlace }: Around,
-): Promise<Pick<Facts, 'slot' | 'criticSlot' | 'mergeFree' | 'lineLength' | 'ahead' | 'batch' | 'awaits'>> {
+): Promise<ReturnType<typeof grantedTo> & Pick<Facts, 'awaits'>> {
   const { store, forge, clock, settings } = ports;
   const policy = settings.policy();
   const isLanding = task.state === 'merging' || approvedAtHead(task);
-  const lineLength = isLanding && (await forge.mergesAlone?.()) ? 1 : policy.merge.queue.ahead;
-  const notEnded = (await store.tasks({ live: true }))
-    .map((stored) => stored.task)
-    .filter((other) => !isEnded(other));
-  const left = await leftAmong(ports, notEnded);
-  const live = left.size === 0 ? notEnded : notEnded.filter((other) => !left.has(other));
-  const now = clock.now();
-  const granted = isHeld(task, now) ? null : grants(live, eligible, policy, now, loop.accountLimits, order);
-  const goesFirst = (other: Task): boolean =>
-    waitsForPlace(other.id) && mayLineUp(other) && order(other, task) < 0;
+  const lineLength = isLanding ? await placesInLine(forge, policy) : policy.merge.queue.ahead;
+  const { notEnded, live } = await underWay(ports);
+  const others = { live, eligible, order, lineLength, waitsForPlace: ({ id }: Task) => waitsForPlace(id) };
   return {
-    slot: granted?.slots.includes(task.id) ?? false,
-    criticSlot: granted?.critics.includes(task.id) ?? false,
-    mergeFree: isLanding && live.filter(goesFirst).length < freePlaces(live, lineLength),
-    lineLength,
-    ahead: aheadOf(task, live),
-    batch: policy.merge.queue.batch && lineLength > 1 && isInLine(task) ? batchOf(live) : null,
+    ...grantedTo(task, others, loop.accountLimits, policy, clock.now()),
     awaits: whyAwaits(task, live, await awaited(store, task, notEnded)),
   };
 }
 
-const mayLineUp = (task: Task): boolean =>
-  task.state === 'awaiting_critic' && task.hold === null && approvedAtHead(task);
-
-async function partnersFor({ store }: Ports, misfit: NonNullable<Task['misfit']>): Promise<Partners> {
-  const others = await Promise.all(misfit.with.map(({ task }) => store.task(task)));
+async function partnersFor({ store }: Ports, misfit: Misfit): Promise<Partners> {
+  const others = await Promise.all(partnersIn(misfit).map(({ task }) => store.task(task)));
   return partnersOf(others.map((stored) => stored?.task ?? null));
+}
+
+async function testedOnto({ store }: Ports, { misfit }: Task): Promise<string | null> {
+  const last = misfit?.on?.at(-1);
+  const stored = last && (await store.task(last.task));
+  return stored ? commitOf(stored.task) : null;
 }
 
 /** What it and those it was started with wait for. */
@@ -123,7 +121,9 @@ async function awaited(
   const members = live.filter((other) => other.plan?.group?.id === group.id);
   const after = new Set(members.flatMap((other) => other.plan?.group?.after ?? []));
   const found = await Promise.all([...after].map((id) => store.task(id)));
-  return new Map(found.flatMap((one) => (one ? [[one.task.id, one.task] as const] : [])));
+  // The same may have been started again, whenever that was.
+  const known = found.some((one) => one && isGivenUp(one.task)) ? await store.tasks() : found;
+  return new Map(known.flatMap((one) => (one ? [[one.task.id, one.task] as const] : [])));
 }
 
 async function unfilteredOn({ forge, repository }: Ports): Promise<string | null> {
@@ -133,9 +133,8 @@ async function unfilteredOn({ forge, repository }: Ports): Promise<string | null
 
 /** Another template than the one that could not be rendered. */
 function isMended({ settings }: Ports, { brokenPrompt }: Task): boolean {
-  return (
-    Boolean(brokenPrompt) && templateDigest(settings.template(brokenPrompt!.prompt)) !== brokenPrompt!.digest
-  );
+  if (!brokenPrompt) return false;
+  return templateDigest(settings.template(brokenPrompt.prompt)) !== brokenPrompt.digest;
 }
 
 /** Whether a newer trunk would help it. */
@@ -144,11 +143,8 @@ function isKeptByTrunk(task: Task, { inFlight }: Around): boolean {
 }
 
 /** While an agent works nothing that people say changes its course; it is heard when the head is published. */
-function isAsked(task: Task, { inFlight }: Around): boolean {
-  return (
-    task.pull !== null && inFlight === null && (task.state === 'awaiting_critic' || task.state === 'merging')
-  );
-}
+const isHeard = ({ state }: Task, { inFlight }: Around): boolean =>
+  inFlight === null && (state === 'awaiting_critic' || state === 'merging');
 
 /**
  * Looking at the operator's checkout is not free: it is asked before a merge begins, and when a landing was blocked.
@@ -156,7 +152,7 @@ function isAsked(task: Task, { inFlight }: Around): boolean {
  */
 function aboutToMerge(task: Task, mergeFree: boolean): boolean {
   if (task.hold?.reason === 'dirty_checkout') return true;
-  if (task.state === 'merging') return Boolean(task.landProblem);
+  if (task.state === 'merging') return task.landProblem?.by === 'checkout';
   return mergeFree && task.state === 'awaiting_critic' && approvedAtHead(task);
 }
 

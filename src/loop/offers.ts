@@ -2,11 +2,11 @@
  * Who waits for a slot, a critic or a place in line is woken when it is theirs, and nobody else is: hundreds may wait, and
  * most of what happens concerns one of them.
  */
-import { freePlaces } from '../core/line.ts';
-import { grants, type Order } from '../core/schedule.ts';
-import { isEnded, type Task } from '../core/task.ts';
+import { freePlaces } from '../core/line/line.ts';
+import { grants, type Order } from '../core/line/schedule.ts';
+import type { Task } from '../core/task.ts';
 import { catchAndLog } from './catch-and-log.ts';
-import { leftAmong } from './interrupted.ts';
+import { underWay } from './interrupted.ts';
 import type { Ports } from './ports.ts';
 import type { Worker } from './worker.ts';
 
@@ -52,11 +52,7 @@ export function createOffers(
   async function makeOnce(): Promise<void> {
     const waiting = [...around.workers()].filter((one) => one.rest()?.for === 'grant');
     if (waiting.length === 0) return;
-    const notEnded = (await store.tasks({ live: true }))
-      .map(({ task }) => task)
-      .filter((task) => !isEnded(task));
-    const left = await leftAmong(ports, notEnded);
-    const live = notEnded.filter((task) => !left.has(task));
+    const { live } = await underWay(ports);
     const { accountLimits } = await store.loop();
     const policy = settings.policy();
     const granted = grants(live, around.eligible(), policy, clock.now(), accountLimits, around.order());
@@ -74,11 +70,14 @@ export function createOffers(
   /** Those in line, whom every move of it concerns, and who may join them. */
   function nextInLine(live: readonly Task[], length: number): Set<string> {
     const inLine = live.filter(({ state }) => state === 'merging');
-    const waiting = live
-      .filter(({ id, state }) => state !== 'merging' && waitsForPlace(id))
-      .sort(around.order());
-    return new Set(
-      [...inLine, ...waiting.slice(0, Math.max(0, freePlaces(live, length)))].map(({ id }) => id),
-    );
+    const free = freePlaces(live, length);
+    const joining =
+      free <= 0
+        ? []
+        : live
+            .filter(({ id, state }) => state !== 'merging' && waitsForPlace(id))
+            .sort(around.order())
+            .slice(0, free);
+    return new Set([...inLine, ...joining].map(({ id }) => id));
   }
 }

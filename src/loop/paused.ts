@@ -1,7 +1,7 @@
 /** Whether a run may start now, as the loop's row says at this moment. */
 
 import { type Run, verifiesTrunk } from '../core/action.ts';
-import { loopWaits } from '../core/loop-waits.ts';
+import { loopWaits } from '../core/loop/loop-waits.ts';
 import type { LoopRow } from '../store/store.ts';
 import type { Driver } from './driver.ts';
 

@@ -2,12 +2,13 @@
  * Carries out one effect. Each is idempotent: performed again after a crash it finds what it did before. What can be
  * expected to go wrong is an outcome; what is thrown is repeated with backoff by the caller.
  */
+
 import type { Effect } from '../core/action.ts';
 import { event } from '../core/event.ts';
-import { loopHoldKey, loopHoldOf } from '../core/loop-hold.ts';
+import { loopHoldKey, loopHoldOf } from '../core/loop/loop-hold.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { STATUS_MARKER } from '../core/status.ts';
-import type { Task } from '../core/task.ts';
+import { required, type Task } from '../core/task.ts';
+import { STATUS_MARKER } from '../core/tell/status.ts';
 import {
   checkpointMessage,
   mergeMessage,
@@ -16,8 +17,16 @@ import {
   statusComment,
   withCost,
 } from '../core/words/comments.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { untestedText } from '../core/words/words.ts';
-import { FetchFailed, ForgeUnavailable, GitFailed, UserError, WorkspaceRefused } from '../errors.ts';
+import {
+  FetchFailed,
+  ForgeUnavailable,
+  GitFailed,
+  UserError,
+  WorkspaceRefused,
+  withHint,
+} from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { runHook } from './hook.ts';
 import { inspect } from './inspect.ts';
@@ -130,7 +139,7 @@ export async function perform(
       const message = mergeMessage(task, policy, ports.forge.kind);
       const built = await forge.buildCandidate({
         headSha: action.headSha,
-        baseSha: task.baseSha!,
+        baseSha: required(task, 'baseSha'),
         method: policy.merge.method,
         message,
         task: task.id,
@@ -139,7 +148,7 @@ export async function perform(
       if (built.kind === 'clean') return { kind: 'candidate', candidate: built.candidate };
       if (built.kind === 'refused') return { kind: 'merge_refused', detail: built.detail };
       if (built.kind === 'behind') return { kind: 'conflict', files: [], trunk: built.trunk };
-      return built.kind === 'rewritten' ? { ...built, baseSha: task.baseSha! } : built;
+      return built.kind === 'rewritten' ? { ...built, baseSha: required(task, 'baseSha') } : built;
     }
     case 'land': {
       const { pull, candidate } = action.permit;
@@ -153,7 +162,7 @@ export async function perform(
         return { kind: landed.passing ? 'landing_refused' : 'merge_refused', detail: landed.detail };
       if (landed.note) ports.log('warn', landed.note, { task: task.id });
       if (!(await forge.onTrunk(landed.sha)))
-        throw new ForgeUnavailable(`${landed.sha} was reported as landed but is not on trunk`);
+        throw new ForgeUnavailable(`${shortSha(landed.sha)} was reported as landed but is not on trunk`);
       if (!landed.untested) return { kind: 'landed', sha: landed.sha };
       const why = untestedText(landed.sha, candidate.tree);
       ports.log('warn', why, { task: task.id });
@@ -258,10 +267,8 @@ async function preserve(ports: Ports, task: Task): Promise<Outcome> {
   } catch (problem) {
     ports.log('warn', `could not checkpoint the preserved worktree: ${String(problem)}`, { task: task.id });
   }
-  return { kind: 'preserved', path: task.workspace! };
+  return { kind: 'preserved', path: required(task, 'workspace') };
 }
-
-const withHint = ({ message, hint }: UserError): string => (hint === null ? message : `${message} ${hint}`);
 
 async function refusable(ports: Ports, task: Task, attempt: () => Promise<Outcome>): Promise<Outcome> {
   try {

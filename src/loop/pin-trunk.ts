@@ -3,7 +3,7 @@
  * land where nobody wanted it: so a setting that differs from what the loop worked with holds the loop.
  */
 import { event } from '../core/event.ts';
-import { trunkChanged } from '../core/loop-hold.ts';
+import { trunkChanged } from '../core/loop/loop-hold.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock, Ports } from './ports.ts';
 

@@ -1,13 +1,13 @@
 /** Everything the loop touches outside itself. Only `main.ts` (and the simulation) puts real things here. */
 import type { Agent } from '../agent/agent.ts';
+import type { Redaction } from '../core/access/redact.ts';
+import type { ChildPolicy } from '../core/access/toolchains.ts';
 import type { TestReport } from '../core/change/test-report.ts';
 import type { PromptKind } from '../core/event.ts';
 import type { Part } from '../core/keep.ts';
 import type { BootClock } from '../core/lease.ts';
 import type { Policy } from '../core/policy.ts';
-import type { Redaction } from '../core/redact.ts';
 import type { Role } from '../core/role.ts';
-import type { ChildPolicy } from '../core/toolchains.ts';
 import type { PromptContext } from '../core/words/prompt-context.ts';
 import type { Forge } from '../forge/forge.ts';
 import type { Gateway } from '../gateway/gateway.ts';
@@ -16,6 +16,7 @@ import type { Channels } from '../notify/notify.ts';
 import type { Processes } from '../process/process.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Store } from '../store/store.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 
 export interface Clock {
@@ -65,6 +66,8 @@ export interface Ports {
   sandbox: Sandbox;
   gateway: Gateway;
   channels: Channels;
+  /** Null where nobody asked for it. */
+  telemetry: Telemetry | null;
   agentFor(role: Role): Agent;
   settings: SettingsSource;
   render(kind: PromptKind, template: string, context: PromptContext): string;
@@ -87,6 +90,7 @@ export interface Ports {
     patterns: readonly string[];
   }): Promise<() => Promise<TestReport | null>>;
   writeText(path: string, text: string): Promise<void>;
+  appendText(path: string, text: string): Promise<void>;
   /** Null when there is none. */
   readText(path: string): Promise<string | null>;
   /** When anything of these files, or below these folders, was last written; null when there is none. */

@@ -1,11 +1,12 @@
 /** What the agent of a turn is told: the operator's template, filled with what the task and its surroundings say. */
 
 import type { Action } from '../core/action.ts';
-import { digestOf } from '../core/digest.ts';
 import type { PromptKind } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Task } from '../core/task.ts';
-import { type PromptInputs, promptContext } from '../core/words/prompt-context.ts';
+import { digestOf } from '../core/text/digest.ts';
+import { type IssueFields, type PromptInputs, promptContext } from '../core/words/prompt-context.ts';
+import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { UserError } from '../errors.ts';
 import {
   auditInputs,
@@ -14,7 +15,7 @@ import {
   NOTHING_TO_JUDGE,
   openFindings,
 } from './critic-brief.ts';
-import { postSkill } from './placed-files.ts';
+import { nothingToDo, postSkill } from './placed-files.ts';
 import type { Ports } from './ports.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
@@ -26,15 +27,39 @@ export async function promptFor(
   { prompt, turn, priorFailure }: TurnAction,
 ): Promise<{ kind: 'prompt'; text: string } | PromptBroken> {
   const { settings } = ports;
-  const inputs = await inputsOf(ports, task, prompt);
-  const context = promptContext(prompt, task, turn, settings.policy(), inputs, priorFailure);
   const template = settings.template(prompt);
+  // Our own prompts name nothing that has to be looked up for them.
+  const issue = template === DEFAULT_PROMPTS[prompt] ? null : await issueFields(ports, task);
+  const skill = prompt === 'post_action' ? await postSkill(ports) : null;
+  const inputs = { ...(await inputsOf(ports, task, prompt)), ...(skill && { skill }), issue };
+  const context = promptContext(prompt, task, turn, settings.policy(), inputs, priorFailure);
+  const broken = (problem: string): PromptBroken => ({
+    kind: 'prompt_broken',
+    prompt,
+    problem,
+    digest: templateDigest(template),
+  });
+  const nothing = prompt === 'post_action' ? nothingToDo(settings.policy(), skill) : null;
+  if (nothing !== null) return broken(nothing);
   try {
     return { kind: 'prompt', text: ports.render(prompt, template, context) };
   } catch (problem) {
     if (!(problem instanceof UserError)) throw problem;
-    return { kind: 'prompt_broken', prompt, problem: problem.message, digest: templateDigest(template) };
+    return broken(problem.message);
   }
+}
+
+/** What the forge says of a task's issue, for templates that name it. */
+export async function issueFields({ forge }: Pick<Ports, 'forge'>, task: Task): Promise<IssueFields | null> {
+  const number = task.issue ?? task.plan?.draftOf ?? null;
+  const issue = number === null ? null : await forge.issue(number, 'lately');
+  if (!issue) return null;
+  const blockers = [];
+  for (const blocker of issue.blockedBy) {
+    const found = await forge.issue(blocker, 'lately');
+    blockers.push({ number: blocker, state: found?.state ?? null });
+  }
+  return { ...issue, url: issue.url ?? null, blockers };
 }
 
 /** By which one knows a template that could not be rendered. */
@@ -43,10 +68,8 @@ export const templateDigest = (template: string): string => digestOf(template, 1
 async function inputsOf(ports: Ports, task: Task, prompt: TurnAction['prompt']): Promise<PromptInputs> {
   const history = prompt === 'task' && task.attempt > 1 ? await attemptHistory(ports, task) : '';
   const inputs = GIVEN[prompt];
-  const skill = prompt === 'post_action' ? await postSkill(ports) : null;
   return {
     history,
-    ...(skill && { skill: skill.text }),
     ...(inputs ? await inputs(ports, task) : NOTHING_TO_JUDGE),
   };
 }
@@ -67,7 +90,8 @@ const GIVEN: Partial<
 
 /** What a new attempt is told about the earlier ones. */
 export async function attemptHistory(ports: Pick<Ports, 'store'>, task: Task): Promise<string> {
-  const attempts = (await ports.store.tasks({ issue: task.issue! })).map((stored) => stored.task);
+  if (task.issue === null) return '';
+  const attempts = (await ports.store.tasks({ issue: task.issue })).map((stored) => stored.task);
   const earlier = attempts.filter((other) => other.attempt < task.attempt);
   return earlier
     .map(

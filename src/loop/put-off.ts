@@ -1,7 +1,7 @@
 /** An effect that failed is tried again later: after a backoff that grows, or when the forge said it may be asked. */
 import type { PendingAction } from '../core/action.ts';
 import { event } from '../core/event.ts';
-import { backoffMs } from '../core/schedule.ts';
+import { backoffMs } from '../core/line/schedule.ts';
 import { LONGEST_PUT_OFF_MS } from '../core/waiting.ts';
 import { failedText } from '../core/words/words.ts';
 import { ForgeUnavailable } from '../errors.ts';
@@ -16,7 +16,7 @@ export async function lastFailure(store: Store, { task, action }: PendingAction)
 }
 
 export async function putOff(
-  { store, clock, random, log }: Ports,
+  { store, clock, random, settings, log }: Ports,
   lease: Lease,
   { id, task, action: { kind }, attempts }: PendingAction,
   problem: unknown,
@@ -24,7 +24,7 @@ export async function putOff(
   const attempt = attempts + 1;
   const now = clock.now();
   const asked = problem instanceof ForgeUnavailable ? problem.retryAt : null;
-  const wanted = Math.max(asked ?? 0, now + backoffMs(attempt, random()));
+  const wanted = Math.max(asked ?? 0, now + backoffMs(attempt, random(), settings.policy().maxBackoffMs));
   const notBefore = Math.min(wanted, now + LONGEST_PUT_OFF_MS);
   const text = problem instanceof Error ? problem.message : String(problem);
   log('warn', `${failedText(kind, attempt)}: ${text}`, { ...(task === null ? {} : { task }), attempt });

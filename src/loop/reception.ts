@@ -4,9 +4,9 @@
  */
 import { isRun } from '../core/action.ts';
 import { event, type NewEvent } from '../core/event.ts';
-import { NO_QUOTA, type Quota } from '../core/schedule.ts';
+import { NO_QUOTA, type Quota } from '../core/line/schedule.ts';
 import { isPutOff } from '../core/waiting.ts';
-import { ForgeUnavailable, UserError } from '../errors.ts';
+import { ForgeUnavailable, UserError, withHint } from '../errors.ts';
 import type { Lease } from '../store/store.ts';
 import { catchAndLog } from './catch-and-log.ts';
 import { answerCommands } from './commands.ts';
@@ -44,7 +44,7 @@ export function createReception(
     let came = 0;
     // Who can't be heard now is heard later; work goes on meanwhile.
     await catchAndLog(ports, 'commands', async () => {
-      came += await answerCommands(ports, lease);
+      came += await answerCommands(ports, lease, poll?.schedule ?? null);
     });
     try {
       await performOwn(ports, lease);
@@ -58,7 +58,8 @@ export function createReception(
       const isRefusal = problem instanceof UserError;
       if (!(problem instanceof ForgeUnavailable) && !isRefusal) throw problem;
       const until = isRefusal ? null : problem.retryAt;
-      if (!isForgeSilent) await note(ports, event('forge_unavailable', { problem: problem.message, until }));
+      if (!isForgeSilent)
+        await note(ports, event('forge_unavailable', { problem: withHint(problem), until }));
       isForgeSilent = true;
       ports.log('warn', problem.message, {});
       return came;

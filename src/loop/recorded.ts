@@ -2,8 +2,8 @@
 import type { Action } from '../core/action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { record } from '../core/record.ts';
-import { withStatus } from '../core/status.ts';
 import type { Task } from '../core/task.ts';
+import { withStatus } from '../core/tell/status.ts';
 import type { Commit } from '../store/store.ts';
 import type { Ports } from './ports.ts';
 

@@ -8,10 +8,12 @@ import { type Probes, type RecoveryPlan, recover } from '../core/recover.ts';
 import { roleRow } from '../core/role.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import type { Lease } from '../store/store.ts';
+import { endCutOff } from './detach.ts';
 import { stopRecorded } from './leftovers.ts';
 import type { Ports } from './ports.ts';
 import { recorded } from './recorded.ts';
-import { logPathOf, takeUp, unheardEnd } from './turn.ts';
+import { takeUp, unheardEnd } from './turn.ts';
+import { logPathOf } from './turn-files.ts';
 import { workspaceKey } from './workspace-key.ts';
 
 type TurnAction = Extract<Action, { kind: 'turn' }>;
@@ -30,13 +32,15 @@ export async function takeOver(
   const records = await store.processes(id);
   if (isMarked || records.length > 0) await stopRecorded(ports, id, records);
   else await ports.sandbox.clear(id);
-  const stored = await store.task(id);
-  if (!stored) return 'nothing';
-  const { task, version } = stored;
+  const found = await store.task(id);
+  if (!found) return 'nothing';
+  const { task, version } = await endCutOff(ports, found, lease);
+  const isCutOff = Boolean(found.task.attached);
   const started =
     (await store.pendingActions(id)).find((pending) => isRun(pending.action) && pending.startedAt !== null) ??
     null;
   if (isEnded(task) && !started) return 'nothing';
+  if (isCutOff) return 'detached';
   const turn = started?.action.kind === 'turn' ? started.action : null;
   const startedAt = started?.startedAt ?? 0;
   const end =
@@ -89,6 +93,6 @@ async function lastSign(
   turn: TurnAction,
   renewedAt: number | null,
 ): Promise<number> {
-  const wrote = await lastWrite([logPathOf(places, task, turn), places.session(task.id, turn.sessionId)]);
+  const wrote = await lastWrite([logPathOf(places, task.id, turn), places.session(task.id, turn.sessionId)]);
   return Math.min(clock.now(), Math.max(wrote ?? 0, renewedAt ?? 0));
 }

@@ -26,7 +26,14 @@ export async function removeOld(ports: Needed, { preview }: { preview: boolean }
     const isPending = (await store.pendingActions(task.id)).length > 0;
     const old = mayGo(task, isPending, settings.policy(), at);
     const parts: Part[] = [];
-    for (const part of old) if (await places.remove(task.id, part, preview)) parts.push(part);
+    for (const part of old) {
+      if (!(await places.remove(task.id, part, true))) continue;
+      parts.push(part);
+      if (preview) continue;
+      // Before its logs, by which the next sweep would find it again.
+      if (part === 'logs') await workspaces.dropReplay(task.id);
+      await places.remove(task.id, part);
+    }
     if (parts.length > 0) removed.push({ task: task.id, issue: task.issue, parts });
   }
   const before = (at ?? 0) - settings.policy().keep.logsMs;

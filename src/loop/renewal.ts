@@ -3,6 +3,7 @@
  * still ours.
  */
 import { event } from '../core/event.ts';
+import { lasting } from '../core/words/words.ts';
 import type { Lease, Store } from '../store/store.ts';
 import type { Clock, Ports } from './ports.ts';
 
@@ -43,7 +44,7 @@ export function createRenewal(
   };
 
   async function sayOverslept(sleptMs: number, had: readonly LeaseHolder[]): Promise<void> {
-    log('warn', `stood still for ${sleptMs} ms, past its leases: what it ran was stopped`, {});
+    log('warn', `stood still for ${lasting(sleptMs)}, past its leases: what it ran was stopped`, {});
     const tasks = had.flatMap(({ id }) => id ?? []);
     await store.record({ events: [event('runner_overslept', { owner, sleptMs, tasks })], at: clock.now() });
   }

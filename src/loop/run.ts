@@ -5,8 +5,8 @@
 import type { Run } from '../core/action.ts';
 import type { Decision, Facts } from '../core/decision.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { Progress } from '../core/progress.ts';
 import type { Task } from '../core/task.ts';
+import type { Progress } from '../core/tell/progress.ts';
 import { afterProgress, NO_TOOLS } from '../core/tool-watch.ts';
 import type { Lease } from '../store/store.ts';
 import type { RunInFlight, Work } from './driver.ts';
@@ -14,20 +14,20 @@ import { runGate } from './gate.ts';
 import { runAfterMerge } from './hook.ts';
 import { lookAtRun } from './look.ts';
 import { lostWorkspace } from './lost-workspace.ts';
+import { withOwnSettings } from './own-settings.ts';
 import { runTurn } from './turn.ts';
 
 type Stop = Extract<Decision, { kind: 'stop' }>;
 
 /**
- * `decidedWith` are the facts of a decision made just now; without them it is looked at once more before it starts.
- * Null when a gate was cut short: what is known then proves nothing, and it is run again.
+ * It is looked at once more before it starts. Null when a gate was cut short: what is known then proves nothing, and it is
+ * run again.
  */
 export async function carryOut(
   work: Work,
   lease: Lease,
   task: Task,
   { id, action }: { id: number; action: Run },
-  decidedWith: Facts | null,
 ): Promise<Outcome | null> {
   const { driver } = work;
   const { ports } = driver;
@@ -38,7 +38,7 @@ export async function carryOut(
   const startedAt = clock.monotonic();
   let lastProgressAt = startedAt;
   let tools = NO_TOOLS;
-  let facts = decidedWith;
+  let facts: Facts | null = null;
   let stopped: Stop | null = null;
   let asked: 'spend' | 'everything' | null = null;
   let isReviewing = false;
@@ -47,8 +47,8 @@ export async function carryOut(
   const run: RunInFlight = { review, abort: () => controller.abort() };
   work.run = run;
   try {
-    const first = facts ? null : await lookAt(task, null);
-    if (first?.kind === 'stop') return neverStarted(action, first);
+    const first = await lookAt(task, null);
+    if (first.kind === 'stop') return neverStarted(action, first);
     if (action.kind !== 'turn') await begin();
     return await outcome();
   } finally {
@@ -63,10 +63,11 @@ export async function carryOut(
   }
 
   async function outcome(): Promise<Outcome | null> {
+    const own = withOwnSettings(ports, task);
     if (action.kind === 'gate') {
       const hurry = action.scope !== 'work';
       const found = await driver.gates.pass({ hurry, signal }, () =>
-        runGate(ports, task, action, lease, signal),
+        runGate(own, task, action, lease, signal),
       );
       if (!found && stopped) return { kind: 'void', why: stopped.why };
       const isBroken = action.scope === 'work' && found?.evidence.outcome === 'could_not_run';
@@ -75,11 +76,11 @@ export async function carryOut(
       return found && { kind: 'gate', ...found };
     }
     if (action.kind === 'hook') {
-      const problem = await runAfterMerge(ports, action.sha, { task: task.id, lease, signal });
+      const problem = await runAfterMerge(own, action.sha, { task: task.id, lease, signal });
       return { kind: 'hook', problem };
     }
     return runTurn({
-      ports,
+      ports: own,
       task,
       action,
       lease,

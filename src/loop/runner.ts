@@ -2,13 +2,13 @@
  * The daemon: ticks, wakes, leases, drain. There is no barrier: each task advances on its own, and a tick only looks
  * for new work and wakes what may have something to do.
  */
-import { type AccountLimit, accountOf, withOtherSettings } from '../core/account.ts';
-import { hasLoopLimit } from '../core/budget.ts';
+
 import { event } from '../core/event.ts';
 import { endsWithNews } from '../core/hold.ts';
-import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
-import { isFull } from '../core/pace.ts';
-import { givesWay, makesRoom, orderBy, type Quota } from '../core/schedule.ts';
+import { givesWay, makesRoom, oldestFirst, type Quota } from '../core/line/schedule.ts';
+import { type LoopWait, loopWaits } from '../core/loop/loop-waits.ts';
+import { type AccountLimit, accountOf, withOtherSettings } from '../core/money/account.ts';
+import { hasLoopLimit } from '../core/money/budget.ts';
 import type { Task } from '../core/task.ts';
 import { LeaseLost } from '../errors.ts';
 import { INTAKE_LEASE, type Lease, type LoopRow, runnerLease } from '../store/store.ts';
@@ -29,6 +29,7 @@ import { createReception } from './reception.ts';
 import { removeOld } from './remove-old.ts';
 import { createRenewal, type LeaseHolder } from './renewal.ts';
 import { isIdle, type Standing, waitingForPeople } from './standstill.ts';
+import { createTelemeter } from './telemeter.ts';
 import { createTrier } from './trial.ts';
 import { createTurnstile } from './turnstile.ts';
 import { createWorker, type Worker } from './worker.ts';
@@ -57,7 +58,8 @@ export interface Runner {
 }
 
 const FIRST_POLL_MS = 1000;
-const OLDEST_FIRST = orderBy([], 0);
+/** What people do elsewhere is looked for so often while the loop's own doing makes one tick follow the other. */
+const NEWS_MS = 5000;
 const LOOKS_AT_ONCE = 8;
 const DAY_MS = 86_400_000;
 const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
@@ -65,7 +67,6 @@ const CALLS_FOR_A_LOOK: ReadonlySet<string> = new Set([
   'loop_released',
   'loop_stop_requested',
   'request_made',
-  'merge_observed',
   'webhook_received',
   'look_requested',
 ]);
@@ -103,6 +104,7 @@ export function createRunner(ports: Ports, version: string): Runner {
   const trier = createTrier(ports, { hasWork, onSettled });
   const errands: readonly Errand[] = [deployer, trier];
   const notifier = createNotifier(ports);
+  const telemeter = createTelemeter(ports);
   const news = createNews(ports);
   const offers = createOffers(ports, {
     workers: () => workers.values(),
@@ -126,17 +128,19 @@ export function createRunner(ports: Ports, version: string): Runner {
   /** Something was said or set that may concern everybody. */
   let isEverybodyDue = false;
   let lastDelivery = Number.NEGATIVE_INFINITY;
+  let newsAt = Number.NEGATIVE_INFINITY;
+  let areNewsPutOff = false;
+  let tickedAt = 0;
 
   const driver: { -readonly [K in keyof Driver]: Driver[K] } = {
     ports,
     draining: null,
     closing: false,
     get eligible() {
-      const planned = reception.poll()?.schedule;
-      return planned && !isFull(planned.backlog) ? planned.eligible.length : 0;
+      return reception.poll()?.schedule.startable.length ?? 0;
     },
     get order() {
-      return reception.poll()?.schedule.order ?? OLDEST_FIRST;
+      return reception.poll()?.schedule.order ?? oldestFirst;
     },
     waitsForPlace: (task) => offers.waitsForPlace(task),
     isMarked: (task) => marked === null || marked.has(task),
@@ -186,8 +190,8 @@ export function createRunner(ports: Ports, version: string): Runner {
         const before = progress;
         await catchAndLog(ports, 'tick', tick);
         if (onceOnly) await settleOnce();
-        else if (anyBusy()) await alarm.wait(intervalMs);
-        const quiet = progress === before;
+        else if (anyBusy()) await alarm.wait(waitMs(intervalMs));
+        const quiet = progress === before && !areNewsPutOff;
         if (driver.closing || (driver.draining && !anyBusy())) end = 'stopped';
         else if (onceOnly) end = 'once';
         else if (quiet && !anyBusy()) {
@@ -195,13 +199,14 @@ export function createRunner(ports: Ports, version: string): Runner {
           const idle = (isNews || mode === 'until_idle') && (await isDone());
           if (idle && isNews) await catchAndLog(ports, 'idle', noteIdle);
           if (idle && mode === 'until_idle') end = 'idle';
-          else await alarm.wait(intervalMs);
+          else await alarm.wait(waitMs(intervalMs));
         }
         intervalMs = quiet ? Math.min(intervalMs * 2, longestWaitMs()) : FIRST_POLL_MS;
       }
       // What was spent since the last pulse may have passed the mark, too.
       await catchAndLog(ports, 'budget warning', warnOfSpending);
       if (!driver.closing) await catchAndLog(ports, 'notify', () => tell('last'));
+      if (intake) await telemeter.finish(intake);
       return { why: end, needsPerson: await waitingForPeople(ports, await standing()) };
     } finally {
       for (const cancel of cancels) cancel();
@@ -217,6 +222,16 @@ export function createRunner(ports: Ports, version: string): Runner {
   /** Also what has to wait until others have landed. */
   function hasEligible(): boolean {
     return (reception.poll()?.schedule.eligible.length ?? 0) > 0;
+  }
+
+  /** No longer than until an issue is said to be ready for a look. */
+  function waitMs(longestMs: number): number {
+    const standings = [...(reception.poll()?.schedule.standings.values() ?? [])];
+    const dues = standings.flatMap((one) =>
+      one.kind === 'waiting' && one.until !== null ? [one.until] : [],
+    );
+    const soonestMs = Math.min(...dues.map((until) => until - clock.now()).filter((ms) => ms > 0));
+    return Math.min(longestMs, Math.max(soonestMs, FIRST_POLL_MS));
   }
 
   /** Whoever is told of changes need not look for them so often. */
@@ -243,6 +258,7 @@ export function createRunner(ports: Ports, version: string): Runner {
         intake = await takeIntake();
         // From here on nothing that happens is missed.
         await catchAndLog(ports, 'notify', () => tell('events'));
+        if (intake) telemeter.look(intake);
       }
       if (intake) progress += await reception.ask(intake);
       await catchAndLog(ports, 'remove', removeDaily);
@@ -255,17 +271,19 @@ export function createRunner(ports: Ports, version: string): Runner {
   /** Who waits for a grant or a person only is not looked at again for nothing. */
   async function wakeWithNews(): Promise<void> {
     const live = (await store.tasks({ live: true })).map(({ task }) => task).sort(driver.order);
-    await catchAndLog(ports, 'news', () => news.begin());
     const isEverybody = isEverybodyDue;
     isEverybodyDue = false;
-    const isDue = await Promise.all(
-      live.map(async (task) => {
-        if (!waitsForNews(task)) return true;
-        const isNew = await news.isThere(task).catch(() => true);
-        return isNew || (isEverybody && task.hold !== null);
-      }),
-    );
-    for (const [at, { id }] of live.entries()) if (isDue[at]) worker(id).wake();
+    const isOurDoing = progress !== tickedAt;
+    tickedAt = progress;
+    areNewsPutOff = isOurDoing && !isEverybody && clock.monotonic() - newsAt < NEWS_MS;
+    const waiting = new Set(live.filter(waitsForNews));
+    // What is seen before a look is no news after it. Nobody asks about one at work.
+    const asked = live.filter((task) => waiting.has(task) || (news.isCheap && !worker(task.id).busy()));
+    if (!areNewsPutOff) newsAt = clock.monotonic();
+    const isNew = await news.among(areNewsPutOff ? [] : asked);
+    for (const task of live)
+      if (!waiting.has(task) || isNew.has(task.id) || (isEverybody && task.hold !== null))
+        worker(task.id).wake();
     offer();
   }
 
@@ -388,6 +406,7 @@ export function createRunner(ports: Ports, version: string): Runner {
     const fresh = await store.events({ after: lastSeq, limit: 500 });
     if (fresh.length === 0) return;
     lastSeq = fresh.at(-1)!.seq;
+    if (intake) telemeter.look(intake);
     if (fresh.some((one) => one.task === null)) obey((await store.loop()).stop);
     // A runner that starts takes the request back for itself, not for those it was made to.
     for (const one of fresh) if (one.type === 'loop_stop_requested') obey(one.data.now ? 'now' : 'drain');
@@ -399,6 +418,10 @@ export function createRunner(ports: Ports, version: string): Runner {
       isEverybodyDue = true;
       alarm.ring();
     }
+    // Issues that waited for what landed may be claimed now; what waits for a person still does.
+    const landed = fresh.flatMap((one) => (one.type === 'merge_observed' ? [one.data] : []));
+    for (const { sha, by } of landed) if (by === 'loop') news.built(sha);
+    if (landed.length > 0) alarm.ring();
     if (fresh.some((one) => GIVES_WAY.has(one.type))) offer();
   }
 

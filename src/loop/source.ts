@@ -5,7 +5,7 @@
 import type { WorkItem } from '../core/claim.ts';
 import { readiness } from '../core/issue/readiness.ts';
 import { planReadiness } from '../core/plan/start.ts';
-import { slugOf } from '../core/slug.ts';
+import { slugOf } from '../core/text/slug.ts';
 import type { Forge, Issue } from '../forge/forge.ts';
 
 export interface Source {

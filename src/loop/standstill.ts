@@ -1,9 +1,9 @@
 /** Whether anything is left that goes on by itself, and what waits for a person. */
 
-import { accountOf } from '../core/account.ts';
 import { holdText } from '../core/hold.ts';
-import type { LoopWait } from '../core/loop-waits.ts';
-import { isHeld } from '../core/schedule.ts';
+import { isHeld } from '../core/line/schedule.ts';
+import type { LoopWait } from '../core/loop/loop-waits.ts';
+import { accountOf } from '../core/money/account.ts';
 import { isEnded, nameOfTask, type Task } from '../core/task.ts';
 import type { Rest } from './driver.ts';
 import type { Poll } from './intake.ts';
@@ -72,7 +72,7 @@ export async function waitingForPeople(
     const name = nameOfTask(task);
     const line = (why: string): string => `${name} ${task.contract.title}: ${why}`;
     if (rest?.for === 'person') return [line(rest.why)];
-    return onlyAPersonEnds(task, restOf, clock.now()) ? [line(holdText(task.hold!, name))] : [];
+    return task.hold && onlyAPersonEnds(task, restOf, clock.now()) ? [line(holdText(task.hold, name))] : [];
   });
   return [...waits.filter(isForPeople).map(({ text }) => text), ...left];
 }

@@ -5,22 +5,23 @@
  * written down first. The process may die between any two lines: whoever takes over finds the action still pending, or
  * its outcome in the row. Who ticks holds the task's lease, and every write shows it.
  */
-import { type Action, isRun, type PendingAction, type Run } from '../core/action.ts';
-import type { Decision, Facts } from '../core/decision.ts';
+import { isRun, type PendingAction, type Run } from '../core/action.ts';
+import type { Decision } from '../core/decision.ts';
 import { event } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { stillToSay, withStatus } from '../core/status.ts';
 import { isEnded, type StoredTask } from '../core/task.ts';
+import { stillToSay, withStatus } from '../core/tell/status.ts';
 import { isPutOff } from '../core/waiting.ts';
-import { failedText } from '../core/words/words.ts';
+import { failureText } from '../core/words/words.ts';
 import { LeaseLost, LimitReached, StoreUnavailable, VersionConflict } from '../errors.ts';
 import type { Commit, Lease } from '../store/store.ts';
 import type { Rest, Work } from './driver.ts';
 import { limitsBeside } from './interrupted.ts';
 import { look } from './look.ts';
+import { withOwnSettings } from './own-settings.ts';
 import { whyPaused } from './paused.ts';
 import { perform } from './perform.ts';
-import { putOff } from './put-off.ts';
+import { lastFailure, putOff } from './put-off.ts';
 import { recorded } from './recorded.ts';
 import { takeOver } from './recovery.ts';
 import { carryOut } from './run.ts';
@@ -32,25 +33,24 @@ export async function tick(work: Work, lease: Lease): Promise<Rest | null> {
   if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
 
   const pending = await store.pendingActions(work.id);
-  if (pending.length > 0) return act(work, lease, stored, pending, null);
+  if (pending.length > 0) return act(work, lease, stored, pending, 'before');
   if (isEnded(stored.task)) return { why: stored.task.why, until: null, for: 'ended' };
 
-  const seen = await look(work, stored.task);
-  if (!seen) return STOPPING;
-  const { facts, decision } = seen;
+  const decision = await look(work, stored.task);
+  if (!decision) return STOPPING;
   if (decision.kind !== 'act') return resting(decision);
   const decided = await writeDown(work, lease, stored, decision);
   if ('why' in decided) return decided;
-  return act(work, lease, decided, await store.pendingActions(work.id), facts);
+  return act(work, lease, decided, await store.pendingActions(work.id), 'now');
 }
 
-/** Performs the first of what is pending. `facts` are those it was decided with, in this very tick. */
+/** Performs the first of what is pending, which was decided `now`, in this very tick, or `before`. */
 async function act(
   work: Work,
   lease: Lease,
   stored: StoredTask,
   pending: readonly PendingAction[],
-  facts: Facts | null,
+  decided: 'now' | 'before',
 ): Promise<Rest | null> {
   const { ports } = work.driver;
   const { store, clock } = ports;
@@ -58,13 +58,13 @@ async function act(
   const first = pending.find(({ action }) => action.kind === 'release_loop') ?? pending[0];
   if (!first) return null;
   const { action } = first;
-  const isOldLanding = action.kind === 'land' && facts === null;
+  const isOldLanding = action.kind === 'land' && decided === 'before';
   // Trunk has moved already; only performing it again finishes what was cut short, in checkouts and pull request.
   const isHalfLanded = isOldLanding && (await ports.forge.onTrunk(action.permit.candidate.sha));
 
   if (isPutOff(first, clock.now())) return wait(work, lease, stored, first, pending, isHalfLanded);
   if (isRun(action)) {
-    if (first.startedAt === null) return start(work, lease, stored, first, action, facts);
+    if (first.startedAt === null) return start(work, lease, stored, first, action);
     await takeOver(ports, work.id, lease);
     return null;
   }
@@ -79,9 +79,8 @@ async function act(
   const { signal } = controller;
   work.run = { review: async () => {}, abort: () => controller.abort() };
   try {
-    const outcome = await perform(ports, stored.task, action, lease, signal);
-    if (CHANGES_ISSUE.has(action.kind)) work.issue.forget();
-    await recordOutcome(work, lease, stored, first, outcome, pending.length === 1);
+    const outcome = await perform(withOwnSettings(ports, stored.task), stored.task, action, lease, signal);
+    await recordOutcome(work, lease, stored, first, outcome);
   } catch (problem) {
     if (isOurs(problem)) throw problem;
     if (signal.aborted) return STOPPING;
@@ -97,14 +96,15 @@ async function wait(
   work: Work,
   lease: Lease,
   stored: StoredTask,
-  { action, attempts, notBefore }: PendingAction,
+  first: PendingAction,
   pending: readonly PendingAction[],
   isHalfLanded: boolean,
 ): Promise<Rest | null> {
-  const why = failedText(action.kind, attempts);
+  const { action, attempts, notBefore } = first;
+  const why = failureText(action.kind, attempts, await lastFailure(work.driver.ports.store, first));
   const waits: Rest = { why, until: notBefore, for: 'time' };
   if (isEnded(stored.task) || isHalfLanded) return waits;
-  const decision = (await look(work, stored.task, why))?.decision;
+  const decision = await look(work, stored.task, why);
   if (decision?.kind !== 'act') return waits;
   const said = stillToSay(pending.map((one) => one.action));
   const overtaking = { ...decision, actions: [...said, ...decision.actions] };
@@ -118,19 +118,18 @@ async function start(
   stored: StoredTask,
   pending: PendingAction,
   action: Run,
-  facts: Facts | null,
 ): Promise<Rest | null> {
   const { driver } = work;
   const paused = whyPaused(driver, await driver.ports.store.loop(), action);
   if (paused) return { why: paused, until: null, for: 'fact' };
-  const outcome = await carryOut(work, lease, stored.task, { id: pending.id, action }, facts);
+  const outcome = await carryOut(work, lease, stored.task, { id: pending.id, action });
   if (!outcome) {
     const { store, clock } = driver.ports;
     const cut = action.kind === 'gate' ? [event('gate_cut_off', { scope: action.scope })] : [];
     await store.deferAction(lease, pending.id, clock.now(), cut, clock.now());
     return STOPPING;
   }
-  await recordOutcome(work, lease, stored, pending, outcome, false);
+  await recordOutcome(work, lease, stored, pending, outcome);
   return null;
 }
 
@@ -176,14 +175,9 @@ async function recordOutcome(
   stored: StoredTask,
   { id, action }: PendingAction,
   outcome: Outcome,
-  isLast: boolean,
 ): Promise<void> {
   const found = await recorded(work.driver.ports, stored.task, action, outcome);
-  const { events, addActions } = found;
-  // Lost, an effect is performed again. When it is the last one, the next decision brings both to the disk before
-  // anything else is done.
-  const mayBeLost = !isRun(action) && addActions.length === 0 && (isLast || events.length === 0);
-  await commit(work, lease, stored, { ...found, finishActions: [id], mayBeLost });
+  await commit(work, lease, stored, { ...found, finishActions: [id] });
 }
 
 async function commit(
@@ -200,8 +194,6 @@ async function commit(
 }
 
 const STOPPING: Rest = { why: 'stopping', until: null, for: 'fact' };
-
-const CHANGES_ISSUE: ReadonlySet<Action['kind']> = new Set(['label', 'close_issue']);
 
 const isOurs = (problem: unknown): boolean =>
   problem instanceof LeaseLost || problem instanceof VersionConflict || problem instanceof StoreUnavailable;

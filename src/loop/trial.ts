@@ -5,7 +5,7 @@
 import { event, type NewEvent } from '../core/event.ts';
 import { type BaseRun, type GateOutcome, overall } from '../core/gate.ts';
 import { LOGS_OF_NO_TASK } from '../core/keep.ts';
-import { backoffMs } from '../core/schedule.ts';
+import { backoffMs } from '../core/line/schedule.ts';
 import { isTrialDue, trialDigest } from '../core/trial.ts';
 import { trialText } from '../core/words/words.ts';
 import { LeaseLost } from '../errors.ts';
@@ -92,7 +92,8 @@ export function createTrier(
   /** Longer each time; a gate that could not run, up to half an hour. */
   function wait(times: number): void {
     failures += 1;
-    retryAt = clock.monotonic() + times * backoffMs(failures, ports.random());
+    retryAt =
+      clock.monotonic() + times * backoffMs(failures, ports.random(), ports.settings.policy().maxBackoffMs);
   }
 
   async function make(trunk: Trunk, lease: Lease, signal: AbortSignal): Promise<void> {

@@ -203,3 +203,18 @@ describe('reading the forge', () => {
     expect(await tools?.call('issue_read', { number: 1 })).toMatchObject({ isError: true });
   });
 });
+
+test('what a person tells the task meanwhile comes with the next answer, once', async () => {
+  task = { ...task, plan: undefined as never };
+  const tools = toolsOf('coder');
+  expect(await tools?.call('report_progress', { message: 'half done' })).toEqual({
+    text: 'Noted.',
+    isError: false,
+  });
+  await store.request({ task: task.id, kind: 'tell', by: 'ada', at: 1, why: 'Call it slug.' });
+  await store.request({ task: task.id, kind: 'pause', by: 'ada', at: 1 });
+  const answer = await tools?.call('report_progress', { message: 'more' });
+  expect(answer?.text).toMatch(/^Noted\.\n\nada says:\n[\s\S]*Call it slug\./);
+  expect((await tools?.call('list_findings', {}))?.text).not.toContain('slug');
+  expect(await store.requests(task.id)).toHaveLength(2);
+});

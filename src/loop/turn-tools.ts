@@ -5,7 +5,7 @@ import type { CoderSummary } from '../core/event.ts';
 import type { AuditNotes } from '../core/plan/audit.ts';
 import { roleRow } from '../core/role.ts';
 import type { Task } from '../core/task.ts';
-import { answerCall, toolsOf } from '../core/words/turn-tools.ts';
+import { answerCall, CARRIES_TOLD, toolsOf } from '../core/words/turn-tools.ts';
 import type { Activity } from './activity.ts';
 import { askForge } from './ask-forge.ts';
 import type { Ports } from './ports.ts';
@@ -25,6 +25,7 @@ export function turnTools(
   const list = toolsOf(role, { hasPlan, asksForge: settings.policy().agents[role].forgeRequests > 0 });
   if (list.length === 0) return null;
   const calls = new Map<string, number>();
+  const heard = new Set<number>();
   let asked = 0;
   return {
     list,
@@ -33,7 +34,10 @@ export function turnTools(
       calls.set(name, before + 1);
       const findings = await store.findings(task.id);
       const notes = await notesOf(store, task, sessionId);
-      const asking = { task, role, turn, sessionId, findings, notes };
+      const requests = CARRIES_TOLD.has(name) ? await store.requests(task.id) : [];
+      const news = requests.filter(({ id, kind }) => kind === 'tell' && !heard.has(id));
+      const told = news.map(({ by, why }) => ({ by, text: why ?? '' }));
+      const asking = { task, role, turn, sessionId, findings, notes, told };
       const { toolCalls: most, forgeRequests } = settings.policy().agents[role];
       const allowance = { asked, most: forgeRequests, left: forge.requestsLeft?.() ?? null };
       const said = answerCall(asking, { name, input, calls: before, most, forge: allowance });
@@ -44,6 +48,7 @@ export function turnTools(
       for (const one of said.events)
         if (!(await activity.note(one)))
           return { text: 'this could not be written down: say it in your answer', isError: true };
+      if (!said.answer.isError) for (const { id } of news) heard.add(id);
       return said.answer;
     },
   };

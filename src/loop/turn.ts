@@ -4,29 +4,34 @@
  */
 import type { TurnHooks, TurnRequest, TurnResult, UnheardEnd } from '../agent/agent.ts';
 import type { Action } from '../core/action.ts';
-import type { Room } from '../core/budget.ts';
-import { isAmount } from '../core/cost.ts';
-import { OUT_OF_BUDGET } from '../core/decision.ts';
+import { OUT_OF_BUDGET, SPEND_UNKNOWN } from '../core/decision.ts';
 import { opensSession, type TurnStatus } from '../core/event.ts';
-import { asking } from '../core/models.ts';
+import type { Room } from '../core/money/budget.ts';
+import { isAmount } from '../core/money/cost.ts';
+import { asking } from '../core/money/models.ts';
+import type { TwoAccounts } from '../core/money/two-accounts.ts';
 import { type Outcome, TAMPERED } from '../core/outcome.ts';
-import type { Progress } from '../core/progress.ts';
 import { workedMs } from '../core/recover.ts';
-import { accessOf, grantsOf, roleRow, type SandboxKind } from '../core/role.ts';
+import { accessOf, allowedBySettings, roleRow, type SandboxKind } from '../core/role.ts';
 import type { Task } from '../core/task.ts';
+import type { Progress } from '../core/tell/progress.ts';
 import { conventionsText } from '../core/words/prompt-context.ts';
 import { ForgeUnavailable, UserError, WorkspaceRefused } from '../errors.ts';
 import { METERED } from '../gateway/gateway.ts';
 import type { Lease } from '../store/store.ts';
 import { watchActivity } from './activity.ts';
+import { warnOfTurn } from './budget-warning.ts';
 import { chosenSandbox, processRecorder } from './command.ts';
 import { contextsOf, conventionsOf } from './critic-brief.ts';
 import { roomOf } from './loop-limit.ts';
 import { type LostWorkspace, lostWorkspace } from './lost-workspace.ts';
 import { networkUse } from './network-use.ts';
+import { skillOf } from './placed-files.ts';
 import type { Places, Ports } from './ports.ts';
 import { promptFor } from './prompt.ts';
+import { foundPathOf, logPathOf, promptPathOf } from './turn-files.ts';
 import { toldIn, turnTools } from './turn-tools.ts';
+import { compareAccounts } from './two-accounts.ts';
 import { leaveInstead, openWorkplace } from './workplace.ts';
 import { workspaceKey } from './workspace-key.ts';
 
@@ -68,8 +73,12 @@ export async function runTurn(turn: Turn): Promise<TurnOutcome | PromptBroken | 
     try {
       // It knows files by their paths, and at the old ones lies what is somebody else's.
       if (!opensSession(action.prompt) && row.place === 'copy' && place.path !== near)
-        return ended('failed', 'session_lost', 'the copy it began in is in use');
-      await ports.writeText(promptPathOf(ports.places, task, action), prompt.text);
+        return ended(
+          'failed',
+          'session_lost',
+          'another turn is in the copy it began in; a new session begins',
+        );
+      await ports.writeText(promptPathOf(ports.places, task.id, action), prompt.text);
       await note(place.found);
       if (row.place === 'copy') await ports.writeText(cwdPathOf(ports.places, task, action), place.path);
       const request = await requestOf(turn, prompt.text, place.path, sandbox.kind);
@@ -114,7 +123,7 @@ export async function unheardEnd(
   task: Task,
   { action, startedAt, lease }: { action: TurnAction; startedAt: number; lease: Lease },
 ): Promise<UnheardEnd | null> {
-  const prompt = await ports.readText(promptPathOf(ports.places, task, action));
+  const prompt = await ports.readText(promptPathOf(ports.places, task.id, action));
   if (prompt === null) return null;
   const { onUsage, written, known } = spending({ ports, task, action, lease, onSpend: () => {} });
   const unheard = { ...partsOf(ports, task, action), prompt, startedAt };
@@ -130,7 +139,7 @@ async function wasMetered(
   task: Task,
   { role, turn, sessionId }: TurnAction,
 ): Promise<boolean> {
-  const booked = await store.usage(task.id);
+  const booked = await store.usage({ task: task.id });
   return booked.some(
     (one) =>
       one.role === role && one.turn === turn && one.sessionId === sessionId && one.key.startsWith(METERED),
@@ -144,7 +153,7 @@ export async function takeUp(
   { action, startedAt, lease }: { action: TurnAction; startedAt: number; lease: Lease },
   end: UnheardEnd,
 ): Promise<TurnOutcome> {
-  const found = await ports.readText(foundPathOf(ports.places, task, action));
+  const found = await ports.readText(foundPathOf(ports.places, task.id, action));
   const agent = ports.settings.policy().agents[action.role];
   const outcome = {
     ...outcomeOfResult(end.result, workedMs(startedAt, end.endedAt, agent)),
@@ -185,8 +194,8 @@ function outcomeOfResult(result: TurnResult, durationMs: number): TurnOutcome {
         ...(result.summary && { summary: result.summary }),
       });
     case 'failed':
-      if (result.code === OUT_OF_BUDGET)
-        return endedTurn('interrupted', OUT_OF_BUDGET, result.message, known);
+      if (result.code === OUT_OF_BUDGET || result.code === SPEND_UNKNOWN)
+        return endedTurn('interrupted', result.code, result.message, known);
       return endedTurn('failed', result.code, result.message, { ...known, retryAt: result.retryAt });
     case 'timed_out':
       return endedTurn('timed_out', null, result.message, known);
@@ -205,18 +214,10 @@ function endedTurn(
   return { kind: 'turn', status, code, message, ...nothing, ...rest };
 }
 
-/** One run of a turn has them to itself: one that is run again under its number writes them anew, but for the log. */
-const pathOf =
-  (suffix: string) =>
-  (places: Places, task: Task, { role, turn, sessionId }: TurnAction): string =>
-    places.log(task.id, `${role}-${turn}-${sessionId.slice(0, 8)}.${suffix}`);
-const promptPathOf = pathOf('prompt.md');
-const foundPathOf = pathOf('found.json');
 const noteOf =
   ({ places, writeText }: Ports, task: Task, action: TurnAction) =>
   (text: string): Promise<void> =>
-    writeText(foundPathOf(places, task, action), text);
-export const logPathOf = pathOf('log');
+    writeText(foundPathOf(places, task.id, action), text);
 /** Where a session works, in all of its turns. */
 const cwdPathOf = (places: Places, task: Task, { role, sessionId }: TurnAction): string =>
   places.log(task.id, `${role}-${sessionId.slice(0, 8)}.cwd`);
@@ -231,13 +232,13 @@ function partsOf({ places, settings }: Ports, task: Task, action: TurnAction) {
     sessionId,
     sessionDir: places.session(task.id, sessionId),
     policy: asking(settings.policy().agents[role], action.fallback, action.model),
-    logPath: logPathOf(places, task, action),
+    logPath: logPathOf(places, task.id, action),
     ...(answer && { outputSchema: answer() }),
   };
 }
 
-async function requestOf(
-  { ports, task, action }: Turn,
+export async function requestOf(
+  { ports, task, action }: Pick<Turn, 'ports' | 'task' | 'action'>,
   prompt: string,
   cwd: string,
   sandbox: SandboxKind,
@@ -247,7 +248,8 @@ async function requestOf(
   const parts = partsOf(ports, task, action);
   const home = ports.places.home(task.id, role);
   const offered = await ports.prepareHome(home, parts.policy.env);
-  const allowed = grantsOf(ports.settings.policy(), role, sandbox, offered);
+  const skill = await skillOf(ports, task);
+  const allowed = allowedBySettings(ports.settings.policy(), role, sandbox, offered);
   return {
     ...parts,
     task: task.id,
@@ -259,6 +261,7 @@ async function requestOf(
     identity: await ports.identity(),
     home,
     mark: task.id,
+    ...(roleRow(role).tools === 'work' && skill && { skill }),
     // Once, when a session begins; roles that only read have them in their prompts.
     ...(opens && roleRow(role).tools === 'work' && { conventions: await conventionsFor(ports) }),
   };
@@ -277,12 +280,13 @@ interface Answer extends Pick<TurnOutcome, 'summary' | 'notes'> {
   result: TurnResult;
   sessionEmpty?: boolean;
   workless?: true;
+  worked?: true;
   shortened?: true;
 }
 
-/** Something lies in the workspace that no checkpoint has. */
+/** Something lies in the workspace that no checkpoint has, and only that may tell of work. */
 async function isUnsaved({ ports, task, action }: Pick<Turn, 'ports' | 'task' | 'action'>): Promise<boolean> {
-  if (roleRow(action.role).place !== 'workspace') return false;
+  if (roleRow(action.role).place !== 'workspace' || ports.agentFor(action.role).tellsTools) return false;
   return (await ports.workspaces.probe(workspaceKey(task))).dirty;
 }
 
@@ -309,13 +313,19 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
     activity.see(progress);
   };
 
-  const told = { onProgress, onUsage, onNetwork: network.onRequest };
+  let accounts = null as TwoAccounts | null;
+  const onAccounts = (both: TwoAccounts): void => {
+    accounts = both;
+  };
+  const told = { onProgress, onUsage, onAccounts, onNetwork: network.onRequest };
   const hooks = { signal, onHeld: recorder.onHeld, ...told, room, ...(tools && { tools }) };
   // Files tell of work only where all was saved before: not after a merge that left conflicts, or a hook that wrote.
   const wasUnsaved = await isUnsaved(turn);
   const result = known(await agent.run(request, hooks));
   try {
     await written();
+    await warnOfTurn(ports, task, action);
+    if (accounts) await compareAccounts(ports, task, action, accounts);
   } finally {
     await activity.over();
     await recorder.forget();
@@ -330,6 +340,7 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
     result,
     ...(tools && (await toldIn(ports, task, action))),
     ...(isWorkless && { workless: true as const }),
+    ...(endedBy === 'stalled' && seen.called && { worked: true as const }),
     ...(seen.shortened && { shortened: true as const }),
   };
   // One that is gone on with had a message before.
@@ -338,7 +349,7 @@ async function ask(turn: Turn, request: TurnRequest): Promise<Answer> {
 }
 
 /** What a turn tells of its usage, on its way to the ledger. A report that is no amount is not booked, and the turn says so. */
-function spending({
+export function spending({
   ports: { store, clock, log },
   task,
   action: { turn, role, sessionId },

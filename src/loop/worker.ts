@@ -5,14 +5,14 @@
  * daemon.
  */
 import { event } from '../core/event.ts';
+import { backoffMs } from '../core/line/schedule.ts';
 import { hasBegun, isLeftToPeople } from '../core/recover.ts';
-import { backoffMs } from '../core/schedule.ts';
 import { ForgeUnavailable, LeaseLost, StoreUnavailable, VersionConflict } from '../errors.ts';
 import { type Lease, taskLease } from '../store/store.ts';
 import type { Driver, Rest, Work } from './driver.ts';
+import { isWanted } from './hand-over.ts';
 import { interruptedAmong } from './interrupted.ts';
 import { takeOver } from './recovery.ts';
-import { seenIssue } from './seen-issue.ts';
 import { tick } from './tick.ts';
 
 export interface Worker {
@@ -36,12 +36,19 @@ const INTERRUPTED: Rest = {
   until: null,
   for: 'person',
 };
+const LENT_LOOK_MS = 1000;
+/** It is looked at again soon: nobody says that they are gone. */
+const lent = (now: number): Rest => ({
+  why: 'a person attaches to it',
+  until: now + LENT_LOOK_MS,
+  for: 'elsewhere',
+});
 const ELSEWHERE: Rest = { why: 'another runner has it', until: null, for: 'elsewhere' };
 
 export function createWorker(driver: Driver, id: string, onSettled: (worker: Worker) => void): Worker {
   const { ports } = driver;
   const { store, clock } = ports;
-  const work: Work = { id, driver, issue: seenIssue(ports), warned: new Set(), run: null, wakeAt };
+  const work: Work = { id, driver, warned: new Set(), run: null, wakeAt };
   let lease: Lease | null = null;
   let step: Promise<void> | null = null;
   let again = false;
@@ -50,6 +57,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   let failures = 0;
   /** Since then another runner may have had it, and have left something behind. */
   let hasAsked = false;
+  /** A person has it from us, and gives it back. */
+  let isLent = false;
 
   const worker: Worker = {
     id,
@@ -76,7 +85,6 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     again = false;
     resting = null;
     wakeAt(null);
-    work.issue.forget();
     step = advance()
       .catch(afterFailure)
       .then((rest) => {
@@ -94,6 +102,14 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     if (refused) return refused;
     while (lease) {
       again = false;
+      const isAsked = await isWanted(ports, id);
+      // It may be lost meanwhile.
+      if (!lease) break;
+      if (isAsked) {
+        await letGo();
+        isLent = true;
+        return lent(clock.now());
+      }
       const rest = await tick(work, lease);
       if (rest?.for === 'ended') await letGo();
       if (rest) return rest;
@@ -108,13 +124,15 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     hasAsked = true;
     const stored = await store.task(id);
     if (!stored) return { why: 'unknown task', until: null, for: 'ended' };
+    if (await isWanted(ports, id)) return lent(clock.now());
     const [before] = await store.leases(taskLease(id));
-    // One that slipped from this very runner is still its own.
-    if (isLeftToPeople(stored.task) && before?.owner !== ports.owner)
+    // One that slipped from this very runner, or was lent by it, is still its own.
+    if (isLeftToPeople(stored.task) && before?.owner !== ports.owner && !isLent)
       return (await interruptedAmong(ports, [stored.task])).size > 0 ? INTERRUPTED : ELSEWHERE;
     const { leaseTtlMs } = ports.timing;
     lease = await store.acquireLease(taskLease(id), ports.owner, clock.now(), leaseTtlMs, ports.isOwnerDead);
-    if (!lease) return ELSEWHERE;
+    if (!lease) return isLent ? lent(clock.now()) : ELSEWHERE;
+    isLent = false;
     if (ports.settings.policy().recovery.mode !== 'auto' && hasBegun(await store.pendingActions(id))) {
       await letGo();
       return { why: 'waits for `forge-loop recover` or `restart`', until: null, for: 'person' };
@@ -133,7 +151,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
     if (problem instanceof VersionConflict)
       return { why: 'changed meanwhile', until: clock.now(), for: 'time' };
     failures += 1;
-    const until = clock.now() + backoffMs(failures, ports.random());
+    const until = clock.now() + backoffMs(failures, ports.random(), ports.settings.policy().maxBackoffMs);
     const text = problem instanceof Error ? problem.message : String(problem);
     const expected = problem instanceof ForgeUnavailable || problem instanceof StoreUnavailable;
     ports.log(problem instanceof ForgeUnavailable ? 'warn' : 'error', text, {

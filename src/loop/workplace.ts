@@ -4,9 +4,10 @@
  */
 import { z } from 'zod';
 import type { Role, RoleRow } from '../core/role.ts';
-import type { Task } from '../core/task.ts';
+import { required, type Task } from '../core/task.ts';
 import type { Lease } from '../store/store.ts';
 import { runHook } from './hook.ts';
+import { placedFiles } from './placed-files.ts';
 import type { Ports } from './ports.ts';
 import { changedSince, surroundings } from './untouched.ts';
 import { workspaceKey } from './workspace-key.ts';
@@ -26,7 +27,7 @@ interface Visit {
   role: Role;
   lease: Lease;
   signal: AbortSignal;
-  /** Where its session has worked before, if it goes on with one: a copy is made there again, if that place is free. */
+  /** Where its session has worked before, if it goes on with one: a copy is made there again, once that place is free. */
   near: string | null;
   /** Takes the place of `found`. */
   note(text: string): Promise<void>;
@@ -38,13 +39,16 @@ export const openWorkplace: Record<
 > = { workspace: openWorkspace, copy: openCopy };
 
 async function openWorkspace(ports: Ports, task: Task, visit: Visit): Promise<Workplace> {
-  const path = task.workspace!;
+  const path = required(task, 'workspace');
   const { lease, signal } = visit;
   return {
     path,
     found: '',
     enter: async () => {
-      await ports.workspaces.verify(workspaceKey(task));
+      const key = workspaceKey(task);
+      await ports.workspaces.verify(key);
+      // The settings may name others than when it was prepared, or their sources may have changed.
+      if (task.plan) await ports.workspaces.place(key, await placedFiles(ports));
       return runHook(ports, 'beforeRun', { task: task.id, lease, cwd: path, signal });
     },
     leave: () => leaveWorkspace(ports, task, visit),
@@ -62,11 +66,11 @@ async function leaveWorkspace(
 ): Promise<string[]> {
   await note(HOOK_BEGUN);
   const { signal } = new AbortController();
-  await runHook(ports, 'afterRun', { task: task.id, lease, cwd: task.workspace!, signal });
+  await runHook(ports, 'afterRun', { task: task.id, lease, cwd: required(task, 'workspace'), signal });
   return [];
 }
 
-async function openCopy(ports: Ports, task: Task, { role, near }: Visit): Promise<Workplace> {
+async function openCopy(ports: Ports, task: Task, { role, near, signal }: Visit): Promise<Workplace> {
   const trunk = await ports.forge.trunk();
   // The specifier comes before all work: there is no head yet, and it reads what the work will start from.
   const commit = task.headSha ?? trunk.sha;
@@ -77,7 +81,7 @@ async function openCopy(ports: Ports, task: Task, { role, near }: Visit): Promis
     await ports.workspaces.adopt(workspaceKey(task), commit);
     before = await look();
   }
-  const { path, dispose } = await ports.workspaces.export(commit, `${role}-${task.id}`, near);
+  const { path, dispose } = await ports.workspaces.export(commit, `${role}-${task.id}`, near, signal);
   return {
     path,
     found: JSON.stringify([...before.standing]),

@@ -1,6 +1,6 @@
 /** What every channel must do, against a service on loopback that is as strict as the real one, or a program that is one. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ChannelPolicy, Message, Notice } from '../core/notify.ts';
+import type { ChannelPolicy, Message, Notice } from '../core/tell/notify.ts';
 import type { Channel, Channels, SendOptions, Sent } from './notify.ts';
 import { openChannels } from './open.ts';
 

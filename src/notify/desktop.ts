@@ -1,5 +1,5 @@
 /** The desktop this runs on: `notify-send` on Linux, `osascript` on macOS. What is told is never part of a script. */
-import type { NoticeKind } from '../core/notify.ts';
+import type { NoticeKind } from '../core/tell/notify.ts';
 import { cut, messageLines, messageTitle } from '../core/words/notices.ts';
 import type { Channel } from './notify.ts';
 import { type RunProgram, sentBy } from './programs.ts';

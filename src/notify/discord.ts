@@ -1,5 +1,5 @@
 /** Discord's webhooks. `allowed_mentions` keeps any text from calling anybody; what Markdown would read is escaped. */
-import type { Message } from '../core/notify.ts';
+import type { Message } from '../core/tell/notify.ts';
 import { cut, messageTitle, moreLine } from '../core/words/notices.ts';
 import type { Channel } from './notify.ts';
 import { type Dial, post, urlProblem } from './post.ts';

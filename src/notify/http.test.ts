@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { startService } from '../../test/support/notify/service.ts';
-import type { ChannelKind } from '../core/notify.ts';
+import type { ChannelKind } from '../core/tell/notify.ts';
 import {
   type ChannelUnderTest,
   channelContract,

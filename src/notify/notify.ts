@@ -1,11 +1,11 @@
 /**
- * Channels: ways to tell people. A new one is one file here, its word in `CHANNEL_KINDS` (core/notify.ts), and its constructor in
+ * Channels: ways to tell people. A new one is one file here, its word in `CHANNEL_KINDS` (core/tell/notify.ts), and its constructor in
  * `openTools()` (main.ts); its test calls the contract.
  *
  * Titles and texts of notices come from strangers. They have no control characters and are short, but each channel escapes what
  * its service would take for markup or for a mention, and cuts what its service would refuse.
  */
-import type { ChannelKind, ChannelPolicy, Message } from '../core/notify.ts';
+import type { ChannelKind, ChannelPolicy, Message } from '../core/tell/notify.ts';
 import type { LaunchRequest } from '../process/process.ts';
 
 /** `retryAt`: when its service said it may be asked again. The words never have a secret in them. */

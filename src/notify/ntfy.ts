@@ -2,7 +2,7 @@
  * ntfy, published as JSON: then title and text need not fit into headers. `url` is that of the topic; the JSON goes to the
  * server's root and names the topic. Without `markdown` nothing in it is markup.
  */
-import type { ChannelPolicy, Message, NoticeKind } from '../core/notify.ts';
+import type { ChannelPolicy, Message, NoticeKind } from '../core/tell/notify.ts';
 import { messageLines, messageTitle } from '../core/words/notices.ts';
 import type { Channel } from './notify.ts';
 import { type Dial, post, urlProblem } from './post.ts';

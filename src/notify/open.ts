@@ -1,7 +1,7 @@
 /** The channel of each kind; what is said of a failure has nothing of the channel's secrets. */
 
-import type { ChannelPolicy } from '../core/notify.ts';
-import { knownValues, redact } from '../core/redact.ts';
+import { knownValues, redact } from '../core/access/redact.ts';
+import type { ChannelPolicy } from '../core/tell/notify.ts';
 import { oneLine, plain } from '../core/words/fence.ts';
 import type { Channel, Channels } from './notify.ts';
 

@@ -1,5 +1,5 @@
 /** A message as JSON for programs: what the webhook posts and what the command reads. Documented in docs/notifications.md. */
-import type { Message } from '../core/notify.ts';
+import type { Message } from '../core/tell/notify.ts';
 import { messageLines, messageTitle } from '../core/words/notices.ts';
 
 export function payloadOf(message: Message): string {

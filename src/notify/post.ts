@@ -6,7 +6,7 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest } fro
 import { request as secureRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
-import type { ChannelPolicy } from '../core/notify.ts';
+import type { ChannelPolicy } from '../core/tell/notify.ts';
 import { SEND_TIMEOUT_MS, type Sent } from './notify.ts';
 
 export type Dial = (to: { host: string; port: number }) => Promise<Socket>;

@@ -2,7 +2,7 @@
  * Slack's incoming webhooks. `&`, `<` and `>` are all that its text gives a meaning to beyond emphasis: escaped, nobody is
  * mentioned and no link is disguised; `verbatim` keeps it from making mentions and links of plain words.
  */
-import type { Message } from '../core/notify.ts';
+import type { Message } from '../core/tell/notify.ts';
 import { cut, messageTitle, moreLine } from '../core/words/notices.ts';
 import type { Channel } from './notify.ts';
 import { type Dial, post, urlProblem } from './post.ts';

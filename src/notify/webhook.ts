@@ -3,7 +3,7 @@
  * this try, `webhook-signature` is `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`.
  */
 import { createHmac } from 'node:crypto';
-import type { ChannelPolicy } from '../core/notify.ts';
+import type { ChannelPolicy } from '../core/tell/notify.ts';
 import type { Channel } from './notify.ts';
 import { payloadOf } from './payload.ts';
 import { type Dial, post, urlProblem } from './post.ts';

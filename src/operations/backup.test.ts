@@ -27,6 +27,8 @@ describe('backup and restore', () => {
   });
 
   test('no database beside refs of the loop is said by whoever looks, and by whoever would make one', async () => {
+    here.git('update-ref', 'refs/forge/aa11/replay/c1', 'HEAD');
+    expect(await perform(here.context, 'status')).toMatchObject({ tasks: [] });
     here.git('update-ref', 'refs/forge/ab12/base', 'HEAD');
     await expect(perform(here.context, 'status')).rejects.toThrow('refs/forge/ab12/base');
     await expect(perform(here.context, 'pause')).rejects.toThrow('There is no database');

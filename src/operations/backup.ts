@@ -12,6 +12,6 @@ export async function restore(
   input: { file?: string | undefined; empty: boolean },
 ): Promise<Restored> {
   if ((input.file === undefined) !== input.empty)
-    throw new UsageError('restore: name the file to restore, or say --empty.');
+    throw new UsageError('restore: give a backup file or --empty.');
   return context.database.restore(input.file === undefined ? null : resolve(input.file));
 }

@@ -24,7 +24,7 @@ interface Boot {
 export async function boot(context: Context, input: { last: number }): Promise<Boot> {
   return {
     direction: await readFile(join(context.forgeDir, 'frontier.yaml'), 'utf8').catch(() => null),
-    tasks: (await snapshot(context)).tasks.filter((task) => task.endedAt === null),
+    tasks: (await snapshot(context, { live: true })).tasks,
     stale: await staleLeases(context),
     events: await events(context, { last: input.last }),
   };

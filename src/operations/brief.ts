@@ -7,7 +7,7 @@ import { isEnded, type Task } from '../core/task.ts';
 import { promptContext } from '../core/words/prompt-context.ts';
 import { UserError } from '../errors.ts';
 import { NOTHING_TO_JUDGE } from '../loop/critic-brief.ts';
-import { attemptHistory } from '../loop/prompt.ts';
+import { attemptHistory, issueFields } from '../loop/prompt.ts';
 import { issueItem } from '../loop/source.ts';
 
 interface Brief {
@@ -28,7 +28,8 @@ export async function brief(context: Context, input: { issue: number }): Promise
   const live = tasks.find((task) => !isEnded(task));
   const task = live ?? unborn(nextAttempt(issueItem(issue), tasks), context.now());
   const history = store ? await attemptHistory({ store }, task) : '';
-  const inputs = { history, ...NOTHING_TO_JUDGE };
+  const fields = await issueFields({ forge: await context.forge() }, task);
+  const inputs = { history, issue: fields, ...NOTHING_TO_JUDGE };
   const values = promptContext('task', task, task.turns + 1, settings.policy, inputs, null);
   const { render } = await context.tools();
   const prompt = render('task', settings.prompts.task, values);

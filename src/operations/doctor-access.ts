@@ -1,16 +1,16 @@
-/** What a role, a gate or a hook really gets: a look from inside its sandbox, at a place that is made up. */
+/** What a role, a gate, a hook or the deploy really gets: a look from inside its sandbox, at a place that is made up. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
-import { mountsIn } from '../core/mounts.ts';
-import type { Network } from '../core/network.ts';
-import type { Policy } from '../core/policy.ts';
+import { mountsIn } from '../core/access/mounts.ts';
+import type { Network } from '../core/access/network.ts';
+import { type AgentPolicy, type CredentialKind, isHeldFor, type Policy } from '../core/policy.ts';
 import {
   type Access,
   accessOf,
-  grantsOf,
+  allowedBySettings,
   ROLES,
   type Role,
   roleRow,
@@ -22,10 +22,11 @@ import { UserError } from '../errors.ts';
 import type { Door } from '../gateway/gateway.ts';
 import { commandAccess } from '../loop/command.ts';
 import type { Command } from '../sandbox/sandbox.ts';
-import { nameOf, networkOfRole } from './doctor-agents.ts';
+import { credentialOf, nameOf, networkWith } from './doctor-agents.ts';
 
-export const ACCESS_OF = [...ROLES, 'gate', 'hooks'] as const;
+export const ACCESS_OF = [...ROLES, 'gate', 'hooks', 'deploy'] as const;
 type Who = (typeof ACCESS_OF)[number];
+type CommandName = Exclude<Who, Role>;
 
 interface AccessView {
   who: Who;
@@ -37,8 +38,8 @@ interface AccessView {
   /** Null without a sandbox: whatever the operator can. */
   files: { write: string[]; read: string[]; memory: string[]; hidden: string[] } | null;
   network: Network;
-  /** Who has the credential of its model's provider; null of what asks no model. */
-  credentials: Policy['agents'][Role]['gateway'] | null;
+  /** Who has what proves to its model's provider who pays; `none` when it is given nothing. Null of what asks no model. */
+  credentials: 'gateway' | 'agent' | 'none' | 'unknown' | null;
   /** Names, no values. */
   environment: string[];
   /** Those of the project that it may use, and does not see. */
@@ -60,21 +61,23 @@ export async function access(context: Context, { who }: { who: Who }): Promise<A
       `\`sandbox: ${policy.sandbox.kind}\`, and ${chosen.why}.`,
       'See `forge-loop doctor`.',
     );
-  const isTrusted = who === 'hooks' && policy.sandbox.trusted.includes('hooks');
+  const isTrusted = who !== 'gate' && !isRole(who) && policy.sandbox.trusted.includes(who);
   const kind = isTrusted ? 'none' : chosen.kind;
   const role = isRole(who) ? who : null;
   const agent = role && policy.agents[role];
-  const own = agent && kind !== 'none' ? await networkOfRole(context, agent) : null;
-  const network = own ?? (who === 'gate' ? policy.gate.network : policy.sandbox.network);
+  const granted = grantsOfWho(policy, who);
+  const { secrets } = granted;
+  const credential = agent && (await credentialOf(context, agent));
+  const network = kind === 'none' ? 'host' : agent ? networkWith(credential, agent) : granted.network;
   return {
     who,
     agent: agent && nameOf(agent),
     sandbox: sandboxName(kind),
-    why: isTrusted ? 'sandbox.trusted names them' : chosen.why,
-    ...(await seen(context, who, kind, policy)),
-    network: kind === 'none' ? 'host' : network,
-    credentials: agent?.gateway ?? null,
-    secrets: (isRole(who) ? policy.agents[who] : policy[who]).secrets.map(({ name }) => name),
+    why: isTrusted ? `sandbox.trusted names ${who === 'deploy' ? 'it' : 'them'}` : chosen.why,
+    ...(await seen(context, { who, kind, network, policy })),
+    network,
+    credentials: agent && holderOf(credential, agent),
+    secrets: secrets.map(({ name }) => name),
     mcp: agent?.mcp.map(({ name }) => name) ?? [],
     tools:
       role && agent
@@ -83,11 +86,40 @@ export async function access(context: Context, { who }: { who: Who }): Promise<A
   };
 }
 
+function holderOf(
+  credential: CredentialKind | null,
+  { gateway }: AgentPolicy,
+): NonNullable<AccessView['credentials']> {
+  if (credential === null) return 'unknown';
+  if (credential === 'none') return 'none';
+  return isHeldFor(credential, gateway) ? 'gateway' : 'agent';
+}
+
 const isRole = (who: Who): who is Role => (ROLES as readonly string[]).includes(who);
+
+const grantsOfWho = (policy: Policy, who: Who) =>
+  isRole(who) ? policy.agents[who] : grantsOfCommand(policy, who);
+
+/** A deploy gets what it needs by its own setting, as it is. */
+const grantsOfCommand = (policy: Policy, who: CommandName) => ({
+  env: policy[who].env,
+  network: who === 'gate' ? policy.gate.network : policy.sandbox.network,
+  secrets: who === 'deploy' ? [] : policy[who].secrets,
+  pass: who === 'deploy' ? policy.deploy.passEnv : [],
+});
 
 type Seen = Pick<AccessView, 'files' | 'environment'>;
 
-async function seen(context: Context, who: Who, kind: SandboxKind, policy: Policy): Promise<Seen> {
+interface Asked {
+  who: Who;
+  kind: SandboxKind;
+  /** Where it really can go. */
+  network: Network;
+  policy: Policy;
+}
+
+async function seen(context: Context, asked: Asked): Promise<Seen> {
+  const { who, kind, policy } = asked;
   const { processes, prepareHome, childEnvironment, openTurnEnvironment, discard } = await context.tools();
   const places = await context.places();
   const task = `doctor-${randomUUID()}`;
@@ -96,12 +128,13 @@ async function seen(context: Context, who: Who, kind: SandboxKind, policy: Polic
   const cwd = await realpath(await mkdtemp(join(tmpdir(), 'forge-doctor-')));
   const place = { cwd, home, session };
   try {
-    const child = isRole(who) ? policy.agents[who].env : policy[who].env;
+    const { env: child } = grantsOfWho(policy, who);
     const offered = await prepareHome(home, child);
     await mkdir(session, { recursive: true });
-    const built = await childEnvironment(child, { task, home });
+    const pass = isRole(who) ? [] : grantsOfCommand(policy, who).pass;
+    const built = await childEnvironment(child, { task, home, pass });
     const access = isRole(who)
-      ? accessOf(who, place, grantsOf(policy, who, kind, offered))
+      ? accessOf(who, place, allowedBySettings(policy, who, kind, offered))
       : commandAccess(place, kind, [...policy.sandbox.read, ...offered]);
     const turn = isRole(who)
       ? openTurnEnvironment({ role: who, task, cwd, home, sessionDir: session, access }, built)
@@ -110,7 +143,7 @@ async function seen(context: Context, who: Who, kind: SandboxKind, policy: Polic
     try {
       if (kind === 'none') return { files: null, environment: Object.keys(env).sort() };
       const log = places.log(task, 'access.log');
-      return await lookInside(context, { argv: [], env, cwd }, access, { ...place, log, who, policy });
+      return await lookInside(context, { argv: [], env, cwd }, access, { ...place, log, ...asked });
     } finally {
       turn?.close();
     }
@@ -129,12 +162,13 @@ async function lookInside(
   context: Context,
   command: Command,
   access: Access,
-  { cwd, home, session, log, who, policy }: Place & { log: string; who: Who; policy: Policy },
+  { cwd, home, session, log, ...asked }: Place & Asked & { log: string },
 ): Promise<Seen> {
   const { sandbox, processes } = await context.tools();
-  const door = await doorOf(context, who, policy);
+  const { who } = asked;
+  const door = await doorOf(context, asked);
   const argv = ['/bin/sh', '-c', LOOK, 'sh', home];
-  const network = door?.way ?? 'none';
+  const network = door?.way ?? (asked.network === 'host' ? 'host' : 'none');
   const confined = await sandbox
     .confine({ ...command, argv }, { ...access, network })
     .catch(async (error) => {
@@ -153,8 +187,7 @@ async function lookInside(
       onHeld: async () => {},
     });
     const why = confined.problem(ended) ?? ended.spawnError ?? ended.tail.trim();
-    if (ended.code !== 0)
-      throw new UserError(`Nobody could look inside: ${why}.`, 'See `forge-loop doctor`.');
+    if (ended.code !== 0) throw new UserError(`Can't look inside: ${why}.`, 'See `forge-loop doctor`.');
   } finally {
     await confined.dispose();
     await door?.close();
@@ -174,20 +207,17 @@ async function lookInside(
   };
 }
 
-/** As it would have: what tells it so is in its environment. One that keeps its credential, or is on the machine's network, has none. */
-async function doorOf(context: Context, who: Who, policy: Policy): Promise<Door | null> {
-  const { network, secrets } = isRole(who)
-    ? policy.agents[who]
-    : {
-        network: who === 'gate' ? policy.gate.network : policy.sandbox.network,
-        secrets: policy[who].secrets,
-      };
-  const isNeeded = isRole(who) ? policy.agents[who].gateway !== 'none' : network.length + secrets.length > 0;
+/** As it would have: what tells it so is in its environment. On the machine's network it has none. */
+async function doorOf(context: Context, { who, network, policy }: Asked): Promise<Door | null> {
+  const { secrets } = grantsOfWho(policy, who);
+  const isNeeded = isRole(who) || network.length + secrets.length > 0;
   if (network === 'host' || !isNeeded) return null;
   const { gateway } = await context.tools();
-  return gateway.open({ at: 'inside', network, secrets, advice: '' }).catch((error: Error) => {
-    throw new UserError(`${error.message}.`, 'See `forge-loop doctor`.');
-  });
+  return gateway
+    .open({ at: 'inside', network, secrets, advice: '', isOneWay: true })
+    .catch((error: Error) => {
+      throw new UserError(`${error.message}.`, 'See `forge-loop doctor`.');
+    });
 }
 
 /** srt's are no mounts that could be looked at. */

@@ -16,7 +16,7 @@ test.each([
   ['command: exit 3', "exit_nonzero: the agent's program exited with 3"],
   ['command: exec no-such-program', 'could_not_start'],
   ['command: no-such-program', null],
-  ['command: sleep 600, turn_timeout_ms: 1000', 'it was not done after 1 s'],
+  ['command: sleep 600, turn_timeout_ms: 1000', 'no answer after 1 s'],
   ['kind: acp, command: exit 3', null],
 ])('doctor asks who is there for a word, and says what came of it: { %s }', async (agent, says) => {
   here.configure(`agent: { ${agent} }\ngate: none`);
@@ -50,20 +50,21 @@ test.each([
   );
 });
 
+const missing = spawnSync('bwrap', ['--version']).status !== 0;
+if (missing)
+  console.warn('SKIPPED: one turn of an agent that is confined. Install the package bubblewrap to run it.');
+
 // It needs bubblewrap, which CI installs.
-test.skipIf(spawnSync('bwrap', ['--version']).status !== 0)(
-  'the turn of one word may touch what its role may',
-  async () => {
-    const given = join(here.root, 'given');
-    writeFileSync(given, 'ready\n');
-    here.configure(
-      `agent: { command: "cd / && cat ${given.slice(1)}" }\ngate: none\nsandbox: required\nroles: { coder: { access: { read: [${given}] } } }`,
-    );
-    const { checks } = await perform(here.context, 'doctor', { agents: true });
-    const turns = checks.filter(({ name }) => name.endsWith(' turn'));
-    expect(turns.filter(({ level }) => level === 'ok').map(({ name }) => name)).toEqual(['coder turn']);
-  },
-);
+test.skipIf(missing)('the turn of one word may touch what its role may', async () => {
+  const given = join(here.root, 'given');
+  writeFileSync(given, 'ready\n');
+  here.configure(
+    `agent: { command: "cd / && cat ${given.slice(1)}" }\ngate: none\nsandbox: bwrap\nroles: { coder: { access: { read: [${given}] } } }`,
+  );
+  const { checks } = await perform(here.context, 'doctor', { agents: true });
+  const turns = checks.filter(({ name }) => name.endsWith(' turn'));
+  expect(turns.filter(({ level }) => level === 'ok').map(({ name }) => name)).toEqual(['coder turn']);
+});
 
 const HOUR = 3_600_000;
 const about = { name: 'codex', installed: true, version: '0.163.0' };

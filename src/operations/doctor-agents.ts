@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { About, Agent, TurnResult } from '../agent/agent.ts';
 import type { Context } from '../context.ts';
-import type { Network } from '../core/network.ts';
-import { type AgentPolicy, networkOfTurn } from '../core/policy.ts';
-import { redactCommand } from '../core/redact.ts';
-import { accessOf, grantsOf, type Role, rolesInUse, type SandboxKind } from '../core/role.ts';
+import type { Network } from '../core/access/network.ts';
+import { redactCommand } from '../core/access/redact.ts';
+import { type AgentPolicy, type CredentialKind, networkOfTurn } from '../core/policy.ts';
+import { accessOf, allowedBySettings, type Role, rolesInUse, type SandboxKind } from '../core/role.ts';
 import { untilOf } from '../core/words/wall-time.ts';
 import type { Check } from './doctor.ts';
 
@@ -52,23 +52,28 @@ const otherProblem = ({ name, problem }: About): Check[] =>
 const NIGHT_MS = 24 * 3600 * 1000;
 
 function standingOf({ name, installed, version, signIn }: About): string {
-  if (!installed) return `${name} is not installed`;
-  const known = version === null ? `${name}, of a version that it does not tell` : `${name} ${version}`;
+  if (!installed) return `${name}: not installed`;
+  const known = version === null ? `${name} (version unknown)` : `${name} ${version}`;
   if (signIn === 'none') return `${known}, not signed in`;
   if ('unusable' in signIn) return `${known}, but no turn can start: ${signIn.unusable}`;
   return 'by' in signIn
     ? `${known}, signed in by ${signIn.by}`
-    : `${known}; whether it is signed in can't be told: ${signIn.unknown}`;
+    : `${known}; can't tell whether it is signed in: ${signIn.unknown}`;
+}
+
+/** What an agent's program would be given here; null when it is not signed in, or nobody can tell. */
+export async function credentialOf(context: Context, agent: AgentPolicy): Promise<CredentialKind | null> {
+  const { agents } = await context.tools();
+  const known = agents().find(({ kind }) => kind === agent.kind);
+  return (await known?.credential?.(agent)) ?? null;
 }
 
 /** Where a role's turns can really go, confined: of one that keeps its credential that is more than its settings say. */
-export async function networkOfRole(context: Context, agent: AgentPolicy): Promise<Network> {
-  const { agents } = await context.tools();
-  const kind = await agents()
-    .find((one) => one.kind === agent.kind)
-    ?.credential?.(agent);
-  return kind ? networkOfTurn(kind, agent) : agent.network;
-}
+export const networkWith = (credential: CredentialKind | null, agent: AgentPolicy): Network =>
+  credential ? networkOfTurn(credential, agent) : agent.network;
+
+export const networkOfRole = async (context: Context, agent: AgentPolicy): Promise<Network> =>
+  networkWith(await credentialOf(context, agent), agent);
 
 /** Costs a few tokens; asked for by `doctor --agents` only. */
 export async function smokeTurns(context: Context): Promise<Check[]> {
@@ -111,7 +116,7 @@ async function smokeTurn(context: Context, role: Role, policy: AgentPolicy, by: 
   const startedAt = context.now();
   try {
     const offered = await tools.prepareHome(home, policy.env);
-    const allowed = grantsOf((await context.settings()).settings.policy, role, by, offered);
+    const allowed = allowedBySettings((await context.settings()).settings.policy, role, by, offered);
     const result = await agent.run(
       {
         task,
@@ -166,7 +171,7 @@ function checkOf(role: Role, policy: AgentPolicy, result: TurnResult, took: stri
     result.status === 'failed'
       ? `${result.code}: ${result.message.split('\n', 1)[0]}`
       : result.status === 'timed_out'
-        ? `it was not done after ${limitOf(policy) / 1000} s`
+        ? `no answer after ${limitOf(policy) / 1000} s`
         : 'it was cancelled';
   const fix = 'See its code in docs/reasons.md, and docs/agents.md about signing in and models.';
   return { name, level: 'fail', what: `${who} did not answer (${took}): ${why}`, fix };

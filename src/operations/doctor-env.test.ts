@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { BARE, testPolicy } from '../../test/support/policy.ts';
+import type { ChildPolicy } from '../core/access/toolchains.ts';
 import type { Policy } from '../core/policy.ts';
-import type { ChildPolicy } from '../core/toolchains.ts';
 import { environment } from './doctor-env.ts';
 
 let home: string;
@@ -51,11 +51,11 @@ test('links can be written through, and that is said plainly; credentials are na
     'ok private, with your .rustup, .tool-versions, .npmrc',
     expect.stringMatching(/^warn .*children can write to, since nothing confines them: \.rustup$/),
     expect.stringMatching(/^warn .*may hold credentials: \.npmrc\./),
-    expect.stringMatching(/^ok not offered, .*: \.netrc\./),
+    expect.stringMatching(/^ok kept out, .*: \.netrc\./),
   ]);
   expect(said({ homeEntries: ['.rustup'] }, {}, true)).toEqual([
     'ok private, with your .rustup',
-    expect.stringMatching(/^ok not offered/),
+    expect.stringMatching(/^ok kept out/),
   ]);
 });
 

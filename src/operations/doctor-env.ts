@@ -2,7 +2,6 @@
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Policy } from '../core/policy.ts';
 import {
   type ChildPolicy,
   CREDENTIAL_ENTRIES,
@@ -10,7 +9,8 @@ import {
   looksCredential,
   looksSecret,
   TOOLCHAIN_VARIABLES,
-} from '../core/toolchains.ts';
+} from '../core/access/toolchains.ts';
+import type { Policy } from '../core/policy.ts';
 import type { Check } from './doctor.ts';
 
 interface Operator {
@@ -99,7 +99,7 @@ function privateHome({ gate }: Policy, isConfined: boolean, { home }: Operator):
     checks.push({
       name: 'home',
       level: 'ok',
-      what: `not offered, since they may hold credentials: ${withheld.join(', ')}. A build that needs one: name it under \`env.home_entries\``,
+      what: `kept out, because they may hold credentials: ${withheld.join(', ')}. If a build needs one, add it to \`env.home_entries\``,
       fix: null,
     });
   return checks;

@@ -1,6 +1,6 @@
 /** What doctor says of the channels: whether each could be used, and whether the last message got through. It sends nothing. */
 import type { Context } from '../context.ts';
-import type { ChannelPolicy } from '../core/notify.ts';
+import type { ChannelPolicy } from '../core/tell/notify.ts';
 import type { Store } from '../store/store.ts';
 import type { Check } from './doctor.ts';
 
@@ -15,9 +15,9 @@ export async function notify(context: Context): Promise<Check[]> {
     const missing = await tools.channels.problem(channel);
     if (missing !== null) return check('fail', `${name}: ${missing}`, FIX);
     const unsent = store && (await unsentTo(store, channel));
-    if (unsent) return check('warn', `${name}: a message waits to be sent again: ${unsent}`, TRY);
+    if (unsent) return check('warn', `${name}: a message is waiting to be sent again: ${unsent}`, TRY);
     if (url !== null && isOpen(new URL(url)))
-      return check('warn', `${name}: what is sent can be read on its way: its url is not https`, null);
+      return check('warn', `${name}: its url is not https, so messages are not encrypted`, null);
     return check('ok', `${name} (${kind}) is told of ${events.join(', ')}`);
   });
   return Promise.all(checks);

@@ -80,7 +80,14 @@ async function signatures(context: Context): Promise<Check[]> {
     const problem = await trySignature(context.git);
     if (problem === null)
       return [{ name: 'signing', level: 'ok', what: 'commit.gpgsign: a signature was made', fix: null }];
-    return [{ name: 'signing', level: 'fail', what: problem, fix: 'Or: git config commit.gpgsign false' }];
+    return [
+      {
+        name: 'signing',
+        level: 'fail',
+        what: problem,
+        fix: 'Unlock the signing key, or turn signing off: git config commit.gpgsign false',
+      },
+    ];
   } catch (error) {
     // Without an identity there is nothing to sign with, which has a line of its own.
     if (error instanceof UserError) return [];

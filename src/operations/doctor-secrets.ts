@@ -1,9 +1,9 @@
 /** What doctor says of the secrets of the project under work: whether each can be had, and held for whoever may use it. */
 import type { Context } from '../context.ts';
-import type { Network } from '../core/network.ts';
+import type { Network } from '../core/access/network.ts';
+import type { SecretPolicy } from '../core/access/secret.ts';
 import type { Policy } from '../core/policy.ts';
 import { rolesInUse } from '../core/role.ts';
-import type { SecretPolicy } from '../core/secret.ts';
 import type { Check } from './doctor.ts';
 
 export async function secrets(context: Context): Promise<Check[]> {
@@ -16,7 +16,7 @@ export async function secrets(context: Context): Promise<Check[]> {
   const checks = names.map(async (name): Promise<Check[]> => {
     const own = users.filter((user) => user.secrets.some((secret) => secret.name === name));
     const [secret] = own.flatMap((user) => user.secrets.filter((one) => one.name === name));
-    if (!secret) return [check('warn', `nobody may use ${name}`, NOBODY)];
+    if (!secret) return [check('warn', `no role or command may use ${name}`, NOBODY)];
     const missing = await gateway.secretProblem(secret);
     if (missing !== null) return [check('fail', missing, `Correct secrets.${name} in WORKFLOW.md.`)];
     const open = own.filter(({ network }) => kind === 'none' || network === 'host');

@@ -20,7 +20,7 @@ describe('what GitHub’s own list of webhooks says', () => {
       /no answer, timed out/,
     ],
     ['another secret', [{ ...HOOK, last: { status: 401, message: '' } }], 'warn', /failed: 401/],
-    ['too few events', [{ ...HOOK, events: ['push'] }], 'warn', /does not tell of: issues, issue_comment/],
+    ['too few events', [{ ...HOOK, events: ['push'] }], 'warn', /does not send: issues, issue_comment/],
     ['all is well', [{ ...HOOK, last: { status: 202, message: 'OK' } }], 'ok', /answered 202/],
   ])('%s', (_what, hooks, level, says) => {
     const checks = aboutHooks(hooks);

@@ -8,11 +8,11 @@ import type { Check } from './doctor.ts';
 export async function webhook(context: Context): Promise<Check[]> {
   const { settings, problem } = await context.settings();
   const { port, bind, secret } = settings.workflow.webhook;
-  if (problem || port === null || secret === null) return [];
-  const here = await listening(port, bind);
+  if (problem || secret === null) return [];
+  const here = port === null ? [] : [await listening(port, bind)];
   if (settings.tracker.kind === 'local')
-    return [here, check('warn', 'the embedded forge delivers nothing', 'Leave out webhook.')];
-  return [here, ...(await atForge(context))];
+    return [...here, check('warn', 'the local forge has no webhooks', 'Leave out webhook.')];
+  return [...here, ...(await atForge(context))];
 }
 
 /** Free, or held by a runner, which knows what is not signed. */
@@ -74,12 +74,12 @@ export function aboutHooks(hooks: readonly ForgeHook[] | null): Check[] {
         `the last delivery to ${url} failed: ${last.status || 'no answer'}${last.message ? `, ${last.message}` : ''}`,
         last.status === 401
           ? 'Enter the same secret at GitHub and in webhook.secret.'
-          : `See that the address leads to webhook.port here, and that \`forge-loop run\` runs; then redeliver it at GitHub.`,
+          : `Check that the address leads to webhook.port here, and that \`forge-loop run\` runs; then redeliver it at GitHub.`,
       );
     if (missing.length > 0)
       return check(
         'warn',
-        `the webhook ${url} does not tell of: ${missing.join(', ')}`,
+        `the webhook ${url} does not send: ${missing.join(', ')}`,
         'Tick them in its settings.',
       );
     return check(

@@ -7,8 +7,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../config/load.ts';
 import { problemText } from '../config/problems.ts';
 import type { Context } from '../context.ts';
-import { PRICES_AS_OF } from '../core/price-list.ts';
-import { unpricedRoles } from '../core/prices.ts';
+import { PRICES_AS_OF } from '../core/money/price-list.ts';
+import { unpricedRoles } from '../core/money/prices.ts';
 import { rolesInUse } from '../core/role.ts';
 import { shortSha } from '../core/words/short-sha.ts';
 import { copiedAdvice, copiedText } from '../core/words/words.ts';
@@ -60,6 +60,7 @@ export async function doctor(context: Context, input: { agents: boolean }): Prom
     ...(await forge(context, 'with rights')),
     ...(await webhook(context)),
     ...(await notify(context)),
+    ...(await telemetry(context)),
   ]);
 }
 
@@ -104,6 +105,13 @@ const ok = (name: string, what: string): Check => ({ name, level: 'ok', what, fi
 const warn = (name: string, what: string, fix: string | null): Check => ({ name, level: 'warn', what, fix });
 const fail = (name: string, what: string, fix: string | null): Check => ({ name, level: 'fail', what, fix });
 
+/** Nothing to say where nobody asked for it. */
+async function telemetry(context: Context): Promise<Check[]> {
+  const { endpoint, problem } = await context.telemetry();
+  if (problem) return [warn('telemetry', problem.what, problem.fix)];
+  return endpoint === null ? [] : [ok('telemetry', `traces and figures go to ${endpoint}`)];
+}
+
 async function node(): Promise<Check> {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const recent = major > 20 || (major === 20 && minor >= 19);
@@ -143,7 +151,7 @@ async function repository(context: Context): Promise<Check[]> {
     if (error instanceof ConfigError) return [];
     if (error instanceof UserError) return [fail('repository', error.message, error.hint)];
     if (error instanceof ForgeUnavailable)
-      return [{ ...fail('repository', error.message, null), isSilence: !error.isRefusal }];
+      return [{ ...fail('repository', error.message, error.hint), isSilence: !error.isRefusal }];
     if (error instanceof GitFailed) return [fail('repository', error.message, null)];
     throw error;
   }
@@ -152,7 +160,7 @@ async function repository(context: Context): Promise<Check[]> {
 async function configuration(context: Context): Promise<Check[]> {
   const { settings, problem } = await context.settings();
   if (problem) return brokenConfig(problem);
-  const warnings = settings.warnings.map(({ message }) => warn('config', message, 'Correct the key.'));
+  const warnings = settings.warnings.map(({ message, hint }) => warn('config', message, hint));
   const { gate, critic, merge, sandbox: wanted } = settings.policy;
   const chosen = await (await context.tools()).sandbox.choose(wanted);
   const isConfined = chosen.kind !== null && chosen.kind !== 'none';
@@ -164,11 +172,10 @@ async function configuration(context: Context): Promise<Check[]> {
     ...(await planNeeds(context, settings.policy)),
   ];
   if (gate.commands === 'none') checks.push(warn('gate', '`gate: none`: nothing verifies the work', null));
-  else if (commands.length === 0)
-    checks.push(
-      warn('gate', 'no gate.commands: no turn starts', 'Set gate.commands, or write `gate: none`.'),
-    );
-  else checks.push(ok('gate', commands.join('; ')));
+  else if (commands.length === 0) {
+    const follows = gate.mayBeEmpty ? 'finished work waits' : 'no turn starts';
+    checks.push(warn('gate', `no gate.commands: ${follows}`, 'Set gate.commands, or write `gate: none`.'));
+  } else checks.push(ok('gate', commands.join('; ')));
   if (!critic.enabled)
     checks.push(warn('critic', 'disabled: every change waits for `forge-loop task approve`', null));
   if (!merge.enabled) checks.push(warn('merge', 'disabled: every change waits for your merge', null));
@@ -178,9 +185,7 @@ async function configuration(context: Context): Promise<Check[]> {
 function brokenConfig({ file, message, hint, problems }: ConfigError): Check[] {
   if (problems.length === 0) return [fail('config', message, hint)];
   return problems.map((one) =>
-    one.level === 'error'
-      ? fail('config', problemText(file, one), one.hint)
-      : warn('config', problemText(file, one), 'Correct the key.'),
+    (one.level === 'error' ? fail : warn)('config', problemText(file, one), one.hint),
   );
 }
 
@@ -192,7 +197,7 @@ async function agents(context: Context): Promise<Check[]> {
   for (const role of rolesInUse(settings.policy)) {
     const policy = settings.policy.agents[role];
     const missing = await tools.agent(policy.kind).unavailable(policy);
-    const otherwise = `Or choose another agent in ${context.configPath}.`;
+    const otherwise = `Install or fix it, or set another agent.kind in ${context.configPath}.`;
     checks.push(missing ? fail(role, missing, otherwise) : ok(role, nameOf(policy)));
   }
   const blind = unpricedRoles(settings.policy);
@@ -201,8 +206,8 @@ async function agents(context: Context): Promise<Check[]> {
       ? ok('prices', `list prices as of ${PRICES_AS_OF}`)
       : warn(
           'prices',
-          `no price is known for the model of: ${blind.join(', ')}; \`budget.usd\` may not stop it (list prices as of ${PRICES_AS_OF})`,
-          'Give the price of its model under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
+          `no known price for these roles: ${blind.join(', ')}; \`budget.usd\` can't limit them (list prices as of ${PRICES_AS_OF})`,
+          'Set the price of their models under `prices`, or rely on `budget.tokens` and `budget.wall_ms`.',
         ),
   );
   return checks;
@@ -234,7 +239,7 @@ async function leftovers(context: Context): Promise<Check[]> {
   const stale = await staleLeases(context);
   checks.push(
     stale.length === 0
-      ? ok('leases', 'none is stale')
+      ? ok('leases', 'none stale')
       : warn('leases', `${stale.length} of dead runners: ${stale.map(({ key }) => key).join(', ')}`, fix),
   );
   const owned = await ownedKeys(context, store);
@@ -244,7 +249,7 @@ async function leftovers(context: Context): Promise<Check[]> {
   checks.push(
     lost.length === 0
       ? ok('processes', 'no orphans')
-      : warn('processes', `of dead runners, still alive: ${lost.join(', ')}`, fix),
+      : warn('processes', `left by dead runners, still alive: ${lost.join(', ')}`, fix),
   );
   const kept = (await store.tasks()).filter(({ task }) => task.state !== 'merged');
   const orphans = await tools.workspaces.orphans(kept.map(({ task }) => task.id));
@@ -289,5 +294,6 @@ async function forge(context: Context, how: 'with rights' | 'without rights'): P
     ...(isSilence ? { isSilence } : {}),
   }));
   if (problems.some(({ blocks }) => blocks)) return told;
-  return [ok('forge', `${found.kind}, ${(await found.openIssues()).length} open issues`), ...told];
+  const open = (await found.openIssues()).length;
+  return [ok('forge', `${found.kind}, ${open} open issue${open === 1 ? '' : 's'}`), ...told];
 }

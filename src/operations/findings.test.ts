@@ -110,10 +110,21 @@ describe('findings', () => {
     );
   });
 
-  test('are written and resolved by people only where an auditor would', async () => {
+  test('are written by people, for the coder to be told; never of a task that has ended', async () => {
+    const stored = await judged();
+    const written = { task: '1', description: 'crashes', file: 'a.ts', line: 3 };
+    expect(await perform(here.context, 'findings.write', written)).toMatchObject({
+      name: '#1',
+      finding: null,
+    });
+    const [request] = await (await here.context.writing()).requests('aaaa0001');
+    expect(request).toMatchObject({ kind: 'write', finding: expect.stringContaining('"line":3') });
+    await here.commit(stored, moved('queued', 'abandoned', 'no_progress'));
+    await expect(perform(here.context, 'findings.write', written)).rejects.toThrow('has ended: abandoned');
+  });
+
+  test('of a critic are not resolved by people', async () => {
     await judged();
-    const written = { task: '1', description: 'crashes' };
-    await expect(perform(here.context, 'findings.write', written)).rejects.toThrow('has no plan');
     await expect(perform(here.context, 'findings.resolve', { finding: '1.1' })).rejects.toThrow(
       'not of an audit',
     );

@@ -7,7 +7,8 @@ import { findingsAbout } from '../core/change/find.ts';
 import { type DecidedStatus, decided, type Finding, type FindingChange } from '../core/change/findings.ts';
 import { event, type NewEvent } from '../core/event.ts';
 import { type AuditFinding, writtenFinding } from '../core/plan/audit.ts';
-import { isEnded, type StoredTask } from '../core/task.ts';
+import { refusal } from '../core/request.ts';
+import { isEnded, nameOfTask, type StoredTask } from '../core/task.ts';
 import { UserError } from '../errors.ts';
 import { type Store, taskLease } from '../store/store.ts';
 import { iso, isRunnerAlive } from '../view.ts';
@@ -62,9 +63,9 @@ export async function decideFinding(
   const { stored, finding } = await findFinding(store, input.finding);
   const { task } = stored;
   if (finding.status === status) throw new UserError(`Finding ${finding.id} is ${WORDS[status]} already.`);
-  if (status === 'resolved' && finding.source !== 'auditor')
+  if (status === 'resolved' && finding.source !== 'auditor' && finding.source !== 'person')
     throw new UserError(
-      `Finding ${finding.id} is not of an audit.`,
+      `Finding ${finding.id} is of the ${finding.source}, not of an audit or a person.`,
       `\`forge-loop findings wontfix ${finding.id} --why …\` leaves it as it is.`,
     );
   const said = { by: await context.operator(), at: context.now(), why: input.why ?? null };
@@ -95,7 +96,7 @@ interface FindingWritten {
   runnerAlive: boolean;
 }
 
-/** What an auditor does with its tool, by a person. */
+/** About a plan in its phases what an auditor does with its tool, by a person; about other work what a reviewer does. */
 export async function writeFinding(
   context: Context,
   { task: reference, ...finding }: AuditFinding & { task: string },
@@ -103,16 +104,17 @@ export async function writeFinding(
   const store = await context.writing();
   const stored = await findTask(store, reference);
   const { id, plan, headSha } = stored.task;
-  if (!plan)
-    throw new UserError(
-      `Task ${id} has no plan.`,
-      'Findings are written for plans; say what is wrong with other work on its pull request.',
-    );
-  if (isEnded(stored.task) && stored.task.state !== 'abandoned')
+  const refused = plan ? null : refusal(stored.task, 'write');
+  if (refused) throw new UserError(refused.why, refused.advice);
+  if (plan && isEnded(stored.task) && stored.task.state !== 'abandoned')
     throw new UserError(`Loop ${plan.name} is ${stored.task.state}.`, 'Start another plan for what is left.');
   const said = { by: await context.operator(), at: context.now() };
-  const written = { task: id, name: plan.name, runnerAlive: await isRunnerAlive(store, context) };
-  if (!isEnded(stored.task)) {
+  const written = {
+    task: id,
+    name: nameOfTask(stored.task),
+    runnerAlive: await isRunnerAlive(store, context),
+  };
+  if (!plan || !isEnded(stored.task)) {
     await store.request({ task: id, kind: 'write', finding: JSON.stringify(finding), ...said });
     return { ...written, finding: null };
   }
@@ -133,7 +135,7 @@ async function findFinding(
   if (of === undefined || number === undefined) {
     throw new UserError(
       `${reference} is not the name of a finding.`,
-      'It is a task or an issue, a dot and a number: `forge-loop findings` lists them.',
+      'A finding id looks like 7.2: `forge-loop findings` lists them.',
     );
   }
   const stored = await findTask(store, of);

@@ -44,3 +44,17 @@ test('following ends as soon as it is told, however long the next look is off', 
   for await (const _ of follow(look, 3_600_000, stop.signal)) setImmediate(() => stop.abort());
   expect(looks).toBe(1);
 });
+
+test('how long it rests is asked before each rest', async () => {
+  const stop = new AbortController();
+  const asked: number[] = [];
+  const pause = (): number => {
+    asked.push(asked.length);
+    if (asked.length === 3) stop.abort();
+    return 0;
+  };
+  let looks = 0;
+  for await (const _ of follow(async () => ++looks, pause, stop.signal))
+    expect(asked).toHaveLength(looks - 1);
+  expect(looks).toBe(3);
+});

@@ -4,12 +4,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 /** What a look finds: at once, and then again and again until `stop`. */
 export async function* follow<T>(
   look: () => Promise<T>,
-  everyMs: number,
+  everyMs: number | (() => number),
   stop: AbortSignal,
 ): AsyncGenerator<T> {
   while (!stop.aborted) {
     yield await look();
-    await wait(everyMs, null, { signal: stop }).catch(() => null);
+    await wait(typeof everyMs === 'number' ? everyMs : everyMs(), null, { signal: stop }).catch(() => null);
   }
 }
 

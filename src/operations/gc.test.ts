@@ -1,13 +1,22 @@
 /** What ended tasks left is removed. */
-import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { MINUTE, moved, openedRepository } from '../../test/support/opened-repository.ts';
+import { runCli } from '../cli/program.ts';
 import type { Terminal } from '../cli/terminal.ts';
 import { TEXT } from '../cli/text.ts';
-import { digestOf } from '../core/digest.ts';
 import { event } from '../core/event.ts';
+import { digestOf } from '../core/text/digest.ts';
 import { openContext } from '../main.ts';
 import { perform } from '../operations.ts';
 import { prepareHome } from '../workspace/home.ts';
@@ -19,7 +28,7 @@ describe('gc', () => {
     const operator = join(here.root, 'operator');
     mkdirSync(operator, { recursive: true });
     writeFileSync(join(operator, '.npmrc'), '');
-    await prepareHome(home, { home: 'private', homeEntries: ['.npmrc'] }, operator);
+    await prepareHome(home, { home: 'private', homeEntries: ['.npmrc'] }, operator, () => true);
   }
 
   test('removes what ended tasks left, follows no link, and touches nothing of a live one', async () => {
@@ -57,6 +66,24 @@ describe('gc', () => {
     expect((await perform(here.context, 'gc')).removed).toEqual([]);
   });
 
+  test('`run` does the same at its start, and says of which issue (symphony 13, 14)', async () => {
+    await here.ready('Merged');
+    const task = await here.commit(await here.taskOf(1, 'aaaa0001'), moved('queued', 'merged'));
+    expect(task.task.state).toBe('merged');
+    const places = await here.context.places();
+    mkdirSync(places.session('aaaa0001', 's1'), { recursive: true });
+    await (await here.context.runner()).run('once');
+    expect(existsSync(places.session('aaaa0001', 's1'))).toBe(false);
+    const lines = () =>
+      readFileSync(join(here.root, '.forge', 'logs', 'runner.log'), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    await expect
+      .poll(() => lines().find(({ msg }) => String(msg).startsWith('removed what it left')))
+      .toMatchObject({ task: 'aaaa0001', issue_id: '1', issue_identifier: '#1', session_id: null });
+  });
+
   test('leaves nothing of a task whose logs are old', async () => {
     await here.ready('Merged');
     await here.commit(await here.taskOf(1, 'aaaa0001'), moved('queued', 'merged'));
@@ -64,10 +91,14 @@ describe('gc', () => {
     const home = places.home('aaaa0001', 'coder');
     await offerIn(home);
     mkdirSync(places.log('aaaa0001', ''), { recursive: true });
+    here.git('update-ref', 'refs/forge/aaaa0001/replay/c1', 'HEAD');
     writeFileSync(join(here.root, 'WORKFLOW.md'), '---\nkeep: {abandoned_days: 0, logs_days: 0}\n---\n');
     const later = await openContext(here.root);
+    expect((await perform(later, 'gc', { dryRun: true })).removed).toHaveLength(1);
+    expect(here.git('for-each-ref', 'refs/forge')).not.toBe('');
     expect((await perform(later, 'gc')).removed).toMatchObject([{ parts: ['private', 'logs'] }]);
     expect(existsSync(dirname(home))).toBe(false);
+    expect(here.git('for-each-ref', 'refs/forge')).toBe('');
     await later.close();
   });
 
@@ -99,12 +130,36 @@ describe('gc', () => {
     mkdirSync(left, { recursive: true });
     const shown = await perform(here.context, 'gc', { dryRun: true });
     expect([shown.trees, existsSync(left)]).toEqual([[left], true]);
-    expect(TEXT.gc(shown, {} as Terminal)).toBe(`would remove ${left}`);
-    const done = await perform(here.context, 'gc');
-    expect([done.trees, existsSync(left)]).toEqual([[left], false]);
+    expect(TEXT.gc(shown, {} as Terminal)).toBe(
+      `would remove ${left}\nNothing was removed. \`forge-loop gc\` removes it.`,
+    );
+    await prune();
+    expect(existsSync(left)).toBe(true);
+    await prune('--yes');
+    expect(existsSync(left)).toBe(false);
     expect((await perform(here.context, 'gc')).trees).toEqual([]);
   });
 });
+
+/** On the command line, which shows first what `gc` would remove. */
+async function prune(...args: string[]): Promise<void> {
+  const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const nowhere = () => Promise.reject(new Error('not here'));
+  const open = () => Promise.resolve({ ...here.context, close: () => Promise.resolve() });
+  const surface = {
+    version: '0',
+    open,
+    newRepository: nowhere,
+    edit: nowhere,
+    redact: String,
+    serveMcp: nowhere,
+  };
+  try {
+    expect(await runCli(['node', 'forge-loop', 'prune', ...args], surface)).toBe(0);
+  } finally {
+    printed.mockRestore();
+  }
+}
 
 describe('gc and clocks', () => {
   const DAY = 24 * 60 * MINUTE;

@@ -1,7 +1,6 @@
 /** Makes a repository ready: WORKFLOW.md and .forge/. It never overwrites. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { detectGate, type GateProposal, LOCKFILES } from '../config/detect-gate.ts';
 import { workflowTemplate } from '../config/template.ts';
 import type { Context } from '../context.ts';
 import type { AgentKind } from '../core/policy.ts';
@@ -10,21 +9,30 @@ import { ForgeUnavailable, UserError } from '../errors.ts';
 import type { ForgeProblem } from '../forge/forge.ts';
 import { currentBranch, remoteDefault } from '../git/git.ts';
 import { filterAdvice, filtersOnTrunk } from './doctor-repository.ts';
+import type { LeftOut } from './init-gate.ts';
+import { type RegisteredClient, registerMcp } from './mcp-clients.ts';
 
 interface InitChoices {
   agent: AgentKind;
   command?: string | undefined;
   script?: string | undefined;
   gate?: string[] | undefined;
+  setup?: string[] | undefined;
+  /** Found, and not written as commands. */
+  leftOut?: LeftOut[] | undefined;
+  /** The files that the gate was read from. */
+  from?: string[] | undefined;
   tracker?: 'local' | 'github' | undefined;
   trunk?: string | undefined;
   createLabels?: boolean | undefined;
+  /** Registers the MCP server with the clients that are installed. */
+  mcp?: boolean | undefined;
 }
 
 interface Initialised {
   workflow: string;
   written: boolean;
-  gate: { commands: string[]; from: string[] };
+  gate: { setup: string[]; commands: string[]; from: string[]; leftOut: LeftOut[] };
   tracker: 'local' | 'github';
   /** The branch that work lands on; null when nothing names one. */
   trunk: string | null;
@@ -32,12 +40,15 @@ interface Initialised {
   labels: string[];
   /** What the tracker will not let the loop do yet, or what it can't do in this repository. */
   problems: ForgeProblem[];
+  /** Clients that were looked for with `mcp`, and are installed. */
+  mcp: RegisteredClient[];
   next: string[];
 }
 
 export async function init(context: Context, input: InitChoices): Promise<Initialised> {
-  const proposal = await proposedGate(context);
-  const commands = input.gate ?? proposal.commands;
+  const { gate: commands = [], setup = [], leftOut = [], from = [] } = input;
+  // What it registers is the operator's, not the repository's.
+  if (input.mcp) await context.refuseInTurn('init --mcp');
   // Settings are read once: where there are none yet, not before they are written.
   const given = existsSync(context.configPath) ? await context.settings() : null;
   const tracker =
@@ -47,7 +58,7 @@ export async function init(context: Context, input: InitChoices): Promise<Initia
   if (input.trunk !== undefined) await requireBranch(context, input.trunk);
   const trunk =
     given?.problem === null ? given.settings.tracker.trunk : (input.trunk ?? (await proposedTrunk(context)));
-  const written = writeWorkflow(context, { ...input, tracker, trunk }, proposal, commands);
+  const written = writeWorkflow(context, { ...input, tracker, trunk });
   await context.excludeForge();
   const { labels, problems } = await lookAtTracker(context, input.createLabels ?? false);
   problems.push(...(await filterProblems(context)));
@@ -55,11 +66,12 @@ export async function init(context: Context, input: InitChoices): Promise<Initia
   return {
     workflow: context.configPath,
     written,
-    gate: { commands, from: input.gate ? [] : proposal.from },
+    gate: { setup, commands, from, leftOut },
     tracker,
     trunk,
     labels,
     problems,
+    mcp: input.mcp ? await registerMcp(context) : [],
     next: nextSteps(context, { ...input, tracker }, written, commands),
   };
 }
@@ -76,12 +88,19 @@ export async function proposedTrunk({ git }: Context): Promise<string | null> {
 }
 
 /** Here or at `origin`; of a repository without a commit, the branch it will begin with. */
-async function requireBranch({ git }: Context, branch: string): Promise<void> {
-  const refs = [`refs/heads/${branch}`, `refs/remotes/origin/${branch}`];
-  const { stdout } = await git(['for-each-ref', '--count=1', '--format=%(refname)', ...refs]);
-  if (stdout.trim() !== '') return;
-  if ((await currentBranch(git)) === branch) return;
-  throw new UserError(`There is no branch ${branch}.`, `Make it (git branch ${branch}), or name another.`);
+export async function branchesOf({ git }: Context): Promise<Set<string>> {
+  const { stdout } = await git(['for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/remotes/origin']);
+  const names = stdout.split('\n').map((ref) => ref.replace(/^refs\/(heads|remotes\/origin)\//, ''));
+  return new Set(
+    [...names, (await currentBranch(git)) ?? ''].filter((name) => name !== '' && name !== 'HEAD'),
+  );
+}
+
+export const noBranch = (branch: string): string => `There is no branch ${branch}.`;
+
+export async function requireBranch(context: Context, branch: string): Promise<void> {
+  if ((await branchesOf(context)).has(branch)) return;
+  throw new UserError(noBranch(branch), `Make it (git branch ${branch}), or name another.`);
 }
 
 /** Rights are looked at now, while somebody is there to mend them; without them `init` is still done. */
@@ -100,7 +119,7 @@ async function lookAtTracker(
     if (error instanceof UserError)
       return { labels: [], problems: [{ what: error.message, fix: error.hint ?? '' }] };
     if (error instanceof ForgeUnavailable)
-      return { labels: [], problems: [{ what: error.message, fix: '' }] };
+      return { labels: [], problems: [{ what: error.message, fix: error.hint ?? '' }] };
     throw error;
   }
 }
@@ -113,34 +132,21 @@ async function filterProblems(context: Context): Promise<ForgeProblem[]> {
 
 const NO_LABELS: ForgeProblem = {
   what: 'No labels were made: issues and pull requests are in this repository, not on GitHub.',
-  fix: 'If they are on GitHub (on an Enterprise Server that can not be told from origin), set tracker.kind: github in WORKFLOW.md and run this again.',
+  fix: 'If they are on GitHub Enterprise Server, which `origin` does not reveal, set tracker.kind: github in WORKFLOW.md and run this again.',
 };
-
-/** What the repository's own files suggest, for a person to see before it is written. */
-export async function proposedGate({ git, root }: Context): Promise<GateProposal> {
-  const { stdout } = await git([
-    'ls-files',
-    '-z',
-    '--full-name',
-    '--',
-    ...LOCKFILES.map((file) => `:(top)${file}`),
-  ]);
-  return detectGate(root, new Set(stdout.split('\0')));
-}
 
 function writeWorkflow(
   context: Context,
   input: Omit<InitChoices, 'trunk'> & { trunk: string | null },
-  proposal: GateProposal,
-  commands: string[],
 ): boolean {
   if (existsSync(context.configPath)) return false;
   const text = workflowTemplate({
     agentKind: input.agent,
     agentCommand: input.command ?? null,
     agentScript: input.script ?? null,
-    gateCommands: commands,
-    gateSetup: input.gate ? [] : proposal.setup,
+    gateCommands: input.gate ?? [],
+    gateSetup: input.setup ?? [],
+    gateLeftOut: input.leftOut ?? [],
     tracker: input.tracker ?? 'local',
     trunk: input.trunk,
   });

@@ -1,6 +1,7 @@
 /** Drafts become issues: each file is one, its title in the front matter or on the first line. */
 import type { Context } from '../context.ts';
 import { type Readiness, readiness } from '../core/issue/readiness.ts';
+import { planReadiness } from '../core/plan/start.ts';
 import { UserError } from '../errors.ts';
 import { BadFrontMatter, readFrontMatter } from '../front-matter.ts';
 import { newIssue } from './issues.ts';
@@ -34,7 +35,12 @@ export async function importIssues(
   const made: Imported[] = [];
   for (const { file, title, body, labels, priority } of drafts) {
     const issue = await newIssue(context, { title, body, labels, priority, blockedBy: [], ready });
-    made.push({ file, number: issue.number, title, decision: readiness(title, body).decision });
+    made.push({
+      file,
+      number: issue.number,
+      title,
+      decision: (planReadiness(body) ?? readiness(title, body)).decision,
+    });
   }
   return made;
 }

@@ -2,9 +2,12 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { openedRepository } from '../../test/support/opened-repository.ts';
+import { painter, type Terminal } from '../cli/terminal.ts';
+import { TEXT } from '../cli/text.ts';
 import { perform } from '../operations.ts';
 
 const here = openedRepository();
+const terminal = { paint: painter(false), columns: null } as Terminal;
 
 describe('issue lint', () => {
   test('says of an issue or a draft what readiness says, and reads nothing else', async () => {
@@ -23,6 +26,38 @@ describe('issue lint', () => {
       questions: [],
     });
     expect(existsSync(here.context.databasePath)).toBe(false);
+  });
+
+  test('of a plan says what the loop makes of it, and what it leaves out, with lines (loops 24)', async () => {
+    const text = [
+      '# Pay',
+      'Make it nicer.',
+      '<!-- forge-section -->',
+      '',
+      '<!-- forge-section -->',
+      '## Schema',
+      '### Acceptance Criteria',
+      '- [ ] It is there.',
+      '### Verification',
+      'npm test',
+    ];
+    const lint = await perform(here.context, 'issue.lint', { text: text.join('\n') });
+    expect(lint).toMatchObject({ decision: 'ready', questions: [], rules: [], plan: { milestones: 1 } });
+    const skipped = { severity: 'warning', line: 2, problem: 'this milestone is empty, and is skipped' };
+    expect(lint.plan!.problems).toContainEqual(expect.objectContaining(skipped));
+    const said = TEXT['issue.lint'](lint, terminal);
+    expect(said).toContain('It is a plan: 1 milestone.');
+    expect(said).toContain('\nline 2: warning: this milestone is empty, and is skipped\n  → Write it');
+    expect(said).toContain('\nerror: the plan has no `## Verification`');
+
+    const broken = await perform(here.context, 'issue.lint', {
+      text: `${text.join('\n')}\n<!-- forge-plan:end -->`,
+    });
+    expect(broken).toMatchObject({
+      decision: 'declined',
+      problem: expect.stringContaining("its plan can't be read"),
+    });
+    expect(TEXT['issue.lint'](broken, terminal)).toContain("Its plan can't be read (line 10: ");
   });
 
   test('needs exactly one thing to look at, and it must be there', async () => {

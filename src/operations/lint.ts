@@ -1,6 +1,9 @@
 /** What readiness says about an issue and why, so that its author can check it before labelling it. */
 import type { Context } from '../context.ts';
 import { type Readiness, readiness } from '../core/issue/readiness.ts';
+import { type LintProblem, lintPlan } from '../core/plan/lint.ts';
+import { parsePlan } from '../core/plan/plan.ts';
+import { planReadiness } from '../core/plan/start.ts';
 import { UsageError, UserError } from '../errors.ts';
 import { BadFrontMatter, splitFrontMatter } from '../front-matter.ts';
 
@@ -8,6 +11,8 @@ interface Lint extends Readiness {
   /** Null for a text that is no issue yet. */
   issue: number | null;
   title: string;
+  /** What its plan is cut into, and what is missing in it; null for an issue without one. */
+  plan: { milestones: number; problems: LintProblem[] } | null;
 }
 
 export async function lintIssue(
@@ -15,7 +20,25 @@ export async function lintIssue(
   input: { issue?: number | undefined; text?: string | undefined },
 ): Promise<Lint> {
   const { issue, title, body } = await textOf(context, input);
-  return { issue, title, ...readiness(title, body) };
+  const judged = readiness(title, body);
+  const asPlan = planReadiness(body);
+  if (!asPlan) return { issue, title, ...judged, plan: null };
+  const parsed = parsePlan(body, { markers: 'optional' });
+  // Whoever works to a plan is judged by its milestones: the rules for other issues do not hold for it.
+  const checkable = asPlan.decision === 'ready';
+  return {
+    issue,
+    title,
+    ...asPlan,
+    checkable,
+    thin: false,
+    score: 0,
+    rules: [],
+    plan: {
+      milestones: parsed.ok ? parsed.plan.milestones.length : 0,
+      problems: lintPlan(body, { markers: 'optional' }),
+    },
+  };
 }
 
 async function textOf(

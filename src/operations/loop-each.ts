@@ -1,17 +1,24 @@
 /** A list of features, as people write it: one loop for each, those that others wait for first. */
 import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { dirname, join, resolve } from 'node:path';
+import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Context } from '../context.ts';
-import { type Feature, featureProblem, inOrder } from '../core/plan/each.ts';
+import {
+  changeProblem,
+  type Feature,
+  featureProblem,
+  groupOf,
+  inOrder,
+  startedBefore,
+} from '../core/plan/each.ts';
 import type { Plan } from '../core/plan/plan.ts';
 import { contractOfPlan, planTasks } from '../core/plan/start.ts';
-import { isEnded, type Task } from '../core/task.ts';
+import type { Task } from '../core/task.ts';
 import { oneLine } from '../core/words/fence.ts';
 import { UserError, whyUnreadable } from '../errors.ts';
 import { isRunnerAlive } from '../view.ts';
 import { problemOf, z } from './input.ts';
-import { type Beginning, begin, readPlan, starting } from './loops.ts';
+import { type Beginning, begin, readPlan, refuseSandbox, starting } from './loops.ts';
 
 const featureList = z
   .object({
@@ -37,36 +44,36 @@ export async function startEach(
   input: { file: string } & Beginning['options'],
 ): Promise<{
   loops: { name: string; task: string; already: boolean; after: readonly string[] }[];
+  warnings: string[];
   runnerAlive: boolean;
 }> {
-  if (input.mode === 'here')
-    throw new UserError('Several loops have no one checkout to be shown in.', 'Leave out --mode here.');
-  const { most, features } = await readFeatures(input.file);
+  if (input.mode === 'here') throw new UserError('--mode here works with one loop only.', 'Leave it out.');
+  const { most, features, warnings, refusal } = await readFeatures(input.file);
+  await refuseSandbox(context, input);
   const ports = await context.ports();
   const { store } = ports;
   const loops = await starting(context, store, async (lease) => {
-    const started: { name: string; task: Task; already: boolean; after: readonly string[] }[] = [];
-    const group = ports.newId().slice(0, 8);
+    const known = planTasks((await store.tasks()).map(({ task }) => task));
+    const before = startedBefore(features, known);
+    const changed = changeProblem(features, most, before, known);
+    if (changed)
+      throw refusal(changed, 'Leave it as it was, or end that loop first: `forge-loop loop cancel`.');
+    const group = groupOf(before) ?? ports.newId().slice(0, 8);
+    const tasks = new Map<string, Task>();
     for (const { name, after, plan, goal } of inOrder(features)) {
-      const tasks = planTasks((await store.tasks()).map(({ task }) => task));
-      const { hash } = contractOfPlan({ plan, goal });
-      const same = tasks.find((task) => !isEnded(task) && task.issue === null && task.contract.hash === hash);
-      const ids = after.map((other) => started.find((one) => one.name === other)!.task.id);
+      const ids = after.map((other) => tasks.get(other)!.id);
       const options = { plan, goal, wanted: name, options: input, group: { id: group, most, after: ids } };
-      const task = same ?? (await begin(context, store, lease, tasks, options));
-      started.push({ name, task, already: same !== undefined, after });
+      const started = planTasks((await store.tasks()).map(({ task }) => task));
+      tasks.set(name, before.get(name) ?? (await begin(context, store, lease, started, options)));
     }
-    return started;
+    return inOrder(features).map(({ name, after }) => ({
+      name: tasks.get(name)!.plan!.name,
+      task: tasks.get(name)!.id,
+      already: before.has(name),
+      after: after.map((other) => tasks.get(other)!.plan!.name),
+    }));
   });
-  return {
-    loops: loops.map(({ task, already, after }) => ({
-      name: task.plan!.name,
-      task: task.id,
-      already,
-      after,
-    })),
-    runnerAlive: await isRunnerAlive(store, context),
-  };
+  return { loops, warnings, runnerAlive: await isRunnerAlive(store, context) };
 }
 
 interface PlannedFeature extends Feature {
@@ -74,14 +81,21 @@ interface PlannedFeature extends Feature {
   goal: string | null;
 }
 
-async function readFeatures(file: string): Promise<{ most: number | null; features: PlannedFeature[] }> {
+const NO_PLAN = { plan: null, warnings: [] };
+
+async function readFeatures(file: string): Promise<{
+  most: number | null;
+  features: PlannedFeature[];
+  warnings: string[];
+  refusal(wrong: { at: number; problem: string }, advice?: string): UserError;
+}> {
   const text = await textOf(file, file);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
-  const fail = (problem: string, line: number | null): UserError =>
-    new UserError(`${file}${line === null ? '' : `:${line}`}: ${problem}`, 'See docs/plans.md.');
+  const fail = (problem: string, line: number | null, advice = 'See docs/plans.md.'): UserError =>
+    new UserError(`${file}${line === null ? '' : `:${line}`}: ${problem}`, advice);
   const [broken] = document.errors;
-  if (broken) throw fail(oneLine(broken.message), broken.linePos?.[0].line ?? null);
+  if (broken) throw fail(saidBy(broken), broken.linePos?.[0].line ?? null);
   const parsed = featureList.safeParse(document.toJS());
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -89,19 +103,33 @@ async function readFeatures(file: string): Promise<{ most: number | null; featur
   }
   const { concurrency = null, features } = parsed.data;
   const lineOf = (at: number): number | null => lineAt(['features', at]);
-  const wrong = featureProblem(features);
-  if (wrong) throw fail(wrong.problem, lineOf(wrong.at));
+  const refusal = ({ at, problem }: { at: number; problem: string }, advice?: string) =>
+    fail(problem, lineOf(at), advice);
   const planned = await Promise.all(
     features.map(async ({ name, after, plan: path, goal = null }, at) => {
       if (path === undefined && goal === null)
         throw fail(`"${name}" has neither a plan nor a goal`, lineOf(at));
-      if (path === undefined) return { name, after, goal, plan: null };
-      const found = resolve(dirname(file), path);
-      const written = await textOf(found, `${file}:${lineOf(at)}: the plan of "${name}"`);
-      return { name, after, goal, plan: readPlan({ text: written, file: path }).plan };
+      const { plan, warnings } = path === undefined ? NO_PLAN : await planAt(path, name, lineOf(at));
+      return { name, after, goal, plan, warnings, contract: contractOfPlan({ plan, goal }).hash };
     }),
   );
-  return { most: concurrency, features: planned };
+  const wrong = featureProblem(planned);
+  if (wrong) throw refusal(wrong);
+  return {
+    most: concurrency,
+    features: planned,
+    warnings: planned.flatMap((one) => one.warnings),
+    refusal,
+  };
+
+  async function planAt(
+    path: string,
+    name: string,
+    line: number | null,
+  ): Promise<ReturnType<typeof readPlan>> {
+    const written = await textOf(resolve(dirname(file), path), `${file}:${line}: the plan of "${name}"`);
+    return readPlan({ text: written, file: join(dirname(file), path) });
+  }
 
   /** Where it stands, or what it should stand in. */
   function lineAt(path: readonly PropertyKey[]): number | null {
@@ -112,6 +140,10 @@ async function readFeatures(file: string): Promise<{ most: number | null; featur
     return null;
   }
 }
+
+/** Without the place, which stands before it, and the lines it shows. */
+const saidBy = ({ message }: YAMLError): string =>
+  oneLine(message.split('\n', 1)[0]!).replace(/ at line \d+, column \d+:?$/, '');
 
 async function textOf(path: string, name: string): Promise<string> {
   return readFile(path, 'utf8').catch((cause: Error) => {

@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { MINUTE, moved, openedRepository } from '../../test/support/opened-repository.ts';
 import type { Terminal } from '../cli/terminal.ts';
 import { TEXT } from '../cli/text.ts';
-import { restKey } from '../core/cost.ts';
 import { event } from '../core/event.ts';
+import { restKey } from '../core/money/cost.ts';
+import { writtenFinding } from '../core/plan/audit.ts';
 import { perform } from '../operations.ts';
 import { taskLease, type UsageDelta } from '../store/store.ts';
 
@@ -62,12 +63,13 @@ test('limits that the operator gave it hold in place of the settings, and are sh
     budgetUsd: 5,
     task: { maxTurns: 20 },
   });
-  const limits = { maxIterations: 0, maxTurns: 7, budgetUsd: 2.5 };
+  const limits = { maxIterations: 0, maxTurns: 7, budgetUsd: 2.5, sandbox: 'required' };
   await perform(here.context, 'loop.start', { goal: 'Tidy up.', name: 'tidy', ...limits });
   expect(await shown()).toMatchObject({ maxIterations: null, budgetUsd: 2.5, task: { maxTurns: 7 } });
   const text = TEXT['loop.show'](await shown(), terminal);
   expect(text).toContain('$0.00 of at most $2.50');
   expect(text).toContain('(at most 7)');
+  expect(text).toMatch(/^sandbox +required$/m);
 });
 
 test('the list says what the last audit came to, in a line', async () => {
@@ -77,7 +79,7 @@ test('the list says what the last audit came to, in a line', async () => {
     const loops = await perform(here.context, 'loop.list', { all: false });
     return [loops[0]!.auditVerdict, TEXT['loop.list'](loops, terminal)];
   };
-  expect(await looked()).toEqual([null, expect.stringMatching(/ 0 +0 +\$0\.00 /)]);
+  expect(await looked()).toEqual([null, expect.stringMatching(/ 0 +0\/0 +\$0\.00 /)]);
   await here.commit(
     (await store.task(task))!,
     event('phase_entered', { phase: 'auditing', milestone: 0, isFresh: false }),
@@ -88,6 +90,53 @@ test('the list says what the last audit came to, in a line', async () => {
     }),
   );
   expect(await looked()).toEqual(['1 open bug', expect.stringContaining('1: 1 open bug')]);
+});
+
+test('the list says what each loop cost by role and model, its findings, and how its summary begins', async () => {
+  const { task } = await started();
+  await perform(here.context, 'loop.start', { goal: 'Plain.', name: 'plain' });
+  const store = await here.context.writing();
+  const lease = (await store.acquireLease(taskLease(task), 'me', here.context.now(), MINUTE, () => false))!;
+  const used = (role: UsageDelta['role'], model: string, costUsd: number | null): UsageDelta => ({
+    ...{ task, turn: 1, role, sessionId: role, model, key: model, at: here.context.now() },
+    ...{ input: 1, output: 10, reasoning: 0, cacheRead: 0, cacheWrite: 0, costUsd },
+  });
+  await store.addUsage(lease, [
+    used('coder', 'big', 0.5),
+    used('coder', 'small', null),
+    used('auditor', 'big', 0.25),
+  ]);
+  const summary = '\nAll of it is done.\nNothing is left.';
+  const { task: row, version } = (await store.task(task))!;
+  const said = { by: 'auditor', at: 1, sha: 'c1' };
+  const found = (severity: 'bug' | 'warning', n: number) => ({
+    ...writtenFinding(
+      { severity, file: 'a.ts', line: n, description: `float ${n}`, scenario: null },
+      { task, plan: row.plan!, ledger: [] },
+      said,
+    ),
+    id: `${task}.${n}`,
+  });
+  await store.commit({
+    lease,
+    taskId: task,
+    expectedVersion: version,
+    events: [event('post_action_ended', { summary, problem: null })],
+    findings: [found('bug', 1), found('warning', 2), found('warning', 3)],
+    at: here.context.now(),
+  });
+  await store.releaseLease(lease);
+  const loops = await perform(here.context, 'loop.list', { all: false });
+  const [head, tidy, ...below] = TEXT['loop.list'](loops, terminal).split('\n');
+  expect(head).toMatch(/^LOOP +STATUS +MILESTONES +ITERATION +AUDITS +BUGS\/WARNINGS +COST +WHERE$/);
+  expect(tidy).toMatch(/^tidy .* 1\/2 +≥\$0\.75 /);
+  expect(below).toEqual([
+    '  cost: coder big $0.50, coder small ?, auditor big $0.25',
+    '  summary: All of it is done.',
+    expect.stringMatching(/^plain /),
+  ]);
+  for (const line of TEXT['loop.list'](loops, { ...terminal, columns: 40 }).split('\n'))
+    expect(line.length).toBeLessThanOrEqual(40);
 });
 
 test.each([
@@ -116,5 +165,21 @@ test('a goal alone has one audit: its graph has no other, and it counts no miles
   expect(text).not.toMatch(/final_auditing|next milestone/);
   expect(text).toContain('`forge-loop loop restart tidy --force` cancels it first');
   const loops = await perform(here.context, 'loop.list', { all: false });
-  expect(TEXT['loop.list'](loops, terminal)).not.toContain('0/0');
+  expect(TEXT['loop.list'](loops, terminal)).toMatch(/^tidy +queued +- +1\/20 /m);
+});
+
+test.each(['session', 'here'] as const)('in mode %s nothing is audited: its graph says so', async (mode) => {
+  await perform(here.context, 'loop.start', { goal: 'Tidy up.', name: 'tidy', mode });
+  const text = TEXT['loop.show'](await shown(), terminal);
+  expect(text).not.toMatch(/audit|iteration/);
+  expect(text).toContain('coding ──0─▶ done');
+  const { task } = await shown();
+  const store = await here.context.writing();
+  await here.commit(
+    (await store.task(task.id))!,
+    moved('queued', 'dispatched'),
+    moved('dispatched', 'running'),
+    moved('running', 'completed'),
+  );
+  expect(TEXT['loop.show'](await shown(), terminal)).toContain('coding ──1─▶ done');
 });

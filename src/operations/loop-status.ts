@@ -1,8 +1,8 @@
 /** Plans as people look at them: how far each has come, what it found, what it cost, and whether it can go on. */
 import type { Context } from '../context.ts';
 import type { Finding } from '../core/change/findings.ts';
-import { isRest } from '../core/cost.ts';
 import { type OutcomeClass, REASONS } from '../core/machine.ts';
+import { isRest } from '../core/money/cost.ts';
 import { openBugs } from '../core/plan/audit.ts';
 import { policyFor } from '../core/plan/limits.ts';
 import type { Amendment, Milestone } from '../core/plan/progress.ts';
@@ -57,6 +57,8 @@ export interface LoopView {
 
 export interface LoopDetail extends LoopView {
   plan: (Milestone & { number: number })[];
+  /** What of an issue's text was left out of its plan. */
+  warnings: string[];
   amendments: (Amendment & { audit: number })[];
   lastAudit: string | null;
   open: Finding[];
@@ -66,6 +68,10 @@ export interface LoopDetail extends LoopView {
   usage: UsageLine[];
   /** Why what the post action changed is not on the branch; null where that did not happen. */
   tookBack: string | null;
+  /** Why the post action was not begun; null where it was, or where there is none. */
+  notActed: string | null;
+  /** What it was started with, where that is in force. */
+  sandbox: string | null;
   /** For `--mode here`, at the end: why the operator's checkout was not switched; null when it was. */
   checkout: { problem: string | null } | null;
   restart: Restartability & { says: string };
@@ -109,16 +115,20 @@ export async function showLoop(context: Context, input: { loop: string }): Promi
   const store = await context.reading();
   const task = await findLoop(store, input.loop);
   const plan = task.plan!;
+  const { sandbox } = policyFor(task, (await context.settings()).settings.policy);
   const ledger = await store!.findings(task.id);
   return {
     ...(await loopView(context, store!, task)),
     plan: plan.milestones.map((one, index) => ({ ...one, number: index + 1 })),
+    warnings: plan.warnings ?? [],
     amendments: plan.amendments,
     lastAudit: plan.lastAudit,
     open: ledger.filter(({ status }) => status === 'open'),
     phases: phaseCounts(await store!.events({ task: task.id, type: 'phase_entered' })),
-    usage: usageLines(await store!.usage(task.id)),
+    usage: usageLines(await store!.usage({ task: task.id })),
     tookBack: plan.tookBack ?? null,
+    notActed: plan.notActed ?? null,
+    sandbox: sandbox.isOwn ? sandbox.kind : null,
     checkout: plan.checkout ?? null,
     restart: await restartOf(context, store!, task),
   };
@@ -151,7 +161,7 @@ async function loopView(context: Context, store: Store, task: Task): Promise<Loo
     audits: plan.audits,
     turns: task.turns,
     findings: { bugs: openBugs(ledger, 'all').length, warnings: advice.length },
-    cost: costLines(usageLines(await store.usage(task.id))),
+    cost: costLines(usageLines(await store.usage({ task: task.id }))),
     auditVerdict: plan.lastAudit === null ? null : plan.lastAudit.split('\n', 1)[0]!.replace(/:$/, ''),
     completionSummary: plan.completionSummary,
   };

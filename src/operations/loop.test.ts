@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { openedRepository } from '../../test/support/opened-repository.ts';
 import { event, type HoldReason } from '../core/event.ts';
-import { trunkChanged } from '../core/loop-hold.ts';
+import { trunkChanged } from '../core/loop/loop-hold.ts';
 import { UsageError } from '../errors.ts';
 import { openContext } from '../main.ts';
 import { perform } from '../operations.ts';

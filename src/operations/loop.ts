@@ -2,9 +2,11 @@
 import type { Context } from '../context.ts';
 import { event, type LoopEvent } from '../core/event.ts';
 import { HOLDS, holdText } from '../core/hold.ts';
-import { type LoopWait, loopWaits } from '../core/loop-waits.ts';
+import { type LoopWait, loopWaits } from '../core/loop/loop-waits.ts';
 import { refusal } from '../core/request.ts';
 import { nameOfTask } from '../core/task.ts';
+import { eventText } from '../core/words/event-line.ts';
+import { PLAIN } from '../core/words/paint.ts';
 import { UsageError } from '../errors.ts';
 import { atWorkNow, iso, isRunnerAlive } from '../view.ts';
 import { findTask } from './reference.ts';
@@ -133,7 +135,11 @@ export interface EventView {
   at: string;
   type: LoopEvent['type'];
   task: string | null;
+  /** What people call the task. */
+  name: string | null;
   data: LoopEvent['data'];
+  /** In words, as `run` prints it; null for what only the log needs to know. */
+  says: string | null;
 }
 
 export async function events(
@@ -157,5 +163,14 @@ export async function events(
     ...(after === undefined ? {} : { after }),
     ...(limit === undefined ? {} : { limit }),
   });
-  return found.map(({ seq, at, type, task, data }) => ({ seq, at: iso(at)!, type, task, data }));
+  const names = new Map<string, { name: string; issue: number | null }>();
+  for (const id of new Set(found.flatMap((one) => one.task ?? []))) {
+    const stored = await store.task(id);
+    if (stored) names.set(id, { name: nameOfTask(stored.task), issue: stored.task.issue });
+  }
+  return found.map((one) => {
+    const { seq, at, type, task, data } = one;
+    const name = (task !== null && names.get(task)?.name) || null;
+    return { seq, at: iso(at)!, type, task, name, data, says: eventText(one, (id) => names.get(id), PLAIN) };
+  });
 }

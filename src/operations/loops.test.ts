@@ -1,7 +1,11 @@
 /** Loops by their names, and cancelling those that no runner has. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MINUTE, moved, openedRepository } from '../../test/support/opened-repository.ts';
 import { TWO } from '../../test/support/plan-play.ts';
+import type { Terminal } from '../cli/terminal.ts';
+import { TEXT } from '../cli/text.ts';
 import { event, type NewEvent } from '../core/event.ts';
 import { startedEvents } from '../core/plan/start.ts';
 import { UserError } from '../errors.ts';
@@ -71,6 +75,17 @@ describe('a cancel where no runner has the loop', () => {
     expect(await state()).toBe('queued');
   });
 
+  test('that was to remove the worktree, too, says that it stays, and how it goes (loops 61)', async () => {
+    await loop('aaaa0001', 1);
+    await happens('aaaa0001', event('workspace_ready', { path: 'ws/tally', baseSha: 'base' }));
+    const asked = await perform(here.context, 'loop.cancel', { loop: 'tally', cleanupWorktree: true });
+    expect(asked).toMatchObject({ pending: true, reaped: null, kept: 'ws/tally' });
+    expect(TEXT['loop.cancel'](asked, {} as Terminal)).toContain(
+      '\nIts worktree ws/tally stays until then. When it has ended, `forge-loop loop cancel tally --cleanup-worktree` removes it.',
+    );
+    expect(TEXT['loop.cancel'](await cancelled(), {} as Terminal)).not.toContain('worktree');
+  });
+
   test('of a plan that a person started, it ends at once', async () => {
     await loop('aaaa0001', null);
     expect(await cancelled()).toMatchObject({ pending: false, already: false });
@@ -78,4 +93,37 @@ describe('a cancel where no runner has the loop', () => {
     expect(await requests()).toEqual([]);
     expect(await cancelled()).toMatchObject({ pending: false, already: true });
   });
+});
+
+test('what lint has against a plan is told when it is started, with the line', async () => {
+  const text = [
+    '<!-- forge-plan:start -->',
+    'Loop Name: tally',
+    'Why.',
+    '<!-- forge-section -->',
+    '<!-- forge-section -->',
+    '## Count',
+    'Do it.',
+    '<!-- forge-plan:end -->',
+  ].join('\n');
+  const { warnings } = await perform(here.context, 'loop.start', { text, file: 'tally.md' });
+  expect(warnings).toEqual([
+    'tally.md:4: this milestone is empty, and is skipped',
+    'tally.md:5: milestone 1 has no `### Acceptance Criteria`, no `### Verification`, or nothing below it (1 more: `forge-loop plan lint tally.md`)',
+  ]);
+});
+
+test('a sandbox that may confine less than the settings say is refused, and nothing is started', async () => {
+  here.configure('agent: { command: "true" }\ngate: none\nsandbox: bwrap');
+  const features = join(here.root, 'features.yaml');
+  writeFileSync(features, 'features: [{ name: a, goal: Tidy. }]');
+  const refused = "The loop can't have `--sandbox srt`: WORKFLOW.md says `sandbox: bwrap`";
+  await expect(perform(here.context, 'loop.start', { goal: 'Tidy.', sandbox: 'srt' })).rejects.toThrow(
+    refused,
+  );
+  await expect(perform(here.context, 'loop.start_each', { file: features, sandbox: 'srt' })).rejects.toThrow(
+    refused,
+  );
+  await expect(perform(here.context, 'loop.start', { goal: 'Tidy.', sandbox: 'none' })).rejects.toThrow();
+  expect(await perform(here.context, 'loop.list', {})).toEqual([]);
 });

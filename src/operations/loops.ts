@@ -3,9 +3,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { transition } from '../core/decision.ts';
 import { event } from '../core/event.ts';
-import { type Plan, parsePlan } from '../core/plan/plan.ts';
+import { type OwnSandbox, whyNotSandbox } from '../core/plan/limits.ts';
+import { lintPlan } from '../core/plan/lint.ts';
+import { type Plan, type PlanProblem, parsePlan } from '../core/plan/plan.ts';
 import type { PlanBirth, PlanMode } from '../core/plan/progress.ts';
-import { contractOfPlan, freeName, placed, planTasks, startedEvents } from '../core/plan/start.ts';
+import { contractOfPlan, freeName, planTasks, startedEvents } from '../core/plan/start.ts';
 import { type StoredPlan, storing } from '../core/plan/stored.ts';
 import { isEnded, type Task } from '../core/task.ts';
 import { placeText } from '../core/words/plan-text.ts';
@@ -17,9 +19,8 @@ import { takeOver } from '../loop/recovery.ts';
 import { workspaceKey } from '../loop/workspace-key.ts';
 import { type Lease, PLANS_LEASE, type Store } from '../store/store.ts';
 import { isRunnerAlive } from '../view.ts';
-import { cancelAndWait, isOwnedByOther, ownLease, restartTask } from './restart.ts';
+import { ownLease, restartTask } from './restart.ts';
 import { planToStart } from './stored-plans.ts';
-import { ask } from './tasks.ts';
 
 interface Wanted {
   /** The text of the plan's file, and its name for messages. */
@@ -33,10 +34,11 @@ interface Wanted {
   pullRequest: boolean;
   model?: string | undefined;
   auditorModel?: string | undefined;
-  /** These three: in place of the settings. */
+  /** These: in place of the settings. */
   maxIterations?: number | undefined;
   maxTurns?: number | undefined;
   budgetUsd?: number | undefined;
+  sandbox?: OwnSandbox | undefined;
 }
 
 export interface Started {
@@ -58,6 +60,7 @@ export async function startLoop(context: Context, wanted: Wanted): Promise<Start
   const stored = await storedPlan(context, wanted);
   const read = readPlan(stored ? { ...wanted, text: stored.text, file: `plan ${stored.id}` } : wanted);
   const from = wanted.mode === 'here' ? await checkoutOf(context, wanted) : undefined;
+  await refuseSandbox(context, wanted);
   const ports = await context.ports();
   const { store } = ports;
   const started = await starting(context, store, async (lease) => {
@@ -103,6 +106,18 @@ async function storedPlan(context: Context, { text, plan, goal }: Wanted): Promi
   return isSaid ? null : planToStart(context, plan);
 }
 
+/** Nobody is confined less by it than the settings say. */
+export async function refuseSandbox(context: Context, { sandbox }: Pick<Wanted, 'sandbox'>): Promise<void> {
+  if (sandbox === undefined) return;
+  const { policy } = (await context.settings()).settings;
+  const why = whyNotSandbox(policy.sandbox, sandbox);
+  if (why !== null)
+    throw new UserError(
+      `The loop can't have \`--sandbox ${sandbox}\`: ${why}.`,
+      'Leave it out, or change sandbox in WORKFLOW.md.',
+    );
+}
+
 /** What a plan starts from that is asked for in the operator's checkout. It is theirs to merge. */
 async function checkoutOf({ git, root }: Context, { pullRequest }: Wanted): Promise<Beginning['from']> {
   if (pullRequest)
@@ -129,11 +144,23 @@ export function readPlan({ text, file = 'the plan', goal }: Pick<Wanted, 'text' 
   }
   const parsed = parsePlan(text);
   if (!parsed.ok) {
-    const { line, problem, advice } = parsed.problem;
-    throw new UserError(`${file}${line === null ? '' : `:${line}`}: ${problem}`, advice);
+    const { problem, advice } = parsed.problem;
+    throw new UserError(`${placeIn(file, parsed.problem)}: ${problem}`, advice);
   }
-  return { plan: parsed.plan, warnings: parsed.warnings.map((one) => `${file}: ${placed(one)}`) };
+  const told = parsed.warnings.map((one) => `${placeIn(file, one)}: ${one.problem}`);
+  return { plan: parsed.plan, warnings: [...told, ...lintWarning(text, file)] };
 }
+
+/** What nobody could work by is told before it is paid for; it is a person's to start it all the same. */
+function lintWarning(text: string, file: string): string[] {
+  const problems = lintPlan(text);
+  const [first, ...more] = problems.filter(({ severity }) => severity === 'error');
+  if (!first) return [];
+  const others = more.length === 0 ? '' : ` (${more.length} more: \`forge-loop plan lint ${file}\`)`;
+  return [`${placeIn(file, first)}: ${first.problem}${others}`];
+}
+
+const placeIn = (file: string, { line }: PlanProblem): string => (line === null ? file : `${file}:${line}`);
 
 export interface Beginning {
   plan: Plan | null;
@@ -141,7 +168,7 @@ export interface Beginning {
   wanted: string;
   options: Pick<
     Wanted,
-    'mode' | 'pullRequest' | 'model' | 'auditorModel' | 'maxIterations' | 'maxTurns' | 'budgetUsd'
+    'mode' | 'pullRequest' | 'model' | 'auditorModel' | 'maxIterations' | 'maxTurns' | 'budgetUsd' | 'sandbox'
   >;
   group?: PlanBirth['group'];
   from?: PlanBirth['from'];
@@ -156,18 +183,15 @@ export async function begin(
   tasks: readonly Task[],
   { plan, goal, wanted, options, group, from, file }: Beginning,
 ): Promise<Task> {
-  const branches = new Set(await loopBranches(context));
-  const name = freeName(
-    wanted,
-    (one) => tasks.some((task) => task.plan?.name === one) || branches.has(`loop/${one}`),
-  );
+  const name = await unusedName(context, tasks, wanted, options);
   const { newId } = await context.ports();
   const taskId = newId().slice(0, 8);
-  const { model, auditorModel, mode, pullRequest, maxIterations, maxTurns, budgetUsd } = options;
+  const { model, auditorModel, mode, pullRequest, maxIterations, maxTurns, budgetUsd, sandbox } = options;
   const limits = {
     ...(maxIterations !== undefined && { maxIterations }),
     ...(maxTurns !== undefined && { maxTurns }),
     ...(budgetUsd !== undefined && { budgetUsd }),
+    ...(sandbox !== undefined && { sandbox }),
   };
   const startedBy = await context.operator();
   const events = startedEvents({
@@ -188,6 +212,25 @@ export async function begin(
   }
   const claimed = await store.claim({ lease, taskId, issue: null, events, actions: [], at: context.now() });
   return claimed!.task;
+}
+
+/** What is to be pushed must not meet a branch that somebody else pushed: it would be taken for work on the same plan. */
+async function unusedName(
+  context: Context,
+  tasks: readonly Task[],
+  wanted: string,
+  { pullRequest }: Pick<Wanted, 'pullRequest'>,
+): Promise<string> {
+  const branches = new Set(await loopBranches(context));
+  for (;;) {
+    const name = freeName(
+      wanted,
+      (one) => tasks.some((task) => task.plan?.name === one) || branches.has(`loop/${one}`),
+    );
+    const branch = `loop/${name}`;
+    if (!pullRequest || (await (await context.forge()).branchHead(branch)) === null) return name;
+    branches.add(branch);
+  }
 }
 
 async function loopBranches({ git }: Context): Promise<string[]> {
@@ -258,40 +301,47 @@ interface Cancelled {
   reaped: string | null;
   /** The next run ends it. */
   pending: boolean;
+  /** The worktree that was to be removed, and stays while a runner has to end it. */
+  kept: string | null;
 }
 
 /**
- * Asked again, or of one that has ended, it changes nothing. The runner that has it ends it; where none has, it is ended
- * here.
+ * Asked again, or of one that has ended, it changes nothing. The runner that has it ends it; where none has, or it died
+ * before it did, it is ended here.
  */
 export async function cancelLoop(
   context: Context,
   input: { loop: string; cleanupWorktree: boolean },
 ): Promise<Cancelled> {
-  const task = await findLoop(await context.reading(), input.loop);
+  const found = await findLoop(await context.reading(), input.loop);
+  const { id } = found;
+  const answer = { task: id, name: found.plan!.name, reaped: null, pending: false, kept: null };
+  if (isEnded(found) && !input.cleanupWorktree) return { ...answer, already: true };
   const ports = await context.ports();
   const { store } = ports;
-  const isRunning = !isEnded(task) && (await isOwnedByOther(context, store, task));
-  const about = { task: task.id, name: task.plan!.name };
-  // An issue has to be told, and a pull request taken out of a queue: that is a runner's, and one takes it up by itself.
-  const isRunners = task.issue !== null || task.plan!.phase === 'delivered';
-  if (!isEnded(task) && !isRunning && isRunners) {
-    const asked = (await store.requests(task.id)).some(({ kind }) => kind === 'cancel');
-    if (!asked) await ask(context, task.id, 'cancel');
-    return { ...about, already: asked, reaped: null, pending: true };
-  }
-  if (isRunning) await cancelAndWait(context, store, task);
-  const lease = await ownLease(ports, task);
-  let reaped: string | null = null;
+  const wasAsked = (await store.requests(id)).some(({ kind }) => kind === 'cancel');
+  if (!isEnded(found) && !wasAsked)
+    await store.request({ task: id, kind: 'cancel', by: await context.operator(), at: context.now() });
+  const lease = await ownLease(ports, found, isEnded(found) ? undefined : 'it was asked to cancel it');
   try {
-    if (!isEnded(task) && !isRunning) await endHere(context, ports, lease, task.id);
-    if (input.cleanupWorktree) reaped = await cleanUp(context, ports, lease, task.id);
+    const { task } = (await store.task(id))!;
+    // An issue has to be told, and a pull request taken out of a queue: that is a runner's, and one takes it up by itself.
+    if (!isEnded(task) && (task.issue !== null || task.plan!.phase === 'delivered'))
+      return {
+        ...answer,
+        already: wasAsked,
+        pending: true,
+        kept: input.cleanupWorktree ? task.workspace : null,
+      };
+    await endHere(context, ports, lease, id);
+    const reaped = input.cleanupWorktree ? await cleanUp(context, ports, lease, id) : null;
+    return { ...answer, already: isEnded(found), reaped };
   } finally {
     await store.releaseLease(lease);
   }
-  return { ...about, already: isEnded(task), reaped, pending: false };
 }
 
+/** Whatever a dead runner left at work on it is stopped first. */
 async function endHere(context: Context, ports: Ports, lease: Lease, id: string): Promise<void> {
   await takeOver(ports, id, lease);
   const { task, version } = (await ports.store.task(id))!;

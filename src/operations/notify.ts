@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Context } from '../context.ts';
-import { type ChannelKind, type ChannelPolicy, isQuiet } from '../core/notify.ts';
+import { type ChannelKind, type ChannelPolicy, isQuiet } from '../core/tell/notify.ts';
 import { sampleMessage } from '../core/words/notices.ts';
 import { UserError } from '../errors.ts';
 

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { type LintProblem, lintPlan } from '../core/plan/lint.ts';
 import { type MilestoneText, parsePlan } from '../core/plan/plan.ts';
 import { planSkeleton } from '../core/plan/skeleton.ts';
-import { slugOf } from '../core/slug.ts';
+import { slugOf } from '../core/text/slug.ts';
 import { UserError } from '../errors.ts';
 
 export async function newPlan(

@@ -52,7 +52,7 @@ describe('pull', () => {
   test.each([
     ['pull.show', { pull: 7 }, 'There is no pull request #7.'],
     ['pull.comment', { pull: 1, body: ' ' }, 'What should be different?'],
-    ['pull.comment', { pull: 1, body: 'x', line: 3 }, 'A line is a line of a file.'],
+    ['pull.comment', { pull: 1, body: 'x', line: 3 }, '--line requires --file.'],
     ['pull.comment', { pull: 7, body: 'x' }, 'There is no pull request #7.'],
     ['pull.review', { pull: 1, verdict: 'request_changes' }, 'What should be different?'],
     ['pull.review', { pull: 1, verdict: 'maybe' }, 'verdict'],

@@ -61,8 +61,7 @@ export async function sayOnPull(
       'What should be different? Only an approval needs no text.',
       'Give one with --body or --body-file.',
     );
-  if (line !== null && file === null)
-    throw new UsageError('A line is a line of a file.', 'Give it with --file.');
+  if (line !== null && file === null) throw new UsageError('--line requires --file.');
   const by = await context.operator();
   await (await context.pullDesk()).remark(pull, { by, verdict, body, file, line });
   await tellRunner(context);

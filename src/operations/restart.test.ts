@@ -37,6 +37,26 @@ describe('restart', () => {
     expect(await store.leases(taskLease('abcd0001'))).toEqual([]);
   });
 
+  test('of a loop calls it by its name, and one that its runner left in the middle interrupted (loops 55)', async () => {
+    const { task } = await perform(here.context, 'loop.start', { goal: 'Tidy up.', name: 'tidy' });
+    const again = () => perform(here.context, 'loop.restart', { loop: 'tidy' });
+    await expect(again()).rejects.toThrow('Loop tidy is queued, not ended.');
+    const store = await here.context.writing();
+    await here.commit(
+      (await store.task(task))!,
+      moved('queued', 'dispatched'),
+      moved('dispatched', 'running'),
+    );
+    expect(await again()).toMatchObject({ from: 'interrupted' });
+    await here.commit(
+      (await store.task(task))!,
+      moved('queued', 'dispatched'),
+      moved('dispatched', 'running'),
+      moved('running', 'completed'),
+    );
+    await expect(again()).rejects.toThrow('Loop tidy is completed: there is nothing left to do.');
+  });
+
   test('of a live task needs force, which cancels it first', async () => {
     await here.ready('One');
     await here.commit(await here.taskOf(1, 'abcd0001'), moved('queued', 'dispatched'));

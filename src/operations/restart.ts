@@ -34,7 +34,8 @@ export async function restartTask(
   const reader = await context.reading();
   const seen = await findTask(reader, input.task);
   const found = seen.task;
-  refuse(found, input.force || (await isInterrupted(context, reader!, found)));
+  const wasInterrupted = !isEnded(found) && (await isInterrupted(context, reader!, found));
+  refuse(found, input.force || wasInterrupted);
   const ports = await context.ports();
   const { store } = ports;
   await refuseSecond(store, found);
@@ -58,7 +59,7 @@ export async function restartTask(
   return {
     task: found.id,
     issue: found.issue,
-    from: found.reason ?? found.state,
+    from: wasInterrupted && found.plan ? 'interrupted' : (found.reason ?? found.state),
     rebuiltAt: rebuilt,
     runnerAlive: await isRunnerAlive(store, context),
   };
@@ -66,13 +67,18 @@ export async function restartTask(
 
 function refuse(task: Task, force: boolean): void {
   if (task.state === 'merged' || task.state === 'completed')
-    throw new UserError(`Task ${task.id} is ${task.state}: there is nothing left to do.`);
+    throw new UserError(`${called(task)} is ${task.state}: there is nothing left to do.`);
   if (isEnded(task) || force) return;
   throw new UserError(
-    `Task ${task.id} (${nameOfTask(task)}) is ${task.state}, not ended.`,
+    `${called(task)} is ${task.state}, not ended.`,
     '`--force` cancels it first; `forge-loop resume` releases one that is held.',
   );
 }
+
+const called = (task: Task): string =>
+  task.plan && task.plan.mode !== 'draft'
+    ? `Loop ${task.plan.name}`
+    : `Task ${task.id} (${nameOfTask(task)})`;
 
 /** Its runner is gone in the middle of something: nobody is at work on it, and nobody has to be asked to stop. */
 async function isInterrupted(context: Context, store: Store, task: Task): Promise<boolean> {
@@ -91,7 +97,7 @@ function refuseOvertaken(seen: StoredTask, now: StoredTask): void {
 
 const overtaken = (task: Task, state: string): UserError =>
   new UserError(
-    `Task ${task.id} (${nameOfTask(task)}) was restarted by somebody else meanwhile: it is ${state}.`,
+    `${called(task)} was restarted by somebody else meanwhile: it is ${state}.`,
     'See `forge-loop status`.',
   );
 
@@ -151,12 +157,12 @@ const missing = ({ workspace, branch }: Task, name: string): UserError =>
     `Its commits are on ${branch}; what was not committed is lost. \`--recreate-worktree\` makes it anew from there: forge-loop loop restart ${name} --recreate-worktree`,
   );
 
-export async function isOwnedByOther(context: Context, store: Store, task: Task): Promise<boolean> {
+async function isOwnedByOther(context: Context, store: Store, task: Task): Promise<boolean> {
   const [lease] = await store.leases(taskLease(task.id));
   return lease !== undefined && !isStale(lease, context);
 }
 
-export async function cancelAndWait(context: Context, store: Store, task: Task): Promise<void> {
+async function cancelAndWait(context: Context, store: Store, task: Task): Promise<void> {
   await store.request({ task: task.id, kind: 'cancel', by: await context.operator(), at: context.now() });
   const giveUpAt = context.now() + LET_GO_MS;
   while (await isOwnedByOther(context, store, task)) {
@@ -166,13 +172,17 @@ export async function cancelAndWait(context: Context, store: Store, task: Task):
 }
 
 /** A runner has a task for a moment after its end, too: it tells people, and looks at what it was asked meanwhile. */
-export async function ownLease(ports: Ports, task: Task): Promise<Lease> {
+export async function ownLease(
+  ports: Ports,
+  task: Task,
+  waitsFor = 'it may still have something to tell',
+): Promise<Lease> {
   const { store, owner, clock, timing } = ports;
   const key = taskLease(task.id);
   for (const giveUpAt = clock.now() + LET_GO_MS; ; await wait(100)) {
     const lease = await store.acquireLease(key, owner, clock.now(), timing.leaseTtlMs, ports.isOwnerDead);
     if (lease) return lease;
-    if (clock.now() > giveUpAt) throw keepsIt(task, 'it may still have something to tell');
+    if (clock.now() > giveUpAt) throw keepsIt(task, waitsFor);
   }
 }
 
@@ -181,7 +191,7 @@ const LET_GO_MS = 60_000;
 const keepsIt = ({ id }: Task, why: string): UserError =>
   new UserError(
     `The runner did not let go of task ${id} within ${LET_GO_MS / 1000} s; ${why}.`,
-    'See `forge-loop status`, then restart it.',
+    'See `forge-loop status`, then try again.',
   );
 
 /** The request event wakes a runner that is already at work. */

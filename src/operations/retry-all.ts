@@ -1,7 +1,7 @@
 /** A new attempt at every issue whose last one ended for one reason, such as after an outage. */
 import type { Context } from '../context.ts';
+import { latestAttempts } from '../core/line/schedule.ts';
 import type { Reason } from '../core/machine.ts';
-import { latestAttempts } from '../core/schedule.ts';
 import { isRunnerAlive } from '../view.ts';
 import { retryTask } from './tasks.ts';
 

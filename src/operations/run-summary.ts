@@ -1,6 +1,6 @@
 /** What came of one run: what merged, what did not and why, what waits for a person, what it cost. */
 import type { Context } from '../context.ts';
-import { type Result, resultsOf } from '../core/results.ts';
+import { type Result, resultsOf } from '../core/tell/results.ts';
 import type { RunEnd } from '../loop/runner.ts';
 import { iso } from '../view.ts';
 import { type CostView, cost } from './cost.ts';

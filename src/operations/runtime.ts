@@ -3,12 +3,12 @@
  * The same facts as `status`, cut as Symphony's state is.
  */
 import type { Context } from '../context.ts';
-import type { Usage } from '../core/cost.ts';
 import { event, type LoopEvent } from '../core/event.ts';
-import { isEnded, type Task } from '../core/task.ts';
-import { UserError } from '../errors.ts';
+import type { Usage } from '../core/money/cost.ts';
+import { isEnded, nameOfTask, type Task } from '../core/task.ts';
+import type { LimitWindow } from '../core/tell/progress.ts';
 import type { Store } from '../store/store.ts';
-import { iso, isRunnerAlive, type Snapshot, snapshot, type TaskView } from '../view.ts';
+import { iso, isRunnerAlive, type Snapshot, snapshot, type TaskView, taskViews } from '../view.ts';
 
 interface Tokens {
   input: number;
@@ -42,13 +42,16 @@ export interface Runtime {
   /** Of everything that ever ran here. */
   totals: Tokens & { secondsRunning: number };
   accountLimits: Snapshot['accountLimits'];
+  /** What the provider of the last turn that was told of them said of its account. */
+  limitWindows: readonly LimitWindow[];
 }
 
 export async function runtime(context: Context): Promise<Runtime> {
-  const now = await snapshot(context);
+  const now = await snapshot(context, { live: true });
   const store = await context.reading();
   const all = store ? (await store.tasks()).map(({ task }) => task) : [];
-  const live = now.tasks.filter(({ endedAt }) => endedAt === null);
+  const [last] = store ? await store.events({ type: 'rate_limits_seen', last: 1 }) : [];
+  const live = now.tasks;
   return {
     at: iso(context.now())!,
     running: await Promise.all(
@@ -60,6 +63,7 @@ export async function runtime(context: Context): Promise<Runtime> {
       secondsRunning: all.reduce((sum, task) => sum + workedMs(task, context.now()), 0) / 1000,
     },
     accountLimits: now.accountLimits,
+    limitWindows: last?.type === 'rate_limits_seen' ? last.data.windows : [],
   };
 }
 
@@ -76,13 +80,14 @@ export interface TaskRuntime {
 
 const RECENT = 20;
 
-/** Of the latest attempt at an issue, named as the forge names it. */
-export async function taskRuntime(context: Context, number: number): Promise<TaskRuntime> {
+/** Of the latest task of this name, or of the latest attempt at the issue of this number. Null where nothing was claimed by it. */
+export async function taskRuntime(context: Context, identifier: string): Promise<TaskRuntime | null> {
   const store = await context.reading();
-  const now = await snapshot(context);
-  const task = now.tasks.filter(({ issue }) => issue === number).at(-1);
-  if (!store || !task)
-    throw new UserError(`There is no task for issue ${number}.`, 'Only issues that were claimed have one.');
+  const known = store ? (await store.tasks()).map((stored) => stored.task) : [];
+  const latest = (wanted: string) => known.findLast((one) => nameOfTask(one) === wanted);
+  const found = latest(identifier) ?? latest(`#${identifier}`);
+  if (!store || !found) return null;
+  const task = (await taskViews(context, store, [found]))[0]!;
   const recent = await store.events({ task: task.id, last: RECENT });
   const isRunning = task.turn !== null;
   const [retry = null] = isRunning ? [] : retryRow(task);
@@ -101,7 +106,7 @@ async function runningRow(store: Store, task: TaskView): Promise<RunningRow> {
   const [last] = await store.events({ task: task.id, last: 1 });
   return {
     task,
-    tokens: tokensOf(await store.usage(task.id)),
+    tokens: tokensOf(await store.usage({ task: task.id })),
     lastEvent: last ? { type: last.type, at: iso(last.at)! } : null,
   };
 }

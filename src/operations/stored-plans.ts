@@ -81,7 +81,7 @@ export async function planToStart(context: Context, reference: string | undefine
   if (last) return last;
   const draft = plans.findLast(({ status }) => status === 'draft');
   throw new UserError(
-    'There is no plan to start: none was captured or approved that was not started yet.',
+    'There is no plan to start: every captured or approved plan was started before, or there is none.',
     draft
       ? `The draft ${draft.name} waits for approval: \`forge-loop plan approve ${draft.name} --start\`.`
       : 'Give a plan file or --goal, or let a plan be drafted: `forge-loop plan draft <issue>`.',

@@ -1,6 +1,7 @@
 /** Naming a task, and asking something of one. */
 import { describe, expect, test } from 'vitest';
 import { MINUTE, moved, openedRepository } from '../../test/support/opened-repository.ts';
+import { event } from '../core/event.ts';
 import { perform } from '../operations.ts';
 import { INTAKE_LEASE } from '../store/store.ts';
 
@@ -53,6 +54,48 @@ describe('requests', () => {
     await here.commit(stored, moved('queued', 'abandoned', 'cancelled'));
     await expect(perform(here.context, 'task.cancel', { task: '1' })).rejects.toThrow('has ended: abandoned');
     expect(await (await here.context.writing()).requests('abcd0001')).toEqual([]);
+  });
+
+  test('an approval of a head that is no longer there approves nothing', async () => {
+    await here.ready('One');
+    const sha = here.git('rev-parse', 'HEAD');
+    const head = { sha, tree: here.git('rev-parse', 'HEAD^{tree}') };
+    await here.commit(
+      await here.taskOf(1, 'abcd0001'),
+      moved('queued', 'dispatched'),
+      event('workspace_ready', { path: '/w', baseSha: sha }),
+      moved('dispatched', 'running'),
+      event('checkpointed', { head, baseSha: sha, changed: true, empty: false }),
+      event('branch_pushed', { sha }),
+      event('pull_ensured', { pull: 1, headSha: sha }),
+      moved('running', 'awaiting_critic'),
+    );
+    here.git('branch', 'loop/1-s', sha);
+    const approve = (seen: string) => perform(here.context, 'task.approve', { task: '1', head: seen });
+    await expect(approve('0123456789')).rejects.toThrow(
+      /head of #1 is .* now, not 0123456789: nothing was approved/,
+    );
+    const store = await here.context.writing();
+    expect(await store.requests('abcd0001')).toEqual([]);
+    // The right one gets as far as the forge, which has no pull request here.
+    await expect(approve(sha.slice(0, 10))).rejects.toThrow('There is no pull request #1');
+  });
+
+  test('tell keeps the words with the request, and is refused where nobody would be told', async () => {
+    await here.ready('One');
+    const stored = await here.taskOf(1, 'abcd0001');
+    const told = { task: '1', text: ' Call it slug. ' };
+    expect(await perform(here.context, 'task.tell', told)).toMatchObject({ asked: 'tell', task: 'abcd0001' });
+    const store = await here.context.writing();
+    expect(await store.requests('abcd0001')).toMatchObject([
+      { kind: 'tell', by: 'Eva', why: 'Call it slug.' },
+    ]);
+    await expect(perform(here.context, 'task.tell', { ...told, text: ' ' })).rejects.toThrow('text');
+    await here.commit(stored, moved('queued', 'abandoned', 'cancelled'));
+    await expect(perform(here.context, 'task.tell', told)).rejects.toMatchObject({
+      message: expect.stringContaining('has ended: abandoned'),
+      hint: expect.stringContaining('task restart abcd0001'),
+    });
   });
 
   test('retry makes the issue ready and skips the cooldown', async () => {

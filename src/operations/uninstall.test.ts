@@ -25,7 +25,7 @@ test('shows first what would go, and removes nothing', async () => {
     exclude: expect.stringMatching(/info\/exclude$/),
   });
   expect(found.folders[0]).toMatchObject({
-    what: 'the database, logs and 1 issues with their pull requests',
+    what: 'the database, logs and 1 issue with its pull requests',
   });
   expect(found.left[0]).toBe(join(here.root, 'WORKFLOW.md'));
   expect(existsSync(join(here.root, '.forge/issues'))).toBe(true);

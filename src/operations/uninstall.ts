@@ -5,8 +5,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Context } from '../context.ts';
+import { count } from '../core/words/words.ts';
 import { UserError } from '../errors.ts';
 import { isRunnerAlive } from '../view.ts';
+import { serviceOf } from './systemd-unit.ts';
 
 interface Uninstalled {
   removed: boolean;
@@ -45,12 +47,13 @@ async function look(context: Context): Promise<Omit<Uninstalled, 'removed'>> {
   const folders = [
     {
       path: context.forgeDir,
-      what: `the database, logs${isLocal ? ` and ${issues} issues with their pull requests` : ''}`,
+      what: `the database, logs${isLocal ? ` and ${count(issues, 'issue')} with ${issues === 1 ? 'its' : 'their'} pull requests` : ''}`,
     },
     { path: state, what: 'homes, sessions, prompts and logs of its tasks' },
-    { path: workspaces, what: `${namesIn(workspaces).length} worktrees` },
+    { path: workspaces, what: count(namesIn(workspaces).length, 'worktree') },
   ].filter(({ path }) => existsSync(path));
   const exclude = join(context.git.gitDir, 'info', 'exclude');
+  const service = await serviceOf(context);
   const isHidden =
     existsSync(exclude) && readFileSync(exclude, 'utf8') !== withoutForge(readFileSync(exclude, 'utf8'));
   return {
@@ -61,6 +64,7 @@ async function look(context: Context): Promise<Omit<Uninstalled, 'removed'>> {
     left: [
       ...(existsSync(context.configPath) ? [context.configPath] : []),
       'everything that has landed',
+      ...(existsSync(service.file) ? [`${service.file}: \`forge-loop service remove\``] : []),
       ...(isLocal ? [] : ['issues, pull requests, branches and labels on GitHub']),
     ],
   };

@@ -9,9 +9,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
-import { BY_SHAPE, type Redact } from '../core/redact.ts';
+import { BY_SHAPE, type Redact } from '../core/access/redact.ts';
 import { extinguish } from './extinguish.ts';
 import { HELD_AND_HEARD, type Introduction, introduced } from './held.ts';
+import { withoutInherited } from './inherited.ts';
 import { collectOutput, type Output } from './output.ts';
 import { LAUNCH } from './process.ts';
 
@@ -53,7 +54,7 @@ export function openDialogue(request: DialogueRequest): Dialogue {
     cwd: request.cwd,
     env: { ...request.env, [LAUNCH]: launch },
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: withoutInherited(['pipe', 'pipe', 'pipe', 'pipe']),
   });
   const gate = child.stdio[3] as Writable;
   // Whoever died has nobody to read what we say; that it died is told by `exited`.

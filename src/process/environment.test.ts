@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { BARE } from '../../test/support/policy.ts';
-import type { ChildPolicy } from '../core/toolchains.ts';
+import type { ChildPolicy } from '../core/access/toolchains.ts';
 import { childEnvironment } from './environment.ts';
 
 afterEach(() => vi.unstubAllEnvs());

@@ -6,7 +6,7 @@
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type ChildPolicy, passedOn } from '../core/toolchains.ts';
+import { type ChildPolicy, passedOn } from '../core/access/toolchains.ts';
 import { MARK } from './process.ts';
 
 const PASSED_ON = ['LANG', 'LC_ALL', 'TZ', 'TMPDIR'] as const;

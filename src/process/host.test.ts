@@ -92,6 +92,9 @@ describe('the exit of a launch', () => {
     const launch = { ...launchOf(script), exitPath: exitPath() };
     const runner = await startRunner({ release: true, launch });
     await expect.poll(() => existsSync(join(dir, 'begun')), { timeout: 60_000 }).toBe(true);
+    // What a runner has read and not written yet dies with it.
+    const logged = () => readFile(launch.logPath, 'utf8').catch(() => '');
+    await expect.poll(logged, { timeout: 60_000 }).toBe('before\n');
     runner.kill();
     await gone(runner.pid);
     await writeFile(join(dir, 'go'), '');
@@ -110,6 +113,50 @@ describe('the exit of a launch', () => {
     await written();
     runner.kill();
     await expect.poll(() => readFile(launch.logPath, 'utf8'), { timeout: 60_000 }).toBe('after\n');
+  });
+
+  describe('of one that ends with its runner', () => {
+    const launchWithRunner = (script: string) => ({
+      ...launchOf(script),
+      exitPath: exitPath(),
+      endsWithRunner: true,
+    });
+
+    test.each([
+      ['', 'as any program'],
+      ["trap '' TERM;", 'whatever it ignores'],
+    ])('is not written, and it is gone with all of its group, by nobody’s doing: %s', async (trap) => {
+      const script = `${trap} echo said; echo $$ >pids; (${trap} while :; do sleep 0.1; done) & echo $! >>pids; wait`;
+      const launch = launchWithRunner(script);
+      const runner = await startRunner({ release: true, launch });
+      const pids = await pidsIn(join(dir, 'pids'), 2);
+      const said = () => expect.poll(() => readFile(launch.logPath, 'utf8')).toBe('said\n');
+      // A runner that is killed between reading and writing takes that with it.
+      await said();
+      runner.kill();
+      for (const pid of [...pids, runner.child.pid]) await gone(pid);
+      expect(existsSync(exitPath())).toBe(false);
+      await said();
+    });
+
+    test('is written when it had ended, and its runner dies only then', async () => {
+      const launch = launchWithRunner('touch begun; until [ -e go ]; do sleep 0.02; done; echo after');
+      const runner = await startRunner({ release: true, launch });
+      await expect.poll(() => existsSync(join(dir, 'begun')), { timeout: 60_000 }).toBe(true);
+      process.kill(runner.pid, 'SIGSTOP');
+      await writeFile(join(dir, 'go'), '');
+      await written();
+      runner.kill();
+      await expect.poll(() => readFile(launch.logPath, 'utf8'), { timeout: 60_000 }).toBe('after\n');
+      expect(await recorded()).toEqual({ code: 0 });
+    });
+
+    test('is told as it is to a runner that lives', async () => {
+      const request = sh('cat; exit 3', { exitPath: exitPath(), endsWithRunner: true, stdin: 'a prompt\n' });
+      expect(await processes.launch(request)).toMatchObject({ code: 3, signal: null, tail: 'a prompt\n' });
+      expect(await recorded()).toEqual({ code: 3 });
+      expect(await processes.stop(task, [])).toEqual([]);
+    });
   });
 
   test('of one that was stopped is not: it came to none by itself', async () => {

@@ -12,10 +12,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import { BY_SHAPE, type Redact } from '../core/redact.ts';
+import { BY_SHAPE, type Redact } from '../core/access/redact.ts';
 import type { Child } from '../store/store.ts';
 import { extinguish } from './extinguish.ts';
 import { HELD, HELD_AND_RECORDED, type Introduction, introduced } from './held.ts';
+import { withoutInherited } from './inherited.ts';
 import { collectOutput, LOG_LIMIT_BYTES } from './output.ts';
 import { LAUNCH, type LaunchRequest, type LaunchResult, MARK, type Processes } from './process.ts';
 import { openStreams, type Streams } from './streams.ts';
@@ -96,22 +97,23 @@ interface Held {
 
 async function hold(request: LaunchRequest, streams: Streams, mark: string): Promise<Held> {
   try {
-    const { exitPath, logPath } = request;
+    const { exitPath, logPath, endsWithRunner = false } = request;
+    const then = endsWithRunner ? 'ends' : 'goes_on';
     const how =
       exitPath === undefined
         ? ['-c', HELD, 'sh']
-        : ['-c', HELD_AND_RECORDED, 'sh', exitPath, logPath, `${LOG_LIMIT_BYTES}`];
+        : ['-c', HELD_AND_RECORDED, 'sh', exitPath, logPath, `${LOG_LIMIT_BYTES}`, then];
     const child = spawn('/bin/sh', [...how, ...request.argv], {
       cwd: request.cwd,
       env: { ...request.env, [LAUNCH]: mark.slice(LAUNCH.length + 1) },
       detached: true,
-      stdio: [
+      stdio: withoutInherited([
         streams.stdinFd,
         streams.outputFd,
         streams.outputFd,
         'pipe',
         ...(exitPath === undefined ? [] : [streams.readerFd]),
-      ],
+      ]),
     });
     const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { BY_SHAPE } from '../core/redact.ts';
+import { BY_SHAPE } from '../core/access/redact.ts';
 import { collectOutput } from './output.ts';
 
 let dir: string;

@@ -9,7 +9,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redact } from '../core/redact.ts';
+import type { Redact } from '../core/access/redact.ts';
 import { redactBytes, redactedLines } from './redacted-lines.ts';
 
 export interface Output {

@@ -25,6 +25,8 @@ export interface LaunchRequest {
    * lives by then. A signal counts as 128 and its number.
    */
   exitPath?: string;
+  /** With `exitPath`: its runner dies, and so does it. Its exit is only written where it had come to one by then. */
+  endsWithRunner?: boolean;
 }
 
 export interface LaunchResult {

@@ -2,7 +2,7 @@
  * Output without its secrets, as it comes: whole lines, so that none is missed because it came in two pieces. A private
  * key has many lines, and is waited for.
  */
-import type { Redact } from '../core/redact.ts';
+import type { Redact } from '../core/access/redact.ts';
 
 interface RedactedLines {
   /** What is ready to be written of all that came. */

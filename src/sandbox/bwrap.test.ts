@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { PATH, sandboxStage } from '../../test/support/sandbox-stage.ts';
 import { HOST, secureHosts } from '../../test/support/secure-hosts.ts';
 import { installHint } from '../agent/install-hint.ts';
@@ -24,9 +27,9 @@ describe.skipIf(missing)('a command confined by bubblewrap', () => {
 
   test('has no more memory than it may use, where a cgroup can be had', async ({ skip }) => {
     const sandbox = bwrap({ ...options(), memoryBytes: 256 * 1024 ** 2 });
-    const why = await sandbox.unlimited();
-    if (why !== null) {
-      console.warn(`SKIPPED: a limit on memory under bubblewrap: ${why}.`);
+    const unlimited = await sandbox.unlimited();
+    if (unlimited?.what === 'memory and processes') {
+      console.warn(`SKIPPED: a limit on memory under bubblewrap: ${unlimited.why}.`);
       skip();
     }
     const greedy = `node -e 'const all = []; for (;;) all.push(Buffer.alloc(8e6, 1))'; echo "ended with $?"`;
@@ -38,21 +41,55 @@ describe.skipIf(missing)('a command confined by bubblewrap', () => {
     expect([stdout.trim(), status]).toEqual(stdout === '' ? ['', 137] : ['ended with 137', 0]);
   });
 
-  // Nobody else could make a file there.
-  test.skipIf(process.getuid?.() !== 0)('reads nothing in /etc that not everybody may', async () => {
-    const folder = `/etc/forge-loop-test-${process.pid}`;
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    mkdirSync(`${folder}/closed`, { recursive: true });
-    writeFileSync(`${folder}/open`, 'open');
-    writeFileSync(`${folder}/secret`, 'secret', { mode: 0o640 });
-    writeFileSync(`${folder}/closed/secret`, 'secret');
-    chmodSync(`${folder}/closed`, 0o700);
-    // It looks once a minute.
-    const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 120_000);
-    onTestFinished(() => later.mockRestore());
-    const look = `cat ${folder}/open ${folder}/secret ${folder}/closed/secret`;
-    expect((await inside(look)).said).toBe('open');
-    expect((await inside(look, { readRoots: [`${folder}/secret`] })).said).toBe('opensecret');
+  describe('behind a door that nothing comes in by', () => {
+    const opened = (network: string[] = []) =>
+      openGateway({}).open({ at: 'inside', network, advice: '', isOneWay: true });
+
+    // Where there is no perl, Node is the door from the start.
+    test.runIf(existsSync('/usr/bin/perl'))('starts before Node, which it may never need', async () => {
+      const door = await opened();
+      const { said } = await inside('cat /proc/[0-9]*/comm', { network: door.way! });
+      expect(said.split('\n').sort()).toEqual(['bwrap', 'perl', 'sh']);
+      await door.close();
+    });
+
+    test('has no child that it did not start, and none of our variables', async () => {
+      const door = await opened();
+      const script = `exec perl -e 'print wait, " ", grep { /^PERL/ } keys %ENV'`;
+      expect((await inside(script, { network: door.way! })).said).toBe('-1');
+      await door.close();
+    });
+
+    test.each([
+      ['NODE_OPTIONS', '--require /nonexistent'],
+      ['PERL5OPT', '-MOf::Nobody'],
+    ])('goes out by it whatever %s says', async (name, value) => {
+      const service = createServer((_, response) => response.end('of this machine'));
+      await once(service.listen(0, '127.0.0.1'), 'listening');
+      const { port } = service.address() as AddressInfo;
+      const door = await opened([`127.0.0.1:${port}`]);
+      const script = `env -u ${name} node -e 'const { hostname: host, port } = new URL(process.env.http_proxy);
+        require("http").get({ host, port, path: "http://127.0.0.1:${port}/" }, (r) => r.pipe(process.stdout))'; echo " $${name}"`;
+      const { said } = await inside(script, { network: door.way!, env: { [name]: value } });
+      expect(said).toBe(`of this machine ${value}`);
+      await door.close();
+      service.close();
+    });
+
+    test.each([
+      ['/nonexistent', 127],
+      ['/etc/passwd', 126],
+    ])('says that it can’t run %s', async (program, code) => {
+      const door = await opened();
+      const { argv, ...rest } = stage.command('');
+      const way = access({ network: door.way! });
+      const confined = await bwrap(options()).confine({ ...rest, argv: [program] }, way);
+      const [first = '', ...args] = confined.argv;
+      const ended = spawnSync(first, args, { env: confined.env, encoding: 'utf8' });
+      expect([ended.status, ended.stderr]).toEqual([code, expect.stringContaining(program)]);
+      await confined.dispose();
+      await door.close();
+    });
   });
 
   test('makes no file in its /dev', async () => {
@@ -164,6 +201,19 @@ describe.skipIf(process.platform !== 'linux')('a bubblewrap', () => {
     expect(await bwrap(options()).unavailable()).toEqual({
       why: expect.stringMatching(/RTM_NEWADDR.*AppArmor.*NET_ADMIN/),
       isSure: true,
+    });
+  });
+
+  test.each([
+    'bwrap: Can’t fork for pid 1: Resource temporarily unavailable',
+    'bwrap: Creating new namespace failed: Cannot allocate memory',
+    'bwrap: Can’t write data to file /newroot/etc/passwd: No space left on device',
+    '/bin/sh: 1: Cannot fork',
+  ])('that fails on a machine that is full may yet work, so nothing goes without: %s', async (says) => {
+    withoutNetwork(says);
+    expect(await bwrap(options()).unavailable()).toEqual({
+      why: expect.stringContaining(says),
+      isSure: false,
     });
   });
 

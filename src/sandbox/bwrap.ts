@@ -8,31 +8,36 @@
 import { lstatSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { basename, join } from 'node:path';
+import { isWithin } from '../core/access/toolchains.ts';
 import type { Access } from '../core/role.ts';
-import { isWithin } from '../core/toolchains.ts';
 import { SandboxFailed } from '../errors.ts';
-import { DOOR, throughDoor, told } from './door.ts';
+import { besideDoor, DOOR, told } from './door.ts';
 import { LAUNCH, launchFolder, removeAbandoned } from './launch-folder.ts';
 import { mustBeItself, programOf, realOf, textIn } from './machine.ts';
 import { type MemoryLimits, memoryLimits } from './memory.ts';
+import { ofMachine } from './proc.ts';
 import { bwrapArguments, outermost } from './profile.ts';
 import { remembered } from './remembered.ts';
-import type { Command, Confined, SandboxOptions, Unavailable } from './sandbox.ts';
+import type { Command, Confined, SandboxOptions, Unavailable, Unlimited } from './sandbox.ts';
 import { seccompFilter } from './seccomp.ts';
-import { isOfSystem, outOfSystem, PRIVATE, SYSTEM, unreadableInEtc } from './system.ts';
+import { mustNotStray } from './strays.ts';
+import { closedInSystem, isOfSystem, outOfSystem, PRIVATE, SYSTEM } from './system.ts';
 import { tools } from './tools.ts';
-import { tryOut } from './trial.ts';
+import { isForNow, tryOut } from './trial.ts';
 import { group, passwd } from './user.ts';
 
 export interface Bwrap {
   unavailable(): Promise<Unavailable | null>;
-  /** Why what it confines may use all of the memory; null when it may not. */
-  unlimited(): Promise<string | null>;
+  /** What of the machine a command may use up; null when nothing is. */
+  unlimited(): Promise<Unlimited | null>;
   confine(command: Command, access: Access): Promise<Confined>;
 }
 
-/** For the whole user, threads too: a bomb ends here, and nothing else should. */
-const MOST_PROCESSES = 32_768;
+/** Of one command, threads too: a bomb ends here, and nothing else should. */
+const MOST_PROCESSES = 8192;
+/** Of the whole user, where a command can't be counted by itself. The machine keeps numbers for others. */
+const MOST_OF_USER = 32_768;
+const LEFT_FOR_OTHERS = 0.5;
 const LARGEST_FILE = 16 * 1024 ** 3;
 
 export function bwrap(given: SandboxOptions): Bwrap {
@@ -76,33 +81,37 @@ async function confined(
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
     const given = readRoots.filter((path) => realOf(path) !== null);
     const door = way ? [way.socket, ...way.reads, DOOR] : [];
-    const read = [...tools(options, command, isOwn), ...options.objects(), ...given, ...door];
+    const writable = [...options.writable(), ...writeRoots];
+    const read = [...tools(options, command, isOwn, writable), ...options.objects(), ...given, ...door];
     const buried = outermost(options.hidden).filter((path) => isOfSystem(path) && realOf(path) !== null);
-    const isShown = (path: string): boolean =>
-      isOfSystem(path) && !buried.some((folder) => isWithin(path, folder));
     const isGiven = (path: string): boolean => given.some((root) => isWithin(path, root));
-    const secret = process.getuid?.() === 0 ? unreadableInEtc().filter((path) => !isGiven(path)) : [];
+    const closed = (await closedInSystem()).filter((path) => !isGiven(path));
+    const isShown = (path: string): boolean =>
+      isOfSystem(path) && ![...buried, ...closed].some((folder) => isWithin(path, folder));
+    const shown = read.filter((path) => !isShown(path));
+    mustNotStray(shown, writable);
+    const proc = ofMachine();
     const args = bwrapArguments({
       system: SYSTEM.flatMap(asInSystem),
       masked: [
-        ...[...PRIVATE, ...secret].flatMap(asMasked),
+        ...[...PRIVATE, ...closed].flatMap(asMasked),
         ...buried.map((path) => ({ path, isFolder: true })),
+        ...proc.closed,
       ],
+      fixed: proc.fixed,
       replaced: {
         '/etc/passwd': join(folder, 'passwd'),
         '/etc/group': join(folder, 'group'),
         ...Object.fromEntries(outOfSystem().map((path) => [path, path])),
       },
-      read: outermost(
-        read.filter((path) => !isShown(path)),
-        writeRoots,
-      ),
+      read: outermost(shown, writeRoots),
       write: writeRoots,
       cwd,
       uid,
       gid,
       scratchBytes: Math.floor(totalmem() / 4),
       isOnline: network === 'host',
+      hasTerminal: access.terminal === true,
     });
     const paths = {
       args: join(folder, 'args'),
@@ -112,7 +121,7 @@ async function confined(
     writeFileSync(paths.args, args.map((arg) => `${arg}\0`).join(''));
     writeFileSync(paths.filter, filterHere());
     const limits = [
-      `--nproc=${Math.min(MOST_PROCESSES, hardLimit('processes'))}`,
+      `--nproc=${Math.min(MOST_OF_USER, Math.floor(numbersHere() * LEFT_FOR_OTHERS), hardLimit('processes'))}`,
       '--core=0',
       `--fsize=${Math.min(LARGEST_FILE, hardLimit('file size'))}`,
     ];
@@ -120,10 +129,13 @@ async function confined(
       [
         ...['/bin/sh', '-c', HAND_OVER, 'sh', paths.args, paths.filter, paths.status],
         ...[prlimit, ...limits, '--', program, '--args', '7', '--seccomp', '8', '--json-status-fd', '9'],
-        ...['--', ...(way ? throughDoor(way, argv) : argv)],
+        ...['--', ...(way ? besideDoor(way, command) : argv)],
       ],
       basename(folder).slice(LAUNCH.length),
-      options.memoryBytes ?? Math.floor(totalmem() * 0.75),
+      {
+        bytes: options.memoryBytes ?? Math.floor(totalmem() * 0.75),
+        processes: options.processes ?? MOST_PROCESSES,
+      },
     );
     leave = started.dispose;
     return {
@@ -147,6 +159,12 @@ function hardLimit(of: 'processes' | 'file size'): number {
   const [, hard] = new RegExp(`^Max ${of} +\\S+ +(\\S+)`, 'm').exec(textIn('/proc/self/limits')) ?? [];
   return Number(hard) || Number.POSITIVE_INFINITY;
 }
+
+/** How many processes and threads there can be on this machine. */
+const numbersHere = (): number =>
+  Math.min(
+    ...['pid_max', 'threads-max'].map((name) => Number(textIn(`/proc/sys/kernel/${name}`)) || Infinity),
+  );
 
 const HAND_OVER = 'exec 7<"$1" 8<"$2" 9>"$3" && shift 3 && exec "$@"';
 
@@ -185,7 +203,7 @@ async function tried(options: SandboxOptions, memory: MemoryLimits): Promise<Una
       (command, access) => confined(options, memory, command, access),
       'bubblewrap did not start within two minutes',
     );
-    if (problem !== null || code !== 0) return surely(advised(said));
+    if (problem !== null || code !== 0) return { why: advised(said), isSure: !isForNow(said) };
     return isReached ? null : surely('nothing gets out of bubblewrap by a socket');
   } catch (error) {
     return { why: (error as Error).message, isSure: error instanceof SandboxFailed };

@@ -10,6 +10,8 @@ interface View {
   mark: string;
   /** A file of the calls it may make; null leaves that to the engine. */
   filter: string | null;
+  /** What of /proc nobody sees; docker knows no such option. */
+  masked: readonly string[];
   /** Files of ours that take the place of the image's: path inside, file outside. */
   replaced: Readonly<Record<string, string>>;
   read: readonly string[];
@@ -22,6 +24,8 @@ interface View {
   limits: { memoryBytes: number; processes: number } | null;
   /** Whether it is on the machine's network, or on none. */
   isOnline: boolean;
+  /** Whether a person is at its terminal. */
+  hasTerminal?: boolean;
 }
 
 const SCRATCH = ['/tmp', '/var/tmp', '/run'];
@@ -30,6 +34,7 @@ export function containerArguments(view: View): string[] {
   const { replaced, read, write, scratchBytes, limits } = view;
   const ours = new Set(write);
   return [
+    ...(view.hasTerminal ? ['--tty'] : []),
     ...['--rm', '--interactive', '--pull', 'never', '--log-driver', 'none', '--no-healthcheck'],
     ...['--name', view.name, '--label', `forge-loop.task=${view.mark}`],
     // By name: what is marked inside is found as everything else that a task started.
@@ -40,6 +45,7 @@ export function containerArguments(view: View): string[] {
     // Else SELinux keeps it from what it was given, unless that is labelled anew.
     ...['--security-opt', 'label=disable'],
     ...(view.filter === null ? [] : ['--security-opt', `seccomp=${view.filter}`]),
+    ...(view.isPodman ? ['--security-opt', `mask=${view.masked.join(':')}`] : []),
     ...userOf(view),
     ...['--network', view.isOnline ? 'host' : 'none', '--hostname', 'sandbox'],
     ...(limits ? ['--memory', `${limits.memoryBytes}b`, '--pids-limit', `${limits.processes}`] : []),

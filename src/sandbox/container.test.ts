@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
@@ -40,7 +40,10 @@ const stage = sandboxStage({
 const { at, options, confinement, access, command, inside } = stage;
 
 /** An ordinary user may have no cgroups, and is then told so. */
-const UNLIMITED = process.getuid?.() === 0 ? null : expect.toBeOneOf([null, expect.stringMatching(/limit/i)]);
+const UNLIMITED =
+  process.getuid?.() === 0
+    ? null
+    : expect.toBeOneOf([null, { what: 'memory and processes', why: expect.stringMatching(/limit/i) }]);
 
 test('what a runner left half written is in nobody’s way', async () => {
   mkdirSync(join(options().folder, 'forge-loop-t-1'), { recursive: true });
@@ -155,6 +158,36 @@ describe.skipIf(skippedWithoutEngine('confinement by containers'))('a command in
       expect(readdirSync(options().folder)).toEqual([]);
       expect(spawnSync('pgrep', ['-f', `sleep 1002.${process.pid}`]).status).toBe(1);
     });
+  });
+
+  test('of a doctor that was killed is removed by whoever tries containers next; of one that lives it is not', async () => {
+    const marks = ['doctor-5f0c', 'doctor-gate', 'doctor-71aa', 'task-4'];
+    const all = await Promise.all(
+      marks.map((mark) =>
+        confinement().confine(
+          command('touch "begun-$FORGE_MARK"; sleep 1000', { FORGE_MARK: mark }),
+          access(),
+        ),
+      ),
+    );
+    const clients = all.map(started);
+    for (const mark of marks) await expect.poll(() => existsSync(at(`workspace/begun-${mark}`))).toBe(true);
+    for (const client of clients) client.kill('SIGKILL');
+    const folderOf = (mark: string): string =>
+      readdirSync(options().folder).find((name) => name.startsWith(`forge-loop-${mark}-`)) ?? '';
+    for (const mark of marks.filter((one) => one !== 'doctor-71aa')) {
+      const path = join(options().folder, folderOf(mark), 'record');
+      writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid: 4194305 }));
+    }
+    expect(await containers(options()).unavailable(IMAGE)).toBeNull();
+    const left = [
+      expect.stringMatching(/^forge-loop-doctor-71aa-/),
+      expect.stringMatching(/^forge-loop-task-4-/),
+    ];
+    expect(running().sort()).toEqual(left);
+    expect(readdirSync(options().folder).sort()).toEqual(left);
+    for (const mark of ['doctor-71aa', 'task-4']) await containers(options()).clear(mark);
+    expect(running()).toEqual([]);
   });
 
   test('is chosen where it is asked for, and where bubblewrap does not work', async () => {

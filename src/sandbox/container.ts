@@ -9,8 +9,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
+import { isWithin } from '../core/access/toolchains.ts';
 import type { Access } from '../core/role.ts';
-import { isWithin } from '../core/toolchains.ts';
 import { SandboxFailed } from '../errors.ts';
 import { MARK } from '../process/process.ts';
 import { containerArguments } from './container-profile.ts';
@@ -19,20 +19,22 @@ import { DOOR, throughDoor, told } from './door.ts';
 import { exported } from './exported.ts';
 import { isRunning } from './launch-folder.ts';
 import { beginningOf, entriesOf, findProgram, mustBeItself, realOf, textIn } from './machine.ts';
+import { ofMachine } from './proc.ts';
 import { outermost } from './profile.ts';
 import { remembered } from './remembered.ts';
 import { run } from './run.ts';
-import type { Command, Confined, SandboxOptions, Unavailable } from './sandbox.ts';
+import type { Command, Confined, SandboxOptions, Unavailable, Unlimited } from './sandbox.ts';
+import { mustNotStray } from './strays.ts';
 import { isOfSystem, SYSTEM } from './system.ts';
 import { packageOf, tools } from './tools.ts';
-import { tryOut } from './trial.ts';
+import { isForNow, tryOut } from './trial.ts';
 import { group, passwd } from './user.ts';
 
 export interface Containers {
   /** Of this image. */
   unavailable(image: string): Promise<Unavailable | null>;
-  /** Why its containers may use all of the memory, and start any number of processes; null when they may not. */
-  unlimited(image: string): Promise<string | null>;
+  /** What its containers may use up; null when nothing is. */
+  unlimited(image: string): Promise<Unlimited | null>;
   confine(command: Command, access: Access, image: string): Promise<Confined>;
   /** Removes what a runner that is gone left of a task. */
   clear(task: string): Promise<void>;
@@ -67,7 +69,8 @@ export function containers(given: SandboxOptions): Containers {
     },
     async unlimited(image) {
       const found = await trial(image);
-      return works(found) ? found.unlimited : null;
+      if (!works(found) || found.unlimited === null) return null;
+      return { what: 'memory and processes', why: found.unlimited };
     },
     async confine(command, access, image) {
       const found = await trial(image);
@@ -131,12 +134,17 @@ async function confined(
     );
     const given = readRoots.filter((path) => realOf(path) !== null);
     const door = way ? [way.socket, ...way.reads, DOOR] : [];
-    const read = [...toolsFor(options, { ...command, argv }, isOwn), ...options.objects(), ...given, ...door];
+    const writable = [...options.writable(), ...writeRoots];
+    const found = toolsFor(options, { ...command, argv }, isOwn, writable);
+    const read = [...found, ...options.objects(), ...given, ...door];
+    mustNotStray([...read, ...command.argv.filter((word) => isAbsolute(word) && !isOwn(word))], writable);
+    const proc = ofMachine();
     const args = containerArguments({
       isPodman: basename(engine.program) === 'podman',
       name,
       mark,
       filter: engine.filter === null ? null : at('filter'),
+      masked: [...proc.closed.map(({ path }) => path), ...proc.fixed.filter((path) => path !== '/proc/sys')],
       replaced: { '/etc/passwd': at('passwd'), '/etc/group': at('group') },
       read: outermost([...read, at('environment')], writeRoots),
       write: [...writeRoots, at('status')],
@@ -146,9 +154,13 @@ async function confined(
       scratchBytes: Math.floor(totalmem() / 4),
       limits:
         engine.unlimited === null
-          ? { memoryBytes: options.memoryBytes ?? Math.floor(totalmem() * 0.75), processes: 32_768 }
+          ? {
+              memoryBytes: options.memoryBytes ?? Math.floor(totalmem() * 0.75),
+              processes: options.processes ?? MOST_PROCESSES,
+            }
           : null,
       isOnline: network === 'host',
+      hasTerminal: access.terminal === true,
     });
     return {
       argv: [
@@ -202,8 +214,14 @@ const ofEngine = (): Record<string, string> =>
   );
 
 /** The system is the image's; of this machine's come Node and ourselves, what lies elsewhere, and what the command names. */
-function toolsFor(options: SandboxOptions, command: Command, isOwn: (path: string) => boolean): string[] {
-  const elsewhere = tools({ ...options, programs: [] }, command, isOwn).filter((path) => !isOfSystem(path));
+function toolsFor(
+  options: SandboxOptions,
+  command: Command,
+  isOwn: (path: string) => boolean,
+  writable: readonly string[],
+): string[] {
+  const found = tools({ ...options, programs: [] }, command, isOwn, writable);
+  const elsewhere = found.filter((path) => !isOfSystem(path));
   return [
     ...options.programs.filter((path) => realOf(path) !== null && ![...SYSTEM, '/usr/local'].includes(path)),
     ...elsewhere,
@@ -219,7 +237,11 @@ const STORES = ['/nix', '/gnu'];
 const isInstalled = (path: string): boolean =>
   /^\/usr\/local\/|^\/opt\//.test(path) || (isOfSystem(path) && path.includes('/node_modules/'));
 
+/** Of one container. */
+const MOST_PROCESSES = 32_768;
 const NOBODYS = 'none';
+/** What the marks of all that doctor starts begin with. */
+const DOCTORS = 'doctor-';
 
 interface Left {
   mark: string;
@@ -250,7 +272,7 @@ async function tried(options: SandboxOptions, image: string): Promise<Trial> {
   const surely = (why: string): Unavailable => ({ why, isSure: true });
   if (options.never !== null) return surely(options.never);
   if (process.platform !== 'linux') return surely('a container of Linux can run nothing of this machine');
-  removeAbandonedTrials(options.folder);
+  await removeAbandoned(options.folder);
   const engines = ENGINES.map(findProgram).filter((program) => program !== null);
   if (engines.length === 0)
     return surely('neither podman nor docker is installed: install the package podman');
@@ -258,7 +280,7 @@ async function tried(options: SandboxOptions, image: string): Promise<Trial> {
   for (const program of engines) {
     const trial = await triedWith(options, program, image).catch((error: Error) => ({
       why: error.message,
-      isSure: error instanceof SandboxFailed,
+      isSure: error instanceof SandboxFailed && !isForNow(error.message),
     }));
     if (works(trial)) return trial;
     found.push(trial);
@@ -268,12 +290,18 @@ async function tried(options: SandboxOptions, image: string): Promise<Trial> {
 
 const ENGINES = ['podman', 'docker'];
 
-/** A trial ends by itself; its runner may have ended before. */
-function removeAbandonedTrials(folder: string): void {
+/** Trials, and what a doctor looked at from inside: nobody takes over their task, since it is none. */
+async function removeAbandoned(folder: string): Promise<void> {
   for (const { name } of entriesOf(folder)) {
     const left = recordIn(join(folder, name));
-    if (left?.mark === NOBODYS && !isRunning(left.pid))
-      rmSync(join(folder, name), { recursive: true, force: true });
+    if (left === null || isRunning(left.pid) || !(left.mark === NOBODYS || left.mark.startsWith(DOCTORS)))
+      continue;
+    const isGone = await remove(left.program, name).then(
+      () => true,
+      () => false,
+    );
+    // Else its record is needed once more.
+    if (isGone) rmSync(join(folder, name), { recursive: true, force: true });
   }
 }
 

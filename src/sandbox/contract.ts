@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -15,7 +16,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { PATH, type SandboxStage, started } from '../../test/support/sandbox-stage.ts';
 import { HOST, secureHosts } from '../../test/support/secure-hosts.ts';
 import { SandboxFailed } from '../errors.ts';
@@ -87,6 +88,34 @@ export function sandboxContract({
     );
     expect(said.split('\n')).toEqual([...given, 'to be read', 'CapEff:0000000000000000', 'NoNewPrivs:1']);
   });
+
+  let hours = 0;
+  const isContainer = typeof subject.kind !== 'string';
+  // Nobody but root could make a file there. A container has the system of its image.
+  test.skipIf(process.getuid?.() !== 0 || isContainer).each(['/etc', '/usr/local/share', '/opt'])(
+    'reads nothing in %s that not everybody may, unless it is given or a tool',
+    async (system) => {
+      const folder = `${system}/forge-loop-test-${process.pid}`;
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      mkdirSync(`${folder}/closed/bin`, { recursive: true });
+      writeFileSync(`${folder}/open`, 'open');
+      writeFileSync(`${folder}/secret`, 'secret', { mode: 0o640 });
+      writeFileSync(`${folder}/closed/secret`, 'secret');
+      writeFileSync(`${folder}/closed/bin/tool`, '#!/bin/sh\necho tool\n', { mode: 0o755 });
+      chmodSync(`${folder}/closed`, 0o700);
+      // It looks now and then, and waits for that where the last look is too long ago.
+      hours += 4;
+      const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + hours * 3_600_000);
+      onTestFinished(() => later.mockRestore());
+      const look = `cat ${folder}/open ${folder}/secret ${folder}/closed/secret`;
+      expect((await inside(look)).said).toBe('open');
+      expect((await inside(look, { readRoots: [`${folder}/secret`] })).said).toBe('opensecret');
+      // srt shows nothing that lies in what it hides.
+      const tool = subject.kind === 'srt' ? '' : 'tool\n';
+      const env = { PATH: `${folder}/closed/bin:${subject.path ?? PATH}` };
+      expect((await inside(`tool; ${look}`, { env })).said).toBe(`${tool}open`);
+    },
+  );
 
   test('that only reads can write nothing of what it reads', async () => {
     const { said, code } = await inside('touch there 2>/dev/null; ls', {
@@ -202,6 +231,87 @@ export function sandboxContract({
       const read = secrets.map((secret) => `'${at(secret)}'`).join(' ');
       expect(await inside(`cargo; python; cat ${read}`, { env })).toMatchObject({ said: 'runs\nruns' });
     });
+  });
+
+  describe('what a coder left where it may write', () => {
+    const KEY = 'operator/.ssh/id_ed25519';
+    const secrets = [KEY, 'repository/.git/config', 'operator/deep/keys/key']
+      .map((one) => `'${at(one)}'`)
+      .join(' ');
+    const path = subject.path ?? PATH;
+    const asCoder = (place: string) => ({
+      writable: [at(place)],
+      writeRoots: [at('workspace'), at('home'), at(place)],
+    });
+    /** Of a gate, and of roles that only read. */
+    const asOthers = (place: string) => ({ writable: [at(place)] });
+
+    test.each([
+      [
+        'links in a folder of PATH',
+        { place: 'operator/go/bin', programs: 'operator/go/bin' },
+        `ln -s '${at(KEY)}' x; ln -s '${at('repository/.git/config')}' y`,
+      ],
+      [
+        'a folder of PATH made anew, with a link in it',
+        { place: 'operator/nvm', programs: 'operator/nvm/v/bin' },
+        `mv v w && mkdir -p v/bin && ln -s '${at(KEY)}' v/bin/x`,
+      ],
+      [
+        'a program and a link to it, in the bin of a folder that is not its own',
+        { place: 'operator/deep/keys/bin', programs: 'operator/deep/keys/bin' },
+        'touch tool; ln -s tool x',
+      ],
+    ])('shows nothing to the next start: %s', async (_, { place, programs }, script) => {
+      mkdirSync(at(programs), { recursive: true });
+      mkdirSync(at('operator/deep/keys'), { recursive: true });
+      writeFileSync(at('operator/deep/keys/key'), 'PRIVATE KEY');
+      const env = { PATH: `${at(programs)}:${path}` };
+      const left = await inside(`cd '${at(place)}' && ${script}`, { ...asCoder(place), env });
+      expect(left).toMatchObject({ stderr: '', code: 0 });
+      for (const who of [asCoder(place), asOthers(place)])
+        expect((await inside(`cat ${secrets}`, { ...who, env })).said).toBe('');
+    });
+
+    test.each([
+      ['what it may read', { readRoots: [at('operator/u/ref')] }],
+      ['a folder of PATH', { env: { PATH: `${at('operator/u/ref')}:${path}` } }],
+      ['a toolchain', { env: { JAVA_HOME: at('operator/u/ref') } }],
+      ['what it may read, by a link of the operator', { readRoots: [at('operator/ours')] }],
+    ])('is not followed out of there as %s', async (_, use) => {
+      mkdirSync(at('operator/u/ref'), { recursive: true });
+      symlinkSync(at('operator/u/ref'), at('operator/ours'));
+      const left = await inside(
+        `cd '${at('operator/u')}' && rm -r ref && ln -s ../.ssh ref`,
+        asCoder('operator/u'),
+      );
+      expect(left).toMatchObject({ stderr: '', code: 0 });
+      for (const who of [asCoder('operator/u'), asOthers('operator/u')]) {
+        const started = inside(`cat '${at(KEY)}'`, { ...who, ...use });
+        await expect(started).rejects.toThrow(SandboxFailed);
+        await expect(started).rejects.toThrow(
+          /leads to .*\.ssh, out of .*operator\/u, which agents may write to/,
+        );
+      }
+    });
+
+    // srt shows what a link on the way to a folder leads to, and not the link.
+    test.skipIf(subject.kind === 'srt')(
+      'is followed within it, as tools link to what lies beside them',
+      async () => {
+        for (const folder of ['21/bin', 'lib/node_modules/npm', 'bin'])
+          mkdirSync(at('operator/tools', folder), { recursive: true });
+        writeFileSync(at('operator/tools/21/bin/java'), '#!/bin/sh\necho java\n', { mode: 0o755 });
+        writeFileSync(at('operator/tools/lib/node_modules/npm/npm'), '#!/bin/sh\necho npm\n', {
+          mode: 0o755,
+        });
+        symlinkSync('21', at('operator/tools/current'));
+        symlinkSync('../lib/node_modules/npm/npm', at('operator/tools/bin/npm'));
+        const env = { PATH: `${at('operator/tools/current/bin')}:${at('operator/tools/bin')}:${path}` };
+        const { said } = await inside('java; npm', { ...asOthers('operator/tools'), env });
+        expect(said).toBe('java\nnpm');
+      },
+    );
   });
 
   test('is on no network where it was given none', async () => {

@@ -3,6 +3,9 @@
  * only thing of the outside that is there. And it offers the gateway connections to what the command listens on.
  *
  *   door-program.js <port> <socket> <what to ask the gateway for> <command> <argument>…
+ *   door-program.js fd:<of what listens at that port> <socket> <what to ask for>
+ *
+ * Nothing to ask for: nothing of the command is reached from outside.
  */
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
@@ -43,11 +46,12 @@ function offerConnection() {
   });
 }
 
+const [, listening] = /^fd:(\d+)$/.exec(port) ?? [];
 createServer({ allowHalfOpen: true }, (client) => join(client, out())).listen(
-  Number(port),
-  '127.0.0.1',
+  listening ? { fd: Number(listening) } : { port: Number(port), host: '127.0.0.1' },
   () => {
-    offerConnection();
+    if (offer !== '') offerConnection();
+    if (command === undefined) return;
     const child = spawn(command, args, { stdio: 'inherit' });
     child.once('error', (error) => {
       process.stderr.write(`${error.message}\n`);

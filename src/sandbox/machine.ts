@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   readSync,
   realpathSync,
 } from 'node:fs';
@@ -16,6 +17,15 @@ import { SandboxFailed } from '../errors.ts';
 export function realOf(path: string): string | null {
   try {
     return realpathSync.native(path);
+  } catch {
+    return null;
+  }
+}
+
+/** Null of what is no link. */
+export function linkAt(path: string): string | null {
+  try {
+    return readlinkSync(path);
   } catch {
     return null;
   }

@@ -6,7 +6,6 @@ const access = {
   writeRoots: [],
   network: 'none',
   tools: 'work',
-  credentials: 'none',
   sandbox: 'none',
 } as const;
 

@@ -3,7 +3,7 @@ import type { SandboxKind } from '../core/role.ts';
 import type { Bwrap } from './bwrap.ts';
 import type { Containers } from './container.ts';
 import { noSandbox } from './none.ts';
-import type { Sandbox, Unavailable } from './sandbox.ts';
+import type { Sandbox, Unavailable, Unlimited } from './sandbox.ts';
 import type { Srt } from './srt.ts';
 
 interface Sandboxes {
@@ -15,7 +15,7 @@ interface Sandboxes {
 interface Candidate {
   kind: SandboxKind;
   unavailable(): Promise<Unavailable | null>;
-  unlimited(): Promise<string | null>;
+  unlimited(): Promise<Unlimited | null>;
 }
 
 export function openSandbox(

@@ -2,13 +2,15 @@
  * What a confined command sees of the machine, as arguments of `bwrap`: nothing but a read-only system, what it was given,
  * and places of its own that end with it. Paths are the same inside and outside.
  */
-import { isWithin } from '../core/toolchains.ts';
+import { isWithin } from '../core/access/toolchains.ts';
 
 interface View {
   /** Folders of the system: a folder, or the link that takes its place (`/bin` is `usr/bin`). */
   system: readonly { path: string; link: string | null }[];
   /** What of it is nobody's business: secrets of the system, and what is hidden but lies there. */
   masked: readonly { path: string; isFolder: boolean }[];
+  /** What of /proc nobody changes: of a runner that is root, bwrap leaves the kernel's settings writable. */
+  fixed: readonly string[];
   /** Files of ours that take the place of the system's: path inside, file outside. */
   replaced: Readonly<Record<string, string>>;
   read: readonly string[];
@@ -20,6 +22,8 @@ interface View {
   scratchBytes: number;
   /** Whether it is on the machine's network, or on none. */
   isOnline: boolean;
+  /** Whether it keeps the terminal it was started at, which nobody else reads. */
+  hasTerminal?: boolean;
 }
 
 const SCRATCH = ['/tmp', '/var/tmp', '/run', '/dev/shm'];
@@ -35,7 +39,7 @@ export function bwrapArguments(view: View): string[] {
     '--unshare-cgroup-try',
     ...(view.isOnline ? [] : ['--unshare-net']),
     '--die-with-parent',
-    '--new-session',
+    ...(view.hasTerminal ? [] : ['--new-session']),
     '--cap-drop',
     'ALL',
     '--disable-userns',
@@ -45,8 +49,7 @@ export function bwrapArguments(view: View): string[] {
       link === null ? ['--ro-bind', path, path] : ['--symlink', link, path],
     ),
     ...['--proc', '/proc', '--dev', '/dev'],
-    // Of a runner that is root, bwrap leaves the kernel's settings writable.
-    ...['--ro-bind', '/proc/sys', '/proc/sys'],
+    ...view.fixed.flatMap((path) => ['--ro-bind', path, path]),
     ...SCRATCH.flatMap(scratch),
     ...masked.flatMap(({ path, isFolder }) =>
       isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path],

@@ -28,10 +28,14 @@ export interface SandboxOptions {
   hidden: readonly string[];
   /** Ours: what confined programs are started with. */
   programs: readonly string[];
+  /** What any role may write to besides its own places, by the settings in force. */
+  writable(): readonly string[];
   /** What keeps anything from being confined, whatever the machine can do. */
   never: string | null;
   /** Of one command and all it starts; three quarters of the machine's unless it is said. */
   memoryBytes?: number;
+  /** The same, threads too, where they can be counted. */
+  processes?: number;
 }
 
 /** `isSure`: this machine can't; else something came in between, and it may well. */
@@ -40,12 +44,18 @@ export interface Unavailable {
   isSure: boolean;
 }
 
+/** What nothing keeps a command from using up, and why. */
+export interface Unlimited {
+  what: 'memory and processes' | 'processes';
+  why: string;
+}
+
 /**
- * `why`: what keeps a better one, or the one that was asked for, from working here, and what would mend that. `unlimited`: why
- * what it confines may use all of the memory; null when it may not.
+ * `why`: what keeps a better one, or the one that was asked for, from working here, and what would mend that. `unlimited`: what
+ * of the machine a command may use up; null when nothing is.
  */
 type Choice =
-  | { kind: SandboxKind; why: string | null; unlimited: string | null }
+  | { kind: SandboxKind; why: string | null; unlimited: Unlimited | null }
   | { kind: null; why: string };
 
 type Wanted = Pick<Policy['sandbox'], 'kind' | 'image'>;

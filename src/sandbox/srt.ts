@@ -7,8 +7,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isWithin } from '../core/access/toolchains.ts';
 import type { Access } from '../core/role.ts';
-import { isWithin } from '../core/toolchains.ts';
 import { SandboxFailed } from '../errors.ts';
 import { LAUNCH, MARK } from '../process/process.ts';
 import { DOOR, throughDoor, told } from './door.ts';
@@ -20,7 +20,8 @@ import { remembered } from './remembered.ts';
 import { run } from './run.ts';
 import type { Command, Confined, SandboxOptions, Unavailable } from './sandbox.ts';
 import { srtSettings } from './srt-settings.ts';
-import { isOfSystem, outOfSystem, PRIVATE, SYSTEM } from './system.ts';
+import { mustNotStray } from './strays.ts';
+import { closedInSystem, isOfSystem, outOfSystem, PRIVATE, SYSTEM } from './system.ts';
 import { tools } from './tools.ts';
 import { tryOut } from './trial.ts';
 
@@ -84,14 +85,18 @@ async function confined(
     writeFileSync(at('start'), startOf(argv, inside, cwd), { mode: 0o600 });
     writeFileSync(at('status'), '', { mode: 0o600 });
     const door = way ? [way.socket, ...way.reads, DOOR] : [];
-    const found = [...tools(options, command, isOwn), ...options.objects(), ...outOfSystem()];
+    const writable = [...options.writable(), ...writeRoots];
+    const found = [...tools(options, command, isOwn, writable), ...options.objects(), ...outOfSystem()];
     const read = [...SYSTEM, ...readRoots, ...found, ...door, at('start')];
+    mustNotStray(read, writable);
     const buried = options.hidden.filter(isOfSystem);
+    const given = [...readRoots, ...found];
+    const closed = (await closedInSystem()).filter((path) => !given.some((root) => isWithin(path, root)));
     const settings = srtSettings({
       platform: process.platform,
       read: outermost(read.filter((path) => realOf(path) !== null && !isPattern(path))),
       write: [...writeRoots, at('tmp')],
-      masked: [...PRIVATE, ...buried].filter((path) => realOf(path) !== null),
+      masked: [...PRIVATE, ...buried, ...closed].filter((path) => realOf(path) !== null),
       shared: SHARED.filter((path) => process.platform === 'darwin' || realOf(path) !== null),
       network,
     });

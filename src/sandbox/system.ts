@@ -1,8 +1,10 @@
 /** What of this machine is the system's: everything confined reads it, but for what is nobody's business. */
 import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
-import { isWithin } from '../core/toolchains.ts';
-import { entriesOf, realOf } from './machine.ts';
+import { isWithin } from '../core/access/toolchains.ts';
+import { SandboxFailed } from '../errors.ts';
+import { programOf, realOf } from './machine.ts';
+import { renewed } from './renewed.ts';
+import { run } from './run.ts';
 
 const LINUX = [
   '/usr',
@@ -46,35 +48,55 @@ export const PRIVATE = [
   '/Library/Keychains',
 ];
 
-const MOST_ENTRIES = 20_000;
-const ANYBODY_READS = 0o004;
-const ANYBODY_ENTERS = 0o005;
+const ETC = process.platform === 'darwin' ? ['/etc', '/private/etc'] : ['/etc'];
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** The second may take minutes where disks are far or busy, and what is installed seldom changes: nobody waits for it twice. */
+const LOOKS = [
+  renewed({ everyMs: MINUTE, atMostMs: MINUTE }, () => closedIn(ETC)),
+  renewed({ everyMs: HOUR, atMostMs: 3 * HOUR }, () => closedIn(['/opt', '/usr'])),
+];
 
 /**
- * What of /etc not everybody may read. For an ordinary user that is so anyway; of a root runner a command has the rights to
- * it, whatever number it has inside. Looked for once a minute: it takes longer than the start of a command should.
+ * What of the system not everybody may read, but this user: a confined command has the rights to it, by ownership or group, and of a
+ * root runner to all of it, whatever number it has inside.
  */
-export function unreadableInEtc(): readonly string[] {
-  if (performance.now() - known.at > LOOK_EVERY_MS) known = { at: performance.now(), paths: lookedUp() };
-  return known.paths;
+export async function closedInSystem(): Promise<string[]> {
+  const found = (await Promise.all(LOOKS.map((look) => look()))).flat();
+  return found.filter((path) => !PRIVATE.includes(path) && isOurs(path));
 }
 
-const LOOK_EVERY_MS = 60_000;
-let known: { at: number; paths: readonly string[] } = { at: Number.NEGATIVE_INFINITY, paths: [] };
-
-function lookedUp(): string[] {
-  const found: string[] = [];
-  const waiting = ['/etc'];
-  for (let seen = 0; waiting.length > 0 && seen < MOST_ENTRIES; seen += 1) {
-    const path = waiting.pop() ?? '';
-    const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (!stats || stats.isSymbolicLink() || PRIVATE.includes(path)) continue;
-    const wanted = stats.isDirectory() ? ANYBODY_ENTERS : ANYBODY_READS;
-    if ((stats.mode & wanted) !== wanted) found.push(path);
-    else if (stats.isDirectory()) waiting.push(...entriesOf(path).map(({ name }) => join(path, name)));
-  }
-  return found;
+/** What is closed is not looked into. */
+async function closedIn(folders: readonly string[]): Promise<string[]> {
+  const there = folders.filter((folder) => realOf(folder) !== null);
+  if (there.length === 0) return [];
+  const argv = [
+    ...[programOf('find', 'findutils'), '-H', ...there],
+    ...['(', '-type', 'd', '!', '-perm', '-005', '-print0', '-prune', ')'],
+    ...['-o', '(', '!', '-type', 'l', '!', '-perm', '-004', '-print0', ')'],
+  ];
+  const late = `find took more than ten minutes for ${there.join(' and ')}`;
+  const { stdout, stderr } = await run(argv, {
+    env: { LC_ALL: 'C' },
+    cwd: '/',
+    timeoutMs: 10 * MINUTE,
+    late,
+  });
+  const problem = stderr
+    .split('\n')
+    .find((line) => line !== '' && !/No such file|Permission denied/.test(line));
+  if (problem !== undefined) throw new SandboxFailed(`find failed: ${problem}`);
+  return stdout.split('\0').filter(Boolean);
 }
+
+function isOurs(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  const uid = process.getuid?.() ?? 0;
+  return found !== undefined && (uid === 0 || found.uid === uid || ourGroups().includes(found.gid));
+}
+
+const ourGroups = (): number[] => [process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])];
 
 /** Files of the system that may lie elsewhere: how names are resolved, whose certificates are trusted. */
 const LINKED = [

@@ -1,5 +1,5 @@
 /** Everything that a turn needs, tried once: a door, our Node behind it, and a place to write to. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,22 +24,22 @@ export async function tryOut(
 ): Promise<Tried> {
   const place = mkdtempSync(join(shortPlace(), 'forge-trial-'));
   let isReached = false;
+  const cwd = join(place, 'workspace');
   const server = createServer((client) => {
     isReached = true;
+    writeFileSync(join(cwd, 'reached'), '');
     client.destroy();
   });
   try {
     const socket = join(place, 'door');
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socket, resolve));
-    const cwd = join(place, 'workspace');
     mkdirSync(cwd);
-    const command = { argv: ['/bin/sh', '-c', ': >made'], env: {}, cwd };
+    const command = { argv: ['/bin/sh', '-c', UNTIL_REACHED], env: {}, cwd };
     const { argv, env, problem, dispose, ...started } = await confine(command, {
       readRoots: [],
       writeRoots: [cwd],
       network: { socket, port: await somePort(), env: {}, reads: [], offer: 'trial.invalid:1' },
       tools: 'work',
-      credentials: 'none',
       sandbox,
     });
     const { said, code } = await run(argv, { env, cwd: started.cwd, timeoutMs: 120_000, late }).finally(
@@ -52,6 +52,20 @@ export async function tryOut(
     rmSync(place, { recursive: true, force: true });
   }
 }
+
+/** The command is there before its door is. */
+const UNTIL_REACHED =
+  'left=400; : >made; while [ ! -e reached ] && [ $left -gt 0 ]; do sleep 0.05 || sleep 1; left=$((left - 1)); done';
+
+/**
+ * That a machine is full is over in a while, and may be somebody's intention. Namespaces without space are those that a machine
+ * allows nobody.
+ */
+export const isForNow = (said: string): boolean =>
+  /resource temporarily unavailable|cannot allocate memory|out of memory|too many open files|can(no|')?t fork/i.test(
+    said,
+  ) ||
+  (/no space left/i.test(said) && !/namespace/i.test(said));
 
 /** For the name of a socket, which has at most 104 bytes. */
 function shortPlace(): string {

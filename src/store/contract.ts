@@ -27,8 +27,8 @@ import type { Finding } from '../core/change/findings.ts';
 import { event } from '../core/event.ts';
 import { fold } from '../core/fold.ts';
 import type { BootClock } from '../core/lease.ts';
-import { type LoopHold, untestedMerge } from '../core/loop-hold.ts';
-import { foldLoop, NOTHING_FOLDED } from '../core/loop-row.ts';
+import { type LoopHold, untestedMerge } from '../core/loop/loop-hold.ts';
+import { foldLoop, NOTHING_FOLDED } from '../core/loop/loop-row.ts';
 import type { StoredPlan } from '../core/plan/stored.ts';
 import { LeaseLost, LimitReached, UserError, VersionConflict } from '../errors.ts';
 import { INTAKE_LEASE, PLANS_LEASE, type Store, taskLease } from './store.ts';
@@ -572,6 +572,28 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         expect((await store.tasks()).map(({ task }) => task.id)).toEqual(['m', 'z', 'a']);
       });
 
+      test('ended tasks are told of a page at a time, the latest end first, and counted by outcome', async () => {
+        const [a, b, c] = [
+          await claimed(store, 'a', 1),
+          await claimed(store, 'b', 2),
+          await claimed(store, 'c', 3),
+        ];
+        await claimed(store, 'd', 4);
+        const end = (one: typeof a, at: number): Promise<unknown> =>
+          commit(store, one, [to(one.task, 'abandoned')], { at });
+        await end(b, 50);
+        await end(c, 70);
+        await end(a, 60);
+        const ids = async (of?: Parameters<Store['ended']>[0]) =>
+          (await store.ended(of)).map(({ task }) => task.id);
+        expect(await ids()).toEqual(['c', 'a', 'b']);
+        expect(await ids({ limit: 1, skip: 1 })).toEqual(['a']);
+        expect(await ids({ skip: 2 })).toEqual(['b']);
+        expect(await ids({ since: 60 })).toEqual(['c', 'a']);
+        const { reason } = (await store.task('a'))!.task;
+        expect(await store.outcomes()).toEqual([{ state: 'abandoned', reason, tasks: 3 }]);
+      });
+
       test('are live until they have ended and nothing is left to do', async () => {
         const a = await claimed(store, 'a', 1, [LABEL]);
         const b = await claimed(store, 'b', 2);
@@ -638,18 +660,33 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
           used({ key: 'k1', turn: 2 }),
           used({ task: 'b', key: 'k1' }),
         );
-        expect(await store.usage('a')).toEqual([
+        expect(await store.usage({ task: 'a' })).toEqual([
           used({ key: 'k1' }),
           used({ key: 'k2' }),
           used({ key: 'k1', turn: 2 }),
         ]);
         expect(await store.usage()).toHaveLength(4);
+
         expect(await store.spend('a')).toEqual({
           tokens: 3 * 31,
           costUsd: 0.75,
           unpriced: 0,
           complete: true,
         });
+      });
+
+      test('usage is asked for by task and by time', async () => {
+        await spent(
+          store,
+          used({ key: 'k1', at: 10 }),
+          used({ key: 'k2', at: 20 }),
+          used({ task: 'b', at: 30 }),
+        );
+        const times = async (of: Parameters<Store['usage']>[0]) =>
+          (await store.usage(of)).map(({ task, at }) => `${task} ${at}`);
+        expect(await times({ since: 20 })).toEqual(['a 20', 'b 30']);
+        expect(await times({ task: 'a', since: 20 })).toEqual(['a 20']);
+        expect(await times({ since: 31 })).toEqual([]);
       });
 
       test('usage is told by whoever owns the task: a runner that lost its lease is refused', async () => {
@@ -714,6 +751,34 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         const at = (await store.events({ last: 1 }))[0]!.at;
         await commit(store, next, [completed('coder', 1, 'interrupted', 'unknown')]);
         expect(await store.spendSince(at)).toMatchObject({ complete: false });
+      });
+
+      test('what was spent since a time is exact to the millisecond, across any number of hours', async () => {
+        const hour = 3_600_000;
+        const times = [0, hour - 1, hour, hour + 1, 3 * hour - 1, 3 * hour, 400 * hour + 7];
+        await spent(store, ...times.map((at, n) => used({ key: `k${n}`, at })));
+        await spent(store, used({ key: 'k0', at: 400 * hour }));
+        for (const since of [...times, 1, 2 * hour, 3 * hour + 1, 400 * hour, 400 * hour + 8])
+          expect((await store.spendSince(since)).tokens, `since ${since}`).toBe(
+            31 * times.filter((at) => at >= since).length,
+          );
+      });
+
+      test('turns of which nobody knows what they used are found by task and by time', async () => {
+        const a = await claimed(store, 'a', 1);
+        const b = await claimed(store, 'b', 2);
+        await commit(store, await commit(store, a, [started('coder', 1)]), [completed('coder', 1)]);
+        const before = (await store.events({ last: 1 }))[0]!.at;
+        const next = await commit(store, b, [started('critic', 1)]);
+        await commit(store, next, [completed('critic', 1, 'interrupted', 'unknown')]);
+        const [last] = await store.events({ last: 1 });
+        const { sessionId } = (last as { data: { sessionId: string } }).data;
+        const found = { task: 'b', role: 'critic', turn: 1, sessionId, at: last!.at };
+        expect(await store.unknownTurns()).toEqual([found]);
+        expect(await store.unknownTurns({ since: last!.at })).toEqual([found]);
+        expect(await store.unknownTurns({ since: last!.at + 1 })).toEqual([]);
+        expect(await store.unknownTurns({ task: 'b', since: before })).toEqual([found]);
+        expect(await store.unknownTurns({ task: 'a' })).toEqual([]);
       });
 
       test('findings are of one task, updated in their place, and none is lost (loops 33)', async () => {
@@ -840,6 +905,7 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
           deploy: null,
           deployAgain: null,
           notify: null,
+          telemetry: null,
           trunk: null,
           accountLimits: [],
           holds: [],
@@ -850,7 +916,7 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         expect(paused).toEqual({ ...empty, pausedBy: 'eva' });
         const deploy = { considered: 7, last: null, deployedSha: 'abc' };
         await store.updateLoop({ stop: 'drain', configProblem: 'line 3', commandsSince: 77 }, [], 4);
-        await store.updateLoop({ deploy, deployAgain: 'eva', trunk: 'main' }, [], 4);
+        await store.updateLoop({ deploy, deployAgain: 'eva', trunk: 'main', telemetry: 12 }, [], 4);
         expect(await store.loop()).toEqual({
           pausedBy: 'eva',
           stop: 'drain',
@@ -859,6 +925,7 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
           deploy,
           deployAgain: 'eva',
           notify: null,
+          telemetry: 12,
           trunk: 'main',
           accountLimits: [],
           holds: [],
@@ -969,6 +1036,9 @@ export function storeContract(name: string, make: (boot?: BootClock) => Promise<
         expect(await seqs({ last: 0 })).toEqual([]);
         expect(await seqs({ task: 'a', last: 1 })).toEqual([4]);
         expect(await seqs({ type: 'hold_set' })).toEqual([3]);
+        expect(await seqs({ type: 'hold_set', data: { reason: 'operator_pause' }, last: 1 })).toEqual([3]);
+        expect(await seqs({ type: 'hold_set', data: { reason: 'retry_backoff' } })).toEqual([]);
+        expect(await seqs({ since: 2 })).toEqual([1, 2, 3, 4]);
         expect(await seqs({ after: 5 })).toEqual([]);
         expect(await seqs({ after: 99 })).toEqual([]);
       });

@@ -2,7 +2,7 @@
  * A store that is told no secrets. What is folded into rows is folded from what is written, so that a row is the same
  * whenever it is folded.
  */
-import { type Redaction, redactValue } from '../core/redact.ts';
+import { type Redaction, redactValue } from '../core/access/redact.ts';
 import type { Commit, Store } from './store.ts';
 
 export function redactingStore(store: Store, redact: Redaction): Store {

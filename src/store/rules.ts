@@ -2,12 +2,14 @@
  * What every store decides in the same way, whatever holds its rows: who owns a lease, what an event's place is, and
  * when a limit is full. Pure, so that two implementations can't drift apart.
  */
-import { type AccountLimit, limitOf } from '../core/account.ts';
-import { isAmount } from '../core/cost.ts';
+
+import { isRun, type PendingAction } from '../core/action.ts';
 import type { LoopEvent, NewEvent } from '../core/event.ts';
 import { apply } from '../core/fold.ts';
 import { hasExpired, hasLapsed, leaseTimes, type Moment } from '../core/lease.ts';
-import { isInLine } from '../core/line.ts';
+import { isInLine } from '../core/line/line.ts';
+import { type AccountLimit, limitOf } from '../core/money/account.ts';
+import { isAmount } from '../core/money/cost.ts';
 import { isEnded, isJudging, occupiesSlot, type Task } from '../core/task.ts';
 import { LeaseLost, LimitReached, UserError } from '../errors.ts';
 import type { Commit, Lease, UsageDelta } from './store.ts';
@@ -73,6 +75,19 @@ export function firstRow(id: string, events: readonly LoopEvent[]): Task {
   const task = events.reduce<Task | null>(apply, null);
   if (!task) throw new Error(`the claim of ${id} carries no task_created`);
   return task;
+}
+
+/**
+ * A commit that need not be on the disk before the next one is: it only says what came of an effect, which is performed
+ * again if that is lost with the machine's power. While others are pending, it has no event that they could rest on.
+ */
+export function isFoundOutAgain(
+  { events, addActions = [], finishActions = [], dropActions }: Commit,
+  pending: readonly PendingAction[],
+): boolean {
+  const [finished, ...more] = pending.filter(({ id }) => finishActions.includes(id));
+  if (!finished || more.length > 0 || isRun(finished.action)) return false;
+  return addActions.length === 0 && !dropActions && (pending.length === 1 || events.length === 0);
 }
 
 export type Limited = keyof NonNullable<Commit['limits']>;

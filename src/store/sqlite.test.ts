@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { sql } from 'kysely';
+import { type Compilable, sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { compiled } from '../../test/support/compiled.ts';
 import {
@@ -29,18 +29,22 @@ import {
   everything,
   finding,
   LABEL,
+  lease,
+  mulberry32,
   spent,
   to,
   used,
 } from '../../test/support/store-steps.ts';
+import type { Action } from '../core/action.ts';
 import { event } from '../core/event.ts';
 import { fold } from '../core/fold.ts';
 import { StoreUnavailable, UserError } from '../errors.ts';
 import { storeContract } from './contract.ts';
 import { backUp, restore } from './sqlite/backup.ts';
 import { type Connection, openConnection, query } from './sqlite/connection.ts';
-import { unknownUsage } from './sqlite/journal.ts';
+import { readEvents, unknownUsage } from './sqlite/journal.ts';
 import { isEmpty, migrate, migrations, requireOurs } from './sqlite/migrations.ts';
+import { endsOf, OUTCOMES } from './sqlite/task-ends.ts';
 import { sqliteStore } from './sqlite/verbs.ts';
 import { openSqliteStore } from './sqlite.ts';
 import { INTAKE_LEASE, type Store, taskLease } from './store.ts';
@@ -154,12 +158,117 @@ describe('the rows of tasks', () => {
   });
 });
 
-test('what a task has spent is not looked for among everybody’s turns', async () => {
+test('nothing is found by looking through all that ever was', async () => {
   await (await openSqliteStore(path)).close();
   const connection = openConnection(path, { readOnly: false });
-  const explain = sql<{ detail: string }>`EXPLAIN QUERY PLAN SELECT EXISTS ${unknownUsage({ task: 'a' })}`;
-  const plan = connection.all<{ detail: string }>({ compile: () => explain.compile(query) });
-  expect(plan.map(({ detail }) => detail).join()).toContain('events_by_task');
+  const planOf = (asked: Compilable<unknown>): string => {
+    const compiled = asked.compile();
+    const explained = { ...compiled, sql: `EXPLAIN QUERY PLAN ${compiled.sql}` };
+    return connection
+      .all<{ detail: string }>({ compile: () => explained } as Compilable<{ detail: string }>)
+      .map(({ detail }) => detail)
+      .join(' | ');
+  };
+  const by = (index: string) =>
+    expect.stringMatching(new RegExp(`^SEARCH \\w+ USING (COVERING )?INDEX ${index}[^|]*$`));
+  expect(planOf(unknownUsage({ task: 'a' }))).toEqual(by('events_by_task'));
+  expect(planOf(unknownUsage({ since: 5 }))).toEqual(by('events_of_unknown_usage'));
+  expect(planOf(endsOf({ since: 5, limit: 20 }))).toEqual(by('tasks_by_end'));
+  expect(planOf(endsOf({ limit: 20 }))).toEqual(by('tasks_by_end'));
+  expect(planOf(OUTCOMES({}))).toEqual(by('tasks_by_outcome'));
+});
+
+test.each([
+  [{ type: 'gate_completed', data: { scope: 'candidate' }, last: 9 }, 'gates_by_scope'],
+  [{ type: 'turn_completed', data: { role: 'coder', status: 'finished' }, last: 9 }, 'turns_by_role'],
+])('how long something took is not looked for among all events: %j', async (wanted, index) => {
+  await (await openSqliteStore(path)).close();
+  const connection = openConnection(path, { readOnly: false });
+  const plans: string[] = [];
+  const explained: Connection = {
+    ...connection,
+    all(select) {
+      const { sql: text, parameters } = select.compile();
+      const explain = { ...select.compile(), sql: `EXPLAIN QUERY PLAN ${text}`, parameters };
+      const plan = connection.all<{ detail: string }>({ compile: () => explain } as never);
+      plans.push(...plan.map(({ detail }) => detail));
+      return [];
+    },
+  };
+  readEvents(explained, wanted);
+  expect(plans.join()).toContain(index);
+  expect(plans.join()).not.toContain('B-TREE');
+});
+
+test('a list of tasks is read again when a task or its actions changed, and not for a lease or an event', async () => {
+  const store = await openSqliteStore(path);
+  const a = await claimed(store, 'a', 1, [LABEL]);
+  const list = () => store.tasks({ live: true });
+  const before = await list();
+  const mine = await lease(store, taskLease('a'));
+  await store.record({ events: [event('forge_answers', {})], at: 1 });
+  expect(await list()).toBe(before);
+  const ended = await commit(store, a, [to(a.task, 'abandoned')], { lease: mine });
+  expect((await list()).map(({ task }) => task.state)).toEqual(['abandoned']);
+  const [pending] = await store.pendingActions('a');
+  await commit(store, ended, [], { lease: mine, finishActions: [pending!.id] });
+  expect(await list()).toEqual([]);
+});
+
+test('after a change a list of hundreds reads the row that changed, and no other', async () => {
+  await (await openSqliteStore(path)).close();
+  const connection = openConnection(path, { readOnly: false });
+  let rows = 0;
+  const all: Connection['all'] = (select) => {
+    const found = connection.all(select);
+    rows += found.length;
+    return found as never;
+  };
+  const counted: Connection = { ...connection, all, one: (select) => all(select)[0] as never };
+  const store = sqliteStore(counted);
+  let last = await claimed(store, 't1', 1);
+  for (let number = 2; number <= 300; number++) last = await claimed(store, `t${number}`, number);
+  const lists = async () => [await store.tasks({ live: true }), await store.tasks()];
+  await lists();
+  const mine = await lease(store, taskLease(last.task.id));
+  for (const state of ['dispatched', 'abandoned'] as const) {
+    last = await commit(store, last, [to(last.task, state)], { lease: mine, addActions: [LABEL] });
+    rows = 0;
+    expect((await lists()).map((list) => list.at(-1)?.task.state)).toEqual([state, state]);
+    expect(rows).toBeLessThan(5);
+  }
+  connection.close();
+});
+
+test('lists that are kept up to date are what a new process reads, after any changes, of two processes and taken back', async () => {
+  const [one, two] = [await openSqliteStore(path), await openSqliteStore(path)];
+  const random = mulberry32(20);
+  const pick = (most: number): number => Math.floor(random() * most);
+  const asked = [{}, { live: true }, { issue: 2 }, { live: true, issue: 2 }];
+  const lists = async (store: Store) => JSON.stringify(await Promise.all(asked.map((of) => store.tasks(of))));
+  for (let step = 0; step < 150; step++) {
+    const store = random() < 0.8 ? one : two;
+    const tasks = await store.tasks();
+    const stored = tasks[pick(tasks.length + 1)];
+    if (!stored)
+      await claimed(store, `t${step}`, pick(4), random() < 0.5 ? [LABEL] : [], pick(9)).catch(() => {});
+    else {
+      const mine = await lease(store, taskLease(stored.task.id));
+      const [pending] = await store.pendingActions(stored.task.id);
+      const state = (['queued', 'dispatched', 'abandoned'] as const)[pick(3)]!;
+      const expected = { ...stored, version: stored.version + (random() < 0.1 ? 1 : 0) };
+      await commit(store, expected, random() < 0.6 ? [to(stored.task, state)] : [], {
+        lease: mine,
+        ...(pending && random() < 0.6 && { finishActions: [random() < 0.2 ? 999 : pending.id] }),
+        ...(random() < 0.3 && { addActions: [LABEL] }),
+      }).catch(() => {});
+    }
+    const fresh = await openSqliteStore(path, { readOnly: true });
+    const found = await lists(fresh);
+    await fresh.close();
+    expect(await lists(one), `of the first, after step ${step}`).toBe(found);
+    expect(await lists(two), `of the second, after step ${step}`).toBe(found);
+  }
 });
 
 describe('migrations', () => {
@@ -432,12 +541,11 @@ describe('what is known to be written', () => {
 
   test('is never ahead of the disk, whoever looks, commits or opens beside what may be lost', async () => {
     const store = await openSqliteStore(path);
-    const a = await claimed(store, 'a', 1);
+    const a = await claimed(store, 'a', 1, [LABEL]);
     expect(known()).toBe(2);
     const other = await openSqliteStore(path);
-    await commit(other, a, [event('hold_cleared', { reason: 'retry_backoff', by: 'me' })], {
-      mayBeLost: true,
-    });
+    const finishActions = (await other.pendingActions('a')).map(({ id }) => id);
+    await commit(other, a, [event('hold_cleared', { reason: 'retry_backoff', by: 'me' })], { finishActions });
     expect((await store.events()).length, 'everybody sees it').toBe(3);
     await spent(store, used({}));
     await store.acquireLease('doctor-gate', 'me', 0, 1, () => false);
@@ -447,6 +555,24 @@ describe('what is known to be written', () => {
     expect(known(), 'a commit that is on the disk has what came before it there too').toBe(5);
     await store.close();
     await other.close();
+  });
+
+  const HOOK: Action = { kind: 'hook', name: 'after_merge', sha: 'abc' };
+  test.each<[string, Action[], Action[], boolean]>([
+    ['of the last effect', [LABEL], [], false],
+    ['of an effect before others are performed', [LABEL, LABEL], [], true],
+    ['of an effect, and what to do next', [LABEL], [LABEL], true],
+    ['of a run', [HOOK], [], true],
+  ])('what came %s', async (_, actions, addActions, isWritten) => {
+    const store = await openSqliteStore(path);
+    const a = await claimed(store, 'a', 1, actions);
+    const [first] = await store.pendingActions('a');
+    await commit(store, a, [event('hold_cleared', { reason: 'retry_backoff', by: 'me' })], {
+      finishActions: [first!.id],
+      addActions,
+    });
+    expect(known()).toBe(isWritten ? 3 : 2);
+    await store.close();
   });
 
   test('is found out anew where nobody noted it, after a commit that is on the disk', async () => {

@@ -22,6 +22,8 @@ interface Opening {
   readOnly?: boolean;
   /** The clock that all processes of this machine share. */
   boot?: BootClock;
+  /** Told of the events of every transaction, once it is committed, in the course of the call that wrote them. */
+  committed?: (events: readonly number[]) => void;
   /** What else tells that the loop has worked here, in words; asked where there is no database, or an empty one. */
   otherWork?: () => Promise<readonly string[]>;
 }

@@ -8,16 +8,17 @@
 
 import type { Action, PendingAction } from '../core/action.ts';
 import type { Finding } from '../core/change/findings.ts';
-import type { Usage } from '../core/cost.ts';
 import type { DeployState } from '../core/deploy.ts';
 import type { LoopEvent, NewEvent, PromptKind, TurnStatus } from '../core/event.ts';
 import type { LeaseTimes } from '../core/lease.ts';
-import type { FoldedRow } from '../core/loop-row.ts';
-import type { NotifyState } from '../core/notify.ts';
+import type { FoldedRow } from '../core/loop/loop-row.ts';
+import type { Reason, State } from '../core/machine.ts';
+import type { UnknownTurn, Usage } from '../core/money/cost.ts';
 import type { StoredPlan } from '../core/plan/stored.ts';
 import type { RequestKind } from '../core/request.ts';
 import type { Role } from '../core/role.ts';
 import type { StoredTask } from '../core/task.ts';
+import type { NotifyState } from '../core/tell/notify.ts';
 
 /** Proof that this runner owns `key`; every write about a task carries one. */
 export interface Lease extends LeaseTimes {
@@ -111,6 +112,8 @@ export interface LoopRow extends FoldedRow {
   deployAgain: string | null;
   /** Null while there is nobody to tell. Written under the intake lease. */
   notify: NotifyState | null;
+  /** Up to this event the log was sent to a collector; null before the first time. Written under the intake lease. */
+  telemetry: number | null;
   /** The branch that work lands on, as the first run found it or a person accepted it since; null before. */
   trunk: string | null;
 }
@@ -136,8 +139,6 @@ export interface Commit {
   limits?: { slots?: number; critics?: number; merging?: number };
   /** Refuse when this account is used up at `at`. */
   account?: string;
-  /** It need not be on the disk before the next commit is: lost with the machine's power, it is found out again. */
-  mayBeLost?: boolean;
 }
 
 export interface Claim {
@@ -155,12 +156,33 @@ export interface TaskFilter {
   issue?: number;
 }
 
+export interface EventQuery {
+  after?: number;
+  since?: number;
+  task?: string;
+  limit?: number;
+  last?: number;
+  type?: string;
+  /** Of one type: those that say this of themselves, such as `{ scope: 'candidate' }`. */
+  data?: Readonly<Record<string, string>>;
+}
+
+export interface Outcome {
+  state: State;
+  reason: Reason | null;
+  tasks: number;
+}
+
 export interface Store {
   /** Null when another task of the issue has not ended. */
   claim(claim: Claim): Promise<StoredTask | null>;
   task(id: string): Promise<StoredTask | null>;
   /** Oldest first. */
   tasks(filter?: TaskFilter): Promise<readonly StoredTask[]>;
+  /** Those that have ended, the latest end first; with `since`, at that time and later. */
+  ended(page?: { since?: number; limit?: number; skip?: number }): Promise<readonly StoredTask[]>;
+  /** How many have ended, and as what. */
+  outcomes(): Promise<Outcome[]>;
   commit(commit: Commit): Promise<StoredTask>;
 
   /** In the order they were decided; `null` for the loop's own. */
@@ -217,10 +239,13 @@ export interface Store {
    * own record what the turn used, and what an old runner finds there may be its successor's. Nothing is ever taken back.
    */
   addUsage(lease: Lease, deltas: UsageDelta[]): Promise<void>;
-  usage(taskId?: string): Promise<UsageDelta[]>;
+  /** In the order they were booked; with `since`, those of that time and later. */
+  usage(of?: { task?: string | undefined; since?: number }): Promise<UsageDelta[]>;
   spend(taskId: string): Promise<Spend>;
   /** Of all tasks together, at this time and later. */
   spendSince(at: number): Promise<Spend>;
+  /** Turns of which nobody knows what they used, in the order they ended. */
+  unknownTurns(of?: { task?: string | undefined; since?: number }): Promise<UnknownTurn[]>;
   findings(taskId: string): Promise<Finding[]>;
 
   /** Also appends `request_made` with the task, which wakes the runner that owns it. */
@@ -234,13 +259,7 @@ export interface Store {
   /** Refused with `LeaseLost` when a lease is shown that is not ours any more. */
   updateLoop(change: LoopChange, events: NewEvent[], at: number, lease?: Lease): Promise<LoopRow>;
 
-  /** Strictly after `after`, in sequence. `last` gives only that many of the newest. */
-  events(query?: {
-    after?: number;
-    task?: string;
-    limit?: number;
-    last?: number;
-    type?: string;
-  }): Promise<LoopEvent[]>;
+  /** Strictly after `after`, of `since` and later, in sequence. `last` gives only that many of the newest. */
+  events(query?: EventQuery): Promise<LoopEvent[]>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /** Moves a workspace to a head that somebody else gave its branch. What was only in the workspace is kept under a pin. */
 
 import type { Checkpoint } from '../core/event.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { WorkspaceRefused } from '../errors.ts';
 import { commitTree } from '../git/commit.ts';
 import { isAncestor, mergeBase, treeOf } from '../git/objects.ts';
@@ -27,7 +28,7 @@ export async function adopt(shared: Shared, spec: WorkspaceKey, sha: string): Pr
       : await commitTree(git, {
           tree,
           parents: [work.head],
-          message: `Unsaved work when ${sha} was adopted\n`,
+          message: `Unsaved work when ${shortSha(sha)} was adopted\n`,
         });
     const keep = await notContained(git, [pins.head, pins.branch, work.head, work.tips.branch, stash], sha);
     await updatePins(git, spec, { keep, base });
@@ -49,6 +50,8 @@ async function baseFor(shared: Shared, base: string, sha: string): Promise<strin
   if (await isAncestor(shared.git, base, sha)) return base;
   const common = await mergeBase(shared.git, sha, (await shared.trunk()).sha);
   if (common === null)
-    throw new WorkspaceRefused(`${sha} has no history in common with trunk, so it can't be the task's work.`);
+    throw new WorkspaceRefused(
+      `${shortSha(sha)} has no history in common with trunk, so it can't be the task's work.`,
+    );
   return common;
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Checkpoint } from '../core/event.ts';
+import { shortSha } from '../core/words/short-sha.ts';
 import { WorkspaceRefused } from '../errors.ts';
 import { changesBetween } from '../git/changes.ts';
 import { commitTree } from '../git/commit.ts';
@@ -133,7 +134,7 @@ async function nextHead(
   if (work.moved && kind === 'worktree') throw branchMoved(spec, pins.branch);
   if (!(await isAncestor(git, base, head))) {
     throw new WorkspaceRefused(
-      `The history in ${work.place.worktree} no longer contains ${base}, the commit the task started from. Its head is ${head}.`,
+      `The history in ${work.place.worktree} no longer contains ${shortSha(base)}, the commit the task started from. Its head is ${shortSha(head)}.`,
     );
   }
   const known = [base, pins.head, (await shared.trunk()).sha];

@@ -398,7 +398,7 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       run(['commit', '-q', '-m', 'unrelated'], path);
       const failure = await scene.workspaces.checkpoint(scene.spec, 'work').catch((error) => error);
       expect(failure).toBeInstanceOf(WorkspaceRefused);
-      expect(failure.message).toContain(scene.spec.baseSha);
+      expect(failure.message).toContain(scene.spec.baseSha.slice(0, 10));
       expect(branchHead()).toBe(scene.spec.baseSha);
     });
 
@@ -590,7 +590,7 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       const before = branchHead();
       expect(await scene.workspaces.mergeTrunk(scene.spec, trunk)).toEqual({
         conflicts: ['readme.md'],
-        landed: [`${run(['rev-parse', '--short', trunk])} trunk`],
+        landed: [`${run(['rev-parse', '--short=10', trunk])} trunk`],
       });
       expect(await readFile(join(path, 'readme.md'), 'utf8')).toMatch(
         /<{7}[\s\S]*MINE[\s\S]*={7}[\s\S]*THEIRS[\s\S]*>{7}/,
@@ -875,7 +875,7 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       await expect(scene.workspaces.reap(scene.spec)).rejects.toThrow(/leads to/);
     });
 
-    it('saves what is pending before it removes a workspace, and removes its pins', async () => {
+    it('saves what is pending before it removes a workspace, and pins only what a replay shows', async () => {
       await scene.workspaces.prepare(scene.spec);
       await put('last.txt', 'last');
       await mkdir(join(path, 'ignored'));
@@ -884,13 +884,37 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
       await scene.workspaces.reap(scene.spec);
       expect(existsSync(path)).toBe(false);
       expect(run(['show', `${scene.spec.branch}:last.txt`])).toBe('last');
-      expect(run(['for-each-ref', 'refs/forge'])).toBe('');
       expect(run(['worktree', 'list']).split('\n')).toHaveLength(1);
       await scene.workspaces.reap(scene.spec);
-      expect(run(['for-each-ref', '--format=%(refname)']).split('\n').sort()).toEqual([
+      const head = run(['rev-parse', scene.spec.branch]);
+      const refs = () => run(['for-each-ref', '--format=%(refname)']).split('\n').sort();
+      expect(refs()).toEqual([
+        `refs/forge/t1/replay/${head}`,
         'refs/heads/loop/7-add-thing',
         'refs/heads/main',
       ]);
+      await scene.workspaces.dropReplay('t1');
+      await scene.workspaces.dropReplay('t1');
+      expect(refs()).toEqual(['refs/heads/loop/7-add-thing', 'refs/heads/main']);
+    });
+
+    it('keeps every commit of a workspace that is gone from being collected until its replay is dropped', async () => {
+      const { workspaces, spec } = scene;
+      const objects = (): string => run(['cat-file', '--batch-check', '--batch-all-objects']);
+      await workspaces.prepare(spec);
+      await put('first.txt', 'x');
+      const first = (await workspaces.checkpoint(spec, 'taken back\n')).head;
+      await workspaces.adopt(spec, spec.baseSha);
+      await put('second.txt', 'x');
+      const second = (await workspaces.checkpoint(spec, 'done\n')).head;
+      await workspaces.reap(spec);
+      run(['update-ref', '-d', `refs/heads/${spec.branch}`]);
+      run(['reflog', 'expire', '--expire=all', '--all']);
+      run(['gc', '-q', '--prune=now']);
+      expect([first, second].map(({ sha }) => objects().includes(sha))).toEqual([true, true]);
+      await workspaces.dropReplay(spec.task);
+      run(['gc', '-q', '--prune=now']);
+      expect([first, second].map(({ sha }) => objects().includes(sha))).toEqual([false, false]);
     });
 
     it('keeps former work beside a workspace that goes, where that is asked, until it is forgotten', async () => {

@@ -37,7 +37,9 @@ function put(root: string, path: string, text: string): void {
   writeFileSync(join(root, path), text);
 }
 
-const offer = (...homeEntries: string[]) => prepareHome(home, { home: 'private', homeEntries }, operator);
+const anything = (): boolean => true;
+const offer = (...homeEntries: string[]) =>
+  prepareHome(home, { home: 'private', homeEntries }, operator, anything);
 const at = (path: string): string => join(home, path);
 const isLink = (path: string): boolean => lstatSync(path).isSymbolicLink();
 
@@ -105,8 +107,21 @@ test('an entry below another one comes with it', async () => {
 
 test('with the operator’s own home nothing is offered in the private one', async () => {
   await offer('.rustup');
-  await prepareHome(home, { home: 'operator', homeEntries: ['.rustup'] }, operator);
+  await prepareHome(home, { home: 'operator', homeEntries: ['.rustup'] }, operator, anything);
   expect(readdirSync(home)).toEqual([]);
+});
+
+test('what an agent may have led elsewhere is not offered, and taken back', async () => {
+  await offer('.rustup', '.cargo/config.toml');
+  const stays = (path: string): boolean => path !== join(operator, '.cargo/config.toml');
+  await prepareHome(
+    home,
+    { home: 'private', homeEntries: ['.rustup', '.cargo/config.toml'] },
+    operator,
+    stays,
+  );
+  expect(readdirSync(at('.cargo'))).toEqual([]);
+  expect(readdirSync(home).sort()).toEqual(['.cargo', '.rustup']);
 });
 
 describe('a link that project code planted is replaced, never followed:', () => {

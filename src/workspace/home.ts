@@ -5,6 +5,9 @@
  * Project code writes here, so nothing is reached through a link it may have planted: what stands in the way of an
  * offer, or of the folders above it, is replaced. What was offered is noted beside the home, so that an offer which is
  * taken back is gone from homes that had it, and is not kept with what a setup made.
+ *
+ * An entry in a folder of the operator's that agents may write to could have been made a link to anything: what leads out of there
+ * is not offered.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -22,23 +25,29 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { type ChildPolicy, CREDENTIAL_ENTRIES, isWithin, TOOLCHAIN_ENTRIES } from '../core/toolchains.ts';
+import {
+  type ChildPolicy,
+  CREDENTIAL_ENTRIES,
+  isWithin,
+  TOOLCHAIN_ENTRIES,
+} from '../core/access/toolchains.ts';
 import { lstatOrNull, readPlain, replacePlain } from './plain-files.ts';
 import { removeTree } from './remove-tree.ts';
 
 const COPY_LIMIT_BYTES = 1024 * 1024;
 
-/** Idempotent, and a few looks at the file system where all is in place. */
+/** Idempotent, and a few looks at the file system where all is in place. `stays`: whether no agent has led a path elsewhere. */
 export async function prepareHome(
   home: string,
   { home: whose, homeEntries }: Pick<ChildPolicy, 'home' | 'homeEntries'>,
   operatorHome: string,
+  stays: (path: string) => boolean,
 ): Promise<string[]> {
   mkdirSync(dirname(home), { recursive: true, mode: 0o700 });
   await ownDirectory(dirname(home), [basename(home)]);
   const wanted = whose === 'private' ? outermost(homeEntries) : [];
   const offers = wanted.flatMap((entry) => {
-    const found = sourceOf(operatorHome, entry);
+    const found = stays(join(operatorHome, entry)) ? sourceOf(operatorHome, entry) : null;
     return found === null ? [] : [{ entry, ...found }];
   });
   const names = offers.map(({ entry }) => entry);

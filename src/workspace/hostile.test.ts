@@ -517,7 +517,7 @@ describe('forged objects (dispatch 14)', () => {
       agent('update-ref', 'refs/heads/loop/7-add-thing', fake);
       await writeFile(inGit('HEAD'), 'ref: refs/heads/loop/7-add-thing\n');
     });
-    expect(outcome).toEqual({ refused: expect.stringContaining(scene.spec.baseSha) });
+    expect(outcome).toEqual({ refused: expect.stringContaining(scene.spec.baseSha.slice(0, 10)) });
   });
 
   it('broken commit graphs and pack indexes beside the objects have no say', async () => {

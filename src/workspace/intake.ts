@@ -5,6 +5,7 @@
  * git's own strict rules, and every question about it is asked afterwards, of the repository alone: a forged pack
  * index or commit graph beside the agent's objects can say what it likes.
  */
+import { shortSha } from '../core/words/short-sha.ts';
 import { GitFailed, isDiskFault, WorkspaceRefused } from '../errors.ts';
 import { changesBetween } from '../git/changes.ts';
 import type { Git } from '../git/git.ts';
@@ -27,7 +28,8 @@ export async function takeIn(
     await git(['rev-list', '--objects', '--quiet', '--stdin'], { input: range });
   });
   for (const sha of missing)
-    if ((await resolve(git, sha)) === null) throw new WorkspaceRefused(`${what}: ${sha} is something else`);
+    if ((await resolve(git, sha)) === null)
+      throw new WorkspaceRefused(`${what}: ${shortSha(sha)} is something else`);
 }
 
 /** A commit of ours is sound by construction but for this one file, whose settings can be commands. */

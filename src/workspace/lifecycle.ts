@@ -1,6 +1,7 @@
 /** A workspace's life, the same for every kind: made, verified, saved, moved, looked at, removed. */
 
 import { renameSync } from 'node:fs';
+import { shortSha } from '../core/words/short-sha.ts';
 import { WorkspaceRefused } from '../errors.ts';
 import { mergeBase } from '../git/objects.ts';
 import { adopt } from './adopt.ts';
@@ -10,7 +11,15 @@ import { dropIndex } from './kept-index.ts';
 import { mergeTrunk } from './merge-trunk.ts';
 import { findOrphans } from './orphans.ts';
 import { ensureHome, occupancy, realRoot, refuseDetour, transientPath } from './paths.ts';
-import { dropPins, forget, readPins, refsAround, refuseForeignBranch, updatePins } from './pins.ts';
+import {
+  dropPins,
+  dropReplay,
+  forget,
+  readPins,
+  refsAround,
+  refuseForeignBranch,
+  updatePins,
+} from './pins.ts';
 import { readTips } from './place.ts';
 import { forgetPlaced, place } from './placed.ts';
 import { list } from './plain-files.ts';
@@ -43,8 +52,10 @@ export function workspacesOf(layout: Layout, options: WorkspacesOptions): Worksp
     probe: async (spec) => own(spec, () => probe(shared, spec)),
     refs: async (spec) => own(spec, () => refsAround(git, spec)),
     forget: async (spec) => own(spec, () => forget(git, spec.task)),
+    dropReplay: (task) => dropReplay(git, task),
     reap: async (spec, how) => own(spec, () => reap(shared, spec, how?.keepsFormer ?? false)),
-    export: (commit, purpose, near) => openTree(shared, commit, purpose, { near }),
+    export: (commit, purpose, near, signal) =>
+      openTree(shared, commit, purpose, { near, signal, returns: true }),
     stage: (commit, purpose, setup) => stageWithSetup(shared, commit, purpose, setup),
     setupKey: (commit, setup) => setupKey(git, commit, setup),
     removeAbandonedTrees: (preview) => removeAbandoned(shared, preview),
@@ -67,7 +78,7 @@ async function prepare(shared: Shared, spec: WorkspaceKey): Promise<PreparedWork
   const base = pins.base ?? (await mergeBase(git, start, spec.baseSha));
   if (base === null) {
     throw new WorkspaceRefused(
-      `${spec.branch} exists and has no history in common with ${spec.baseSha}. Rename or delete it, then try again.`,
+      `${spec.branch} exists and has no history in common with ${shortSha(spec.baseSha)}. Rename or delete it, then try again.`,
     );
   }
   await updatePins(git, spec, {

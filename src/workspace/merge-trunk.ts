@@ -5,6 +5,7 @@
  * says a merge is under way; the next checkpoint becomes the merge commit unless the agent gave the merge up.
  */
 
+import { shortSha } from '../core/words/short-sha.ts';
 import type { Git } from '../git/git.ts';
 import { nulSeparated } from '../git/git.ts';
 import { isAncestor } from '../git/objects.ts';
@@ -44,8 +45,9 @@ export async function mergeTrunk(shared: Shared, spec: WorkspaceKey, trunkSha: s
 const SHOWN = 20;
 
 async function broughtIn(git: Git, head: string, trunkSha: string): Promise<string[]> {
-  const args = ['log', '--first-parent', `--max-count=${SHOWN}`, '--format=%h %s', `${head}..${trunkSha}`];
-  return (await git(args)).stdout.split('\n').filter((line) => line !== '');
+  const args = ['log', '--first-parent', `--max-count=${SHOWN}`, '--format=%H %s', `${head}..${trunkSha}`];
+  const lines = (await git(args)).stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line) => line.replace(/^\S+/, (sha) => shortSha(sha)));
 }
 
 interface Merged {

@@ -8,7 +8,7 @@
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { digestOf } from '../core/digest.ts';
+import { digestOf } from '../core/text/digest.ts';
 import { UserError, WorkspaceRefused } from '../errors.ts';
 import type { WorkspaceKey } from './workspace.ts';
 

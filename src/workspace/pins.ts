@@ -7,8 +7,10 @@
  *   refs/forge/<task>/laying       a commit of trunk whose merge is being written into the workspace
  *   refs/forge/<task>/merging      a commit of trunk whose merge the agent was given to finish
  *   refs/forge/<task>/kept/<sha>   former work that the branch does not contain any more
+ *   refs/forge/<task>/replay/<sha> what a replay shows, once the workspace is gone and its branch may go
  */
 
+import { shortSha } from '../core/words/short-sha.ts';
 import { GitFailed, WorkspaceRefused } from '../errors.ts';
 import type { Git } from '../git/git.ts';
 import { readRefs } from '../git/objects.ts';
@@ -71,16 +73,39 @@ export async function updatePins(
 
 export function branchMoved(spec: Pick<WorkspaceKey, 'branch'>, to: string | null): WorkspaceRefused {
   return new WorkspaceRefused(
-    `Branch moved: ${spec.branch} is now at ${to ?? 'no commit'}, which is not where the loop left it. Adopt it first.`,
+    `Branch moved: ${spec.branch} is now at ${shortSha(to, 'no commit')}, which is not where the loop left it. Adopt it first.`,
   );
 }
 
 /** With `keepsFormer`, what the branch does not contain any more stays until `forget`. */
 export async function dropPins(git: Git, task: string, keepsFormer: boolean): Promise<void> {
-  const listed = await git(['for-each-ref', '--format=%(refname)', pinRef(task)]);
-  const isKept = (ref: string): boolean => keepsFormer && ref.startsWith(`${pinRef(task, 'kept')}/`);
-  const refs = listed.stdout.split('\n').filter((ref) => ref !== '' && !isKept(ref));
-  await git.moveRefs(refs.map((ref) => ({ ref, to: null })));
+  const pins = await pinsBelow(git, task);
+  const base = pins.find(({ name }) => name === 'base')?.sha;
+  const isFormer = (name: string): boolean => name.startsWith('kept/');
+  const stays = (name: string): boolean => name.startsWith('replay/') || (keepsFormer && isFormer(name));
+  const isWork = (name: string): boolean => !stays(name) && (name === 'head' || isFormer(name));
+  const work = new Set(pins.filter(({ name, sha }) => isWork(name) && sha !== base).map(({ sha }) => sha));
+  await git.moveRefs([
+    ...[...work].map((sha) => ({ ref: pinRef(task, `replay/${sha}`), to: sha })),
+    ...pins.filter(({ name }) => !stays(name)).map(({ name }) => ({ ref: pinRef(task, name), to: null })),
+  ]);
+}
+
+/** What a replay shows needs its commits no longer. */
+export async function dropReplay(git: Git, task: string): Promise<void> {
+  const pins = (await pinsBelow(git, task)).filter(({ name }) => name.startsWith('replay/'));
+  await git.moveRefs(pins.map(({ name }) => ({ ref: pinRef(task, name), to: null })));
+}
+
+async function pinsBelow(git: Git, task: string): Promise<{ name: string; sha: string }[]> {
+  const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)', pinRef(task)]);
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [sha, ref] = line.split(' ') as [string, string];
+      return { sha, name: ref.slice(pinRef(task).length + 1) };
+    });
 }
 
 /** What the branch does not contain any more; false when nothing of that kind was kept. */

@@ -76,7 +76,7 @@ test('what was offered of the operator’s home is not kept', async () => {
   await writeFile(join(operator, '.cargo', 'config.toml'), '[net]');
   const offers = { home: 'private' as const, homeEntries: ['.rustup', '.npmrc', '.cargo/config.toml'] };
   const place = await stage();
-  await prepareHome(place.home, offers, operator);
+  await prepareHome(place.home, offers, operator, () => true);
   await install(place);
   await writeFile(join(place.home, '.cargo', 'downloaded'), 'x');
   expect(await place.keep()).toBeNull();

@@ -1,6 +1,6 @@
 /** What an install depends on, as far as names tell: its environment, lockfiles, manifests, what the commands name. */
 import { basename } from 'node:path';
-import { digestOf } from '../core/digest.ts';
+import { digestOf } from '../core/text/digest.ts';
 import { type Git, nulSeparated } from '../git/git.ts';
 import type { Setup } from './workspace.ts';
 

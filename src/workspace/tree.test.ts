@@ -271,6 +271,46 @@ describe('more than one at a time', () => {
     await other.dispose();
   });
 
+  test('who comes again in the same session waits until its path is free', async () => {
+    const { signal } = new AbortController();
+    const mine = await scene.workspaces.export('main', 'critic-a');
+    await mine.dispose();
+    const other = await scene.workspaces.export('main', 'critic-b', mine.path);
+    expect(other.path).toBe(mine.path);
+    const again = scene.workspaces.export('main', 'critic-a', mine.path, signal);
+    const elsewhere = await scene.workspaces.export('main', 'critic-c', mine.path);
+    expect(elsewhere.path, 'it is taken').not.toBe(mine.path);
+    await other.dispose();
+    expect((await again).path).toBe(mine.path);
+    await (await again).dispose();
+    await elsewhere.dispose();
+  });
+
+  test('whose runner stops does not wait', async () => {
+    const mine = await scene.workspaces.export('main', 'critic-a');
+    const again = await scene.workspaces.export('main', 'critic-a', mine.path, AbortSignal.abort());
+    expect(again.path).not.toBe(mine.path);
+    await again.dispose();
+    await mine.dispose();
+  });
+
+  test('a place to which somebody may come back is the last that others take', async () => {
+    await first.dispose();
+    const visits: string[] = [];
+    for (const visitor of ['critic-a', 'critic-b', 'critic-c']) {
+      const tree = await scene.workspaces.export('main', visitor);
+      visits.push(tree.path);
+      await tree.dispose();
+    }
+    expect(new Set(visits).size).toBe(3);
+    const gate = await stage();
+    expect(visits).not.toContain(gate.path);
+    await gate.dispose();
+    const back = await scene.workspaces.export('main', 'critic-b');
+    expect(back.path, 'its own, whatever it asks for').toBe(visits[1]);
+    await back.dispose();
+  });
+
   test('who puts one away twice takes nothing from the next', async () => {
     const next = await again();
     writeFileSync(join(next.path, 'made.txt'), 'x');

@@ -13,7 +13,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { digestOf } from '../core/digest.ts';
+import { digestOf } from '../core/text/digest.ts';
 import { FetchFailed, isDiskFault } from '../errors.ts';
 import { resolve } from '../git/objects.ts';
 import { cleanTree } from './clean-tree.ts';
@@ -24,7 +24,7 @@ import { list, lstatOrNull, replaceIndex } from './plain-files.ts';
 import { removeTree } from './remove-tree.ts';
 import { indexFolder, type Shared } from './shared.ts';
 import { fillWorktree, withIndex } from './snapshot.ts';
-import { slotFolders, takeSlot } from './tree-slot.ts';
+import { awaitBack, awaitSlot, slotFolders, takeSlot } from './tree-slot.ts';
 
 interface Tree {
   path: string;
@@ -37,12 +37,21 @@ interface Tree {
   dispose(): Promise<void>;
 }
 
-/** `setup` is the key of what will be set up in it, if anything; `near` the path it should have, if that is free. */
+interface TreeWish {
+  /** The key of what will be set up in it, if anything. */
+  setup?: string | null;
+  /** The path it should have: waited for a while with a `signal`, else only if it is free. */
+  near?: string | null | undefined;
+  signal?: AbortSignal | undefined;
+  /** Whoever has it may come back to the same path. */
+  returns?: boolean;
+}
+
 export async function openTree(
   shared: Shared,
   name: string,
   purpose: string,
-  { setup = null, near = null }: { setup?: string | null; near?: string | null | undefined } = {},
+  { setup = null, near = null, signal, returns = false }: TreeWish = {},
 ): Promise<Tree> {
   const commit = await resolve(shared.git, name);
   if (commit === null) throw new Error(`${name} is not a commit of ${shared.git.gitDir}`);
@@ -51,17 +60,23 @@ export async function openTree(
   return (await warmTree()) ?? throwaway();
 
   async function warmTree(): Promise<Tree | null> {
-    const folders = slotFolders(shared, setup);
+    const folders = slotFolders(shared, setup, purpose);
     const wanted = folders.filter((folder) => at(folder).path === near);
     for (const folder of new Set([...wanted, ...folders])) {
-      const slot = await takeSlot(folder);
+      const isWaitedFor = signal !== undefined && wanted.includes(folder);
+      const slot = await (isWaitedFor ? awaitSlot(folder, signal) : takeSlot(folder));
       if (slot === null) continue;
+      if (returns) awaitBack(folder, purpose);
       const index = { folder: indexFolder(shared), name: safeName(folder) };
       const place = at(folder);
       const renew = () => fill(place, index);
       let gone: Promise<void> | null = null;
       // Once: it may be somebody else's afterwards.
-      const dispose = () => (gone ??= putAway(place, index).finally(slot.free));
+      const dispose = () =>
+        (gone ??= putAway(place, index).finally(() => {
+          if (returns) awaitBack(folder, purpose);
+          slot.free();
+        }));
       try {
         await renew();
         return { ...place, slot: { folder, index }, renew, dispose };

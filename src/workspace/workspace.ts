@@ -107,19 +107,23 @@ export interface Workspaces {
   /** Drops what the repository keeps of it beside its branch; false when there was nothing. A workspace stays usable. */
   forget(spec: WorkspaceKey): Promise<boolean>;
   /**
-   * Removes it; pending changes are checkpointed first. Idempotent. With `keepsFormer`, the repository keeps what its branch
-   * does not contain any more, until `forget`.
+   * Removes it; pending changes are checkpointed first. Idempotent. Its commits stay in the repository until `dropReplay`. With
+   * `keepsFormer`, what its branch does not contain any more can also be found by name, until `forget`.
    */
   reap(spec: WorkspaceKey, how?: { keepsFormer: boolean }): Promise<void>;
+  /** Lets git remove the commits of a task that was reaped. Idempotent. */
+  dropReplay(task: string): Promise<void>;
   /**
    * A tree of exactly one commit, to read and to run commands in: a repository of its own with that commit as its HEAD,
    * its history, the operator's tags, and trunk as a branch and as `origin`'s. Nothing done in it reaches the operator's
-   * repository, and nothing of it is seen by who comes next. It is at the path `near` if one can be had there.
+   * repository, and nothing of it is seen by who comes next. It is at the path `near` if one can be had
+   * there, now or, with a `signal`, within a minute.
    */
   export(
     commit: string,
     purpose: string,
     near?: string | null,
+    signal?: AbortSignal,
   ): Promise<{ path: string; dispose(): Promise<void> }>;
   /**
    * Such a tree for commands whose result counts: with a home of its own, in which nothing is. With a

@@ -1,4 +1,5 @@
 /** The command line as a child process on real repositories: what a person types, sees and gets as exit code. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -53,6 +54,7 @@ describe('the whole path', () => {
       sessionIds: [expect.any(String)],
       turn: null,
       atWork: null,
+      choices: [],
       lastLine: null,
       rests: null,
       interrupted: false,
@@ -73,7 +75,7 @@ describe('the whole path', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
-    expect(Object.keys(events[0])).toEqual(['seq', 'at', 'type', 'task', 'data']);
+    expect(Object.keys(events[0])).toEqual(['seq', 'at', 'type', 'task', 'name', 'data', 'says']);
     expect((await repo.run('issue', 'show', '1')).stdout).toMatch(/closed · loop:merged[\s\S]*Merged as `/);
     expect((await repo.run('task', 'restart', '1')).stderr).toMatch(/is merged: there is nothing left to do/);
   });
@@ -195,7 +197,7 @@ describe('what a run came to', () => {
     const run = await repo.run('run', '--until-idle');
     expect(run.code).toBe(4);
     expect(run.stdout).toMatch(
-      /\nMerged: 1\n {2}#1 Add one, \w{10}\nNot merged: 2\n {2}#2 Add two: .*\(max_turns_reached\)\n {5}Read the last gate output.*\n {2}#3: .*\(declined\)\n.*\nSpent: at least \$0\.01, 15 tokens, in 3 turns\nNothing left to do\.\n$/,
+      /\nMerged: 1\n {2}#1 Add one, \w{10}\nNot merged: 2\n {2}#2 Add two: .*\(max_turns_reached\)\n {5}See what its last turn.*\n {2}#3: .*\(declined\)\n.*\nSpent: at least \$0\.01, 15 tokens, in 3 turns\nNothing left to do\.\n$/,
     );
 
     const again = await repo.run('run', '--until-idle', '--json');
@@ -251,7 +253,7 @@ describe('steering tasks', () => {
     expect((await repo.run('task', 'retry', '1')).stdout).toMatch(
       /^#1 is ready again: attempt 2 starts when a slot is free/,
     );
-    await run.says(/merged/);
+    await run.says(/ merged: /);
     run.process.kill('SIGTERM');
     await run.ended;
     const { tasks } = await repo.json<Snapshot>('status');
@@ -319,7 +321,7 @@ describe('before it starts', () => {
     [
       'an agent that is not there',
       (own: Project) => rmSync(join(own.folder, 'coder.sh')),
-      /agent\.command starts .*coder\.sh, which is not there/,
+      /agent\.command: .*coder\.sh not found or not executable/,
     ],
     [
       'a broken WORKFLOW.md',
@@ -334,7 +336,13 @@ describe('before it starts', () => {
     [
       'a sandbox that is required',
       (own: Project) =>
-        own.write('WORKFLOW.md', workflow(own.folder, 'sandbox: required\nworkspace: { kind: worktree }\n')),
+        own.write(
+          'WORKFLOW.md',
+          workflow(
+            own.folder,
+            'sandbox: required\nenv: { pass: [ANTHROPIC_API_KEY] }\nworkspace: { kind: worktree }\n',
+          ),
+        ),
       /sandbox: required`, and a linked worktree writes to your repository's \.git/,
     ],
   ])('%s is one clear error', async (_name, spoil, message) => {
@@ -441,7 +449,7 @@ describe('usage', () => {
     });
     expect(await repo.run('why', 'x')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Not an issue number'),
+      stderr: expect.stringContaining('not an issue number'),
     });
     expect(await repo.run('issue', 'new')).toMatchObject({ code: 2 });
     expect(await repo.run('issue', 'new', '--title', 'T', '--priority', '9')).toMatchObject({
@@ -472,13 +480,55 @@ describe('usage', () => {
     const before = readFileSync(join(repo.path, 'WORKFLOW.md'), 'utf8');
     expect(before).toContain('coder.sh');
     rmSync(join(repo.path, 'WORKFLOW.md'));
-    repo.write('package.json', '{"scripts":{"test":"node --test"}}');
-    expect((await repo.run('init', '--command', 'sh my-agent')).stdout).toMatch(
-      /Gate, from package.json: npm test/,
+    repo.write('package.json', '{"scripts":{"test":"node --version","lint":"echo untidy; exit 3"}}');
+    repo.git('add', 'package.json');
+    repo.git('commit', '-q', '-m', 'a manifest');
+    const made = await repo.run('init', '--command', 'sh my-agent');
+    expect(made.code).toBe(0);
+    expect(made.stdout).toMatch(/Gate, from package.json: npm test\n/);
+    expect(made.stdout).toMatch(/Left out: npm run lint \(failed: exit 3\)\n.*untidy/s);
+    expect(made.stderr).toMatch(/npm test …\n +ok npm test/);
+    const text = readFileSync(join(repo.path, 'WORKFLOW.md'), 'utf8');
+    expect(text).toMatch(
+      /commands:\n +- "npm test"\n +# Commented out.*failed: exit 3\n +# - "npm run lint"/,
     );
     expect(await repo.json('config')).toMatchObject({ problem: null, warnings: [] });
     expect((await repo.run('doctor')).stdout).toMatch(/ok +coder +command: sh my-agent/);
     expect(repo.git('status', '--porcelain')).not.toContain('.forge');
+  });
+
+  test('init that is interrupted writes nothing and leaves nothing running', async () => {
+    repo = project();
+    rmSync(join(repo.path, 'WORKFLOW.md'));
+    const mark = `600.${process.pid}`;
+    repo.write('Makefile', `test:\n\tsleep ${mark}\n`);
+    repo.git('add', '-A');
+    repo.git('commit', '-q', '-m', 'an endless test');
+    const init = repo.start('init', '--command', 'true');
+    await init.says(/make test …/);
+    init.process.kill('SIGINT');
+    expect(await init.ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/Nothing was written/) });
+    expect(existsSync(join(repo.path, 'WORKFLOW.md'))).toBe(false);
+    expect(execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })).not.toContain(`sleep ${mark}`);
+  });
+});
+
+describe('replay', () => {
+  test('means a task before a file of its name, and a file where a path is named', async () => {
+    repo = project();
+    repo.agent('coder', WRITE_RESULT);
+    await repo.issue('Add one', 'result-1.txt must contain "ok"');
+    expect((await repo.run('run', '--until-idle')).code).toBe(0);
+    const story = await repo.run('replay', '1');
+    expect(story.stdout).toContain('#1 Add one');
+    writeFileSync(join(repo.path, '1'), 'no recording');
+    expect((await repo.run('replay', '1')).stdout).toBe(story.stdout);
+    expect((await repo.run('replay', './1')).stderr).toContain('./1 is not a task that');
+    expect((await repo.run('task', 'export', '1', '--output', 'night')).code).toBe(0);
+    expect((await repo.run('replay', 'night')).stdout).toContain('#1 Add one');
+    mkdirSync(join(repo.path, 'notes'));
+    expect((await repo.run('replay', 'notes')).stderr).toContain('There is no task notes.');
+    expect((await repo.run('replay', 'gone/night.json')).stderr).toContain('gone/night.json');
   });
 });
 

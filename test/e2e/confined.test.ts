@@ -1,10 +1,10 @@
 /** The story of an issue with everything confined: nothing of it differs, but for what can't be reached. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { quoted } from '../support/e2e/halt.ts';
-import { APPROVE, test } from '../support/e2e/world.ts';
+import { APPROVE, test, type World } from '../support/e2e/world.ts';
 
 const missing = spawnSync('bwrap', ['--version']).status !== 0;
 if (missing)
@@ -73,7 +73,7 @@ describe.skipIf(missing)('confined by bubblewrap', () => {
     expect((await world.events()).filter(({ type }) => type === 'hold_set')).toEqual([]);
   });
 
-  test('what a killed runner leaves behind is gone with it, and the next one goes on', async ({ world }) => {
+  test('what a killed runner started is gone with it, and the next one goes on', async ({ world }) => {
     world.settings(CONFINED);
     world.script({
       when: { role: 'coder', turn: 1 },
@@ -91,9 +91,43 @@ describe.skipIf(missing)('confined by bubblewrap', () => {
       () => spawnSync('pgrep', ['-fx', '/usr/bin/sleep 987654']).status === 0,
     );
     await runner.kill();
+    // By nobody's doing: no other runner has begun.
+    await world.until(
+      'all it started to be gone',
+      () => spawnSync('pgrep', ['-f', 'sleep 98765[34]']).status === 1,
+    );
     await world.settle();
-    expect(spawnSync('pgrep', ['-f', 'sleep 98765[34]']).status).toBe(1);
     expect(await world.task(issue)).toMatchObject({ state: 'merged' });
+  });
+
+  test('links that a coder left where it may write, by a setting made while it ran, show nothing to a gate', async ({
+    world,
+  }) => {
+    const home = world.env.HOME ?? '';
+    const tools = join(home, 'go/bin');
+    for (const folder of [tools, join(home, '.cargo')]) mkdirSync(folder, { recursive: true });
+    writeFileSync(join(home, 'secret'), 'of the operator');
+    world.env.PATH = `${tools}:${world.env.PATH}`;
+    const look = `cat ${quoted(join(home, 'secret'))} "$HOME/.cargo/config.toml" 2>/dev/null`;
+    const settings = { ...CONFINED, gate: { commands: [`! ${look} | grep . && ls done-*.txt`] } };
+    world.settings(settings);
+    const runner = world.run();
+    await world.event('runner_started');
+    world.settings({ ...settings, roles: { coder: { access: { write: [tools, join(home, '.cargo')] } } } });
+    await world.event('config_reloaded');
+    const plant = (path: string): string =>
+      `ln -s ${quoted(join(home, 'secret'))} ${quoted(join(home, path))}`;
+    world.script({
+      when: { role: 'coder' },
+      steps: [
+        { shell: `${plant('go/bin/tool')} && ${plant('.cargo/config.toml')} && echo done > done-1.txt` },
+      ],
+    });
+    const issue = await world.issue({});
+    await world.state(issue, 'merged');
+    expect(readlinkSync(join(tools, 'tool'))).toBe(join(home, 'secret'));
+    runner.send('SIGINT');
+    await world.finished(runner);
   });
 
   test('a toolchain of the operator is there by its PATH, and another by setting', async ({ world }) => {
@@ -149,26 +183,64 @@ describe.skipIf(missing)('confined by bubblewrap', () => {
     expect(stdout).toMatch(/it needs blocked\.example: add it to gate\.network in WORKFLOW\.md/);
   });
 
+  test.for([
+    ['nothing', [], { hook: false, deploy: false }],
+    ['hooks', ['hooks'], { hook: true, deploy: false }],
+    ['deploy, by default', undefined, { hook: false, deploy: true }],
+  ] as const)('only what is trusted sees the operator’s home: %s', async ([, trusted, sees], { world }) => {
+    const secret = join(world.env.HOME ?? '', 'secret');
+    writeFileSync(secret, 'of the operator');
+    const look = (isSeen: boolean): string => `${isSeen ? '' : '! '}test -r ${quoted(secret)}`;
+    world.settings({
+      sandbox: { kind: 'bwrap', ...(trusted && { trusted }) },
+      hooks: { before_run: look(sees.hook) },
+      deploy: { command: look(sees.deploy) },
+    });
+    const issue = await world.issue({});
+    await world.settle();
+    expect(await world.task(issue)).toMatchObject({ state: 'merged' });
+    expect((await world.status()).deploy).toMatchObject({ last: { status: 'succeeded' } });
+  });
+
   test('doctor says what holds, and what is left open', async ({ world }) => {
     world.settings(CONFINED);
     const { stdout } = await world.cli('doctor');
     expect(stdout).toMatch(/ok +sandbox +bwrap: agents, gates and hooks/);
-    expect(stdout).toMatch(/ok +sandbox +beside their models they reach: .*gates: npm /);
+    expect(stdout).toMatch(/ok +sandbox +allowed hosts, besides models: .*gates: npm /);
   });
+});
+
+/** A PATH without bubblewrap. */
+function pathWithout(world: World): string {
+  const path = join(world.folder, 'bin');
+  mkdirSync(path);
+  for (const name of ['git', 'node', 'sh', 'prlimit', 'ls']) {
+    const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
+    symlinkSync(found, join(path, name));
+  }
+  return path;
+}
+
+test('where `auto` goes without a sandbox, `run` says what is not protected', async ({ world }) => {
+  world.settings({ sandbox: 'auto' });
+  world.env.PATH = pathWithout(world);
+  const { stderr } = await world.run('--until-idle').ended;
+  expect(stderr).toMatch(
+    /^warning: no sandbox, since bwrap is not installed: install the package bubblewrap$/m,
+  );
+  expect(stderr).toMatch(
+    /^warning: agents and gate commands run with your rights: .* \(see `forge-loop doctor`\)$/m,
+  );
+  world.settings({ sandbox: 'none' });
+  expect((await world.run('--until-idle').ended).stderr).not.toMatch(/sandbox/);
 });
 
 test('a sandbox that is asked for and is not there: nothing runs, and the package is named', async ({
   world,
 }) => {
-  const path = join(world.folder, 'bin');
-  spawnSync('mkdir', ['-p', path]);
-  for (const name of ['git', 'node', 'sh', 'prlimit']) {
-    const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
-    spawnSync('ln', ['-s', found, join(path, name)]);
-  }
   world.settings({ sandbox: 'required' });
   await world.issue({});
-  world.env.PATH = path;
+  world.env.PATH = pathWithout(world);
   const { code, stderr } = await world.run('--until-idle').ended;
   expect(code).not.toBe(0);
   expect(stderr).toMatch(/`sandbox: required`, and bwrap is not installed: install the package bubblewrap/);

@@ -69,7 +69,7 @@ test('REQUEST_CHANGES: the critic goes on in its own session at the same path, w
       steps: [
         {
           expectPrompt: {
-            contains: ['has a new head', '+done', '+more', 'Say more', 'bind you to nothing'],
+            contains: ['has a new head', '+done', '+more', 'Say more', 'do not bind you'],
             excludes: ['BODY-OF-THE-ISSUE'],
           },
         },

@@ -145,7 +145,7 @@ test('a story that goes another way is named, the exit code is 1, and the folder
   );
   const { code, stdout } = await stranger.start('demo').ended;
   expect(stdout).toContain('not as told: prompts: told was task, continuation, it came to task, revise');
-  expect(stdout).toContain('Not every story ended as told');
+  expect(stdout).toContain('Not every story ended as expected');
   expect(stdout).toMatch(/#2 gate on the merged tree failed/);
   expect(code).toBe(1);
   expect(readdirSync(stranger.temp)).toEqual([]);

@@ -9,7 +9,7 @@ import { isLiving } from '../support/e2e/proc.ts';
 import { startProgram } from '../support/e2e/program.ts';
 import { makeWorld, test, type World } from '../support/e2e/world.ts';
 
-describe('red on trunk before the work began', () => {
+describe('failing on trunk before the work began', () => {
   // By a pattern: a file that the gate names is protected, and the coder has to change this one.
   const GATE = 'if ls old-* >/dev/null 2>&1; then echo "FAIL the old test $$"; exit 1; fi';
   /** The same, and it names its tests: each file with a bug is one that fails. */
@@ -27,12 +27,12 @@ describe('red on trunk before the work began', () => {
     withOldBug(world, 'block', TAP);
     world.script({
       when: { role: 'coder', turn: 2 },
-      steps: [{ expectPrompt: { contains: ['red on trunk without this work too', 'by the same tests'] } }],
+      steps: [{ expectPrompt: { contains: ['also fails on trunk', 'same tests'] } }],
     });
     const issue = await world.issue({});
     await world.settle(3);
     expect(await world.task(issue)).toMatchObject({ state: 'running', turns: 2 });
-    const words = 'was red on trunk before the work began';
+    const words = 'was failing on trunk before the work began';
     expect(world.comments(issue)).toContain(words);
     expect(world.comments(issue)).toContain('Fix trunk');
     expect(world.comments(issue), 'here it would help').toContain('allow_unchanged');
@@ -60,7 +60,7 @@ describe('red on trunk before the work began', () => {
     const issue = await world.issue({});
     await world.settle();
     expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 1 });
-    expect(world.pulls(issue)[0]).toMatch(/exit 1; red on trunk without this work too .*by the same tests/);
+    expect(world.pulls(issue)[0]).toMatch(/exit 1; also fails on trunk .*same tests/);
     const gates = of(await world.events(), 'gate_completed').map(({ scope, evidence }) => [
       scope,
       evidence.outcome,
@@ -103,7 +103,7 @@ test('a flaky command is run once more: a pass that says so in the pull request 
   const issue = await world.issue({});
   await world.settle();
   await expectMergedOnce(world, issue);
-  expect(world.pulls(issue)[0]).toContain('passed when run again, at first exit 1 (flaky)');
+  expect(world.pulls(issue)[0]).toContain('flaky: failed (exit 1), then passed when rerun');
   const [work, candidate] = of(await world.events(), 'gate_completed');
   expect(work?.evidence.results[0]).toMatchObject({
     outcome: 'pass',

@@ -43,6 +43,22 @@ describe.concurrent.each(SEEDS)('seed %i', (seed) => {
     expect(new Set(told).size).toBe(told.length);
   });
 
+  test('the text is edited in the second of the label: no turn is taken with it', async ({ world, on }) => {
+    // Later than any list.
+    on.github.world.lag.editsMs = MS + 3000;
+    const runner = world.run();
+    await world.event('runner_started');
+    const issue = await on.issue('Write the file');
+    await on.ready(issue);
+    await on.ada.patch(`/issues/${issue}`, { body: 'It must contain the secrets.' });
+    await world.until('the label to be taken away', () => !on.row(issue).labels.includes('loop:ready'));
+    await world.until('a comment', () => on.row(issue).comments.length > 0);
+    runner.send('SIGTERM');
+    await world.finished(runner);
+    expect((await world.events()).filter(({ type }) => type === 'turn_started')).toEqual([]);
+    expect(on.pulls()).toEqual([]);
+  });
+
   test('where heads have to be up to date: both are merged, and nothing waits for a person', async ({
     world,
     on,

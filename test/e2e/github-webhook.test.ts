@@ -13,7 +13,7 @@ async function listening(world: World, on: OnGitHub, secret: string) {
     webhook: { port: 0, secret: '$HOOK_SECRET', poll_interval_ms: 600_000 },
   });
   const runner = world.run();
-  const url = await world.until('the endpoint', () => /taken at (\S+)/.exec(runner.said())?.[1]);
+  const url = await world.until('the endpoint', () => /received at (\S+)/.exec(runner.said())?.[1]);
   on.github.world.hooks.push({ id: 1, url, secret, events: ['*'] });
   await world.event('runner_started');
   return runner;

@@ -100,7 +100,7 @@ describe('people', () => {
     expect(on.row(edited)).toMatchObject({
       labels: [],
       comments: [
-        { user: 'loop-bot', body: expect.stringContaining('edited after this issue was made ready') },
+        { user: 'loop-bot', body: expect.stringContaining('The text changed after this issue was labelled') },
       ],
     });
   });
@@ -321,7 +321,8 @@ test('the token expires at night and issues are disabled: the agent works on, an
   runner.send('SIGTERM');
   await world.finished(runner);
   expect(task).toMatchObject({ turns: 1, attempt: 1 });
-  expect(on.pulls().map((pull) => pull.title)).toEqual([`${title} (#${issue})`]);
+  // What would turn the rest of a line around is not repeated.
+  expect(on.pulls().map((pull) => pull.title)).toEqual([`🚀 أضف الملف done (#${issue})`]);
 });
 
 describe('landing', () => {

@@ -86,7 +86,7 @@ test('a hook that hangs is killed with its whole group, and fails the attempt (d
   const issue = await world.issue({});
   const runner = world.run();
   const failed = await world.event('workspace_failed');
-  expect(failed.data.problem).toContain('timed out after 5000 ms');
+  expect(failed.data.problem).toContain('timed out after 5 s');
   expect((await halt.arrived(2)).filter(isLiving)).toEqual([]);
   expect(await world.task(issue)).toMatchObject({ turns: 0, pull: null });
   halt.lift();

@@ -75,14 +75,12 @@ describe('three tasks in line', () => {
 });
 
 test('red only together: the second is told with whom, mends it, and both land', async ({ world }) => {
-  const halt = world.halt('coder');
+  const halt = world.halt('candidate');
   // Green with one of them, red with both.
-  world.settings({ gate: { commands: ['test "$(cat clash-* 2>/dev/null | grep -c loud)" -lt 2'] } });
+  const green = 'test "$(cat clash-* 2>/dev/null | grep -c loud)" -lt 2';
+  world.settings({ gate: { commands: [onCandidate(halt, 'clash-*'), green] }, critic: { parallel: 2 } });
   world.script(
-    {
-      when: { role: 'coder', round: 1 },
-      steps: [{ shell: halt.shell }, { shell: 'echo loud > "clash-$FORGE_ISSUE"' }],
-    },
+    { when: { role: 'coder', round: 1 }, steps: [{ shell: 'echo loud > "clash-$FORGE_ISSUE"' }] },
     {
       when: { role: 'coder' },
       steps: [

@@ -1,7 +1,8 @@
 /** Plans as people start, watch and end them; with the real program, git, database and processes. */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import type { Task } from '../../src/core/task.ts';
 import type { LoopView } from '../../src/operations/loop-status.ts';
 import { type Halt, quoted } from '../support/e2e/halt.ts';
 import {
@@ -14,14 +15,17 @@ import {
   startLoop,
 } from '../support/e2e/loops.ts';
 import { isLiving } from '../support/e2e/proc.ts';
-import type { Program } from '../support/e2e/program.ts';
-import { test, type World } from '../support/e2e/world.ts';
+import { PROGRAM, type Program } from '../support/e2e/program.ts';
+import { type Json, test, type World } from '../support/e2e/world.ts';
 
 const subjects = (world: World, range: string): string[] =>
   world.git('log', '--reverse', '--format=%s', range).trim().split('\n');
 
 /** A loop whose coder is at work, and stays there. */
-async function atWork(world: World): Promise<{ runner: Program; halt: Halt; pid: number }> {
+async function atWork(
+  world: World,
+  from: 'file' | 'issue' = 'file',
+): Promise<{ runner: Program; halt: Halt; pid: number }> {
   const halt = world.halt('turn');
   scriptLoop(world, {
     when: { role: 'coder', round: 1 },
@@ -30,10 +34,17 @@ async function atWork(world: World): Promise<{ runner: Program; halt: Halt; pid:
       { shell: `echo done >> done-all.txt; ${halt.shell}` },
     ],
   });
-  await startLoop(world, planText());
+  if (from === 'file') await startLoop(world, planText());
+  else await world.issue({ title: 'Count', body: planText() });
   const runner = world.run();
   const [pid] = await halt.arrived();
   return { runner, halt, pid: pid! };
+}
+
+/** Ctrl-C for whoever watches: it ends well. */
+async function interrupted(watching: Program): Promise<void> {
+  watching.send('SIGINT');
+  expect(await watching.ended).toMatchObject({ code: 0, stderr: '' });
 }
 
 async function completed(world: World, name = 'tally'): Promise<void> {
@@ -214,6 +225,26 @@ describe('loop start --mode here', () => {
   });
 });
 
+test('loop status --watch tells of each change until it is interrupted, of all and of one', async ({
+  world,
+}) => {
+  const halt = world.halt('audit');
+  scriptLoop(world, { when: { role: 'auditor', turn: 1 }, steps: [{ shell: halt.shell }, CLEAN] });
+  await startLoop(world, planText());
+  const watching = [[], ['tally']].map((loop) => world.start(PROGRAM, 'loop', 'status', ...loop, '--watch'));
+  const said = async (text: RegExp) => {
+    for (const one of watching) await world.until(`${text}`, () => text.test(one.said()));
+  };
+  await said(/queued/);
+  const runner = world.run();
+  await halt.arrived();
+  await said(/audit of milestone 1 of 2/);
+  halt.lift();
+  await said(/completed/);
+  for (const one of watching) await interrupted(one);
+  await runner.kill();
+});
+
 test('a list of features: one loop each, one at a time, none before those it waits for; started once', async ({
   world,
 }) => {
@@ -252,6 +283,44 @@ features:
   );
 });
 
+test('a list that is started again after one was cancelled goes on, under the runner that has the others', async ({
+  world,
+}) => {
+  const halt = world.halt('lexer');
+  scriptLoop(world, {
+    when: { role: 'coder', title: 'Cut text into words.' },
+    steps: [{ shell: halt.shell }, { shell: 'echo done >> done-all.txt' }],
+  });
+  const text = `features:
+  - { name: lexer, goal: Cut text into words. }
+  - { name: parser, goal: Read the words., after: [lexer] }
+`;
+  const start = () => world.json('loop', 'start', '--each', planFile(world, text, 'features.yaml'));
+  const whyOf = async (name: string) =>
+    (await world.json<{ issues: { why: string }[] }>('why', name)).issues.map(({ why }) => why).join();
+  await start();
+  const runner = world.run();
+  await halt.arrived();
+  await world.event('hold_set', ({ reason }) => reason === 'waits_for_loops');
+  expect(await whyOf('parser')).toContain('waits for the loop lexer — ');
+  await world.json('loop', 'cancel', 'lexer');
+  expect(await whyOf('parser')).toContain(
+    'the loop lexer, which ended without completing (cancelled): `forge-loop loop restart lexer`',
+  );
+  expect(await start()).toMatchObject({
+    loops: [
+      { name: 'lexer-2', already: false },
+      { name: 'parser', already: true, after: ['lexer-2'] },
+    ],
+  });
+  await halt.arrived(2);
+  expect(await whyOf('parser')).toContain('waits for the loop lexer-2 — ');
+  halt.lift();
+  await completed(world, 'parser');
+  expect(await loopTask(world, 'lexer-2')).toMatchObject({ state: 'completed' });
+  await runner.kill();
+});
+
 test('what a post action breaks is not delivered, and loop status says so (loops 20, 68)', async ({
   world,
 }) => {
@@ -277,6 +346,71 @@ test('what a post action breaks is not delivered, and loop status says so (loops
     files.some((names) => names.includes('broken.txt')),
     'it can be had back',
   ).toBe(true);
+});
+
+test('a post action whose skill is missing is not begun, and loop status says so (loops 66)', async ({
+  world,
+}) => {
+  const skills = join(world.folder, 'skills');
+  world.settings({ loop: { skills, post_action: { enabled: true, skill: 'review' } } });
+  scriptLoop(world);
+  await startLoop(world, planText({ milestones: 1 }));
+  await world.settle();
+  const file = join(skills, 'review', 'SKILL.md');
+  const problem = `its skill "review" is missing: there is no ${file}, or it is empty`;
+  expect(await loopStatus(world)).toMatchObject({
+    status: 'completed',
+    completionSummary: null,
+    notActed: problem,
+  });
+  const { data } = await world.event('post_action_ended');
+  expect(data).toEqual({ summary: null, problem });
+  const { id } = await loopTask(world);
+  const prompts = readdirSync(world.logs(id)).filter((name) => /^coder-.*\.prompt\.md$/.test(name));
+  expect(prompts, 'only its milestone was asked for').toHaveLength(1);
+  expect((await world.cli('loop', 'status', 'tally')).stdout).toMatch(
+    /post action +was not begun: its skill/,
+  );
+});
+
+test('a file that is named in the middle of a plan is there in the next turn, and not when it is taken out', async ({
+  world,
+}) => {
+  const halts = [1, 2].map((turn) => world.halt(`audit ${turn}`));
+  const auditor = halts.map(({ shell }, at) => ({
+    when: { role: 'auditor' as const, turn: at + 1 },
+    steps: [{ shell }, CLEAN],
+  }));
+  const look = 'if [ -e .tools.json ]; then cat .tools.json; else echo none; fi >> done-all.txt';
+  scriptLoop(world, ...auditor, { when: { role: 'coder' }, steps: [{ shell: look }] });
+  await startLoop(world, planText({ milestones: 3 }));
+  const runner = world.run();
+  const from = planFile(world, 'tools\n', 'tools.json');
+  let seq = 0;
+  for (const [at, files] of [{ '.tools.json': from }, {}].entries()) {
+    await halts[at]!.arrived();
+    world.settings({ loop: { worktree_files: files } });
+    ({ seq } = await world.event('config_reloaded', () => true, seq));
+    halts[at]!.lift();
+  }
+  await completed(world);
+  expect(world.git('show', 'loop/tally:done-all.txt')).toBe('none\ntools\nnone\n');
+  await runner.kill();
+});
+
+test('a loop started with a sandbox that is not there waits, and is not run without it', async ({
+  world,
+}) => {
+  world.settings({ sandbox: { kind: 'none', image: 'nowhere.invalid/no-such:image' } });
+  scriptLoop(world);
+  await startLoop(world, planText({ milestones: 1 }), '--sandbox', 'container');
+  const runner = world.run();
+  const { data } = await world.event('hold_set', ({ reason }) => reason === 'sandbox_unavailable');
+  expect(data).toMatchObject({
+    detail: expect.stringContaining('it was started with `--sandbox container`'),
+  });
+  expect(await loopTask(world)).toMatchObject({ turns: 0 });
+  await runner.kill();
 });
 
 describe('loop restart', () => {
@@ -406,6 +540,54 @@ describe('loop cancel', () => {
       status: 'cancelled',
       restart: { restartable: true, needsForce: false },
     });
+  });
+
+  /** The runner is asked, and dies before it acted on it. */
+  async function cancelledAsItDies(
+    world: World,
+    runner: Program,
+    ...args: string[]
+  ): Promise<{ answer: Json; saw: Task }> {
+    runner.send('SIGSTOP');
+    const answer = world.json('loop', 'cancel', 'tally', ...args);
+    await world.event('request_made', ({ kind }) => kind === 'cancel');
+    const saw = await loopTask(world);
+    await runner.kill();
+    return { answer: await answer, saw };
+  }
+
+  test.for<[string[]]>([[[]], [['--cleanup-worktree']]])(
+    'one whose runner dies while it is asked is ended, and its agent before its worktree goes: %j (loops 60, 61)',
+    async ([args], { world }) => {
+      const { runner, pid } = await atWork(world);
+      const { workspace } = await loopTask(world);
+      const { answer, saw } = await cancelledAsItDies(world, runner, ...args);
+      expect(saw.state, 'its runner had not acted').toBe('running');
+      expect(await loopTask(world)).toMatchObject({ state: 'abandoned', reason: 'cancelled' });
+      expect(isLiving(pid)).toBe(false);
+      const reaped = args.length > 0 ? workspace : null;
+      expect(answer).toMatchObject({ already: false, pending: false, reaped });
+      expect(existsSync(workspace!)).toBe(reaped === null);
+      if (reaped !== null) expect(world.git('show', 'loop/tally:done-all.txt')).toBe('done\n');
+    },
+  );
+
+  test('one of an issue, whose runner dies while it is asked, is left to the next, worktree and all (loops 60, 61)', async ({
+    world,
+  }) => {
+    const { runner, halt } = await atWork(world, 'issue');
+    const { workspace } = await loopTask(world);
+    const { answer } = await cancelledAsItDies(world, runner, '--cleanup-worktree');
+    expect(await loopTask(world)).toMatchObject({ state: 'running' });
+    expect(answer).toMatchObject({ already: false, pending: true, reaped: null, kept: workspace });
+    expect(existsSync(workspace!)).toBe(true);
+    halt.lift();
+    await world.settle();
+    expect(await loopTask(world)).toMatchObject({ state: 'abandoned', reason: 'cancelled' });
+    const asked = (await world.events()).filter(
+      ({ type, data }) => type === 'request_made' && (data as { kind: string }).kind === 'cancel',
+    );
+    expect(asked).toHaveLength(1);
   });
 });
 

@@ -23,7 +23,7 @@ describe('trunk moves', () => {
           {
             expectPrompt: {
               contains: [
-                'conflicts with what landed on trunk',
+                'conflicts with changes that landed on trunk',
                 'list.txt',
                 'Merged into your work tree meanwhile',
               ],

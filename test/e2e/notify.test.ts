@@ -72,7 +72,9 @@ test('a channel that never answers keeps nobody from merging, nor a run from its
   const { checks } = await world
     .cli('doctor', '--json')
     .then(({ stdout }) => JSON.parse(stdout) as { checks: { name: string; what: string }[] });
-  expect(checks.find(({ name }) => name === 'notify')?.what).toContain('a message waits to be sent again');
+  expect(checks.find(({ name }) => name === 'notify')?.what).toContain(
+    'a message is waiting to be sent again',
+  );
 });
 
 test('trying out a command before the first run leaves nothing that looks like work', async ({ world }) => {

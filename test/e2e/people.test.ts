@@ -18,7 +18,7 @@ test('red CI: told to the same session with its log, and merged when it is green
       steps: [
         {
           expectPrompt: {
-            contains: ['CI is red', '`build` failed (step npm test)', 'EXPECTED-1-GOT-2'],
+            contains: ['CI failed', '`build` failed (step npm test)', 'EXPECTED-1-GOT-2'],
             excludes: ['BODY-OF-THE-ISSUE'],
           },
         },
@@ -126,8 +126,8 @@ test('/loop hold and /loop resume in comments are obeyed and answered, once', as
   await world.settle();
   await expectMergedOnce(world, issue);
   const comments = world.comments(issue);
-  expect(comments.split('`/loop resume` continues it.')).toHaveLength(2);
-  expect(comments.split('It continues (it was held: paused by Öperator O’Hara).')).toHaveLength(2);
+  expect(comments.split('`/loop resume` continues.')).toHaveLength(2);
+  expect(comments.split('Continuing (was held: paused by Öperator O’Hara).')).toHaveLength(2);
   const asked = (await world.events()).filter((one) => one.type === 'request_made' && one.task !== null);
   expect(asked.map(({ data }) => data)).toEqual([
     { kind: 'pause', by: 'Öperator O’Hara' },
@@ -229,7 +229,7 @@ describe('the budget of the loop', () => {
   });
 
   test('a task that nears its own limit says so on its issue, once', async ({ world }) => {
-    world.settings({ budget: { usd: 1 } });
+    world.settings({ budget: { usd: 1, warn_turn_usd: 0.5 } });
     world.script(
       { when: { role: 'critic' }, steps: [{ usage: { costUsd: 0.01 } }, { answer: { verdict: 'APPROVE' } }] },
       {
@@ -245,9 +245,11 @@ describe('the budget of the loop', () => {
     const issue = await world.issue({});
     await world.settle();
     await expectMergedOnce(world, issue);
-    expect(world.comments(issue).match(/Soon out of budget: \$0\.\d+ of \$1\.00 spent\./g)).toHaveLength(1);
+    expect(world.comments(issue).match(/Budget nearly spent: \$0\.\d+ of \$1\.00 spent\./g)).toHaveLength(1);
     const log = readFileSync(join(world.root, '.forge', 'logs', 'runner.log'), 'utf8');
     expect(log).toMatch(/the budget of #1 is nearly spent: \$0\.\d+ of \$1\.00 spent/);
+    expect(log).toContain('#1 turn 1 cost $0.90, more than $0.50 (`budget.warn_turn_usd`)');
+    expect(log).not.toContain('#1 critic round 1 cost');
   });
 });
 
@@ -285,6 +287,6 @@ test('an issue file that can’t be read is named by run and its log once for ea
   const { stdout } = await world.finished(runner);
   const named = /0007-broken\.md:2: the front matter is not valid YAML/g;
   expect(stdout.match(named)).toHaveLength(1);
-  expect(stdout).toContain('every issue can be read again');
+  expect(stdout).toContain('everything can be read again');
   expect(world.read('.forge/logs/runner.log').match(named)).toHaveLength(1);
 });

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { planSkeleton } from '../../src/core/plan/skeleton.ts';
 import { type Rule, type Step, test, type World } from '../support/e2e/world.ts';
+import { filledPlan } from '../support/plan-play.ts';
 
-const PLAN = planSkeleton('auth-refactor');
+const PLAN = filledPlan('auth-refactor');
 const CLEAN = { clean: true, findings: [], summary: { done: 'done', deviations: [], followUps: [] } };
 
 const planner = (round: number, ...steps: Step[]): Rule => ({ when: { role: 'planner', round }, steps });
@@ -124,14 +124,21 @@ test('what an agent’s answer holds is captured once, and loop start takes it',
   );
   expect((await world.cli('loop', 'start')).code, 'it was started').toBe(1);
   world.write('plan.md', PLAN);
-  expect(await world.json('loop', 'start', 'plan.md')).toMatchObject({ already: true, plan: null });
+  expect(await world.json('loop', 'start', join(world.root, 'plan.md'))).toMatchObject({
+    already: true,
+    plan: null,
+  });
 });
 
 test('an edit that is no plan is not stored, and the text is kept', async ({ world }) => {
   world.write('plan.md', PLAN);
-  await world.json('loop', 'start', 'plan.md');
+  await world.json('loop', 'start', join(world.root, 'plan.md'));
   expect(await plans(world)).toMatchObject([
-    { status: 'approved', source: { kind: 'file', file: 'plan.md' }, loops: ['auth-refactor'] },
+    {
+      status: 'approved',
+      source: { kind: 'file', file: join(world.root, 'plan.md') },
+      loops: ['auth-refactor'],
+    },
   ]);
   world.env.EDITOR = 'sed -i /forge-plan:end/d';
   const { code, stderr } = await world.cli('plan', 'edit', 'auth-refactor');

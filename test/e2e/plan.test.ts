@@ -1,15 +1,16 @@
-/** Plan files on the command line: a skeleton that lints clean, and what is said of one that does not. */
+/** Plan files on the command line: a skeleton, and what is said of one that lacks something. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type Project, project } from '../support/command-line.ts';
+import { filledPlan } from '../support/plan-play.ts';
 
 let repo: Project;
 afterEach(() => repo.remove());
 
 const read = (file: string): string => readFileSync(join(repo.path, file), 'utf8');
 
-test('plan new writes a plan that lints clean, and never over another file', async () => {
+test('plan new writes a plan to fill in, which lints clean then, and never over another file', async () => {
   repo = project();
   const path = join(repo.path, 'auth-refactor.md');
   expect(await repo.run('plan', 'new', 'Auth Refactor')).toMatchObject({
@@ -17,6 +18,10 @@ test('plan new writes a plan that lints clean, and never over another file', asy
     stdout: `Wrote ${path}. Fill it in, then check it with \`forge-loop plan lint\`.\n`,
   });
   expect(read('auth-refactor.md')).toContain('Loop Name: auth-refactor\n');
+  const unfilled = await repo.run('plan', 'lint', 'auth-refactor.md');
+  expect(unfilled.code).toBe(1);
+  expect(unfilled.stdout).toContain('auth-refactor.md:9: error: this line is still as `plan new` wrote it\n');
+  repo.write('auth-refactor.md', filledPlan('auth-refactor'));
   expect(await repo.run('plan', 'lint', 'auth-refactor.md')).toMatchObject({
     code: 0,
     stdout: 'auth-refactor: 2 milestones, nothing is missing\n',
@@ -41,11 +46,10 @@ test('plan new writes a plan that lints clean, and never over another file', asy
 
 test('plan lint names file and line, and its exit code tells errors from warnings', async () => {
   repo = project();
-  await repo.run('plan', 'new', 'tokens');
-  const skeleton = read('tokens.md');
-  const line = (text: string): number => skeleton.split('\n').indexOf(text) + 1;
+  const plan = filledPlan('tokens');
+  const line = (text: string): number => plan.split('\n').indexOf(text) + 1;
 
-  repo.write('tokens.md', skeleton.replace('Loop Name: tokens', ''));
+  repo.write('tokens.md', plan.replace('Loop Name: tokens', ''));
   expect(await repo.run('plan', 'lint', 'tokens.md')).toMatchObject({
     code: 3,
     stdout: [
@@ -55,14 +59,17 @@ test('plan lint names file and line, and its exit code tells errors from warning
     ].join('\n'),
   });
 
-  repo.write('tokens.md', skeleton.replace('- How to tell that the whole plan is done.', ''));
+  repo.write('tokens.md', plan.replace('- How to tell that the whole plan is done. Really.', ''));
   const linted = await repo.run('plan', 'lint', 'tokens.md', '--json');
   expect(linted.code).toBe(1);
   expect(JSON.parse(linted.stdout)).toEqual({
     file: 'tokens.md',
     name: 'tokens',
     title: 'tokens',
-    milestones: [1, 2].map((n) => ({ title: `Milestone ${n}: what it achieves`, line: expect.any(Number) })),
+    milestones: [1, 2].map((n) => ({
+      title: `Milestone ${n}: what it achieves Really.`,
+      line: expect.any(Number),
+    })),
     problems: [
       {
         severity: 'error',

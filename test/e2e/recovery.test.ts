@@ -39,7 +39,7 @@ async function expectStopped(world: World, runner: Program, pid: number): Promis
   };
   expect(await orphans(), 'somebody alive answers for it').toBe('no orphans');
   await runner.kill();
-  expect(await orphans()).toMatch(/^of dead runners, still alive: \d+$/);
+  expect(await orphans()).toMatch(/^left by dead runners, still alive: \d+$/);
   expect(isLiving(pid), 'looking stops nothing').toBe(true);
   const { processes } = await world.json<{ processes: number[] }>('recover');
   expect(processes).toContain(pid);
@@ -327,10 +327,12 @@ describe('WORKFLOW.md changes while a runner is at work (dispatch 4)', () => {
     const good = world.read('WORKFLOW.md');
     world.settings({ agent: { kind: 'command', command: 'no-such-agent --go' } });
     const refused = await world.event('config_invalid');
-    expect(refused.data.problem).toContain('agent.command starts no-such-agent');
+    expect(refused.data.problem).toContain('agent.command: no-such-agent not found');
     expect((await world.status()).configProblem).toContain('no-such-agent');
     const { loop } = await world.json<{ loop: string[] }>('why');
-    expect(loop.join()).toContain("WORKFLOW.md can't be used: Not ready to run: agent.command starts");
+    expect(loop.join()).toContain(
+      "WORKFLOW.md can't be used: Not ready to run: agent.command: no-such-agent",
+    );
 
     // The second turn begins under the settings that stayed in force.
     halt.lift();
@@ -349,6 +351,7 @@ describe('WORKFLOW.md changes while a runner is at work (dispatch 4)', () => {
   test('what kept a runner from its settings is over with that runner', async ({ world }) => {
     const runner = world.run();
     await world.event('runner_started');
+    await world.until('the runner to be seen', async () => (await world.status()).runners.length > 0);
     const good = world.read('WORKFLOW.md');
     world.write('WORKFLOW.md', good.replace('"scripted"', '"command"'));
     await world.event('config_invalid');

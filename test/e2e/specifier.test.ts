@@ -40,7 +40,10 @@ test('a thin issue is expanded, on a copy of trunk without a way back, and merge
     ),
     critic,
   );
-  expect((await world.cli('issue', 'lint', '--file', 'README.md')).code, 'a title alone').toBe(3);
+  expect(
+    (await world.cli('issue', 'lint', '--file', join(world.root, 'README.md'))).code,
+    'a title alone',
+  ).toBe(3);
   const issue = await world.issue(THIN);
   await world.settle();
 
@@ -122,7 +125,7 @@ test('the runner is killed in the specifier’s turn: its process is stopped, th
     ['interrupted', 1],
     ['finished', 1],
   ]);
-  expect(world.comments(issue).split('with the following specification'), 'posted once').toHaveLength(2);
+  expect(world.comments(issue).split('follows this specification'), 'posted once').toHaveLength(2);
 });
 
 test('nothing is spent where the rules are sure', async ({ world }) => {

@@ -192,7 +192,7 @@ test('while the gate is tried on trunk, and between steps, status says what goes
   await world.until('it to name the gate', () => runner.said().includes('gate on trunk: `echo 3 of 9'));
   const { stdout } = await world.cli('status');
   expect(stdout).toMatch(/^the gate on trunk \(`echo 3 of 9.*`, for \d+ s\): 3 of 9$/m);
-  expect(stdout).toMatch(/the gate is tried on trunk before the first turn$/m);
+  expect(stdout).toMatch(/running the gate on trunk before the first turn$/m);
   halt.lift();
   await world.finished(runner);
 });

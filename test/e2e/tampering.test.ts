@@ -1,5 +1,6 @@
 /** Agents that change what judges them: the gate's script, the scripts of package.json, the critic's report. */
 import { describe, expect } from 'vitest';
+import { loopStatus, loopTask, planText, scriptLoop, startLoop } from '../support/e2e/loops.ts';
 import { expectMergedOnce } from '../support/e2e/merged-once.ts';
 import { APPROVE, type Rule, test, type World } from '../support/e2e/world.ts';
 
@@ -42,7 +43,7 @@ test('one that takes it back is judged and merged', async ({ world }) => {
     {
       when: { role: 'coder' },
       steps: [
-        { expectPrompt: { contains: ['ci/test.sh', 'Take these changes back'], excludes: [] } },
+        { expectPrompt: { contains: ['ci/test.sh', 'Revert these changes completely'], excludes: [] } },
         { write: { 'ci/test.sh': GATE, 'done-1.txt': 'done\n' } },
         { delete: 'wrong.txt' },
       ],
@@ -113,4 +114,26 @@ test('what a coder leaves in its home is its own: critic, gate and hooks have ot
   const issue = await world.issue({});
   await world.settle();
   expect(await expectMergedOnce(world, issue)).toMatchObject({ turns: 2, criticRounds: 1 });
+});
+
+test('a plan whose agent does so comes to no audit until a person has decided, and is not delivered', async ({
+  world,
+}) => {
+  world.write('ci/test.sh', 'test ! -e wrong.txt\n');
+  world.settings({ gate: { commands: ['sh ci/test.sh'] } });
+  scriptLoop(world, { when: { role: 'coder' }, steps: FAKE });
+  await startLoop(world, planText({ milestones: 1 }));
+  const runner = world.run();
+  const { data } = await world.event('hold_set', ({ reason }) => reason === 'verification_changed');
+  expect(data).toMatchObject({ detail: expect.stringContaining('ci/test.sh') });
+  expect((await world.cli('why')).stdout).toContain('forge-loop findings wontfix');
+  expect(await loopTask(world)).toMatchObject({ state: 'running', turns: 2 });
+  expect(await loopStatus(world)).toMatchObject({ phase: 'coding', audits: 0, milestones: { done: 0 } });
+
+  const [finding] = await world.json<{ id: string }[]>('findings', '--open');
+  await world.json('findings', 'wontfix', finding!.id, '--why', 'wanted');
+  await world.until('its end', async () => (await loopTask(world)).state === 'completed');
+  runner.send('SIGTERM');
+  await runner.ended;
+  expect(await loopStatus(world)).toMatchObject({ status: 'completed', audits: 2, milestones: { done: 1 } });
 });

@@ -209,7 +209,7 @@ describe('a turn in flight is stopped', () => {
   }) => {
     const { issue, runner, mend } = await afterOneTurn(world, { stall_timeout_ms: 3000 });
     const held = await world.event('hold_set');
-    expect(held.data).toMatchObject({ reason: 'retry_backoff', detail: expect.stringContaining('3000 ms') });
+    expect(held.data).toMatchObject({ reason: 'retry_backoff', detail: expect.stringContaining('3 s') });
     expect(held.data.until! - held.at).toBeGreaterThanOrEqual(10_000);
     expect(held.data.until! - held.at).toBeLessThanOrEqual(12_500);
     expect(await world.status()).toMatchObject({

@@ -35,7 +35,7 @@ test('the same failing test by name is "unchanged", one more is not', async ({ w
   expect(landedOn(world, start).sort()).toEqual(['Add a test', 'Leave it as it is']);
   expect(await world.task(first)).toMatchObject({ state: 'merged', turns: 1 });
   expect(await world.task(second)).toMatchObject({ state: 'merged', turns: 2 });
-  expect(world.pulls(first)[0]).toContain('red on trunk without this work too');
+  expect(world.pulls(first)[0]).toContain('also fails on trunk');
   expect(cloneOfTrunk(world).red('node --test good.test.mjs another.test.mjs')).toEqual([]);
   expect((await paid(world)).coder).toBe(3);
 });

@@ -44,8 +44,12 @@ const ALL = [...ATTEMPTS, ...SECRET_ATTEMPTS];
 
 // Some sandboxes take their time to start, so that one has to do for several.
 const IN_ONE = 15;
-const CHUNKS = Array.from({ length: Math.ceil(ALL.length / IN_ONE) }, (_, index) =>
-  ALL.slice(index * IN_ONE, (index + 1) * IN_ONE),
+const AT_ONCE = ALL.filter(({ later }) => later === undefined);
+const LATER = ALL.filter(({ later }) => later !== undefined).map(
+  (attempt) => [attempt.name, attempt] as const,
+);
+const CHUNKS = Array.from({ length: Math.ceil(AT_ONCE.length / IN_ONE) }, (_, index) =>
+  AT_ONCE.slice(index * IN_ONE, (index + 1) * IN_ONE),
 ).map((chunk) => [chunk[0]?.name, chunk] as const);
 
 /** What gets out of some sandboxes, and why; docs/security.md says so, too. */
@@ -65,6 +69,8 @@ const ROOT = 'the runner is root, and /proc and /dev are as root sees them';
 const OUT_OF_SRT: Known = {
   'changes the kernel settings': ROOT,
   'catches core dumps of the host': ROOT,
+  'may change the machine by /proc': ROOT,
+  'reads what the kernel shows to root': ROOT,
   'writes to the log of the kernel': ROOT,
   'reads the log of the kernel': ROOT,
   'is root': ROOT,
@@ -80,10 +86,12 @@ const options = (folder: string, on: Machine = machine): SandboxOptions => ({
   objects: () => [join(on.repository, '.git/objects')],
   hidden: [on.operator, on.repository, on.state],
   programs: [process.execPath],
+  // As the settings of a loop with such a role say.
+  writable: () => ATTEMPTS.flatMap(({ later }) => (later ? [join(on.operator, later.write)] : [])),
   never: null,
 });
 
-const byBwrap = (): Target => ({ kind: 'bwrap', sandbox: bwrap(options('sandbox')) });
+const byBwrap = (): Target => ({ kind: 'bwrap', sandbox: bwrap(options('sandbox')), knowsGrants: true });
 
 const missing = spawnSync('bwrap', ['--version']).status !== 0;
 if (missing)
@@ -123,6 +131,7 @@ describe.skipIf(skippedWithoutEngine('hostile attempts in containers'))('in a co
     target = {
       kind: { image: IMAGE },
       sandbox: { confine: (command, access) => confinement.confine(command, access, IMAGE) },
+      knowsGrants: true,
     };
   });
   afterAll(() => {
@@ -131,6 +140,10 @@ describe.skipIf(skippedWithoutEngine('hostile attempts in containers'))('in a co
   });
 
   test.each(CHUNKS)('%s, and more', (_, chunk) => playTogether(chunk, machine, target, OUT_OF_CONTAINERS));
+
+  test.each(LATER)('%s', async (_, attempt) => {
+    expect(await escapes(attempt, machine, target)).toEqual([]);
+  });
 });
 
 // It needs the package, which `npm run test:agents` installs, and with it CI.
@@ -141,7 +154,11 @@ describe.skipIf(skippedWithoutSrt('hostile attempts under srt'))('under srt, on 
     vi.stubEnv('PATH', WHOLE_PATH);
     vi.stubEnv('TMPDIR', BELOW);
     own = await makeMachine(openGateway({ ...hosts.operator, ...VALUES }), SECRETS);
-    target = { kind: 'srt', sandbox: srt({ ...options('srt', own), installHint }, BESIDE) };
+    target = {
+      kind: 'srt',
+      sandbox: srt({ ...options('srt', own), installHint }, BESIDE),
+      knowsGrants: true,
+    };
   });
   afterAll(async () => {
     vi.unstubAllEnvs();
@@ -149,6 +166,10 @@ describe.skipIf(skippedWithoutSrt('hostile attempts under srt'))('under srt, on 
   });
 
   test.each(CHUNKS)('%s, and more', (_, chunk) => playTogether(chunk, own, target, OUT_OF_SRT));
+
+  test.each(LATER)('%s', async (_, attempt) => {
+    expect(await escapes(attempt, own, target)).toEqual([]);
+  });
 });
 
 const effective = ALL.filter(({ needs }) => needs === undefined);

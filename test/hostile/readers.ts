@@ -72,7 +72,7 @@ const READERS: Record<string, () => Promise<unknown>> = {
   'the ledger': async () => (await toldLedger(session, 2)).settle(['a']),
   'stand-ins': async () => openStandIns(turn, { HOME: home, PATH: '' }, () => {}).close(),
   'MCP servers': () => withServers(turn, { onProgress() {} }, async () => 0),
-  'the home': () => prepareHome(home, { home: 'private', homeEntries: ['.npmrc'] }, operator),
+  'the home': () => prepareHome(home, { home: 'private', homeEntries: ['.npmrc'] }, operator, () => true),
   'the last sign': () => lastWrite([log, session]),
   'test reports': async () => {
     const over = await watchTestReports({ tree: workspace, logPath: log, patterns: ['reports/**/*.xml'] });

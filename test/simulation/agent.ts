@@ -230,7 +230,8 @@ export function simAgent(world: World, temper: Temper, now: () => number = world
     for (const [path, content] of Object.entries(workspace.files)) {
       if (content.startsWith('conflict<')) workspace.files[path] = `good ${random.hex(4)}`;
     }
-    if (turn.prompt.includes('Take these changes back') && random.chance(0.6)) takeBack(workspace.files);
+    if (turn.prompt.includes('Revert these changes completely') && random.chance(0.6))
+      takeBack(workspace.files);
     else if (random.chance(temper.lies)) meddle(workspace.files);
     const of = turn.issue ?? turn.task;
     const clash = `clash-${of}.txt`;

@@ -1,8 +1,8 @@
 /** Channels that keep what they were sent. One of them never answers; nothing may wait for it. */
 import type { LoopEvent } from '../../src/core/event.ts';
 import { needsPerson } from '../../src/core/hold.ts';
-import type { ChannelPolicy, Message } from '../../src/core/notify.ts';
 import type { Policy } from '../../src/core/policy.ts';
+import type { ChannelPolicy, Message } from '../../src/core/tell/notify.ts';
 import type { Channels } from '../../src/notify/notify.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';

@@ -1,16 +1,17 @@
 /** What must be true whatever happened; checked after every commit and at the end of every story. */
-import { accountOf, failedAtOnce, limitOf } from '../../src/core/account.ts';
+
 import type { EventData, LoopEvent } from '../../src/core/event.ts';
 import { fold } from '../../src/core/fold.ts';
-import { isInLine } from '../../src/core/line.ts';
-import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop-row.ts';
+import { isInLine } from '../../src/core/line/line.ts';
+import { latestAttempts } from '../../src/core/line/schedule.ts';
+import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop/loop-row.ts';
 import { REASONS } from '../../src/core/machine.ts';
+import { accountOf, failedAtOnce, limitOf } from '../../src/core/money/account.ts';
 import { isNotItsDoing } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { isLeftToPeople } from '../../src/core/recover.ts';
-import { latestAttempts } from '../../src/core/schedule.ts';
-import { STATUS_MARKER } from '../../src/core/status.ts';
 import { isEnded, occupiesSlot, type Task } from '../../src/core/task.ts';
+import { STATUS_MARKER } from '../../src/core/tell/status.ts';
 import { statusText } from '../../src/core/words/words.ts';
 import { taskLease, type UsageDelta } from '../../src/store/store.ts';
 import { checkTold } from './channels.ts';

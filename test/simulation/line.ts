@@ -1,5 +1,5 @@
 /** What must be true of the line of tasks that are about to land, seen from outside at the moment one of them does. */
-import { isInLine } from '../../src/core/line.ts';
+import { isInLine } from '../../src/core/line/line.ts';
 import { hasBegun } from '../../src/core/recover.ts';
 import type { SimCommit } from './repository.ts';
 import type { SimPull, World } from './world.ts';

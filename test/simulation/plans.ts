@@ -3,8 +3,9 @@
  * runner left to them, and what must be true of every plan.
  */
 import type { TurnRequest } from '../../src/agent/agent.ts';
+import type { Finding } from '../../src/core/change/findings.ts';
 import { transition } from '../../src/core/decision.ts';
-import { event, type LoopEvent } from '../../src/core/event.ts';
+import { type Checkpoint, event, type LoopEvent } from '../../src/core/event.ts';
 import { openBugs } from '../../src/core/plan/audit.ts';
 import { startedEvents } from '../../src/core/plan/start.ts';
 import type { Policy } from '../../src/core/policy.ts';
@@ -17,6 +18,7 @@ import { type Lease, PLANS_LEASE, taskLease } from '../../src/store/store.ts';
 import { planOf } from '../support/plan-play.ts';
 import type { Temper } from './agent.ts';
 import type { Random } from './random.ts';
+import { redFiles, type Tree } from './repository.ts';
 import type { World } from './world.ts';
 
 export const someLoop = (random: Random): Policy['loop'] => ({
@@ -130,11 +132,17 @@ export function lookAfterPlans(world: World, ports: () => Ports): void {
   world.time.after(60_000, look);
 }
 
-/** Finds a bug in a live plan, or ends it. */
+/** Finds a bug in a live plan, leaves what the rules found as it is, or ends it. */
 async function interfere({ store, random, time }: World): Promise<void> {
   for (const { task } of await store.tasks({ live: true })) {
     if (!task.plan || isEnded(task) || task.plan.phase === 'delivered') continue;
     const asked = { task: task.id, by: 'person', at: time.now() };
+    if (task.hold?.reason === 'verification_changed') {
+      for (const { id, source, status } of await store.findings(task.id))
+        if (source === 'rule' && status === 'open')
+          await store.request({ ...asked, kind: 'wontfix', finding: id, why: 'so' });
+      continue;
+    }
     const description = `wrong to a person: ${random.hex(4)}`;
     const finding = { severity: 'bug', file: null, line: null, description, scenario: null };
     if (random.chance(0.7))
@@ -151,24 +159,25 @@ export async function checkPlan(
 ): Promise<void> {
   const { plan } = task;
   const { repository, store } = world;
-  let clean: Extract<LoopEvent, { type: 'audit_recorded' }>['data'] | null = null;
+  const ledger = await store.findings(task.id);
+  let clean: Extract<LoopEvent, { type: 'audit_recorded' }> | null = null;
   let dirty = 0;
   let sealed = 0;
-  const texts: string[] = [];
+  let texts: string[] = [];
   for (const one of mine) {
-    if (one.type === 'task_created') texts.push(...(one.data.plan?.milestones ?? []).map(({ text }) => text));
+    if ((one.type === 'task_created' || one.type === 'contract_updated') && one.data.plan)
+      texts = one.data.plan.milestones.map(({ text }) => text);
     if (one.type === 'worker_state_transition' && one.data.from === 'abandoned') dirty = 0;
     if (one.type === 'audit_recorded') {
       const { head, isClean, open } = one.data;
       if (isClean && open.length > 0) world.violate(`${task.id} was clean with ${open.join(', ')} open`);
-      if (!world.greenTrees.has(head.tree) && !world.allowsRedBefore)
-        world.violate(`${task.id} was audited at ${head.sha}, which is red`);
+      if (!isGreen(world, head, ledger)) world.violate(`${task.id} was audited at ${head.sha}, which is red`);
       for (const { milestone, text } of one.data.amendments) {
         if (milestone <= one.data.milestone)
           world.violate(`${task.id} amended milestone ${milestone} too late`);
         texts[milestone] = text;
       }
-      clean = isClean ? one.data : null;
+      clean = isClean ? one : null;
       dirty += isClean ? 0 : 1;
       if (policy.loop.maxIterations > 0 && dirty > policy.loop.maxIterations)
         world.violate(`${task.id} went on after ${dirty} dirty rounds of ${policy.loop.maxIterations}`);
@@ -177,27 +186,56 @@ export async function checkPlan(
       const { milestone, commit, head } = one.data;
       if (milestone !== sealed) world.violate(`${task.id} sealed ${milestone} after ${sealed}`);
       sealed += 1;
-      if (clean?.milestone !== milestone || clean.head.tree !== head.tree)
+      if (clean?.data.milestone !== milestone || clean.data.head.tree !== head.tree)
         world.violate(`${task.id} sealed ${milestone} without a clean audit of it`);
+      const open = openBugs(asOf(ledger, clean?.at ?? 0), milestone);
+      if (open.length > 0)
+        world.violate(`${task.id} sealed ${milestone} with ${open.map(({ id }) => id).join(', ')} open`);
       if (commit !== null && task.headSha !== null && !repository.isAncestor(commit, task.headSha))
         world.violate(`${task.id} lost the commit of milestone ${milestone}`);
     }
     if (one.type === 'phase_entered' && one.data.phase === 'delivered' && plan.mode === 'loop') {
       const last = plan.milestones.length === 0 ? 'auditing' : 'final_auditing';
-      if (clean?.phase !== last || sealed !== plan.milestones.length)
+      if (clean?.data.phase !== last || sealed !== plan.milestones.length)
         world.violate(`${task.id} was delivered with ${sealed} milestones and without a clean ${last}`);
-      const open = openBugs(await store.findings(task.id), 'all').filter(
-        ({ history }) => history.at(-1)!.at < one.at,
-      );
+      const open = openBugs(asOf(ledger, clean?.at ?? 0), 'all');
       if (open.length > 0) world.violate(`${task.id} was delivered with ${open.length} open bugs`);
     }
   }
   for (const [at, { text, done }] of plan.milestones.entries())
     if (done && text !== texts[at]) world.violate(`${task.id} has another milestone ${at} than was audited`);
-  const isDone = task.state === 'completed' || task.state === 'merged';
+  const isDone = task.state === 'completed' || (task.state === 'merged' && !isByHand(world, task));
   if (isDone && plan.phase !== 'delivered') world.violate(`${task.id} is ${task.state} in ${plan.phase}`);
-  const tree = task.headSha === null ? null : repository.get(task.headSha).tree;
-  const isGreen = tree === null || world.greenTrees.has(tree) || world.allowsRedBefore;
-  if (task.state === 'completed' && !isGreen) world.violate(`${task.id} is completed at a head that is red`);
+  const isRed = task.headSha !== null && !isGreen(world, repository.get(task.headSha), ledger);
+  if (task.state === 'completed' && isRed) world.violate(`${task.id} is completed at a head that is red`);
   if (plan.iterations > dirty) world.violate(`${task.id} counts ${plan.iterations} of ${dirty} dirty rounds`);
 }
+
+/** Its gate really passes there, or a person left as it is what makes it pass; where the story allows it, what is red was so before. */
+function isGreen(
+  { repository, allowsRedBefore, trunk }: World,
+  head: Pick<Checkpoint, 'sha'>,
+  ledger: readonly Finding[],
+): boolean {
+  const left = ledger.filter(({ history }) => history.some(({ status }) => status === 'wontfix'));
+  const isLeft = (name: string): boolean => left.some(({ file }) => file === name);
+  const { files } = repository.get(head.sha);
+  // Whatever else is red, such a gate passes on it.
+  const passesAll = redFiles(files).filter((said) => said.endsWith(' exit 0'));
+  if (passesAll.some((said) => isLeft(said.split(' ')[0]!))) return true;
+  const red = redNames(files).filter((name) => !isLeft(name));
+  const before = redNames(repository.get(repository.mergeBase(head.sha, trunk())).files);
+  return red.length === 0 || (allowsRedBefore && red.every((name) => before.includes(name)));
+}
+
+const redNames = (files: Tree): string[] => redFiles(files).map((said) => said.split(' ')[0]!);
+
+/** As the ledger was then. */
+const asOf = (ledger: readonly Finding[], at: number): Finding[] =>
+  ledger.flatMap((one) => {
+    const then = one.history.findLast((entry) => entry.at <= at);
+    return then ? [{ ...one, status: then.status }] : [];
+  });
+
+/** A person who merges a branch asks nobody. */
+const isByHand = ({ landings }: World, { pull }: Task): boolean => !landings.some((one) => one.pull === pull);

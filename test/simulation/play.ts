@@ -81,7 +81,8 @@ async function kindsOf(world: StoryResult['world']): Promise<Set<string>> {
 function kindOf(one: LoopEvent): string {
   if (one.type === 'worker_state_transition') return `${one.data.from} → ${one.data.to}`;
   if (one.type === 'gate_completed' && one.data.within) return 'proven within another';
-  return one.type;
+  if (one.type === 'task_created' && one.data.plan && one.data.issue !== null) return 'the plan of an issue';
+  return one.type === 'phase_entered' ? one.data.phase : one.type;
 }
 
 if (mode === 'seeds') {

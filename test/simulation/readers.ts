@@ -5,14 +5,29 @@
 import type { TurnRequest } from '../../src/agent/agent.ts';
 import type { World } from './world.ts';
 
-export type Wording = 'sure' | 'thin' | 'vague' | 'taste';
+const PLAN_START = '<!-- forge-plan:start -->';
+const SECTION = '<!-- forge-section -->';
+
+export type Wording = 'sure' | 'thin' | 'vague' | 'taste' | 'plan' | 'unreadable';
 
 export const TEXTS: Record<Wording, (number: number) => { title: string; body: string }> = {
   sure: (number) => ({ title: `Issue ${number}`, body: `It returns \`${number}\`.` }),
   thin: (number) => ({ title: `Issue ${number}`, body: `We need \`f${number}\` here.` }),
   vague: (number) => ({ title: `Issue ${number}`, body: 'Customers ask for it.' }),
   taste: (number) => ({ title: `Make issue ${number} nicer`, body: 'It should feel right.' }),
+  plan: (number) => ({ title: `Issue ${number}`, body: planBody(1 + (number % 3)) }),
+  unreadable: (number) => ({
+    title: `Issue ${number}`,
+    body: `It returns \`${number}\`.\n${PLAN_START}\nDo it.`,
+  }),
 };
+
+/** People write on below it: that belongs to the last milestone. */
+const planBody = (milestones: number): string =>
+  [
+    'Cut into parts.',
+    ...Array.from({ length: milestones }, (_, at) => `${SECTION}\n## Part ${at + 1}\n\nDo it.`),
+  ].join('\n');
 
 /** Probabilities of the specifier's answers; what is left is `ready`. */
 export interface Reading {
@@ -52,6 +67,8 @@ export function watchCoder(world: World, turn: TurnRequest): void {
   const wording = world.wordings.get(issue);
   const word = world.lastWord.get(issue);
   if (wording === 'taste') world.violate(`a coder was started on issue ${issue}, a matter of taste`);
+  if (wording === 'unreadable')
+    world.violate(`a coder was started on issue ${issue}, whose plan can't be read`);
   if (wording !== 'vague' || word === 'ready' || (word === 'expand' && world.agreedTo.has(turn.task))) return;
   world.violate(`a coder was started on the vague issue ${issue} (${word}), and nobody agreed to it`);
 }

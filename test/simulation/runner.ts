@@ -4,10 +4,10 @@
  */
 
 import type { Agent } from '../../src/agent/agent.ts';
+import { BY_SHAPE } from '../../src/core/access/redact.ts';
 import { readTap } from '../../src/core/change/tap.ts';
 import { testReport } from '../../src/core/change/test-report.ts';
 import type { Policy } from '../../src/core/policy.ts';
-import { BY_SHAPE } from '../../src/core/redact.ts';
 import { DEFAULT_PROMPTS } from '../../src/core/words/prompts.ts';
 import { ForgeUnavailable } from '../../src/errors.ts';
 import { openGateway } from '../../src/gateway/server.ts';
@@ -119,6 +119,7 @@ export function startRunner(
     ),
     sandbox: noSandbox(),
     gateway: openGateway({}),
+    telemetry: null,
     channels: wrap('channels', simChannels(world), true),
     agentFor: () => wrap('agent', agent, false),
     settings: {
@@ -153,6 +154,7 @@ export function startRunner(
       },
     childEnvironment: async (_child, { task }) => ({ FORGE_MARK: task }),
     writeText: async (path, text) => void world.texts.set(path, text),
+    appendText: async () => {},
     readText: async (path) => world.texts.get(path) ?? null,
     lastWrite: async () => null,
     clock: {

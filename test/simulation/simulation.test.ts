@@ -5,6 +5,8 @@ import { compiled } from '../support/compiled.ts';
 
 const SEEDS = Number(process.env.SIM_SEEDS ?? 600);
 const FIRST = Number(process.env.SIM_SEED ?? 1);
+/** Each was red once, wherever it was seen; they are played also where fewer are. */
+const ONCE_BROKEN = [144, 298, 334].filter((seed) => seed < FIRST || seed >= FIRST + SEEDS);
 /** Stories of each storm. */
 const STORMS = Math.min(SEEDS, Number(process.env.SIM_STORMS ?? 40));
 /** A busy machine takes ten times as long as a quiet one; whatever takes longer stands still. */
@@ -56,6 +58,9 @@ const MUST_BE_SWEPT = [
   'hook_completed',
   'deploy_completed',
   'worktree_preserved',
+  'the plan of an issue',
+  'milestone_completed',
+  'final_audit_fix',
 ];
 
 const ALL_STORMS: [string, string[]][] = [
@@ -86,6 +91,10 @@ describe('the whole loop on virtual time', () => {
     ]);
     expect(halves[0].stories + halves[1].stories).toBe(SEEDS);
     console.log(`outcomes of ${SEEDS} stories: ${JSON.stringify(sum(halves.map((half) => half.outcomes)))}`);
+  });
+
+  it.each(ONCE_BROKEN)('keeps them in seed %i, which once broke them', async (seed) => {
+    expect((await play(['seeds', `${seed}`, '1'])).stories).toBe(1);
   });
 
   it('survives a crash after every single write (dispatch 36)', { timeout: PATIENCE_MS.sweep }, async () => {

@@ -5,9 +5,9 @@
  * for everybody while only one task asks can't be told from that task's own failure.
  */
 import type { FailureCode } from '../../src/agent/agent.ts';
-import { failedAtOnce, PROVIDERS_OWN } from '../../src/core/account.ts';
+import { latestAttempts } from '../../src/core/line/schedule.ts';
+import { failedAtOnce, PROVIDERS_OWN } from '../../src/core/money/account.ts';
 import type { Policy } from '../../src/core/policy.ts';
-import { latestAttempts } from '../../src/core/schedule.ts';
 import { needsSlot, occupiesSlot, type Task } from '../../src/core/task.ts';
 import { TIMING } from '../../src/loop/ports.ts';
 import { taskLease } from '../../src/store/store.ts';

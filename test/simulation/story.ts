@@ -65,8 +65,11 @@ export async function playStory(options: StoryOptions): Promise<StoryResult> {
   });
   if (world.wantsReview) startReviewing(world);
   const issues = isCrowded ? 3 + random.int(2) : 1 + random.int(4);
-  for (let number = 1; number <= issues; number++)
-    addIssue(world, number, isCrowded ? 'sure' : someWording(random), someBoxes(random));
+  const planning = random.fork('plans of issues');
+  for (let number = 1; number <= issues; number++) {
+    const wording = isCrowded ? 'sure' : someWording(random);
+    addIssue(world, number, somePlan(planning) ?? wording, someBoxes(random));
+  }
 
   const quiet = options.calm || options.crashAtCall !== undefined;
   world.isCalm = quiet;
@@ -173,6 +176,10 @@ const someBoxes = (random: Random): string[] =>
 const someWording = (random: Random): Wording =>
   random.pick(['sure', 'sure', 'sure', 'thin', 'vague', 'vague', 'taste']);
 
+/** Some bodies are plans, and some of these can't be read. */
+const somePlan = (random: Random): Wording | null =>
+  random.chance(0.25) ? random.pick(['plan', 'plan', 'plan', 'unreadable']) : null;
+
 async function isHeldByDeploy(world: World, policy: Policy): Promise<boolean> {
   const { deploy, deployAgain } = await world.store.loop();
   return deployHold(deploy, deployAgain !== null, policy.deploy) !== null;
@@ -191,6 +198,7 @@ export function somePolicy(random: Random): Policy {
     kind: 'simulated',
     command: null,
     script: null,
+    attachCommand: null,
     preset: null,
     model: null,
     fallbackModels: [],
@@ -234,6 +242,7 @@ export function somePolicy(random: Random): Policy {
     gate: {
       setup: random.pick([[], ['install']]),
       commands: ['./ci/test.sh'],
+      mayBeEmpty: false,
       timeoutMs: 60_000,
       preexisting: random.pick(['block', 'allow_unchanged']),
       criteriaCommands: 'always',
@@ -258,6 +267,7 @@ export function somePolicy(random: Random): Policy {
       usd: null,
       tokens: random.pick([null, null, 3000]),
       wallMs: null,
+      warnTurnUsd: null,
       day: { usd: null, tokens: random.pick([null, null, null, 1000, 3000]) },
       loop: { usd: random.pick([null, null, null, null, 4]), tokens: null },
     },
@@ -282,6 +292,7 @@ export function somePolicy(random: Random): Policy {
     },
     notify: someChannels(random.fork('channels')),
     cooldownMs: HOUR,
+    maxBackoffMs: 300_000,
     idleTurns: 3,
     protectedPaths: [],
     coAuthor: null,

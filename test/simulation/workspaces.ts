@@ -103,6 +103,7 @@ export function simWorkspaces(world: World): Workspaces {
       return new Map([...refs].filter(([name]) => own.includes(name)));
     },
     forget: async () => false,
+    dropReplay: async () => {},
     async reap(spec) {
       workspaces.delete(path(spec));
     },

@@ -6,8 +6,8 @@ import type { FailureCode, UnheardEnd, UsageReport } from '../../src/agent/agent
 import type { Check, Remark } from '../../src/core/change/remark.ts';
 import { textHash } from '../../src/core/issue/text-hash.ts';
 import type { BootClock } from '../../src/core/lease.ts';
-import type { Message } from '../../src/core/notify.ts';
 import type { Role } from '../../src/core/role.ts';
+import type { Message } from '../../src/core/tell/notify.ts';
 import type { Issue, Pull } from '../../src/forge/forge.ts';
 import type { Store } from '../../src/store/store.ts';
 import { memoryStore } from '../support/memory-store.ts';

@@ -19,6 +19,7 @@ export const IDLE_POLICY: AgentPolicy = {
   kind: '',
   command: null,
   script: null,
+  attachCommand: null,
   preset: null,
   model: 'm-1',
   fallbackModels: [],

@@ -75,7 +75,7 @@ process.exit(spawnSync('${runc}', args, { stdio: 'inherit' }).status ?? 1);
 `;
 
 const PROGRAMS =
-  'sh cat ls env find grep sed mawk awk head tail tr cut sort wc touch rm mv cp ln mkdir chmod stat id sleep true false test dirname basename realpath readlink tar xargs tee mknod mount umount unshare setsid nohup pgrep pkill kill git perl timeout prlimit renice ipcs dmesg chroot bwrap su newgrp passwd date uname'.split(
+  'sh bash cat ls env find grep sed mawk awk head tail tr cut sort wc touch rm mv cp ln mkdir chmod stat id sleep true false test dirname basename realpath readlink tar xargs tee mknod mount umount unshare setsid nohup pgrep pkill kill git perl timeout prlimit renice ipcs dmesg chroot bwrap su newgrp passwd date uname mkfifo'.split(
     ' ',
   );
 const FOLDERS = [
@@ -85,11 +85,16 @@ const FOLDERS = [
   ...['perl', 'perl-base'].map((name) => `/usr/lib/${triplet()}/${name}`),
 ];
 
+/** Which programs of others still ask for. */
+const OF_GLIBC = ['librt.so.1', 'libpthread.so.0', 'libdl.so.2'].map(
+  (name) => `/usr/lib/${triplet()}/${name}`,
+);
+
 /** A system small enough to be imported in a second: programs, what they are linked with, and nobody's settings. */
 function imageFiles(): string[] {
   const programs = PROGRAMS.map(found).filter((path) => path !== '');
   const linked = spawnSync('ldd', [...programs, process.execPath], { encoding: 'utf8' }).stdout;
-  const libraries = [...new Set(linked.match(/\/\S+(?= \(0x)/g))];
+  const libraries = [...new Set(linked.match(/\/\S+(?= \(0x)/g)), ...OF_GLIBC];
   const roots = ['/bin', '/sbin', '/lib', '/lib64'];
   const files = [...programs, ...libraries].flatMap((path) => [
     join(realpathSync(dirname(path)), basename(path)),

@@ -10,7 +10,7 @@ import type { Action, PendingAction } from '../../src/core/action.ts';
 import type { Finding } from '../../src/core/change/findings.ts';
 import { event, type LoopEvent, type NewEvent } from '../../src/core/event.ts';
 import { type BootClock, boundOf, leaseTimes, momentOf } from '../../src/core/lease.ts';
-import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop-row.ts';
+import { foldLoop, NOTHING_FOLDED } from '../../src/core/loop/loop-row.ts';
 import { afterPlanEvent, planOfEvent, type StoredPlan } from '../../src/core/plan/stored.ts';
 import { isEnded, type StoredTask } from '../../src/core/task.ts';
 import { VersionConflict } from '../../src/errors.ts';
@@ -36,6 +36,7 @@ import {
   type Lease,
   type LoopRow,
   type NewRequest,
+  type Outcome,
   type ProcessRecord,
   type Request,
   type Spend,
@@ -57,7 +58,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
   const requests = new Map<number, Request>();
   const processes = new Map<string, ProcessRecord>();
   const plans = new Map<string, StoredPlan>();
-  let loop: LoopRow = {
+  let loop: LoopRow = frozen({
     pausedBy: null,
     stop: 'no',
     configProblem: null,
@@ -65,9 +66,10 @@ export function memoryStore(boot: BootClock | null = null): Store {
     deploy: null,
     deployAgain: null,
     notify: null,
+    telemetry: null,
     trunk: null,
     ...NOTHING_FOLDED,
-  };
+  });
   let lastAction = 0;
   let lastRequest = 0;
 
@@ -98,6 +100,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
           endedAt: null,
         });
       }
+      if (event.type === 'detached' && event.data.usage === 'unknown') unmetered.push(event);
       if (event.type === 'turn_completed') {
         const { turn, role, sessionId, status } = event.data;
         if (event.data.usage === 'unknown') unmetered.push(event);
@@ -184,6 +187,23 @@ export function memoryStore(boot: BootClock | null = null): Store {
       );
       return wanted.sort((a, b) => a.task.createdAt - b.task.createdAt);
     },
+    async ended({ since = 0, limit, skip = 0 } = {}) {
+      return [...tasks.values()]
+        .filter(({ task }) => isEnded(task) && task.endedAt! >= since)
+        .reverse()
+        .sort((a, b) => b.task.endedAt! - a.task.endedAt!)
+        .slice(skip, limit === undefined ? undefined : skip + limit);
+    },
+    async outcomes() {
+      const all = new Map<string, Outcome>();
+      for (const { task } of tasks.values()) {
+        if (!isEnded(task)) continue;
+        const { state, reason } = task;
+        const key = JSON.stringify([state, reason]);
+        all.set(key, { state, reason, tasks: (all.get(key)?.tasks ?? 0) + 1 });
+      }
+      return [...all.values()];
+    },
     async commit(commit) {
       const { lease, taskId, at } = commit;
       requireKey(lease, taskLease(taskId));
@@ -259,7 +279,7 @@ export function memoryStore(boot: BootClock | null = null): Store {
       append(stamped);
       if (finishAction !== undefined) actions.delete(finishAction);
       addActions(null, todo);
-      if (changed) loop = { ...loop, ...copy(changed) };
+      if (changed) loop = frozen({ ...loop, ...copy(changed) });
       asked.forEach(addRequest);
     },
 
@@ -312,8 +332,12 @@ export function memoryStore(boot: BootClock | null = null): Store {
         if (!usage.has(key)) usage.set(key, delta);
       }
     },
-    async usage(taskId) {
-      return copy([...usage.values()].filter(({ task }) => taskId === undefined || task === taskId));
+    async usage({ task, since } = {}) {
+      return copy(
+        [...usage.values()].filter(
+          (one) => (task === undefined || one.task === task) && (since === undefined || one.at >= since),
+        ),
+      );
     },
     async spend(taskId) {
       const spent = [...usage.values()].filter(({ task }) => task === taskId);
@@ -327,6 +351,15 @@ export function memoryStore(boot: BootClock | null = null): Store {
         [...usage.values()].filter((delta) => delta.at >= at),
         unmetered.some((event) => event.at >= at),
       );
+    },
+    async unknownTurns({ task, since = 0 } = {}) {
+      return unmetered
+        .filter((one) => (task === undefined || one.task === task) && one.at >= since)
+        .flatMap((one) => {
+          if (one.type !== 'turn_completed' || one.task === null) return [];
+          const { role, turn, sessionId } = one.data;
+          return [{ task: one.task, role, turn, sessionId, at: one.at }];
+        });
     },
     async findings(taskId) {
       return copy([...(findings.get(taskId)?.values() ?? [])]);
@@ -345,19 +378,24 @@ export function memoryStore(boot: BootClock | null = null): Store {
     },
 
     async loop() {
-      return copy(loop);
+      return loop;
     },
     async updateLoop(change, added, at, lease) {
       if (lease) checkLease(lease, at);
-      loop = { ...loop, ...copy(change) };
+      loop = frozen({ ...loop, ...copy(change) });
       append(stampNext(added, null, at));
-      return copy(loop);
+      return loop;
     },
 
-    async events({ after, task, limit, last, type } = {}) {
+    async events({ after, since, task, limit, last, type, data = {} } = {}) {
       let wanted = after === undefined ? events : events.slice(Math.max(0, after));
+      if (since !== undefined) wanted = wanted.filter((event) => event.at >= since);
       if (task !== undefined) wanted = wanted.filter((event) => event.task === task);
       if (type !== undefined) wanted = wanted.filter((event) => event.type === type);
+      const says = Object.entries(data);
+      wanted = wanted.filter((event) =>
+        says.every(([key, value]) => (event.data as Record<string, unknown>)[key] === value),
+      );
       if (last !== undefined) wanted = wanted.slice(Math.max(0, wanted.length - last));
       return wanted.slice(0, limit);
     },

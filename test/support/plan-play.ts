@@ -2,23 +2,33 @@
 
 import type { Phase } from '../../src/core/plan/phase.ts';
 import { type Plan, parsePlan } from '../../src/core/plan/plan.ts';
+import { PLACEHOLDERS, planSkeleton } from '../../src/core/plan/skeleton.ts';
 import type { Start } from '../../src/core/plan/start.ts';
 import { Play } from './play.ts';
 import type { PolicyChange } from './policy.ts';
 
-/** A plan of these milestones. */
-export function planOf(...titles: string[]): Plan {
+/** The text of a plan of these milestones. */
+export function planText(...titles: string[]): string {
   const milestones = titles.map((title) => `<!-- forge-section -->\n## ${title}\n\nDo ${title}.\n`);
-  const parsed = parsePlan(
-    [
-      '<!-- forge-plan:start -->\n# Checkout\n\nPeople can pay.\n',
-      ...milestones,
-      '## Conventions\n\nNo floats.\n<!-- forge-plan:end -->\n',
-    ].join('\n'),
-  );
+  return [
+    '<!-- forge-plan:start -->\n# Checkout\n\nPeople can pay.\n',
+    ...milestones,
+    '## Conventions\n\nNo floats.\n<!-- forge-plan:end -->\n',
+  ].join('\n');
+}
+
+export function planOf(...titles: string[]): Plan {
+  const parsed = parsePlan(planText(...titles));
   if (!parsed.ok) throw new Error(parsed.problem.problem);
   return parsed.plan;
 }
+
+/** The skeleton of a plan with its words filled in: nothing is missing in it. */
+export const filledPlan = (name: string): string =>
+  [...PLACEHOLDERS.keys()].reduce(
+    (text, line) => text.replaceAll(line, `${line} Really.`),
+    planSkeleton(name),
+  );
 
 export function bug(description = 'the total is a float', more: object = {}) {
   return { severity: 'bug', file: 'a.ts', line: 3, description, ...more };

@@ -5,9 +5,9 @@
  * Effects that can hardly go wrong in an interesting way (labels, comments, push, pull request, workspace) succeed by
  * themselves and change the facts as they would; a test that wants another outcome says so with `failing`.
  */
-import { afterAccounts } from '../../src/core/account.ts';
+
 import { type Action, isRun, type PendingAction, type Run } from '../../src/core/action.ts';
-import { batchOf, type InBatch } from '../../src/core/batch.ts';
+import { attaching, detaching } from '../../src/core/attach.ts';
 import type { Finding, NewFinding } from '../../src/core/change/findings.ts';
 import type { Check, PullFeedback, Remark } from '../../src/core/change/remark.ts';
 import { RULES } from '../../src/core/claim.ts';
@@ -26,16 +26,18 @@ import {
 } from '../../src/core/gate.ts';
 import { answerCommand, commandIn, markerOf } from '../../src/core/issue/command.ts';
 import { contractOf } from '../../src/core/issue/criteria.ts';
-import { type InLine, isInLine } from '../../src/core/line.ts';
+import { batchOf, type InBatch } from '../../src/core/line/batch.ts';
+import { type InLine, isInLine } from '../../src/core/line/line.ts';
+import { grants, oldestFirst } from '../../src/core/line/schedule.ts';
+import { afterAccounts } from '../../src/core/money/account.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { Plan } from '../../src/core/plan/plan.ts';
 import { type Start, startedEvents } from '../../src/core/plan/start.ts';
 import type { Policy } from '../../src/core/policy.ts';
-import type { Progress } from '../../src/core/progress.ts';
 import { record } from '../../src/core/record.ts';
 import { type Probes, recover } from '../../src/core/recover.ts';
-import { grants } from '../../src/core/schedule.ts';
 import { isEnded, type Task } from '../../src/core/task.ts';
+import type { Progress } from '../../src/core/tell/progress.ts';
 import { afterProgress, NO_TOOLS, type ToolWatch } from '../../src/core/tool-watch.ts';
 import { merged, type PolicyChange, testPolicy } from './policy.ts';
 
@@ -56,6 +58,8 @@ export interface World {
   /** Who is behind it, where they are tested together; null where each is tested by itself. */
   behind: readonly OtherInLine[] | null;
   partners: Facts['partners'];
+  /** The commit with the work of another, in line or landed. */
+  commitOf: (task: string) => string | null;
   trunkTree: Facts['trunkTree'];
   awaits: string | null;
   mergeBlocker: string | null;
@@ -94,7 +98,8 @@ export class Play {
   private sessions = 0;
   private actions = 0;
   private asked = 0;
-  private started: { startedAt: number; lastProgressAt: number; tools: ToolWatch } | null = null;
+  private started: { startedAt: number; lastProgressAt: number; tools: ToolWatch; called?: boolean } | null =
+    null;
 
   constructor(change: PolicyChange = {}) {
     this.policy = testPolicy(change);
@@ -119,6 +124,7 @@ export class Play {
       ahead: [],
       behind: null,
       partners: null,
+      commitOf: () => null,
       awaits: null,
       mergeBlocker: null,
       unconfined: null,
@@ -161,7 +167,8 @@ export class Play {
   }
 
   facts(): Facts {
-    const { slotsFull, criticsBusy, behind, rules: _, chars: __, ...world } = this.world;
+    const { slotsFull, criticsBusy, behind, commitOf, rules: _, chars: __, ...world } = this.world;
+    const last = this.task.misfit?.on?.at(-1);
     const asInBatch = (one: OtherInLine): InBatch => ({
       contract: this.task.contract,
       ahead: [],
@@ -185,6 +192,7 @@ export class Play {
       ledger: this.findings,
       slot: !slotsFull && (granted?.slots.includes(this.task.id) ?? false),
       criticSlot: !criticsBusy && (granted?.critics.includes(this.task.id) ?? false),
+      onto: last ? commitOf(last.task) : null,
       feedback: isAsked ? world.feedback : null,
       inFlight: run && this.started ? { action: run, ...this.started } : null,
       newSessionId: `s${this.sessions + 1}`,
@@ -224,6 +232,7 @@ export class Play {
                 message: decision.why,
                 code: decision.code,
                 durationMs: this.now - this.started!.startedAt,
+                ...(decision.status === 'stalled' && this.started!.called && { worked: true as const }),
               })
             : { kind: 'void', why: decision.why },
         );
@@ -231,7 +240,9 @@ export class Play {
       }
       this.world.requests = this.world.requests.filter(({ id }) => !decision.consume?.includes(id));
       for (const finding of decision.findings ?? [])
-        this.findings = this.findings.map((one) => (one.id === finding.id ? finding : one));
+        this.findings = this.findings.some(({ id }) => id === finding.id)
+          ? this.findings.map((one) => (one.id === finding.id ? finding : one))
+          : [...this.findings, finding];
       this.commit(decision.events, decision.actions);
     }
   }
@@ -369,8 +380,9 @@ export class Play {
       {
         pending: this.pending[0] ?? null,
         all: [task],
+        underWay: { live: [task], eligible: 0, order: oldestFirst, lineLength: this.world.lineLength },
         failure: null,
-        said: null,
+        said: new Map([[task.id, this.world.feedback]]),
         accounts: this.world.accountLimits,
         untried: this.world.untried,
       },
@@ -400,6 +412,7 @@ export class Play {
     this.started.lastProgressAt = this.now;
     if (!progress) return this;
     this.started.tools = afterProgress(this.started.tools, progress);
+    this.started.called ||= progress.kind === 'tool';
     return this.look();
   }
 
@@ -429,6 +442,26 @@ export class Play {
       this.pending = this.pending.filter(({ id }) => id !== recovery.finishAction);
     if (recovery.plan !== 'nothing') this.commit(recovery.events, []);
     return this;
+  }
+
+  /** The runner lets go before it starts anything more, and a person has the task. */
+  attach(by = 'ann'): this {
+    this.started = null;
+    for (const pending of this.pending) pending.startedAt = null;
+    const sessionId = this.task.roles.coder.session ?? '';
+    const { events, finish } = attaching(this.task, this.pending, { by, sessionId });
+    this.pending = this.pending.filter(({ id }) => !finish.includes(id));
+    this.commit(events, []);
+    return this;
+  }
+
+  /** They leave it with this head. */
+  leave(sha: string, pausedBy: string | null = null): this {
+    const left = { how: 'exited', detail: 'exited with 0', durationMs: 1000 } as const;
+    const used = { tokens: 10, costUsd: 0.01, usage: 'known' } as const;
+    const { events, actions } = detaching(this.task, { ...left, ...used }, pausedBy);
+    this.commit(events, actions);
+    return this.look().checkpoint(sha);
   }
 
   /** A person restarts a task that has ended, or that nobody goes on with; its label goes back on. */
@@ -545,7 +578,12 @@ export class Play {
         return { kind: 'sealed', head, commit: this.task.empty ? null : head.sha };
       }
       case 'inspect':
-        return { kind: 'inspected', findings: structuredClone(world.rules), chars: world.chars };
+        return {
+          kind: 'inspected',
+          files: ['src/a.ts'],
+          findings: structuredClone(world.rules),
+          chars: world.chars,
+        };
       case 'close_issue':
         world.issue = { ...world.issue!, state: 'closed' };
         return { kind: 'done' };
@@ -576,6 +614,7 @@ export type Step =
   | { action: Action }
   | { rest: Extract<Decision, { kind: 'rest' }> }
   | { prompt: string }
+  | { refused: string }
   | { stop: Extract<Decision, { kind: 'stop' }> };
 
 export function turnOutcome(

@@ -1,7 +1,8 @@
 /** A policy as the defaults of WORKFLOW.md give it, with whatever a test wants otherwise. */
+
+import type { ChildPolicy } from '../../src/core/access/toolchains.ts';
 import type { AgentPolicy, Policy } from '../../src/core/policy.ts';
 import { ROLES, type Role } from '../../src/core/role.ts';
-import type { ChildPolicy } from '../../src/core/toolchains.ts';
 import { LABELS } from './labels.ts';
 
 /** A child that gets nothing of the operator's. */
@@ -11,6 +12,7 @@ const AGENT: AgentPolicy = {
   kind: 'scripted',
   command: null,
   script: null,
+  attachCommand: null,
   preset: null,
   model: null,
   fallbackModels: [],
@@ -35,6 +37,7 @@ export const NO_BUDGET: Policy['budget'] = {
   usd: null,
   tokens: null,
   wallMs: null,
+  warnTurnUsd: null,
   day: { usd: null, tokens: null },
   loop: { usd: null, tokens: null },
 };
@@ -54,6 +57,7 @@ const POLICY: Policy = {
   gate: {
     setup: [],
     commands: ['npm test'],
+    mayBeEmpty: false,
     timeoutMs: 600_000,
     preexisting: 'block',
     criteriaCommands: 'always',
@@ -91,6 +95,7 @@ const POLICY: Policy = {
   notify: { channels: [] },
   deploy: { command: null, timeoutMs: 60_000, haltOnFailure: false, env: BARE, passEnv: [] },
   cooldownMs: 3_600_000,
+  maxBackoffMs: 300_000,
   idleTurns: 3,
   protectedPaths: [],
   coAuthor: null,

@@ -17,6 +17,7 @@ const MACHINE = {
   objects: () => [],
   hidden: [],
   programs: [process.execPath, fileURLToPath(new URL('../../src', import.meta.url))],
+  writable: () => [],
   never: null,
 };
 const at = (name: string): string => join(tmpdir(), 'forge-test-sandbox', name);

@@ -40,6 +40,8 @@ export interface SandboxStage {
 interface Change extends Partial<Access> {
   env?: Record<string, string>;
   hidden?: string[];
+  /** What some role may write to, this one or another. */
+  writable?: string[];
 }
 
 interface Ended {
@@ -70,6 +72,7 @@ export function sandboxStage(subject: SandboxUnderTest): SandboxStage {
     objects: () => [at('repository', '.git', 'objects')],
     hidden: [at('operator'), at('repository'), at('state')],
     programs: [process.execPath],
+    writable: () => [],
     never: null,
   });
   const access = (change: Partial<Access> = {}): Access => ({
@@ -77,7 +80,6 @@ export function sandboxStage(subject: SandboxUnderTest): SandboxStage {
     writeRoots: [at('workspace'), at('home')],
     network: 'none',
     tools: 'work',
-    credentials: 'none',
     sandbox: subject.kind,
     ...change,
   });
@@ -92,8 +94,9 @@ export function sandboxStage(subject: SandboxUnderTest): SandboxStage {
     return known;
   };
 
-  async function inside(script: string, { env, hidden, ...change }: Change = {}): Promise<Ended> {
-    const by = hidden ? subject.open({ ...options(), hidden }) : confinement();
+  async function inside(script: string, { env, hidden, writable, ...change }: Change = {}): Promise<Ended> {
+    const own = { ...(hidden && { hidden }), ...(writable && { writable: () => writable }) };
+    const by = hidden || writable ? subject.open({ ...options(), ...own }) : confinement();
     const confined = await by.confine(command(script, env), access(change));
     const child = started(confined);
     child.stdin?.on('error', () => {});

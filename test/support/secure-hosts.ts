@@ -36,6 +36,8 @@ export interface SecureHosts {
   dialled: string[];
   /** In place of an answer that says what was heard. */
   answer: ((heard: Heard, response: ServerResponse) => void) | null;
+  /** It answers without having read a body. */
+  isEager: boolean;
   close(): Promise<void>;
 }
 
@@ -58,7 +60,7 @@ export async function secureHosts(): Promise<SecureHosts> {
       method: request.method ?? '',
       url: request.url ?? '',
       headers: request.headers,
-      body: await text(request),
+      body: hosts.isEager ? '' : await text(request).catch(() => ''),
       connection: connections.indexOf(request.socket),
     };
     hosts.heard.push(heard);
@@ -85,6 +87,7 @@ export async function secureHosts(): Promise<SecureHosts> {
     heard: [],
     dialled: [],
     answer: null,
+    isEager: false,
     async close() {
       for (const one of connections) one.destroy();
       for (const one of [server, proxy]) {

@@ -50,6 +50,7 @@ const INTERFACES = [
   'src/git/git.ts',
   'src/git/repository.ts',
   'src/notify/notify.ts',
+  'src/telemetry/telemetry.ts',
 ];
 
 /** What a folder may import beside itself, `core` and `errors.ts`; a trailing slash is a whole folder. */
@@ -63,8 +64,11 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/workspace/': ['src/git/', 'src/process/'],
   'src/agent/': ['src/process/', 'src/sandbox/sandbox.ts', 'src/gateway/gateway.ts'],
   'src/notify/': ['src/process/process.ts'],
+  'src/telemetry/': [],
+  // Starts its attempts as the loop starts its commands.
+  'src/attack/': ['src/process/inherited.ts', 'src/sandbox/sandbox.ts'],
   'src/config/': ['src/front-matter.ts'],
-  'src/loop/': INTERFACES,
+  'src/loop/': [...INTERFACES, 'src/front-matter.ts'],
   'src/cli/': ['src/operations.ts', 'src/operations/', 'src/view.ts', 'src/why.ts', 'src/context.ts'],
   'src/http/': ['src/operations.ts', 'src/operations/', 'src/view.ts', 'src/context.ts'],
   'src/mcp/': ['src/operations.ts', 'src/operations/', 'src/view.ts', 'src/context.ts'],
@@ -208,6 +212,7 @@ const OWN_READERS: Record<string, string> = {
   'src/agent/result-file.ts': 'it follows no link, waits for nobody and has a limit',
   'src/agent/turn-record.ts': 'beside the session, where nothing confined can write',
   'src/agent/script.ts': "the operator's",
+  'src/agent/skills.ts': "the operator's, copied beside the session, where nothing confined can write",
   'src/agent/install-hint.ts': 'installed packages',
   'src/agent/program-path.ts': 'installed packages',
   'src/agent/acp/presets.ts': 'installed packages',
@@ -358,6 +363,32 @@ export function markerProblems(sources: readonly Source[]): string[] {
     marker,
     'finish it, or write an issue',
   );
+}
+
+/** A commit in a sentence has one length everywhere: `shortSha`. In a revision, a ref or a key it is whole. */
+export function shaProblems(sources: readonly Source[]): string[] {
+  const isOurs = ({ path }: Source): boolean =>
+    /^(src|web)\//.test(path) && !isTest(path) && path !== 'src/core/words/short-sha.ts';
+  return sources.filter(isOurs).flatMap((source) => {
+    const problems: string[] = [];
+    visit(source, (node, lineOf) => {
+      const isCut = ts.isCallExpression(node) && /(^|\.|\b)\w*sha\.slice$/i.test(node.expression.getText());
+      if (isCut || saysWholeSha(node) || (ts.isStringLiteralLike(node) && /%h\b/.test(node.text)))
+        problems.push(`${source.path}:${lineOf()} a commit in a text: shortSha`);
+    });
+    return problems;
+  });
+}
+
+function saysWholeSha(node: ts.Node): boolean {
+  if (!ts.isTemplateExpression(node)) return false;
+  const texts = [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)];
+  const words = texts
+    .join(' … ')
+    .split(/\s+/)
+    .filter((word) => /^[`'"(]?[A-Za-z]{2,}[`'").,:;]?$/.test(word));
+  const named = node.templateSpans.some(({ expression }) => /(^|\.)(\w+S|s)ha$/.test(expression.getText()));
+  return named && (words.length > 1 || texts.some((text) => text.includes('`')));
 }
 
 /** A test that is left out says why, in a comment on its line or the one above. */

@@ -7,14 +7,15 @@
  * is waiting for. Then the core looks, decides and acts until it waits again.
  */
 import { commandIn } from '../../src/core/issue/command.ts';
-import { type Ahead, asAhead, type Partners } from '../../src/core/line.ts';
+import { type Ahead, asAhead, type Partners } from '../../src/core/line/line.ts';
 import { draftEvents } from '../../src/core/plan/draft.ts';
-import type { Start } from '../../src/core/plan/start.ts';
+import { parsePlan } from '../../src/core/plan/plan.ts';
+import { placed, type Start } from '../../src/core/plan/start.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { promptContext } from '../../src/core/words/prompt-context.ts';
 import { DEFAULT_PROMPTS } from '../../src/core/words/prompts.ts';
 import { renderPrompt } from '../../src/config/prompt.ts';
-import { bug, planOf } from '../support/plan-play.ts';
+import { bug, passed, planText } from '../support/plan-play.ts';
 import { changes, EXPAND, evidence, type OtherInLine, Play, problem, redBefore, remark } from '../support/play.ts';
 import { type PolicyChange, testPolicy } from '../support/policy.ts';
 import { printed } from './printed.ts';
@@ -86,10 +87,21 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     Object.assign(play.world.issue!, { ...(title && { title }), ...(text && { body: text }) });
   },
   claim: (play) => void play.claim(),
-  /** `plan Schema API delivers=pull`: starts one of these milestones. `goal "Faster."` starts one without. */
+  /**
+   * `plan Schema API delivers=pull`: starts one of these milestones; `plan milestones=24` one of so many, `plan text="…\\n…"` one of this
+   * text. What can't be read starts nothing. `goal "Faster."` starts one without.
+   */
   plan(play, rest) {
-    const titles = rest.filter((word) => !word.includes('='));
-    play.start(planOf(...titles), pairs(rest.filter((word) => word.includes('='))) as Partial<Start>);
+    const { milestones, text, ...how } = pairs(rest.filter((word) => /^\w+=/.test(word)));
+    const named = rest.filter((word) => !/^\w+=/.test(word));
+    const titles = milestones ? Array.from({ length: Number(milestones) }, (_, at) => `Part ${at + 1}`) : named;
+    const parsed = parsePlan(text?.replaceAll('\\n', '\n') ?? planText(...titles));
+    if (parsed.ok) play.start(parsed.plan, how as Partial<Start>);
+    else play.story.push({ refused: `${placed(parsed.problem)}. ${parsed.problem.advice}` });
+  },
+  /** `passes 23`: so many milestones are coded and found clean. */
+  passes(play, [times]) {
+    for (let count = 0; count < Number(times); count += 1) passed(play, `p${play.task.plan!.milestone + 1}`);
   },
   goal: (play, [goal]) => void play.start(null, { goal: goal! }),
   /** `draft 7 title="…" body="…"`: a planner writes a plan from an issue. */
@@ -106,7 +118,9 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
   },
   /** `ahead 5=k5 6=none`: who is in line before it, with their candidates; then `lands 5`, `leaves 5`. */
   ahead(play, rest) {
-    Object.assign(play.world, { ahead: line(rest, 'm1'), partners: 'in_line' });
+    const ahead = line(rest, 'm1');
+    const commitOf = (task: string) => ahead.find((one) => one.task === task)?.candidate?.sha ?? null;
+    Object.assign(play.world, { ahead, commitOf, partners: 'in_line' });
     if (play.task) play.look();
   },
   /** `batch`, or with who is behind it, `batch 9=k9`: all in line are tested together. Then `tests 9`, `found 9 pass`. */
@@ -186,14 +200,15 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
       summary: { done: done ?? '' },
     });
   },
-  /** Shows what the agent at work was told. */
-  prompt(play) {
+  /** Shows what the agent at work was told; `found`: it finds skills by itself. */
+  prompt(play, [how]) {
     const { task, policy, findings } = play;
     const run = play.run();
     if (run?.kind !== 'turn') throw new Error('no turn is at work');
     const conventions = [{ path: 'AGENTS.md', text: 'Tests first.' }];
-    const skill = policy.loop.postAction?.skill ? 'Read the whole diff. Remove what nobody needs.' : '';
-    const inputs = { history: '', skill, diff: '+ a line', findings, conventions, remarks: [], transcript: '' };
+    const text = how === 'found' ? null : 'Read the whole diff. Remove what nobody needs.';
+    const skill = policy.loop.postAction?.skill ? { text } : undefined;
+    const inputs = { history: '', ...(skill && { skill }), diff: '+ a line', findings, conventions, remarks: [], transcript: '' };
     const context = promptContext(run.prompt, task, run.turn, policy, inputs, run.priorFailure);
     play.story.push({ prompt: renderPrompt(run.prompt, DEFAULT_PROMPTS[run.prompt], context) });
   },
@@ -255,14 +270,22 @@ const COMMANDS: Record<string, (play: Play, rest: string[]) => void> = {
     if (commandIn(body!) === null) play.hears(said);
     else play.command(said);
   },
+  /** `tells "Call it slug."`: a person tells the task something. */
+  tells: (play, [why]) => void play.ask('tell', 'ann', { why: why! }),
+  /** `comments a.ts 3 "This loses data."`: a person's finding at a line of the change. */
+  comments(play, [file, line, description]) {
+    const finding = JSON.stringify({ severity: 'bug', file, line: Number(line), description });
+    play.ask('write', 'ann', { finding });
+  },
   /** `ask wontfix t1.1 \"because\"` is about a finding. */
   ask: (play, [kind, finding, why]) =>
     void play.ask(kind!, 'ann', { ...(finding && { finding }), ...(why && { why }) }),
   restart: (play) => void play.restart(),
 
-  /** `stalls 4`: the turn at work says nothing for so long, so often. */
-  stalls(play, [times]) {
+  /** `stalls 4`: the turn at work says nothing for so long, so often. `stalls 4 at-work`: each time it called a tool before. */
+  stalls(play, [times, how]) {
     for (let count = 0; count < Number(times); count += 1) {
+      if (how === 'at-work') play.progress({ kind: 'tool', tool: 'Read', detail: 'a.ts' });
       play.wait(play.policy.agents.coder.stallTimeoutMs);
       if (play.pending[0]?.action.kind === 'checkpoint') play.checkpoint(play.task.headSha ?? 'c0');
       if (play.task.hold?.until) play.wait(play.task.hold.until - play.now);

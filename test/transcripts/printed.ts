@@ -1,7 +1,7 @@
 /** How a transcript shows what the core decided: events as they are, actions after `>`, stops after `!`, rests after `…`. */
 import type { Action } from '../../src/core/action.ts';
 import type { LoopEvent } from '../../src/core/event.ts';
-import { loopHoldOf } from '../../src/core/loop-hold.ts';
+import { loopHoldOf } from '../../src/core/loop/loop-hold.ts';
 import { resultText } from '../../src/core/words/gate-text.ts';
 import { loopHoldText, namesOf, togetherText } from '../../src/core/words/words.ts';
 import type { Step } from '../support/play.ts';
@@ -10,6 +10,7 @@ export function printed(step: Step): string[] {
   if ('event' in step) return eventLines(step.event);
   if ('action' in step) return actionLines(step.action).map((line) => `> ${line}`);
   if ('stop' in step) return [`! stop the run: ${step.stop.status} (${step.stop.why})`];
+  if ('refused' in step) return [`refused: ${step.refused}`];
   if ('prompt' in step)
     return step.prompt
       .trimEnd()
@@ -87,6 +88,10 @@ function eventLines(happened: LoopEvent): string[] {
       if (open.length === 0) return [];
       return [`by rule, open: ${open.join(', ')}${grave.length > 0 ? ` (grave${sentBack ? ', sent back' : ''})` : ''}`];
     }
+    case 'finding_written':
+      return [`finding ${happened.data.finding} is new, by ${happened.data.by}`];
+    case 'tell_unheard':
+      return [`too late from ${happened.data.by}: ${happened.data.text}`];
     case 'finding_decided': {
       const { finding, status, by, why } = happened.data;
       return [`finding ${finding} is ${status} by ${by}${why ? ` (${why})` : ''}`];
@@ -113,6 +118,10 @@ function eventLines(happened: LoopEvent): string[] {
     case 'line_left': {
       const { with: others, text } = happened.data;
       return [`left the line: ${text === null ? 'conflicts with' : 'red on top of'} ${namesOf(others)}`];
+    }
+    case 'line_narrowed': {
+      const { with: others, on } = happened.data;
+      return [`fails together with ${namesOf(others)}${on ? `; tested on top of ${namesOf(on)} next` : ''}`];
     }
     case 'line_rejoined':
       return ['lined up again'];

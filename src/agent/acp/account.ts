@@ -7,7 +7,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { costOf, type Prices } from '../../core/prices.ts';
+import { costOf, type Prices } from '../../core/money/prices.ts';
 import type { Usage, UsageReport } from '../agent.ts';
 
 export interface AcpAccount {

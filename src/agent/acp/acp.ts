@@ -7,7 +7,7 @@
  */
 
 import { join } from 'node:path';
-import { pricesFor } from '../../core/prices.ts';
+import { pricesFor } from '../../core/money/prices.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import {
   type Agent,

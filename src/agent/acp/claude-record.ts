@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { pricesFor } from '../../core/prices.ts';
+import { pricesFor } from '../../core/money/prices.ts';
 import type { TurnRequest, UsageReport } from '../agent.ts';
 import { claudeAccount } from '../claude/account.ts';
 import type { ModelUsage } from '../claude/message.ts';

@@ -8,6 +8,7 @@ import type { Failure, TurnHooks, TurnRequest } from '../agent.ts';
 import { fingerprint } from '../fingerprint.ts';
 import type { GrantedServer } from '../mcp-servers.ts';
 import { ownServer, type ToolDialogue } from '../tool-dialogue.ts';
+import { toolOutput } from '../tool-output.ts';
 import { withConventions } from '../turn-place.ts';
 import { answered } from '../unanswered.ts';
 import type { AcpAccount } from './account.ts';
@@ -61,6 +62,8 @@ export function talk(
   let session: KnownSession | null = null;
   let kept: Promise<unknown> = Promise.resolve();
   let text = '';
+  /** By call, of programs that tell it piece by piece. */
+  const printed = new Map<string, string>();
   let messageId: string | null = null;
   /** A failure that the agent told on the way; it may end its turn as if there were none. */
   let failure: Failure | null = null;
@@ -245,7 +248,8 @@ export function talk(
     const { update } = data;
     if (DOING.has(update.sessionUpdate)) hooks.onProgress();
     updates += 1;
-    const said = update.content?.type === 'text' ? (update.content.text ?? '') : '';
+    const { content } = update;
+    const said = !Array.isArray(content) && content?.type === 'text' ? (content.text ?? '') : '';
     if (replayed !== null) {
       if (update.sessionUpdate === 'user_message_chunk') replayed += said;
       return;
@@ -272,13 +276,18 @@ export function talk(
           same: fingerprint(update.kind, update.title, update.rawInput),
         }),
       });
-    } else if (update.sessionUpdate === 'tool_call_update' && isOver(update.status)) {
+    }
+    const news = printing.safeParse(update._meta).data?.terminal_output_delta.data;
+    if (update.toolCallId && news !== undefined)
+      printed.set(update.toolCallId, toolOutput((printed.get(update.toolCallId) ?? '') + news));
+    if (update.sessionUpdate === 'tool_call_update' && isOver(update.status)) {
       const told = update.rawOutput ?? update.content ?? null;
       if (update.toolCallId)
         hooks.onProgress({
           kind: 'tool_over',
           call: update.toolCallId,
           result: told === null ? null : fingerprint(told),
+          output: toolOutput(told) || (printed.get(update.toolCallId) ?? ''),
         });
     } else if (update.sessionUpdate === 'usage_update') {
       account.seeCost(update);
@@ -361,7 +370,11 @@ const promptEnd = z.object({ stopReason: z.string() });
 const notification = z.object({
   update: z.looseObject({
     sessionUpdate: z.string(),
-    content: z.object({ type: z.string(), text: z.string().optional() }).optional().catch(undefined),
+    // Of a message one part, of a tool a list.
+    content: z
+      .union([z.object({ type: z.string(), text: z.string().optional() }), z.array(z.unknown())])
+      .optional()
+      .catch(undefined),
     title: z.string().nullish().catch(null),
     kind: z.string().nullish().catch(null),
     messageId: z.string().nullish().catch(null),
@@ -370,6 +383,9 @@ const notification = z.object({
     _meta: z.unknown().optional(),
   }),
 });
+
+/** What a command printed since the last word on it, as `codex-acp` tells it. */
+const printing = z.object({ terminal_output_delta: z.object({ data: z.string() }) });
 
 /** Choices may be in groups. */
 const offers = (options: unknown, value: string): boolean =>

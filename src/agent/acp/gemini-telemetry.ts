@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { costOf, type Prices } from '../../core/prices.ts';
+import { costOf, type Prices } from '../../core/money/prices.ts';
 import type { Failure, UsageReport } from '../agent.ts';
 import { parsedLine } from '../json-lines.ts';
 import { linesBelow } from '../stranger-files.ts';

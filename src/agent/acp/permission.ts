@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { type AgentPolicy, TOOL_SERVER } from '../../core/policy.ts';
-import type { Progress } from '../../core/progress.ts';
 import type { Access } from '../../core/role.ts';
+import type { Progress } from '../../core/tell/progress.ts';
 import { refusedPath } from '../refusal.ts';
 
 type Refusal = Pick<Extract<Progress, { kind: 'refused' }>, 'code' | 'why'>;
@@ -92,7 +92,7 @@ function refusedWork(call: ToolCall, cwd: string, roots: readonly string[]): Ref
     return why ? { code: 'path', why } : null;
   }
   return call.kind === 'switch_mode'
-    ? { code: 'input_requested', why: 'nobody is there to agree: go on as you are' }
+    ? { code: 'input_requested', why: 'nobody will approve this: proceed without it' }
     : null;
 }
 

@@ -3,8 +3,9 @@ import { lstat, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { passedOn } from '../../core/access/toolchains.ts';
+import { pricesFor } from '../../core/money/prices.ts';
 import type { AgentPolicy } from '../../core/policy.ts';
-import { pricesFor } from '../../core/prices.ts';
 import type { Access } from '../../core/role.ts';
 import type { Failure, TurnRequest, UsageReport } from '../agent.ts';
 import { failureOfLogin, findCredential, kindOf, shown } from '../claude/credential.ts';
@@ -22,6 +23,7 @@ import { lastEnd } from '../codex/recorded-failure.ts';
 import { blindText, sandboxed } from '../codex/sandbox.ts';
 import { configFile, PLANTED } from '../codex/settings.ts';
 import { recordedTotals } from '../codex/thread.ts';
+import { credentialIn, heldIn } from '../held-keys.ts';
 import { installHint } from '../install-hint.ts';
 import { opencodeAccount } from '../opencode/account.ts';
 import { watchCalls } from '../opencode/asked.ts';
@@ -50,6 +52,7 @@ import { ownFolder, removePlanted, replaceFile } from '../replace-file.ts';
 import { unlessStrange } from '../stranger-files.ts';
 import { toldLedger } from '../told-ledger.ts';
 import type { ToolDialogue } from '../tool-dialogue.ts';
+import { turnEnvironment } from '../turn-place.ts';
 import { claudeRecorder } from './claude-record.ts';
 import { isUnexplained } from './failure.ts';
 import { geminiRecorder, heldGemini, NOT_SIGNED_IN as NO_GEMINI, setUpGemini } from './gemini.ts';
@@ -105,14 +108,18 @@ export const PRESETS = ['claude-agent-acp', 'codex-acp', 'opencode', 'gemini'] a
 export type Preset = (typeof PRESETS)[number];
 
 export async function equip(
-  { preset, command, model }: Pick<AgentPolicy, 'preset' | 'command' | 'model'>,
+  { preset, command, model, env }: Pick<AgentPolicy, 'preset' | 'command' | 'model' | 'env'>,
   operator: Environment,
   now: number,
 ): Promise<Equipped> {
   if (preset !== null && isPreset(preset)) return KNOWN[preset](operator, model, now);
-  // Who pays for it is its own affair.
+  // Who pays for it is its own affair, unless it is by a key that it is given.
   if (command !== null)
-    return { argv: ['/bin/sh', '-c', `exec ${command}`], credential: 'none', setUp: async () => ({}) };
+    return {
+      argv: ['/bin/sh', '-c', `exec ${command}`],
+      credential: credentialIn({ ...passedOn(operator, env.pass), ...env.set }),
+      setUp: async (turn, _, route) => heldIn(turnEnvironment(turn), route),
+    };
   return `agent.preset is not set: the agent \`acp\` needs one of ${PRESETS.join(', ')}, or agent.command with a program that speaks ACP on stdin and stdout`;
 }
 
@@ -220,13 +227,13 @@ const KNOWN: Record<Preset, (operator: Environment, model: string | null, now: n
       if (!provider) return { unsigned: notSignedIn(parts.providerID) };
       return {
         argv: [...argv, 'acp'],
-        credential: kindOfProvider(provider),
+        credential: kindOfProvider(provider, parts.modelID),
         async setUp(turn, _, route) {
           const refused = await refusedWorkspace(turn.cwd);
           if (refused !== null) throw new Error(refused);
           await prepareSession(turn.sessionDir);
           removeUserSettings(turn);
-          const given = shownToOpencode(provider, route);
+          const given = shownToOpencode(provider, parts.modelID, route);
           return {
             ...given.env,
             ...OFFLINE,

@@ -1,6 +1,6 @@
 /** Every trap of Claude's figures, without Claude. */
 import { describe, expect, test } from 'vitest';
-import { LIST_PRICES } from '../../core/prices.ts';
+import { LIST_PRICES } from '../../core/money/prices.ts';
 import type { UsageReport } from '../agent.ts';
 import { claudeAccount } from './account.ts';
 import { readMessage } from './message.ts';

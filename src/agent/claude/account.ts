@@ -9,8 +9,8 @@
  * What a message that broke off cost nobody tells: an account that has one is not complete.
  */
 
-import { restKey } from '../../core/cost.ts';
-import { costOf, type Prices } from '../../core/prices.ts';
+import { restKey } from '../../core/money/cost.ts';
+import { costOf, type Prices } from '../../core/money/prices.ts';
 import type { Usage, UsageReport } from '../agent.ts';
 import type { ApiUsage, ClaudeMessage, ModelUsage } from './message.ts';
 import type { TranscriptUsage } from './transcript.ts';

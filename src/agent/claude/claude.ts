@@ -6,7 +6,7 @@
  * directory, which is also where a resumed turn finds it.
  */
 import { join } from 'node:path';
-import { pricesFor } from '../../core/prices.ts';
+import { pricesFor } from '../../core/money/prices.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import {
   type Agent,
@@ -16,22 +16,27 @@ import {
   type TurnRequest,
   type TurnResult,
 } from '../agent.ts';
+import { left } from '../attach-program.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { type GrantedServer, withServers } from '../mcp-servers.ts';
 import { type Passage, through } from '../passage.ts';
 import type { Environment } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
+import { QUESTION_REFUSED } from '../refusal.ts';
 import { ownFolder } from '../replace-file.ts';
+import { withSkill } from '../skills.ts';
 import { unlessStrange } from '../stranger-files.ts';
 import { toldLedger } from '../told-ledger.ts';
+import { toolOutput } from '../tool-output.ts';
 import { preparePlaces } from '../turn-place.ts';
 import { claudeAccount } from './account.ts';
+import { interactiveClaude } from './attach.ts';
 import { type Conversation, converse } from './conversation.ts';
 import { type Credential, failureOfLogin, findCredential, kindOf, shown, signInOf } from './credential.ts';
 import { transcribedEnd } from './ending.ts';
 import { failureOf } from './failure.ts';
 import type { ClaudeMessage, ResultMessage } from './message.ts';
-import { claudeOptions } from './options.ts';
+import { claudeOptions, needsAPerson } from './options.ts';
 import { type ClaudeSdk, installedVersion, loadClaude } from './sdk.ts';
 import { configDir, probeTranscript, transcriptUsage } from './transcript.ts';
 
@@ -45,33 +50,49 @@ interface ClaudeParts {
 }
 
 export function claudeAgent({ programs, gateway, operator, now, load = loadClaude }: ClaudeParts): Agent {
+  const within = async (
+    turn: TurnRequest,
+    hooks: TurnHooks,
+    work: (
+      passage: Passage,
+      credential: Credential,
+      servers: readonly GrantedServer[],
+    ) => Promise<TurnResult>,
+  ): Promise<TurnResult> => {
+    try {
+      if (hooks.signal.aborted) return { status: 'cancelled', usageKnown: true };
+      await preparePlaces(turn);
+      if (turn.resume && (await probeTranscript(turn)) !== 'resumable')
+        return failed(
+          'session_lost',
+          `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no transcript of it that can be read`,
+        );
+      const credential = await findCredential(operator, now());
+      if (typeof credential === 'string') return failed('auth', credential, true);
+      const result = await through(gateway, turn, hooks, kindOf(credential), (passage) =>
+        withServers(passage.turn, passage.hooks, (turn, servers) =>
+          withSkill(turn, (turn) => work({ ...passage, turn }, credential, servers)),
+        ),
+      );
+      return result.status === 'failed'
+        ? { ...result, ...failureOfLogin(result, credential, now()) }
+        : result;
+    } catch (error) {
+      return notStarted(error);
+    }
+  };
   return {
     kind: 'claude',
+    looksForSkills: true,
+    tellsTools: true,
 
-    async run(turn, hooks) {
-      try {
-        if (hooks.signal.aborted) return { status: 'cancelled', usageKnown: true };
-        await preparePlaces(turn);
-        if (turn.resume && (await probeTranscript(turn)) !== 'resumable')
-          return failed(
-            'session_lost',
-            `session ${turn.sessionId} can't be resumed: ${turn.sessionDir} holds no transcript of it that can be read`,
-          );
-        const credential = await findCredential(operator, now());
-        if (typeof credential === 'string') return failed('auth', credential, true);
-        const sdk = await load();
-        const result = await through(gateway, turn, hooks, kindOf(credential), (passage) =>
-          withServers(passage.turn, passage.hooks, (turn, servers) =>
-            take({ ...passage, turn }, sdk, credential, programs, servers),
-          ),
-        );
-        return result.status === 'failed'
-          ? { ...result, ...failureOfLogin(result, credential, now()) }
-          : result;
-      } catch (error) {
-        return notStarted(error);
-      }
-    },
+    run: (turn, hooks) =>
+      within(turn, hooks, async (passage, credential, servers) =>
+        take(passage, await load(), credential, programs, servers),
+      ),
+
+    attach: (turn, hooks) =>
+      within(turn, hooks, (passage, credential, servers) => handOver(passage, credential, programs, servers)),
 
     probeSession: probeTranscript,
 
@@ -132,6 +153,24 @@ async function take(
   return resultOf(conversation, turn, account.isComplete() && isRead());
 }
 
+/** To a person, in Claude's own program. What it used on the side is in no transcript, but is counted at the door. */
+async function handOver(
+  { turn, hooks, route }: Passage,
+  credential: Credential,
+  programs: Programs,
+  servers: readonly GrantedServer[],
+): Promise<TurnResult> {
+  ownFolder(configDir(turn.sessionDir));
+  ownFolder(join(turn.home, 'tmp'));
+  const account = claudeAccount(pricesFor(turn.policy), hooks.onUsage);
+  const { untold, settle } = await ledgerOf(turn);
+  account.catchUp(await untold());
+  const exit = await programs.attach(interactiveClaude(turn, shown(credential, route), servers), turn, hooks);
+  account.catchUp(await untold());
+  await settle(account.told());
+  return left(exit, route !== null);
+}
+
 async function ledgerOf({ sessionDir, number }: Pick<TurnRequest, 'sessionDir' | 'number'>) {
   const ledger = await toldLedger(sessionDir, number);
   let isRead = true;
@@ -179,17 +218,25 @@ function tellProgress(message: ClaudeMessage, hooks: TurnHooks): void {
   }
   if (message.type === 'user')
     for (const { tool_use_id: call, content } of message.message.content)
-      if (call !== undefined) hooks.onProgress({ kind: 'tool_over', call, result: fingerprint(content) });
+      if (call !== undefined)
+        hooks.onProgress({
+          kind: 'tool_over',
+          call,
+          result: fingerprint(content),
+          output: toolOutput(content),
+        });
   if (message.type !== 'assistant') return;
-  for (const { type, id, text, name, input } of message.message.content) {
-    if (type === 'tool_use')
+  for (const { type, id, text, name = '', input } of message.message.content) {
+    if (type === 'tool_use') {
       hooks.onProgress({
         kind: 'tool',
-        tool: name ?? '',
+        tool: name,
         detail: detailOf(input),
         ...(id !== undefined && { call: id, same: fingerprint(name, input) }),
       });
-    else if (type === 'text' && text) hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
+      // It is not among its tools: the program refuses it by itself, before any hook.
+      if (needsAPerson(name)) hooks.onProgress({ ...QUESTION_REFUSED, tool: name });
+    } else if (type === 'text' && text) hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });
   }
 }
 

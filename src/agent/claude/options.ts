@@ -8,6 +8,7 @@ import type { Progress, TurnHooks, TurnRequest, TurnTools } from '../agent.ts';
 import type { GrantedServer } from '../mcp-servers.ts';
 import { mayRoam } from '../passage.ts';
 import { QUESTION_REFUSED, refusedPath } from '../refusal.ts';
+import { skillPlugin } from '../skills.ts';
 import { fromTrunk, turnEnvironment } from '../turn-place.ts';
 import {
   type ClaudeOptions,
@@ -43,6 +44,7 @@ export function claudeOptions(
     // Nothing that the branch brings along configures the agent that works on it.
     settingSources: [],
     strictMcpConfig: true,
+    ...(turn.skill && { plugins: [{ type: 'local', path: skillPlugin(turn.skill) }] }),
     // Recorded once and sent again byte for byte, so that a resumed session reads its cache.
     systemPrompt: onlyReads
       ? READER
@@ -63,7 +65,10 @@ export function claudeOptions(
   };
 }
 
-function claudeEnvironment(turn: TurnRequest, credential: Record<string, string>): Record<string, string> {
+export function claudeEnvironment(
+  turn: TurnRequest,
+  credential: Record<string, string>,
+): Record<string, string> {
   return turnEnvironment(turn, {
     ...credential,
     CLAUDE_CONFIG_DIR: configDir(turn.sessionDir),
@@ -100,7 +105,7 @@ const stdioServer = ({ name, command, args }: GrantedServer): [string, StdioServ
   { type: 'stdio', command, args, alwaysLoad: true },
 ];
 
-function effortOf(said: string): Effort {
+export function effortOf(said: string): Effort {
   const known = EFFORTS.find((one) => one === said);
   if (known) return known;
   throw new Error(`agent.effort is "${said}", which Claude does not know: say one of ${EFFORTS.join(', ')}`);
@@ -113,7 +118,7 @@ function plain({ $schema: _, ...schema }: Record<string, unknown>): Record<strin
 
 const READING = ['Read', 'Grep', 'Glob'];
 /** Anthropic would search for it, which the gateway refuses. */
-const OF_PROVIDER = ['WebSearch'];
+export const OF_PROVIDER = ['WebSearch'];
 const NEEDS_A_PERSON = [
   'AskUserQuestion',
   'EnterPlanMode',
@@ -128,6 +133,9 @@ const NEEDS_A_PERSON = [
   'PushNotification',
   'SendUserFile',
 ];
+
+/** A tool that waits for somebody, or leaves the turn. */
+export const needsAPerson = (tool: string): boolean => NEEDS_A_PERSON.includes(tool);
 
 const toolCall = z.object({
   tool_name: z.string(),
@@ -147,7 +155,7 @@ function guard(turn: TurnRequest, onRefused: (refusal: Extract<Progress, { kind:
     const tool = data?.tool_name ?? 'unknown';
     const { file_path, notebook_path } = data?.tool_input ?? {};
     const path = file_path ?? notebook_path;
-    const asksAPerson = NEEDS_A_PERSON.includes(tool);
+    const asksAPerson = needsAPerson(tool);
     const why = !data
       ? 'the call could not be read'
       : asksAPerson
@@ -156,8 +164,9 @@ function guard(turn: TurnRequest, onRefused: (refusal: Extract<Progress, { kind:
           ? refusedPath(path, turn.cwd, roots)
           : null;
     if (why === null) return {};
-    const code = !data ? 'permission' : asksAPerson ? QUESTION_REFUSED.code : 'path';
-    onRefused({ kind: 'refused', code, tool, detail: (path ?? '').slice(0, 500), why });
+    const code = data ? 'path' : 'permission';
+    // A question is told as soon as it is seen, whoever refuses it.
+    if (!asksAPerson) onRefused({ kind: 'refused', code, tool, detail: (path ?? '').slice(0, 500), why });
     return {
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',

@@ -69,6 +69,7 @@ export interface ClaudeOptions {
   resume?: string;
   settingSources: ('user' | 'project' | 'local')[];
   strictMcpConfig: boolean;
+  plugins?: { type: 'local'; path: string }[];
   systemPrompt: string | { type: 'preset'; preset: 'claude_code'; snapshot: boolean; append?: string };
   permissionMode: 'bypassPermissions';
   allowDangerouslySkipPermissions: boolean;
@@ -121,6 +122,20 @@ export async function installedVersion(): Promise<string | null> {
   } catch {
     return null;
   }
+}
+
+/** The program that the SDK starts; throws when it can't be found. */
+export function claudeProgram(): string {
+  const sdk = createRequire(createRequire(import.meta.url).resolve(CLAUDE_PACKAGE));
+  const platform = `${CLAUDE_PACKAGE}-${process.platform}-${process.arch}`;
+  for (const name of [platform, `${platform}-musl`]) {
+    try {
+      return join(dirname(sdk.resolve(`${name}/package.json`)), 'claude');
+    } catch {
+      // The other one, then.
+    }
+  }
+  throw new Error(`${platform} is not installed: it has the program that ${CLAUDE_PACKAGE} starts`);
 }
 
 /** Rejects, with what to install, when it is not there. */

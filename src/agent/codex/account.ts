@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { costOf, type Prices } from '../../core/prices.ts';
+import { costOf, type Prices } from '../../core/money/prices.ts';
 import type { Usage, UsageReport } from '../agent.ts';
 import { replaceFile } from '../replace-file.ts';
 import { jsonBelow } from '../stranger-files.ts';
@@ -47,8 +47,11 @@ export async function codexAccount(
   report: (delta: UsageReport) => void,
 ): Promise<CodexAccount> {
   const data = await readLedger(session.sessionDir);
+  // What a person did after a turn, which has no number: the next turn begins where they ended.
+  const isBetween = session.number === 0;
   // A turn that died is run again under its own number, and begins where it began.
-  const before = data ? (data.turn === session.number ? data.before : data.after) : {};
+  const isAgain = data?.turn === session.number && !isBetween;
+  const before = (isAgain ? data?.before : data?.after) ?? {};
   const now: Record<string, TokenTotal> = { ...before };
   await write();
 
@@ -67,6 +70,11 @@ export async function codexAccount(
   /** Whoever took the session over meanwhile has gone on from here, and keeps what it wrote. */
   async function write(): Promise<void> {
     const kept = await readLedger(session.sessionDir);
+    if (isBetween) {
+      const reached = { turn: kept?.turn ?? 0, before: now, after: now };
+      replaceFile(join(session.sessionDir, LEDGER), JSON.stringify(reached));
+      return;
+    }
     if (kept && kept.turn > session.number) return;
     const after = kept?.turn === session.number ? furthest(kept.after, now) : now;
     replaceFile(join(session.sessionDir, LEDGER), JSON.stringify({ turn: session.number, before, after }));

@@ -6,6 +6,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
+import { strangeJson } from '../../core/text/strange-json.ts';
 
 export interface AppServer {
   /** Rejects with the server's words, or when it has ended. */
@@ -98,7 +99,7 @@ export function appServer(stdin: Writable, stdout: Readable, listener: Listener)
 
 function parsed(line: string): unknown {
   try {
-    return JSON.parse(line);
+    return strangeJson(line);
   } catch {
     return null;
   }

@@ -1,4 +1,5 @@
 /** One turn with `codex app-server`: a thread begun or resumed, the prompt, and everything until the turn is over. */
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { READER } from '../../core/words/prompts.ts';
@@ -6,6 +7,7 @@ import type { Dialogue } from '../../process/dialogue.ts';
 import type { Failure, TurnHooks, TurnRequest } from '../agent.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { QUESTION_REFUSED, refusedPath } from '../refusal.ts';
+import { toolOutput } from '../tool-output.ts';
 import { fromTrunk } from '../turn-place.ts';
 import { answered, failureOfSilence } from '../unanswered.ts';
 import { type CodexAccount, tokenTotal } from './account.ts';
@@ -99,12 +101,13 @@ export function talk(
     const started = startedTurn.parse(
       await ask('turn/start', {
         threadId: thread,
-        input: [{ type: 'text', text: turn.prompt, text_elements: [] }],
+        input: [{ type: 'text', text: turn.prompt, text_elements: [] }, ...skillOf(turn)],
         ...(turn.outputSchema && { outputSchema: strict(turn.outputSchema) }),
         ...(turn.policy.effort !== null && { effort: turn.policy.effort }),
       }),
     );
     turnId = started.turn.id;
+    hooks.onProgress({ kind: 'session', thread, turn: turnId });
     const done = await Promise.race([completed, server.ended]);
     if (done === null || typeof done === 'string') return ending(null, null, done);
     return ending(done.status, done.error, null);
@@ -134,9 +137,12 @@ export function talk(
       hooks.onProgress({ kind: 'retrying', why: wordsIn(data.error.message).slice(0, 500) });
     } else if (method === 'account/rateLimits/updated') {
       const { data } = rateLimits.safeParse(params);
-      const windows = [data?.rateLimits.primary, data?.rateLimits.secondary];
-      const used = windows.flatMap((one) =>
-        one && one.usedPercent >= 100 && one.resetsAt ? [one.resetsAt] : [],
+      const windows = Object.entries(data?.rateLimits ?? {}).flatMap(([name, one]) =>
+        one ? [{ name, ...one }] : [],
+      );
+      if (windows.length > 0) hooks.onProgress({ kind: 'limits', windows });
+      const used = windows.flatMap(({ usedPercent, resetsAt }) =>
+        usedPercent >= 100 && resetsAt ? [resetsAt] : [],
       );
       if (used.length > 0) limitResetsAt = Math.max(...used);
     } else if (method === 'item/started' || method === 'item/completed') {
@@ -153,7 +159,8 @@ export function talk(
       const { id: call, aggregatedOutput, exitCode, result, contentItems } = item;
       const told = [aggregatedOutput, exitCode, result, contentItems];
       const isTold = told.some((one) => one != null);
-      hooks.onProgress({ kind: 'tool_over', call, result: isTold ? fingerprint(...told) : null });
+      const output = toolOutput(aggregatedOutput, result, contentItems);
+      hooks.onProgress({ kind: 'tool_over', call, result: isTold ? fingerprint(...told) : null, output });
     } else if (item.type === 'commandExecution' && method === 'item/started') {
       const command = item.command ?? '';
       hooks.onProgress({
@@ -207,6 +214,10 @@ export function talk(
     }
   }
 }
+
+/** It is handed over by name: a list of all that it finds would have the branch's own. */
+const skillOf = ({ skill }: TurnRequest) =>
+  skill ? [{ type: 'skill', name: skill.name, path: join(skill.folder, 'SKILL.md') }] : [];
 
 /** What the model or a tool did; the rest is the server's own affair. */
 const DOING = /^(item|turn)\/|^thread\/tokenUsage\//;

@@ -6,6 +6,7 @@ import { constants } from 'node:fs';
 import { access, readdir, realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { AgentPolicy } from '../../core/policy.ts';
 import { installHint } from '../install-hint.ts';
 import { type Environment, onPath } from '../program-path.ts';
 
@@ -14,6 +15,10 @@ const CODEX_VERSION = '0.163.0';
 
 export const notInstalled = (): string =>
   `the agent \`codex\` needs ${CODEX_PACKAGE}, which is neither installed beside forge-loop nor on the PATH: ${installHint([`${CODEX_PACKAGE}@${CODEX_VERSION}`])} (about 400 MB)`;
+
+/** The operator's own command line for the app-server; null for the usual one, which is found wherever Codex is installed. */
+export const ownLine = ({ command }: Pick<AgentPolicy, 'command'>): string | null =>
+  command === null || /^\s*codex\s+app-server\s*$/.test(command) ? null : command;
 
 /** The program's argv: the package beside us, else the one on the PATH; null when there is neither. */
 export async function findCodex(operator: Environment): Promise<string[] | null> {

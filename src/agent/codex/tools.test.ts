@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { beforeEach, expect, test } from 'vitest';
-import type { Progress } from '../../core/progress.ts';
+import type { Progress } from '../../core/tell/progress.ts';
 import { toolsOf } from '../../core/words/turn-tools.ts';
 import type { TurnTools } from '../agent.ts';
 import { appServer } from './app-server.ts';

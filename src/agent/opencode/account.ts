@@ -6,7 +6,7 @@
  * opencode's ids of the steps, so what a killed runner had told already is not counted again.
  */
 
-import { costOf, type Prices } from '../../core/prices.ts';
+import { costOf, type Prices } from '../../core/money/prices.ts';
 import type { UsageReport } from '../agent.ts';
 import type { ToldLedger } from '../told-ledger.ts';
 import type { MessageInfo, MessagePart, Messages } from './message.ts';

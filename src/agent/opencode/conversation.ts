@@ -4,6 +4,7 @@ import type { Dialogue } from '../../process/dialogue.ts';
 import type { Failure, TurnHooks, TurnRequest } from '../agent.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { QUESTION_REFUSED, refusedPath } from '../refusal.ts';
+import { toolOutput } from '../tool-output.ts';
 import { withConventions } from '../turn-place.ts';
 import { answered, failureOfSilence } from '../unanswered.ts';
 import { wordsOf } from '../wire/words.ts';
@@ -174,6 +175,7 @@ export function talk(
         kind: 'tool_over',
         call: part.id,
         result: fingerprint(state.status, state.output, state.error),
+        output: toolOutput(state.output, state.error),
       });
     else if (type === 'text' && text && messageID === last)
       hooks.onProgress({ kind: 'said', text: text.slice(0, 2000) });

@@ -6,14 +6,23 @@
  * before the first token, its database lives in the session's directory, and the next server goes on with it.
  */
 import { randomBytes } from 'node:crypto';
-import { pricesFor } from '../../core/prices.ts';
+import { pricesFor } from '../../core/money/prices.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
-import { type Agent, failed, notStarted, type TurnRequest, type TurnResult } from '../agent.ts';
+import {
+  type Agent,
+  failed,
+  notStarted,
+  type TurnHooks,
+  type TurnRequest,
+  type TurnResult,
+} from '../agent.ts';
+import { left } from '../attach-program.ts';
 import { type HeardOut, hearOut } from '../dialogue-turn.ts';
 import { type GrantedServer, withServers } from '../mcp-servers.ts';
 import { type Passage, through } from '../passage.ts';
 import { type Environment, versionOf } from '../program-path.ts';
 import type { Programs } from '../programs.ts';
+import { withSkill } from '../skills.ts';
 import { unlessStrange } from '../stranger-files.ts';
 import { toldLedger } from '../told-ledger.ts';
 import { openToolDialogue, ownServer } from '../tool-dialogue.ts';
@@ -25,7 +34,7 @@ import { textOf } from './message.ts';
 import { refusedWorkspace } from './plugins.ts';
 import { findProvider, kindOf, modelParts, notSignedIn, type Provider, shown, signInOf } from './provider.ts';
 import { recordOf } from './record.ts';
-import { databaseOf, prepareSession, probeSession, recordedEnd } from './session.ts';
+import { databaseOf, prepareSession, probeSession, readSession, recordedEnd } from './session.ts';
 import {
   findOpencode,
   NO_MODEL,
@@ -54,43 +63,58 @@ export function opencodeAgent({ programs, gateway, operator, now, program }: Ope
     const parts = model === null ? null : modelParts(model);
     if (model === null || !parts) return NO_MODEL;
     const provider = await findProvider(parts.providerID, operator);
-    return provider ? { argv, model, provider } : { unsigned: notSignedIn(parts.providerID) };
+    return provider
+      ? { argv, model, modelID: parts.modelID, provider }
+      : { unsigned: notSignedIn(parts.providerID) };
+  };
+  const within = async (
+    turn: TurnRequest,
+    hooks: TurnHooks,
+    work: (passage: Passage, equipment: Equipped) => Promise<TurnResult>,
+  ): Promise<TurnResult> => {
+    try {
+      if (hooks.signal.aborted) return { status: 'cancelled', usageKnown: true };
+      await preparePlaces(turn);
+      if (turn.resume && (await probeSession(turn)) !== 'resumable') return lost(turn);
+      const equipment = await equip(turn.policy.model);
+      if (typeof equipment === 'string') return failed('could_not_start', equipment);
+      if ('unsigned' in equipment) return failed('auth', equipment.unsigned, true);
+      const refused = await refusedWorkspace(turn.cwd);
+      if (refused !== null) return failed('could_not_start', refused);
+      prepareSession(turn.sessionDir);
+      removeUserSettings(turn);
+      const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
+      try {
+        const own = tools ? [ownServer(tools)] : [];
+        return await through(
+          gateway,
+          tools?.within(turn) ?? turn,
+          hooks,
+          kindOf(equipment.provider, equipment.modelID),
+          (passage) =>
+            withServers(passage.turn, passage.hooks, (turn, granted) =>
+              withSkill(turn, (turn) =>
+                work({ ...passage, turn }, { ...equipment, servers: [...own, ...granted] }),
+              ),
+            ),
+        );
+      } finally {
+        await tools?.close();
+      }
+    } catch (error) {
+      return notStarted(error);
+    }
   };
   return {
     kind: 'opencode',
+    looksForSkills: true,
+    tellsTools: true,
 
-    async run(turn, hooks) {
-      try {
-        if (hooks.signal.aborted) return { status: 'cancelled', usageKnown: true };
-        await preparePlaces(turn);
-        if (turn.resume && (await probeSession(turn)) !== 'resumable') return lost(turn);
-        const equipment = await equip(turn.policy.model);
-        if (typeof equipment === 'string') return failed('could_not_start', equipment);
-        if ('unsigned' in equipment) return failed('auth', equipment.unsigned, true);
-        const refused = await refusedWorkspace(turn.cwd);
-        if (refused !== null) return failed('could_not_start', refused);
-        prepareSession(turn.sessionDir);
-        removeUserSettings(turn);
-        const tools = hooks.tools ? await openToolDialogue(turn.sessionDir, hooks.tools) : null;
-        try {
-          const own = tools ? [ownServer(tools)] : [];
-          return await through(
-            gateway,
-            tools?.within(turn) ?? turn,
-            hooks,
-            kindOf(equipment.provider),
-            (passage) =>
-              withServers(passage.turn, passage.hooks, (turn, granted) =>
-                take({ ...passage, turn }, programs, { ...equipment, servers: [...own, ...granted] }, now),
-              ),
-          );
-        } finally {
-          await tools?.close();
-        }
-      } catch (error) {
-        return notStarted(error);
-      }
-    },
+    run: (turn, hooks) =>
+      within(turn, hooks, (passage, equipment) => take(passage, programs, equipment, now)),
+
+    attach: (turn, hooks) =>
+      within(turn, hooks, (passage, equipment) => handOver(passage, programs, equipment)),
 
     probeSession,
 
@@ -122,7 +146,9 @@ export function opencodeAgent({ programs, gateway, operator, now, program }: Ope
 
     async credential({ model }) {
       const equipment = await equip(model);
-      return typeof equipment === 'string' || 'unsigned' in equipment ? null : kindOf(equipment.provider);
+      return typeof equipment === 'string' || 'unsigned' in equipment
+        ? null
+        : kindOf(equipment.provider, equipment.modelID);
     },
 
     async unavailable({ model }) {
@@ -136,16 +162,22 @@ export function opencodeAgent({ programs, gateway, operator, now, program }: Ope
 interface Equipment {
   argv: readonly string[];
   model: string;
+  /** Without its provider. */
+  modelID: string;
   provider: Provider;
+}
+
+interface Equipped extends Equipment {
+  servers: readonly GrantedServer[];
 }
 
 async function take(
   { turn, hooks, route, reach }: Passage,
   programs: Programs,
-  { argv, model, servers, provider: found }: Equipment & { servers: readonly GrantedServer[] },
+  equipment: Equipped,
   now: () => number,
 ): Promise<TurnResult> {
-  const provider = shown(found, route);
+  const { argv, model } = equipment;
   const ledger = await toldLedger(turn.sessionDir, turn.number);
   const account = opencodeAccount(pricesFor(turn.policy), ledger, hooks.onUsage);
   // What a turn that died did not get to tell.
@@ -154,13 +186,7 @@ async function take(
   const password = randomBytes(24).toString('hex');
   const server = {
     argv: [...argv, 'serve', '--hostname=127.0.0.1', '--port=0'],
-    env: turnEnvironment(turn, {
-      ...provider.env,
-      ...OFFLINE,
-      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn, model, provider, servers)),
-      OPENCODE_DB: databaseOf(turn.sessionDir),
-      OPENCODE_SERVER_PASSWORD: password,
-    }),
+    env: { ...environmentOf(turn, equipment, route), OPENCODE_SERVER_PASSWORD: password },
   };
   const child = await programs.open(server, turn, hooks);
   const talking = talk(child, turn, hooks, account, { password, model, now, reach });
@@ -170,6 +196,38 @@ async function take(
   await ledger.settle(account.told());
   const isTold = before !== null && after !== null && !talking.asksAgain();
   return heard.settled ?? resultOf(heard, turn, now(), isTold);
+}
+
+/** To a person, in opencode's own program, which asks them before it edits. */
+async function handOver(
+  { turn, hooks, route }: Passage,
+  programs: Programs,
+  equipment: Equipped,
+): Promise<TurnResult> {
+  const session = await readSession(turn.sessionDir);
+  if (session === null) return lost(turn);
+  const ledger = await toldLedger(turn.sessionDir, turn.number);
+  const account = opencodeAccount(pricesFor(turn.policy), ledger, hooks.onUsage);
+  account.seeAll((await unlessStrange(recordOf(turn.sessionDir))) ?? []);
+  const env = environmentOf(turn, equipment, route);
+  const exit = await programs.attach({ argv: [...equipment.argv, '--session', session], env }, turn, hooks);
+  account.seeAll((await unlessStrange(recordOf(turn.sessionDir))) ?? []);
+  await ledger.settle(account.told());
+  return left(exit, route !== null);
+}
+
+function environmentOf(
+  turn: TurnRequest,
+  { model, modelID, servers, provider: found }: Equipped,
+  route: Passage['route'],
+): Record<string, string> {
+  const provider = shown(found, modelID, route);
+  return turnEnvironment(turn, {
+    ...provider.env,
+    ...OFFLINE,
+    OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(turn, model, provider, servers)),
+    OPENCODE_DB: databaseOf(turn.sessionDir),
+  });
 }
 
 function resultOf(

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findProvider, notSignedIn, signInOf } from './provider.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findProvider, kindOf, notSignedIn, type Provider, shown, signInOf } from './provider.ts';
 
 let HOME = '';
 beforeAll(async () => {
@@ -73,6 +73,93 @@ test('a provider of the operator’s own comes with its section, comments and al
     config: { options: { baseURL: 'https://llm.example//v1', apiKey: '{env:OUR_KEY}' } },
     env: {},
     source: null,
+  });
+});
+
+describe('where the gateway holds what a provider is signed in with', () => {
+  const ours = (options: object, env: Record<string, string>, more: object = {}): Provider => ({
+    id: 'ours',
+    config: {
+      npm: '@ai-sdk/openai-compatible',
+      options: { baseURL: 'https://llm.example/v1', ...options },
+      ...more,
+    },
+    env,
+    source: null,
+  });
+
+  /** What the gateway is given, and what opencode is told. */
+  function held(provider: Provider, model = 'm-1') {
+    const routes: unknown[] = [];
+    const { config, env } = shown(provider, model, (route) => {
+      routes.push(route);
+      return 'http://door';
+    });
+    return { routes, told: JSON.stringify({ config, env }) };
+  }
+
+  const SECRETS = { OUR_KEY: 'sk-1', OUR_TOKEN: 'tok-2' };
+
+  test.each([
+    [
+      'its key and literal headers',
+      ours({ apiKey: 'sk-1', headers: { 'X-Team-Token': 'tok-2' } }, {}),
+      { authorization: 'Bearer sk-1', 'x-team-token': 'tok-2' },
+    ],
+    [
+      'both by variable',
+      ours({ apiKey: '{env:OUR_KEY}', headers: { 'X-Team-Token': 'v1 {env:OUR_TOKEN}' } }, SECRETS),
+      { authorization: 'Bearer sk-1', 'x-team-token': 'v1 tok-2' },
+    ],
+    [
+      'a key by its usual name beside a header by variable',
+      ours({ headers: { 'X-Team-Token': '{env:OUR_TOKEN}' } }, { OURS_API_KEY: 'sk-1', OUR_TOKEN: 'tok-2' }),
+      { authorization: 'Bearer sk-1', 'x-team-token': 'tok-2' },
+    ],
+    [
+      'headers alone',
+      ours({ headers: { Authorization: 'Token {env:OUR_TOKEN}' } }, { OUR_TOKEN: 'tok-2' }),
+      { authorization: 'Token tok-2' },
+    ],
+    [
+      'headers of the model that is asked, and of no other',
+      ours(
+        { apiKey: 'sk-1' },
+        {},
+        {
+          models: {
+            'm-1': { name: 'One', headers: { 'x-one': 'tok-2' } },
+            'm-2': { headers: { 'x-two': 'tok-3' } },
+          },
+        },
+      ),
+      { authorization: 'Bearer sk-1', 'x-one': 'tok-2' },
+    ],
+  ])('opencode is told nothing of %s', (_, provider, headers) => {
+    expect(kindOf(provider, 'm-1')).toBe('key');
+    const { routes, told } = held(provider);
+    expect(routes).toEqual([{ upstream: 'https://llm.example/v1', headers, speaks: ['responses', 'chat'] }]);
+    expect(told).not.toMatch(/sk-1|tok-2|tok-3/);
+    expect(told).toContain('http://door');
+  });
+
+  test('its other settings stay, and its address may come from a variable', () => {
+    const provider = ours(
+      { apiKey: 'sk-1', baseURL: '{env:OUR_URL}/v1', timeout: 7 },
+      { OUR_URL: 'https://there.example' },
+      { models: { 'm-1': { name: 'One' } } },
+    );
+    const { routes, told } = held(provider);
+    expect(routes).toMatchObject([{ upstream: 'https://there.example/v1' }]);
+    expect(JSON.parse(told).config).toMatchObject({
+      options: { timeout: 7 },
+      models: { 'm-1': { name: 'One' } },
+    });
+  });
+
+  test('one that keeps its credential keeps its headers', () => {
+    const provider = ours({ headers: { 'X-Team-Token': '{env:OUR_TOKEN}' } }, { OUR_TOKEN: 'tok-2' });
+    expect(shown(provider, 'm-1', null)).toBe(provider);
   });
 });
 

@@ -25,7 +25,7 @@ export async function findProvider(id: string, operator: Environment): Promise<P
   const named = [...JSON.stringify(config ?? {}).matchAll(/\{env:(\w+)\}/g)].map(
     ([, name]) => name as string,
   );
-  const variables = [...named, ...(KEYS[id] ?? [`${id.toUpperCase().replace(/\W/g, '_')}_API_KEY`])];
+  const variables = [...named, ...keyNames(id)];
   const env = Object.fromEntries(
     variables.flatMap((name) => (operator[name] ? [[name, operator[name] as string]] : [])),
   );
@@ -59,32 +59,46 @@ const SPEAKS: Readonly<Record<Header, Speaks>> = {
 };
 type Speaks = Parameters<NonNullable<Passage['route']>>[0]['speaks'];
 
+const headers = z.record(z.string(), z.unknown()).optional().catch(undefined);
 const section = z.object({
   npm: z.string().optional().catch(undefined),
-  options: z.looseObject({
-    baseURL: z.string().optional().catch(undefined),
-    apiKey: z.string().optional().catch(undefined),
-  }),
+  options: z
+    .looseObject({
+      baseURL: z.string().optional().catch(undefined),
+      apiKey: z.string().optional().catch(undefined),
+      headers,
+    })
+    .default({}),
+  models: z.record(z.string(), z.looseObject({ headers }).catch({})).optional().catch(undefined),
 });
 
 interface Upstream {
   upstream: string;
-  header: Header;
-  key: string;
+  speaks: Speaks;
+  /** What proves who pays, by key, by headers of the operator's own, or both. */
+  headers: Record<string, string>;
 }
 
-function upstreamOf({ id, config, env }: Provider): Upstream | null {
-  const { npm, options } = section.safeParse(config).data ?? { options: {} };
+function upstreamOf({ id, config, env }: Provider, model: string): Upstream | null {
+  const { npm, options, models } = section.safeParse(config).data ?? { options: {} };
   const known = npm === undefined ? KNOWN[id] : undefined;
   const header = known?.header ?? PACKAGES[npm ?? ''];
-  const upstream = options.baseURL ?? known?.upstream;
-  const [, variable] = /^\{env:(\w+)\}$/.exec(options.apiKey ?? '') ?? [];
-  const [only] = Object.keys(env).length === 1 ? Object.values(env) : [];
+  const upstream = options.baseURL === undefined ? known?.upstream : resolved(options.baseURL, env);
   const kept = keptIn.safeParse(parsedOrNull(env.OPENCODE_AUTH_CONTENT)).data?.[id]?.key;
-  const key = kept ?? (variable !== undefined ? env[variable] : (options.apiKey ?? only));
-  if (header === undefined || upstream === undefined || key === undefined) return null;
-  return { upstream: upstream.replace(/\/+$/, ''), header, key };
+  const named = keyNames(id).find((name) => env[name]);
+  const key = kept ?? (options.apiKey ? resolved(options.apiKey, env) : named && env[named]);
+  const own = Object.entries({ ...options.headers, ...models?.[model]?.headers }).map(
+    ([name, value]) => [name.toLowerCase(), resolved(String(value), env)] as const,
+  );
+  if (header === undefined || upstream === undefined || !(key || own.length > 0)) return null;
+  const proof = key ? { [header]: header === 'authorization' ? `Bearer ${key}` : key } : {};
+  const headers = { ...proof, ...Object.fromEntries(own) };
+  return { upstream: upstream.replace(/\/+$/, ''), speaks: SPEAKS[header], headers };
 }
+
+/** As opencode reads its settings. */
+const resolved = (text: string, env: Provider['env']): string =>
+  text.replace(/\{env:(\w+)\}/g, (_, name: string) => env[name] ?? '');
 
 const keptIn = z.record(z.string(), z.object({ key: z.string() }));
 
@@ -96,19 +110,24 @@ function parsedOrNull(text: string | undefined): unknown {
   }
 }
 
-/** Whether the gateway can hold its key. */
-export const kindOf = (provider: Provider): 'key' | 'other' => (upstreamOf(provider) ? 'key' : 'other');
+/** Whether the gateway can hold what it is signed in with. */
+export const kindOf = (provider: Provider, model: string): 'key' | 'other' =>
+  upstreamOf(provider, model) ? 'key' : 'other';
 
-/** As opencode is told of it: with its key, or, by a route, with what takes its place. */
-export function shown(provider: Provider, route: Passage['route']): Provider {
-  const found = route && upstreamOf(provider);
+/** As opencode is told of it: with its key and headers, or, by a route, with what takes their place. */
+export function shown(provider: Provider, model: string, route: Passage['route']): Provider {
+  const found = route && upstreamOf(provider, model);
   if (!route || !found) return provider;
-  const { upstream, header, key } = found;
-  const proof = header === 'authorization' ? `Bearer ${key}` : key;
-  const baseURL = route({ upstream, headers: { [header]: proof }, speaks: SPEAKS[header] });
-  const options = { ...(provider.config?.options as object | undefined), baseURL, apiKey: PLACEHOLDER };
-  return { ...provider, config: { ...provider.config, options }, env: {} };
+  const { config } = provider;
+  const { headers: _, ...rest } = (config?.options ?? {}) as Record<string, unknown>;
+  const options = { ...rest, baseURL: route(found), apiKey: PLACEHOLDER };
+  const models = section.safeParse(config).data?.models;
+  const others = models && { models: withoutHeaders(models) };
+  return { ...provider, config: { ...config, ...others, options }, env: {} };
 }
+
+const withoutHeaders = (models: Record<string, Record<string, unknown>>): Record<string, object> =>
+  Object.fromEntries(Object.entries(models).map(([name, { headers: _, ...model }]) => [name, model]));
 
 /** A model is named with its provider: `anthropic/claude-sonnet-5`. */
 export function modelParts(model: string): { providerID: string; modelID: string } | null {
@@ -134,7 +153,7 @@ export async function signInOf(models: readonly string[], operator: Environment)
 }
 
 export const notSignedIn = (id: string): string =>
-  `opencode has no key for the provider ${id}: set ${(KEYS[id] ?? [`${id.toUpperCase().replace(/\W/g, '_')}_API_KEY`])[0]} in the environment of forge-loop, or run \`opencode auth login\` with an API key`;
+  `opencode has no key for the provider ${id}: set ${keyNames(id)[0]} in the environment of forge-loop, or run \`opencode auth login\` with an API key`;
 
 const VERTEX = ['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_VERTEX_PROJECT', 'GOOGLE_VERTEX_LOCATION'];
 
@@ -154,6 +173,9 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   'github-models': ['GITHUB_MODELS_TOKEN'],
   huggingface: ['HF_TOKEN'],
 };
+
+const keyNames = (id: string): readonly string[] =>
+  KEYS[id] ?? [`${id.toUpperCase().replace(/\W/g, '_')}_API_KEY`];
 
 const configFile = z.object({ provider: z.record(z.string(), z.record(z.string(), z.unknown())).catch({}) });
 

@@ -8,6 +8,7 @@ import { installHint } from '../install-hint.ts';
 import type { GrantedServer } from '../mcp-servers.ts';
 import { type Environment, onPath } from '../program-path.ts';
 import { removePlanted } from '../replace-file.ts';
+import { skillsFolder } from '../skills.ts';
 import type { Provider } from './provider.ts';
 
 const OPENCODE_PACKAGE = 'opencode-ai';
@@ -33,7 +34,7 @@ export async function findOpencode(operator: Environment): Promise<string[] | nu
 
 /** `servers` are those that it is not told of in another way. */
 export function opencodeConfig(
-  { access, policy }: Pick<TurnRequest, 'access' | 'policy'>,
+  { access, policy, skill }: Pick<TurnRequest, 'access' | 'policy' | 'skill'>,
   model: string,
   provider: Provider,
   servers: readonly GrantedServer[],
@@ -55,6 +56,7 @@ export function opencodeConfig(
         { type: 'local', command: [command, ...args], enabled: true, timeout: SERVER_STARTS_WITHIN_MS },
       ]),
     ),
+    ...(skill && { skills: { paths: [skillsFolder(skill)] } }),
     experimental: { continue_loop_on_deny: true },
     agent: { title: { disable: true } },
     // What was sent is sent again byte for byte, so that the provider's cache reads it.

@@ -78,7 +78,7 @@ function turnText({ role, prompt }: Extract<Action, { kind: 'turn' }>, task: Tas
   if (prompt === 'continuation') return 'fixing the red gate';
   if (prompt !== 'revise') return 'writing code';
   const conflicts = task.feedback.some(({ kind }) => kind === 'conflict');
-  return conflicts ? 'resolving the conflict' : 'working in the review';
+  return conflicts ? 'resolving the conflict' : 'addressing the review';
 }
 
 function restText(task: Task): string | null {

@@ -3,8 +3,12 @@
  *
  * Every line is cut to the width of the terminal, and only what changed is written, so nothing wraps or flickers.
  */
+
+import type { Paint } from '../../core/words/paint.ts';
+import { visible } from '../../core/words/visible.ts';
 import { follow } from '../../operations/follow.ts';
-import { cut, type Paint, type Terminal, width } from '../terminal.ts';
+import { cut, width } from '../layout.ts';
+import { isPaint, type Terminal } from '../terminal.ts';
 import type { BoardRow } from './board.ts';
 
 interface Live {
@@ -37,7 +41,9 @@ export function openLive(
     const most = (stdout.rows || 24) - 1;
     const room = Math.min(MOST_LINES_SAID, most - board.length - 3);
     const record = room > 0 ? said.slice(-room) : [];
-    const lines = [heading, '', ...board, '', ...record].slice(0, most).map((line) => cut(line, columns));
+    const lines = [heading, '', ...board, '', ...record]
+      .slice(0, most)
+      .map((line) => cut(visible(line, isPaint), columns));
     if (lines.join('\n') === drawn.join('\n')) return;
     stdout.write(
       `\r${up(drawn.length)}${lines.map((line) => `${line}${CLEAR_TO_END}\n`).join('')}${CLEAR_BELOW}`,

@@ -61,10 +61,12 @@ loop:
       ...report.differed.map((point) => paint.red(`not as told: ${point}`)),
       ...(report.ok
         ? [
-            `${paint.green('The plan went as told')}, in ${took}.`,
+            `${paint.green('The plan went as expected')}, in ${took}.`,
             'Only the model was a script, so the costs are made up.',
           ]
-        : [paint.red(`The plan did not go as told (${report.late ? `cut short after ${took}` : took}).`)]),
+        : [
+            paint.red(`The plan did not go as expected (${report.late ? `cut short after ${took}` : took}).`),
+          ]),
       '',
       ...whereToLook(
         report,

@@ -1,12 +1,15 @@
 /** How the demo ended: one document for programs, one page for people. */
+
+import type { Paint } from '../../core/words/paint.ts';
 import { count } from '../../core/words/words.ts';
-import { type Paint, type Terminal, table } from '../terminal.ts';
+import { table } from '../layout.ts';
+import type { Terminal } from '../terminal.ts';
 import type { Course } from './course.ts';
 import type { Scratch } from './scratch.ts';
 import { type Played, whereToLook } from './story.ts';
 
 export interface DemoReport extends Played {
-  /** Every story ended as told. */
+  /** Every story ended as expected. */
   ok: boolean;
   issues: IssueReport[];
 }
@@ -41,10 +44,12 @@ export function reportText(report: DemoReport, scratch: Scratch, { paint, column
     '',
     ...(ok
       ? [
-          `${paint.green('Every story ended as told')}, in ${took}.`,
+          `${paint.green('Every story ended as expected')}, in ${took}.`,
           'Only the model was a script, so the costs are made up.',
         ]
-      : [paint.red(`Not every story ended as told (${report.late ? `cut short after ${took}` : took}).`)]),
+      : [
+          paint.red(`Not every story ended as expected (${report.late ? `cut short after ${took}` : took}).`),
+        ]),
     '',
     ...whereToLook(report, scratch, paint, ['task show 3', 'issue show 5', 'events']),
   ].join('\n');

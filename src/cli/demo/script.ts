@@ -152,7 +152,7 @@ rules:
   - when: { issue: 4, role: coder }
     steps:
       - expectPrompt:
-          contains: [conflicts with what landed on trunk, src/numbers.js]
+          contains: [conflicts with changes that landed on trunk, src/numbers.js]
           excludes: [the average of a list]
       - shell: grep '^<<<<<<<' src/numbers.js && grep '^>>>>>>>' src/numbers.js
       - sleepMs: 900

@@ -1,7 +1,8 @@
 /** What a demo plays: what it begins with, what is shown of it meanwhile, and how it is told whether all went as planned. */
 import type { Context } from '../../context.ts';
+import type { Paint } from '../../core/words/paint.ts';
 import type { Store } from '../../store/store.ts';
-import type { Paint, Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
 import type { BoardRow } from './board.ts';
 import type { Scratch } from './scratch.ts';
 import { quoted } from './shell.ts';
@@ -39,7 +40,7 @@ export function whereToLook(
   const own = process.env.npm_command === 'exec' ? 'npx forge-loop' : 'forge-loop';
   if (folder === null) {
     return [
-      `The project is gone again; ${paint.cyan(`${own} ${demo} --keep`)} keeps it to look at.`,
+      `The project is removed; ${paint.cyan(`${own} ${demo} --keep`)} keeps it to look at.`,
       `On a repository of yours: ${paint.cyan(`${own} init`)}`,
     ];
   }

@@ -1,6 +1,6 @@
 /** What a change may not contain without a person's word: protected paths, and text shaped like a secret. */
 
-import { anyOf, KEY_SHAPES, type SecretShape } from '../secret-shapes.ts';
+import { anyOf, KEY_SHAPES, type SecretShape } from '../access/secret-shapes.ts';
 import { shortSha } from '../words/short-sha.ts';
 import type { Change, HiddenFile } from './change.ts';
 import { parsePatch } from './patch.ts';

@@ -173,7 +173,7 @@ describe('one prompt', () => {
   });
 
   test('cuts what is too long and says what was cut', () => {
-    expect(remarkText(remark('x'.repeat(10_000)))).toContain('(4000 characters more were cut.)');
+    expect(remarkText(remark('x'.repeat(10_000)))).toContain('(4000 more characters were cut.)');
     expect(checkText({ ...CHECK, logTail: `${'x'.repeat(10_000)}END` }).length).toBeLessThan(6500);
     expect(checkText({ ...CHECK, logTail: `${'x'.repeat(10_000)}END` })).toContain('…xxx');
     const critic = feedbackText([{ kind: 'critic', text: '- a finding\n'.repeat(5000) }]);

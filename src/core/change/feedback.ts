@@ -5,11 +5,12 @@
  * by the head it failed at; any other check by what it said, so that one which is red for a reason of its own does not
  * ask for ever. Told means that the turn which carried it has finished: a turn that was cut off carries it again.
  */
-import { digestOf } from '../digest.ts';
+
 import { event, type Feedback, type NewEvent } from '../event.ts';
 import { commandIn } from '../issue/command.ts';
 import type { Policy } from '../policy.ts';
 import type { Task } from '../task.ts';
+import { digestOf } from '../text/digest.ts';
 import { checkText, remarkText } from '../words/feedback-text.ts';
 import { isRequired } from './checks.ts';
 import type { Check, PullFeedback, Remark } from './remark.ts';

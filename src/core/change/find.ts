@@ -1,5 +1,5 @@
 /** Findings by what they are about: the file they are in, and a pattern in their text. */
-import { patternOf } from '../pattern.ts';
+import { patternOf } from '../text/pattern.ts';
 import type { Finding } from './findings.ts';
 
 interface About {

@@ -225,8 +225,8 @@ describe('what a person decided to leave', () => {
   });
 
   test.each<[string, Partial<NewFinding>, string | null]>([
-    ['at the same code', { line: 90 }, 'beside t1.1, which ann decided to leave as it is'],
-    ['a few lines away', { line: 9, context: null }, 'beside t1.1, which ann decided to leave as it is'],
+    ['at the same code', { line: 90 }, 'next to finding t1.1, which ann left as is'],
+    ['a few lines away', { line: 9, context: null }, 'next to finding t1.1, which ann left as is'],
     ['far away', { line: 90, context: null }, null],
     ['of another kind', { category: 'naming' }, null],
     ['in another file', { file: 'b.ts' }, null],

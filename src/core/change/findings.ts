@@ -100,7 +100,7 @@ export function leftByPerson(ledger: readonly Finding[], reported: readonly NewF
 export const leftAsIs = (ledger: readonly Finding[]): Finding[] =>
   ledger.filter(({ status }) => status === 'wontfix');
 
-/** `resolved` is a person's word only where an auditor's is asked for: in a plan. */
+/** `resolved` is a person's word on what an auditor or a person found; what a critic found, the critic answers for. */
 export type DecidedStatus = 'wontfix' | 'open' | 'resolved';
 
 /** A person's word on a finding: leave it, take it up again, call it fixed. */
@@ -112,15 +112,22 @@ export function decided(
   return { ...finding, status, history: [...finding.history, { status, ...said }] };
 }
 
-/** Whoever approves a head has seen what the rules found there: that is decided with it, for this head. */
+/**
+ * Whoever approves a head has seen what the rules found there: that is decided with it, for this head. What people found counts as
+ * fixed.
+ */
 export function approvedWith(
   ledger: readonly Finding[],
   { by, at, sha }: { by: string; at: number; sha: string },
 ): Finding[] {
-  const change = { status: 'wontfix', by, at, sha, why: 'approved with the change', headOnly: true } as const;
-  return ledger
-    .filter(({ source, status }) => source === 'rule' && status === 'open')
-    .map((finding) => ({ ...finding, status: 'wontfix', history: [...finding.history, change] }));
+  const why = 'approved with the change';
+  const change = { status: 'wontfix', by, at, sha, why, headOnly: true } as const;
+  return ledger.flatMap((finding): Finding[] => {
+    const { source, status, history } = finding;
+    if (status !== 'open') return [];
+    if (source === 'person') return [decided(finding, 'resolved', { by, at, sha, why })];
+    return source === 'rule' ? [{ ...finding, status: 'wontfix', history: [...history, change] }] : [];
+  });
 }
 
 /** `rounds` grows and is numbered from 1 again after a restart; "running" means without a gap. */
@@ -152,9 +159,7 @@ function opened(
 ): Finding {
   const { task, source, by, at, headSha: sha } = round;
   const beside = left.find((one) => one.category === finding.category && isBeside(one, finding));
-  const why = beside
-    ? `beside ${beside.id}, which ${beside.history.at(-1)!.by} decided to leave as it is`
-    : null;
+  const why = beside ? `next to finding ${beside.id}, which ${beside.history.at(-1)!.by} left as is` : null;
   return {
     ...finding,
     id: `${task}.${number}`,

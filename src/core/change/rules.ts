@@ -35,11 +35,11 @@ export function ruleFindings({ change, sectioned, isVerified }: Inspected, polic
     ...files
       .filter(isReport)
       .map(({ path }) =>
-        finding('sev1', 'gate_tampering', path, `${path} looks like the report of a critic.`, TAKE_BACK),
+        finding('sev1', 'gate_tampering', path, `${path} looks like a critic's report.`, TAKE_BACK),
       ),
     ...secretsOf(change).map((said) => {
       const [path = '', what = ''] = splitLast(said, ': ');
-      const fix = 'Take it out of the change and of its history.';
+      const fix = 'Remove it from the change and from its history.';
       return finding('sev1', 'secret', path, `${path} has ${what}.`, fix);
     }),
     ...testsLost(files),
@@ -53,7 +53,7 @@ export function ruleFindings({ change, sectioned, isVerified }: Inspected, polic
   return found.map((one) => ({ ...one, context: (one.file && content.get(one.file)) ?? null }));
 }
 
-const TAKE_BACK = 'Take the change to this file back; a person decides about it.';
+const TAKE_BACK = 'Revert the change to this file; a person decides about it.';
 
 /** Without a person these never pass: what they say is about the judging itself. */
 export const isGrave = ({ severity }: NewFinding): boolean => severity === 'sev1';
@@ -124,7 +124,7 @@ function lonelyLockfiles(files: readonly string[]): NewFinding[] {
     if (isExplained) return [];
     const message = `${path} was changed, its manifest (${manifests.join(' or ')}) was not.`;
     return [
-      finding('sev2', 'lockfile', path, message, 'Take it back, or change the manifest that asks for it.'),
+      finding('sev2', 'lockfile', path, message, 'Revert it, or change the manifest that asks for it.'),
     ];
   });
 }

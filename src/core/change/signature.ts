@@ -5,7 +5,7 @@
  * prints other passing lines. Numbers are masked, since most are times, lines and totals; a number that counts failures
  * is kept. Where this can't tell two runs apart it must not matter, and where it tells too many apart the gate blocks.
  */
-import { digestOfValue } from '../digest.ts';
+import { digestOfValue } from '../text/digest.ts';
 
 export function failureSignature(exitCode: number | null, tail: string, root: string): string {
   const lines = tail

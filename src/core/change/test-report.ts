@@ -1,5 +1,5 @@
 /** What a command reports about its tests, whatever the format: each by name, and how it came out. */
-import { digestOf } from '../digest.ts';
+import { digestOf } from '../text/digest.ts';
 
 export interface TestCase {
   name: string;

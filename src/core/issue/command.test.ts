@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { awaiting, EXPAND, Play, queued, remark, running } from '../../../test/support/play.ts';
 import type { Remark } from '../change/remark.ts';
-import { answerCommand, COMMANDS, type CommandName, markerOf } from './command.ts';
+import { COMMANDS, type CommandName } from '../words/command-text.ts';
+import { answerCommand, markerOf } from './command.ts';
 
 const ended = () => running().ask('cancel');
 const held = () => awaiting({ critic: { enabled: false } });
@@ -15,19 +16,25 @@ function asked(play: Play, word: string, more: Partial<Remark> = {}) {
 
 describe('a command', () => {
   test.each<[string, () => Play, CommandName, string | null, RegExp]>([
-    ['pause', running, 'pause', 'pause', /^It waits when the turn at work has ended\. `\/loop resume`/],
-    ['pause of one that rests', queued, 'pause', 'pause', /^It waits\. /],
+    [
+      'pause',
+      running,
+      'pause',
+      'pause',
+      /^Paused; the current turn finishes first\. `\/loop resume` continues\.$/,
+    ],
+    ['pause of one that rests', queued, 'pause', 'pause', /^Paused\. /],
     ['pause of an ended one', ended, 'pause', null, /has ended: abandoned.*task restart/],
-    ['resume', held, 'resume', 'resume', /^It continues \(it was held: a person has to approve c1\)/],
+    ['resume', held, 'resume', 'resume', /^Continuing \(was held: waiting for your approval of c1\)/],
     ['resume of one that is not held', running, 'resume', null, /is not held: it is running/],
     [
       'resume of one whose pause is not taken yet',
       () => running().ask('pause'),
       'resume',
       'resume',
-      /^It continues/,
+      /^Continuing\./,
     ],
-    ['abandon', awaiting, 'abandon', 'abandon', /^It is given up\. Its work stays on `loop\/7-revoke`/],
+    ['abandon', awaiting, 'abandon', 'abandon', /^Abandoned\. The work stays on `loop\/7-revoke`/],
     ['approve', held, 'approve', 'approve', /^Approved at `c1`, in place of the critic/],
     ['approve of nothing', running, 'approve', null, /nothing to approve: it is running/],
     ['retry', ended, 'retry', 'retry', /^Attempt 2 starts when a slot is free/],
@@ -49,16 +56,16 @@ describe('a command', () => {
     const answer = asked(held(), word, { mayWrite: false, author: '@Mallory <script>' });
     expect(answer).toMatchObject({ accepted: false, request: null, actions: [] });
     expect(answer.says).toBe(
-      'Sorry, Mallory script: only people with write access to this repository can ask that.',
+      'Sorry, Mallory script: only people with write access to this repository can do that.',
     );
   });
 
   test('that nobody knows is answered with those there are, and repeats nothing harmful', () => {
     const { says, request } = asked(running(), '`@all`');
     expect(request).toBeNull();
-    expect(says).toContain('I do not know `all`.');
+    expect(says).toContain('Unknown command `all`.');
     for (const command of Object.keys(COMMANDS)) expect(says).toContain(`- \`/loop ${command}\`: `);
-    expect(asked(running(), '').says).toMatch(/^What\?\n/);
+    expect(asked(running(), '').says).toMatch(/^No command given\.\n/);
   });
 
   test('about nothing of ours is answered', () => {
@@ -96,7 +103,7 @@ describe('a command', () => {
     expect(asked(play, 'approve', { at: 999 })).toMatchObject({
       accepted: false,
       request: null,
-      says: 'That was said before the specification was proposed. Read it, then approve again.',
+      says: 'That was written before the specification was proposed. Read it, then approve again.',
     });
     expect(asked(play, 'approve', { at: 1_000 })).toMatchObject({ accepted: true });
   });

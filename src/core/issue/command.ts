@@ -9,20 +9,9 @@ import type { Remark } from '../change/remark.ts';
 import type { Policy } from '../policy.ts';
 import { type RequestKind, refusal } from '../request.ts';
 import type { Task } from '../task.ts';
-import { oneLine } from '../words/fence.ts';
-import { shortSha } from '../words/short-sha.ts';
+import { ACCEPTED, COMMANDS, type CommandName, REFUSED } from '../words/command-text.ts';
 import { markdownLines } from './markdown.ts';
 import { agreedHash } from './text-hash.ts';
-
-export const COMMANDS = {
-  retry: 'start a new attempt at the issue',
-  abandon: 'give the task up; its worktree is kept',
-  approve: 'approve the head as it is now, in place of the critic, or agree to the proposed specification',
-  pause: 'let the task wait',
-  resume: 'let a waiting task continue',
-  explain: 'say what it rests on, and what happened last',
-} as const;
-export type CommandName = keyof typeof COMMANDS;
 
 /**
  * The word after the first `/loop` at the beginning of a line; null when there is none. Quoted lines, fenced code and
@@ -63,22 +52,17 @@ export function answerCommand(heard: Heard, policy: Policy): Answer {
   const { remark, task } = heard;
   // `/loop hold` is what `/loop pause` was once called.
   const word = heard.word === 'hold' ? 'pause' : heard.word;
-  if (!remark.mayWrite)
-    return no(
-      `Sorry, ${name(remark.author)}: only people with write access to this repository can ask that.`,
-    );
-  if (!isCommand(word)) return no(`${word === '' ? 'What?' : `I do not know \`${name(word)}\`.`}\n\n${LIST}`);
-  if (!task) return no('There is no task here yet: nothing was ever taken up for it.');
+  if (!remark.mayWrite) return no(REFUSED.stranger(remark.author));
+  if (!isCommand(word)) return no(REFUSED.unknown(word));
+  if (!task) return no(REFUSED.noTask);
   if (word === 'explain') return yes(null, heard.explanation);
-  const refused = refusal(task, word, heard.pending) ?? (word === 'retry' ? noRetry(heard, task) : null);
+  const refused = refusal(task, word, heard.pending);
   if (refused) return no([refused.why, refused.advice].filter(Boolean).join(' '));
-  if (word === 'approve' && isUnread(remark, task))
-    return no('That was said before the specification was proposed. Read it, then approve again.');
-  if (word === 'approve' && !isProposed(task) && isStale(remark, task))
-    return no(
-      `The head has changed since: it is \`${shortSha(task.headSha)}\` now. Look at it, then approve again.`,
-    );
-  return yes(word, SAYS[word](task), word === 'retry' ? ready(task, policy) : []);
+  const noRetry = word === 'retry' ? whyNoRetry(heard, task) : null;
+  if (noRetry) return no(noRetry);
+  if (word === 'approve' && isUnread(remark, task)) return no(REFUSED.unread);
+  if (word === 'approve' && !isProposed(task) && isStale(remark, task)) return no(REFUSED.stale(task));
+  return yes(word, ACCEPTED[word](task), word === 'retry' ? ready(task, policy) : []);
 }
 
 /** Whoever asks in vain is told once per place, however often they ask. */
@@ -86,33 +70,12 @@ export function markerOf({ id, where, author, mayWrite }: Remark): string {
   return mayWrite ? `command:${id}` : `no-access:${where.kind}-${where.number}:${author}`;
 }
 
-const SAYS: Record<Exclude<CommandName, 'explain'>, (task: Task) => string> = {
-  retry: ({ attempt }) => `Attempt ${attempt + 1} starts when a slot is free.`,
-  abandon: ({ branch }) => `It is given up. Its work stays on \`${branch}\`, and its worktree is kept.`,
-  approve: (task) =>
-    isProposed(task)
-      ? 'Agreed: it is worked on with the specification that was proposed.'
-      : `Approved at \`${shortSha(task.headSha)}\`, in place of the critic.`,
-  pause: ({ turn }) =>
-    `It waits${turn ? ' when the turn at work has ended' : ''}. \`/loop resume\` continues it.`,
-  resume: ({ hold }) => `It continues${hold ? ` (it was held: ${oneLine(hold.detail)})` : ''}.`,
-};
-
 const isProposed = (task: Task): boolean => task.spec?.status === 'proposed';
 
-const LIST = Object.entries(COMMANDS)
-  .map(([command, does]) => `- \`/loop ${command}\`: ${does}`)
-  .join('\n');
-
 /** Whoever asks for the same again agrees to the same text, not to one that was changed meanwhile. */
-function noRetry({ issue }: Heard, { contract }: Task): { why: string; advice: string } | null {
-  if (issue?.state !== 'open') return { why: 'The issue is closed.', advice: 'Reopen it, then ask again.' };
-  if (issue.textHash !== agreedHash(contract))
-    return {
-      why: 'The issue was edited since that attempt.',
-      advice: 'Label it as ready instead: that accepts its text as it is then.',
-    };
-  return null;
+function whyNoRetry({ issue }: Heard, { contract }: Task): string | null {
+  if (issue?.state !== 'open') return REFUSED.closed;
+  return issue.textHash === agreedHash(contract) ? null : REFUSED.edited;
 }
 
 const isUnread = ({ at }: Remark, { spec }: Task): boolean =>
@@ -135,5 +98,3 @@ const yes = (request: RequestKind | null, says: string, actions: Action[] = []):
   actions,
 });
 const no = (says: string): Answer => ({ accepted: false, says, request: null, actions: [] });
-/** A stranger's word in our own comment: no mention, no markup. */
-const name = (text: string): string => oneLine(text.replace(/[^\p{L}\p{N} ._-]/gu, '')).slice(0, 60);

@@ -66,6 +66,14 @@ export function headingIn(text: string): { level: number; title: string } | null
   return marks === undefined || title === undefined ? null : { level: marks.length, title };
 }
 
+/** What the first heading of this level says. */
+export function headingOf(lines: readonly MarkdownLine[], level: number): string | undefined {
+  const found = lines.find(
+    (line) => line.kind === 'heading' && line.level === level && line.indent < INDENTED,
+  );
+  return found?.kind === 'heading' ? found.title : undefined;
+}
+
 /** Wherever in a line a comment begins; inside backticks it is only spoken of. */
 export function replaceComments(markdown: string, replace: (comment: string) => string): string {
   // Up to the last end of a comment every comment has one, so that none is looked for in vain.

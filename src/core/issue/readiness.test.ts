@@ -246,7 +246,7 @@ describe('the answer', () => {
       { rule: 'taste', points: -3, because: '"nicer"' },
     ]);
     expect(both.score).toBe(2);
-    expect(answer).toMatchObject({ score: -3, problem: 'it asks for a judgement of taste' });
+    expect(answer).toMatchObject({ score: -3, problem: 'it is a matter of taste' });
   });
 
   test('says how many criteria are too many, and asks where an open end is', () => {
@@ -262,6 +262,64 @@ describe('the answer', () => {
 
   test('demands that exclude each other are for the specifier to find', () => {
     expect(judged('Retry', 'The client must retry. It must never retry.')).not.toBe('declined');
+  });
+
+  const list = (...criteria: string[]): string => criteria.map((one) => `- [ ] ${one}\n`).join('');
+
+  test.each([
+    [['`sum([])` returns 0', '`sum([])` throws a RangeError']],
+    [['sum([]) returns 0.', 'sum([]) must return 1.']],
+    [['`cli --x` exits with 0', '`cli --x` exits 2']],
+    [['createUser rejects an empty name', 'accepts an empty name and stores it']],
+    [['`list` is sorted ascending', 'sorted descending']],
+    [['The names are sorted ascending by date', 'The names are sorted descending by date.']],
+    [['An empty name is rejected', 'The parser is fast', 'An empty name is allowed']],
+    [['`createUser` stores the password', '`createUser` must not store the password']],
+    [['The error is shown in `/log`', "The error isn't shown in `/log`"]],
+    [['The `name` field is required', 'The `name` field is optional']],
+    [['The `name` field is not optional', 'The `name` field is optional']],
+    [['The client must always retry', 'The client must never retry']],
+    [['`import` keeps comments', '`import` drops comments']],
+  ])('%j: two results of one input are for the specifier to judge', (criteria) => {
+    const { decision, checkable, problem, questions } = readiness('Add sum', list(...criteria));
+    expect({ decision, checkable, problem }).toEqual({
+      decision: 'unsure',
+      checkable: true,
+      problem: 'two of its criteria may contradict each other',
+    });
+    expect(questions[0]).toMatch(/^Can these both hold: .+ and .+\? If not, which one does, and when\?$/);
+  });
+
+  test.each([
+    [['`sum([])` returns 0', '`sum([1])` returns 1']],
+    [['`sum([])` returns 0', '`sum([])` returns 0']],
+    [['`GET /users` returns 200', '`GET /users` returns a JSON list']],
+    [['`read(path)` returns the text', '`read(path)` throws when the file is missing']],
+    [['createUser rejects an empty name', 'updateUser accepts an empty name']],
+    [['createUser rejects an empty name', 'createUser accepts an empty nickname']],
+    [['createUser rejects an empty name', 'createUser accepts an empty name when `lenient` is set']],
+    [['createUser rejects an empty name', 'accepts an empty name, unless `strict` is set']],
+    [['With `--desc` the `list` is sorted descending', 'sorted ascending']],
+    [['`list --desc` prints names sorted descending', '`list` prints names sorted ascending']],
+    [['sorted ascending by `name`', 'sorted descending by `date`']],
+    [['`name` is sorted ascending by default', '`name` is sorted descending with `--reverse`']],
+    [['Admins are allowed to delete `/posts`', 'Guests are not allowed to delete `/posts`']],
+    [['Expired tokens are rejected by `auth()`', 'Tokens are accepted by `auth()`']],
+    [['`save()` stores the draft and does not close the dialog', 'Cancel closes the dialog']],
+    [['`fetch` does not retry', '`fetch` does not log']],
+    [['Clicking `Eye` shows the password', 'Clicking `Eye` again hides the password']],
+    [['a valid `token` passes', 'an invalid `token` fails']],
+    [['`--all` includes drafts', '`list` excludes drafts']],
+    [['The dialog `#a` opens', 'The dialog `#a` closes']],
+  ])('%j: both can hold', (criteria) => {
+    expect(readiness('Add sum', list(...criteria)).decision).toBe('ready');
+  });
+
+  test.each([
+    '### Strict mode\n- [ ] rejects `unknown` keys\n### Lenient mode\n- [ ] accepts `unknown` keys',
+    '- In strict mode:\n  - [ ] rejects `unknown` keys\n- In lenient mode:\n  - [ ] accepts `unknown` keys',
+  ])('%j: each below a heading of its own, both can hold', (body) => {
+    expect(readiness('Unknown keys', body).decision).toBe('ready');
   });
 
   test('comes in time that grows with the text, however long and hostile it is', () => {

@@ -5,6 +5,7 @@
  * (another language, a few words) is `unsure`, never declined. The table in readiness.test.ts is the specification.
  */
 import { countCriteria, extractCriteria, MAX_CRITERIA } from './criteria.ts';
+import { opposedIn } from './opposed.ts';
 import { excerpt, headingOf, NAMED, NAMES, type Prose, proseOf } from './prose.ts';
 import { isAsk, taste, tasteWords, unbounded } from './vagueness.ts';
 
@@ -16,7 +17,8 @@ type Rule =
   | 'concrete'
   | 'taste'
   | 'unbounded'
-  | 'too_many';
+  | 'too_many'
+  | 'two_results';
 
 export interface RuleScore {
   rule: Rule;
@@ -50,9 +52,11 @@ export function readiness(title: string, body: string): Readiness {
     taste(text),
     unbounded(text),
     tooMany(text),
+    twoResults(text),
   ].filter((rule) => rule !== null);
   const score = rules.reduce((sum, rule) => sum + rule.points, 0);
-  const decision = score >= 1 ? 'ready' : score <= -2 ? 'declined' : 'unsure';
+  const isDoubted = rules.some(({ rule }) => rule === 'two_results');
+  const decision = score >= 1 && !isDoubted ? 'ready' : score <= -2 ? 'declined' : 'unsure';
   const strong = rules.some((rule) => rule.points >= STRONG);
   return {
     decision,
@@ -170,25 +174,74 @@ function tooMany({ body }: Prose): RuleScore | null {
   return { rule: 'too_many', points: -20, because };
 }
 
+/** Criteria that expect different results of the same input, or the opposite of each other. Whether both can hold is for the specifier to judge. */
+function twoResults({ body }: Prose): RuleScore | null {
+  const seen = new Map<string, Expected>();
+  for (const one of extractCriteria(body).flatMap(({ text }) => expectedIn(text))) {
+    const before = seen.get(one.input);
+    if (before && excludes(before, one)) {
+      const because = `${excerpt(before.text)} and ${excerpt(one.text)}`;
+      return { rule: 'two_results', points: 0, because };
+    }
+    seen.set(one.input, before ?? one);
+  }
+  const opposed = opposedIn(body, (text) => extractCriteria(text).map((one) => one.text));
+  return opposed && { rule: 'two_results', points: 0, because: opposed.map(excerpt).join(' and ') };
+}
+
+interface Expected {
+  text: string;
+  input: string;
+  fails: boolean;
+  /** Null when it is no single value. */
+  value: string | null;
+}
+
+function expectedIn(text: string): Expected[] {
+  const [, before = '', verb = '', result = ''] = RESULT.exec(text) ?? [];
+  if (!NAMED.test(before) || CONDITION.test(result)) return [];
+  const value = result.trim().replace(/\.$/, '');
+  return [
+    {
+      text,
+      input: before.replace(/[`\s]/g, '').toLowerCase(),
+      fails: /^(throw|raise)/i.test(verb),
+      value: SINGLE.test(value) ? value.replaceAll('`', '') : null,
+    },
+  ];
+}
+
+const excludes = (one: Expected, other: Expected): boolean =>
+  one.fails !== other.fails ||
+  (!one.fails && one.value !== null && other.value !== null && one.value !== other.value);
+
+const RESULT =
+  /^(.{1,200}?) (?:must |should )?(returns?|equals?|exits?|throws?|raises?) (?:with )?(?:code )?(.{1,200})$/i;
+const CONDITION = /\b(when|if|unless|for|with|without|after|before|otherwise|else|or)\b/i;
+const SINGLE = /^(`[^`]*`|"[^"]*"|'[^']*'|-?\d+(\.\d+)?|true|false|null|undefined|nothing)$/i;
+
 // --- what the author is told ----------------------------------------------------------------------------------------
 
 function problemOf(rules: readonly RuleScore[]): string {
   const has = (rule: Rule): boolean => rules.some((one) => one.rule === rule);
   if (has('too_many')) return `it lists more than ${MAX_CRITERIA} criteria`;
-  if (has('taste')) return 'it asks for a judgement of taste';
+  if (has('two_results')) return 'two of its criteria may contradict each other';
+  if (has('taste')) return 'it is a matter of taste';
   if (rules.some((one) => one.rule === 'unbounded' && one.points <= -3)) return 'it has no end';
-  return 'it names nothing that could be checked';
+  return 'it names nothing to check';
 }
 
 function questionsFor({ title }: Prose, rules: readonly RuleScore[]): string[] {
   const because = (rule: Rule): string | undefined => rules.find((one) => one.rule === rule)?.because;
+  const clash = because('two_results');
   const subject = title.slice(0, 200) || 'this issue';
   const [tooLong, asksFor, open] = [because('too_many'), because('taste'), because('unbounded')];
   return [
+    ...(clash ? [`Can these both hold: ${clash}? If not, which one does, and when?`] : []),
     ...(tooLong
       ? [`It lists ${tooLong}. Which parts can be issues of their own, with at most ${MAX_CRITERIA} each?`]
       : []),
-    `What can be observed when "${subject}" is done that can't be observed today? Name an input and the expected output, status, text or state.`,
+    `What will be different once "${subject}" is done? Give an input and the expected output, status, text or state.`,
     'Which test or command would fail before the change and pass after it?',
     ...(asksFor
       ? [`What does ${asksFor} mean here: which screen, function or number, and what value should it have?`]

@@ -1,6 +1,7 @@
 /** What was agreed to is title and body together: either of them edited is another text. */
-import { digestOf } from '../digest.ts';
+
 import type { Contract } from '../event.ts';
+import { digestOf } from '../text/digest.ts';
 
 export function textHash({ title, body }: { title: string; body: string }): string {
   return sha256(JSON.stringify([title, body]));

@@ -6,7 +6,7 @@ import type { LoopEvent } from '../event.ts';
 import { apply } from '../fold.ts';
 import { record } from '../record.ts';
 import { turnsHere } from '../task.ts';
-import { auditFindings } from '../words/plan-text.ts';
+import { auditFindings, decisionsText } from '../words/plan-text.ts';
 
 const phases = (play: Play) =>
   play.of('phase_entered').map(({ phase, milestone }) => `${phase} ${milestone}`);
@@ -246,6 +246,66 @@ describe('what is clean', () => {
     expect(play.of('audit_recorded')).toHaveLength(1);
   });
 
+  describe('work that changes what verifies it', () => {
+    const tampering = {
+      severity: 'sev1',
+      category: 'gate_tampering',
+      file: 'ci/test.sh',
+      line: null,
+      message: 'ci/test.sh was changed.',
+      scenario: null,
+      suggestion: null,
+      context: 'blob-1',
+    } as const;
+    const tampered = (how = {}) => {
+      const play = started(TWO, {}, how);
+      play.world.rules = [tampering];
+      return play.worked('c1').worked('c2');
+    };
+
+    test.each(['branch', 'pull'] as const)(
+      'is taken back once, then waits for a person: its green gate is none, also for a %s (loops 20)',
+      (delivers) => {
+        const play = tampered({ delivers });
+        expect(play.of('feedback_added')).toMatchObject([{ feedback: { kind: 'rule' } }]);
+        expect(play.task).toMatchObject({
+          state: 'running',
+          turns: 2,
+          hold: { reason: 'verification_changed', detail: 'ci/test.sh was changed. (finding t1.1)' },
+        });
+        expect(place(play)).toBe('coding 0');
+        expect(play.wait(8 * 3_600_000).task.hold).not.toBeNull();
+      },
+    );
+
+    test('goes on where a person leaves it as it is, and waits again where it is changed once more', () => {
+      const play = tampered().ask('wontfix', 'ann', { finding: 't1.1', why: 'wanted' });
+      expect(turnAt(play)).toMatch('auditor audit');
+      play.audit().worked('c3');
+      expect(place(play)).toBe('auditing 1');
+      play.audit(dirty());
+      play.world.rules = [{ ...tampering, context: 'blob-2' }];
+      play.worked('c4');
+      expect(play.task.hold?.reason).toBe('verification_changed');
+      expect(place(play)).toBe('coding 1');
+    });
+
+    test('goes on where the coder takes it back', () => {
+      const play = started(TWO);
+      play.world.rules = [tampering];
+      play.worked('c1');
+      play.world.rules = [];
+      expect(place(play.worked('c2'))).toBe('auditing 0');
+    });
+
+    test('is not delivered by a session of its own either', () => {
+      expect(tampered({ mode: 'session' }).task).toMatchObject({
+        state: 'running',
+        hold: { reason: 'verification_changed' },
+      });
+    });
+  });
+
   test('an audit that finds the gate red goes back to coding, and counts no iteration (loops 20)', () => {
     const play = IN.auditing().ask('cancel').restart().checkpoint('c1b').gate('fail');
     expect(place(play)).toBe('coding 0');
@@ -301,6 +361,38 @@ describe('milestones', () => {
     expect(play.task.plan!.milestones[0]!.decisions).toEqual(summary);
     play.audit();
     expect(play.task.plan!.milestones.map(({ decisions }) => decisions)).toEqual([summary, null]);
+  });
+
+  const said = (summary: string) => ({ summary: { summary, tests: '', open: [] } });
+  const coded = (play: Play, sha: string, words?: string): Play =>
+    play
+      .turn('finished', words ? said(words) : {})
+      .checkpoint(sha)
+      .gate('pass');
+  const told = ({ task }: Play): string => decisionsText(task.plan!, task.summary);
+
+  test('what was said of one pass is not said of the next; it stays as that of an earlier one (loops 28)', () => {
+    const play = coded(started(TWO), 'c1', 'tables').audit(dirty());
+    expect(play.task.summary).toBeNull();
+    coded(play, 'c2');
+    expect(told(play)).toContain('Of an earlier pass:\ntables');
+    coded(play.audit(dirty()), 'c3', 'tables with integers');
+    expect(told(play)).not.toMatch(/earlier pass|\ntables\n/);
+    expect(told(play)).toContain('\ntables with integers\n');
+    expect(play.fold()).toEqual(play.task);
+  });
+
+  test('the final audit is told what was said of every milestone, and of its fixes (loops 28)', () => {
+    const play = coded(started(TWO), 'c1', 'tables').audit();
+    coded(play, 'c2', 'endpoints').audit();
+    const ofMilestones = 'Milestone 1 of 2: Schema\ntables\nMilestone 2 of 2: API\nendpoints\n';
+    expect(told(play)).toContain(ofMilestones);
+    expect(told(play)).not.toContain('Fixes');
+    coded(play.audit(dirty()), 'c3', 'cents');
+    expect(told(play)).toContain(`${ofMilestones}Fixes after the final audit\ncents\n`);
+    coded(play.audit(dirty()), 'c4');
+    expect(told(play)).toContain(`${ofMilestones}Fixes after the final audit\ncents\n`);
+    expect(play.fold()).toEqual(play.task);
   });
 
   test('advancing costs no iteration; a dirty round does (loops 31)', () => {

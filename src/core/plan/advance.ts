@@ -8,7 +8,7 @@ import { abandon, delivered, finish } from '../ending.ts';
 import { type Checkpoint, event, type NewEvent } from '../event.ts';
 import type { Policy } from '../policy.ts';
 import { NO_MEMORY, type Task } from '../task.ts';
-import { nextTry, startTurn } from '../turn.ts';
+import { nextTry, stallsOf, startTurn } from '../turn.ts';
 import { auditedText, sealMessage } from '../words/plan-text.ts';
 import { bugsIn } from './audit.ts';
 import { isAudit, type Next, nextPhase, type Phase, type Step } from './phase.ts';
@@ -107,25 +107,21 @@ function enter(task: Planned, phase: Phase, facts: Facts, policy: Policy, before
 }
 
 const askAuditor = (task: Planned, phase: Phase, facts: Facts, policy: Policy) => {
-  const { unusable, failed, stalled, problem } = task.roles.auditor;
-  return startTurn(
-    task,
-    'auditor',
-    {
-      turn: task.plan.audits + unusable + failed + stalled + 1,
-      session: null,
-      prompt: phase === 'final_auditing' ? 'final_audit' : 'audit',
-      priorFailure: problem,
-    },
-    facts,
-    policy,
-  );
+  const prompt = phase === 'final_auditing' ? 'final_audit' : 'audit';
+  const { problem } = task.roles.auditor;
+  const asking = { turn: auditTurn(task), session: null, prompt, priorFailure: problem } as const;
+  return startTurn(task, 'auditor', asking, facts, policy);
 };
+
+function auditTurn({ plan, roles }: Planned): number {
+  const { unusable, failed } = roles.auditor;
+  return plan.audits + unusable + failed + stallsOf(roles.auditor) + 1;
+}
 
 /** The audit of this phase has no result yet. */
 function audit(task: Planned, facts: Facts, policy: Policy, now: number): Decision {
   const { plan } = task;
-  const { last, session, unusable, failed, stalled, problem, failure } = task.roles.auditor;
+  const { last, session, problem, failure } = task.roles.auditor;
   if (last?.code === 'sandbox_failed')
     return finish(task, abandon('sandbox_failed', last.message), facts, policy, now);
   const next = nextTry(task, 'auditor', facts, policy, now);
@@ -139,8 +135,12 @@ function audit(task: Planned, facts: Facts, policy: Policy, now: number): Decisi
   // What it was told stands in its conversation: it is only asked for the rest.
   const isAskedOn = session !== null && (last?.status === 'finished' || last?.status === 'failed');
   if (!isAskedOn) return askAuditor(task, plan.phase, facts, policy);
-  const turn = plan.audits + unusable + failed + stalled + 1;
-  const asking = { turn, session, prompt: 'audit_again' as const, priorFailure: problem };
+  const asking = {
+    turn: auditTurn(task),
+    session,
+    prompt: 'audit_again' as const,
+    priorFailure: problem,
+  };
   return startTurn(task, 'auditor', asking, facts, policy);
 }
 

@@ -1,14 +1,14 @@
 /** A plan drafted from an issue: one planner's answer, and everything that can be wrong with it. */
 import { describe, expect, test } from 'vitest';
+import { filledPlan } from '../../../test/support/plan-play.ts';
 import { Play } from '../../../test/support/play.ts';
 import { NO_BUDGET, type PolicyChange } from '../../../test/support/policy.ts';
 import { transition } from '../decision.ts';
 import { REPEATING } from '../outcome.ts';
 import { adviceText } from '../words/words.ts';
 import { draftEvents } from './draft.ts';
-import { planSkeleton } from './skeleton.ts';
 
-const PLAN = planSkeleton('tokens');
+const PLAN = filledPlan('tokens');
 const contract = { title: 'Add tokens', body: 'We need tokens.', hash: 'h', criteria: [] };
 
 function drafting(change: PolicyChange = {}): Play {

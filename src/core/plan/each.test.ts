@@ -4,7 +4,7 @@ import { planOf, started } from '../../../test/support/plan-play.ts';
 import type { Task } from '../task.ts';
 import { featureProblem, inOrder, whyAwaits } from './each.ts';
 
-const feature = (name: string, ...after: string[]) => ({ name, after });
+const feature = (name: string, ...after: string[]) => ({ name, contract: `do ${name}`, after });
 
 describe('a list', () => {
   test.each([
@@ -14,6 +14,11 @@ describe('a list', () => {
       'a circle',
       [feature('a', 'c'), feature('b', 'a'), feature('c', 'b')],
       'these wait for each other: a → c → b → a',
+    ],
+    [
+      'what another asks for',
+      [feature('a'), { name: 'b', contract: 'do a', after: ['a'] }],
+      '"b" has the same plan and goal as "a": it would be one loop',
     ],
     ['itself', [feature('a', 'a')], 'these wait for each other: a → a'],
   ])('with %s is refused', (_, features, problem) => {
@@ -54,8 +59,22 @@ describe('who waits for what', () => {
     const lexer = member('lexer', { state: 'abandoned', reason: 'no_progress' });
     const parser = member('parser', {}, ['lexer']);
     expect(whyAwaits(parser, [parser], known(lexer))).toBe(
-      'waits for the loop lexer, which ended without completing (no_progress)',
+      'waits for the loop lexer, which ended without completing (no_progress): `forge-loop loop restart lexer` continues it',
     );
+  });
+
+  test('until the same, started again where it was given up, is completed', () => {
+    const lexer = member('lexer', { state: 'abandoned', reason: 'no_progress' });
+    const again = member('lexer-2', { state: 'running', createdAt: 1 });
+    const other = { ...again, id: 'other', contract: { ...again.contract, hash: 'other' } };
+    const parser = member('parser', {}, ['lexer'], 1);
+    const [b] = [member('b', {}, ['parser'], 1)];
+    expect(whyAwaits(parser, [parser], known(lexer, other))).toMatch('loop lexer, which ended');
+    expect(whyAwaits(parser, [again, parser], known(lexer, other, again))).toBe('waits for the loop lexer-2');
+    const done = { ...again, state: 'completed' as const };
+    expect(whyAwaits(parser, [b, parser], known(lexer, done, member('lexer-3', {})))).toBeNull();
+    const restarted = { ...lexer, state: 'running' as const, reason: null };
+    expect(whyAwaits(parser, [parser], known(restarted, again))).toBe('waits for the loop lexer');
   });
 
   test('for a place, in the order they were started', () => {

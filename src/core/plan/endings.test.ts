@@ -35,8 +35,10 @@ describe('what ends a plan from every phase', () => {
   });
 
   test.each(BEFORE_THE_END)('it stalls five times in a row in %s (loops 11, 43)', (phase) => {
-    const play = IN[phase]();
-    const { stallTimeoutMs } = play.policy.agents.coder;
+    const stallTimeoutMs = 60_000;
+    const { agents } = testPolicy();
+    const [coder, auditor] = [agents.coder, agents.auditor].map((one) => ({ ...one, stallTimeoutMs }));
+    const play = IN[phase]({ agents: { ...agents, coder: coder!, auditor: auditor! } });
     for (let stalls = 0; stalls < 4; stalls += 1) {
       play.wait(stallTimeoutMs);
       if (play.pending[0]?.action.kind === 'checkpoint') play.checkpoint(play.task.headSha ?? 'c0');
@@ -228,7 +230,56 @@ describe('a coder or an auditor that fails', () => {
     expect(play.of('turn_completed').filter(({ status }) => status === 'stalled')).toEqual([]);
   });
 
-  test('a turn that comes to its end makes up for all stalls before it (loops 45)', () => {
+  const READ = { kind: 'tool', tool: 'Read', detail: 'a.ts', call: 'c', same: 'a.ts' } as const;
+  const stallAtWork = (play: Play): Play => {
+    const { stallTimeoutMs } = play.policy.agents.auditor;
+    play.progress(READ).progress({ kind: 'tool_over', call: 'c', result: 'ok' }).wait(stallTimeoutMs);
+    if (play.pending[0]?.action.kind === 'checkpoint') play.checkpoint('c0');
+    return play.wait(3_600_000);
+  };
+  const stallInSilence = (play: Play): Play => {
+    play.wait(play.policy.agents.auditor.stallTimeoutMs);
+    if (play.pending[0]?.action.kind === 'checkpoint') play.checkpoint('c0');
+    return play.wait(3_600_000);
+  };
+
+  test.each([
+    ['coder', 'coding'],
+    ['auditor', 'auditing'],
+  ] as const)('work before a silence makes it the first in a row again: the %s (loops 45)', (role, phase) => {
+    const play = IN[phase]();
+    for (let stalls = 0; stalls < 4; stalls += 1) stallInSilence(play);
+    expect(play.task.roles[role].stalled).toBe(4);
+    stallAtWork(play);
+    expect(play.task).toMatchObject({ state: 'running', roles: { [role]: { stalled: 1 } } });
+    for (let stalls = 0; stalls < 3; stalls += 1) stallInSilence(play);
+    expect(play.task.state).toBe('running');
+    stallInSilence(play);
+    expect(play.task).toMatchObject({ state: 'abandoned', reason: 'stall_timeout' });
+    expect(play.fold()).toEqual(play.task);
+  });
+
+  test('words alone are no work: a provider that answers once and hangs is not asked for ever (loops 45)', () => {
+    const play = IN.auditing();
+    for (let stalls = 0; stalls < 5; stalls += 1) stallInSilence(play.progress({ kind: 'said', text: 'I' }));
+    expect(play.task).toMatchObject({ state: 'abandoned', reason: 'stall_timeout' });
+  });
+
+  test.each([
+    ['coder', 'coding'],
+    ['auditor', 'auditing'],
+  ] as const)(
+    'who works each time stalls agent.max_turns times at most: the %s (loops 45)',
+    (role, phase) => {
+      const play = IN[phase]({ maxTurns: 7 });
+      for (let stalls = 0; stalls < 20 && play.task.state === 'running'; stalls += 1) stallAtWork(play);
+      expect(play.task).toMatchObject({ state: 'abandoned', reason: 'stall_timeout' });
+      const turns = play.of('turn_started').filter((one) => one.role === role);
+      expect(turns.map(({ turn }) => turn)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    },
+  );
+
+  test('a turn that comes to its end makes up for all stalls before it', () => {
     const play = IN.auditing();
     const { stallTimeoutMs } = play.policy.agents.auditor;
     const stall = () => play.wait(stallTimeoutMs).wait(3_600_000);
@@ -305,7 +356,9 @@ describe('the post action', () => {
       digest: 'd',
     } as const;
     const play = IN.post_action().answer(broken).checkpoint('c2');
-    expect(play.task.state).toBe('completed');
+    expect(play.task).toMatchObject({ state: 'completed', plan: { notActed: 'no such name' } });
+    expect(play.of('post_action_ended')).toEqual([{ summary: null, problem: 'no such name' }]);
+    expect(play.fold()).toEqual(play.task);
   });
 
   test('what it left can’t be saved: the plan is completed (loops 68)', () => {

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { dirty, IN, planOf, started } from '../../../test/support/plan-play.ts';
+import type { Policy } from '../policy.ts';
 import { iterationText } from '../words/plan-text.ts';
-import { type PlanLimits, policyFor } from './limits.ts';
+import { type PlanLimits, policyFor, whyNotSandbox } from './limits.ts';
 
 const given = (limits: PlanLimits) => ({ limits });
 
@@ -36,4 +37,43 @@ test('a restart keeps them, and what was not given is as the settings say', () =
     .ask('cancel')
     .restart();
   expect(policyFor(play.task, play.policy)).toEqual({ ...play.policy, maxTurns: 3 });
+});
+
+const SANDBOX = { image: 'node:24', read: [], network: [], trusted: [] };
+
+describe('a sandbox of its own', () => {
+  test.each([
+    ['none', 'bwrap', null],
+    ['none', 'srt', null],
+    ['auto', 'required', null],
+    ['required', 'bwrap', null],
+    ['required', 'container', null],
+    ['bwrap', 'bwrap', null],
+    ['auto', 'srt', 'WORKFLOW.md says `sandbox: auto`'],
+    ['required', 'srt', 'WORKFLOW.md says `sandbox: required`'],
+    ['bwrap', 'srt', 'WORKFLOW.md says `sandbox: bwrap`'],
+    ['container', 'required', 'WORKFLOW.md says `sandbox: container`'],
+  ] as const)('where the settings say %s, %s: %s', (kind, own, why) => {
+    const found = whyNotSandbox({ ...SANDBOX, kind }, own);
+    if (why === null) expect(found).toBe(null);
+    else expect(found).toContain(why);
+  });
+
+  test('a container needs an image', () => {
+    expect(whyNotSandbox({ ...SANDBOX, kind: 'none', image: null }, 'container')).toBe(
+      'sandbox.image is not set',
+    );
+  });
+
+  test('is kept by a restart, and gives way to settings that have become stricter', () => {
+    const play = IN.coding({}, given({ sandbox: 'required' }))
+      .ask('cancel')
+      .restart();
+    const { policy } = play;
+    const having = (kind: Policy['sandbox']['kind']) =>
+      policyFor(play.task, { ...policy, sandbox: { ...policy.sandbox, kind } }).sandbox;
+    expect(having('auto')).toMatchObject({ kind: 'required', isOwn: true });
+    expect(having('none')).toMatchObject({ kind: 'required', isOwn: true });
+    expect(having('bwrap')).toEqual({ ...policy.sandbox, kind: 'bwrap' });
+  });
 });

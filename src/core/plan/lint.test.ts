@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { filledPlan } from '../../../test/support/plan-play.ts';
 import { lintPlan } from './lint.ts';
 import { planSkeleton } from './skeleton.ts';
 
@@ -176,8 +177,30 @@ describe('plan lint (loops 27)', () => {
   });
 });
 
-test('the skeleton of a plan has everything', () => {
-  expect(lintPlan(planSkeleton('auth-refactor'))).toEqual([]);
+describe('the skeleton of a plan (loops 27)', () => {
+  const skeleton = planSkeleton('auth-refactor');
+
+  test('has everything but the words, and each line that is still to be filled in is named', () => {
+    const problems = lintPlan(skeleton);
+    expect([...new Set(problems.map(({ problem }) => problem))]).toEqual([
+      'this line is still as `plan new` wrote it',
+    ]);
+    const lines = skeleton.split('\n');
+    expect(problems.map(({ line }) => lines[line! - 1])).toEqual(
+      lines.filter((line) => /\w/.test(line) && !/^(<!--|# |Loop Name|###|## (?!Milestone))/.test(line)),
+    );
+    expect(
+      problems.filter(({ severity }) => severity === 'warning').map(({ line }) => lines[line! - 1]),
+    ).toEqual([
+      '- What was decided, and why.',
+      '- What the code here keeps to.',
+      '- What a newcomer must know: files, functions, constraints.',
+    ]);
+  });
+
+  test('filled in, nothing is missing', () => {
+    expect(lintPlan(filledPlan('auth-refactor'))).toEqual([]);
+  });
 });
 
 test.each([

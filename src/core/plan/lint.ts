@@ -1,34 +1,42 @@
 /** What is missing in a plan, before anybody is paid to work on it. */
 import type { MarkdownLine } from '../issue/markdown.ts';
-import { cutPlan, type PlanParts, type PlanProblem, saysNothing } from './plan.ts';
+import { cutPlan, type PlanOptions, type PlanParts, type PlanProblem, saysNothing } from './plan.ts';
+import { PLACEHOLDERS } from './skeleton.ts';
 
 export interface LintProblem extends PlanProblem {
   /** With an error it can't be run, or nobody can tell when it is done. With a warning it can, less well. */
   severity: 'error' | 'warning';
 }
 
-export function lintPlan(text: string): LintProblem[] {
-  const cut = cutPlan(text);
+/** The plan of an issue needs no name: it has that of its issue. */
+export function lintPlan(text: string, options: PlanOptions = { markers: 'required' }): LintProblem[] {
+  const cut = cutPlan(text, options);
   if (!cut.ok) return [{ severity: 'error', ...cut.problem }];
   const { parts } = cut;
   return [
     ...parts.warnings.map((one): LintProblem => ({ severity: 'warning', ...one })),
-    ...ofThePlan(parts),
+    ...ofThePlan(parts, options),
     ...parts.milestones.flatMap(ofMilestone),
+    ...unfilled(parts),
     ...absolutePaths(parts),
   ].sort((one, other) => (one.line ?? 0) - (other.line ?? 0));
 }
 
-function ofThePlan({ from, to, name, objective, shared }: PlanParts): LintProblem[] {
+function ofThePlan(
+  { from, to, name, objective, shared }: PlanParts,
+  { markers }: PlanOptions,
+): LintProblem[] {
+  // All of a text without markers is the plan: it has no line to name.
+  const isWhole = from === 0;
   const found: LintProblem[] = [];
   if (saysNothing(objective.filter(({ kind }) => kind !== 'heading')))
     found.push({
       severity: 'error',
-      line: from,
+      line: isWhole ? null : from,
       problem: 'the plan has no objective',
       advice: 'Say what is built and why, before the first milestone.',
     });
-  if (name === null)
+  if (name === null && markers === 'required')
     found.push({
       severity: 'warning',
       line: from,
@@ -39,7 +47,7 @@ function ofThePlan({ from, to, name, objective, shared }: PlanParts): LintProble
   if (![objective, shared].some((lines) => hasSection(lines, 2, 'Verification')))
     found.push({
       severity: 'error',
-      line: to,
+      line: isWhole ? null : to,
       problem: 'the plan has no `## Verification`, or nothing below it',
       advice:
         'Say after the last milestone how to tell that the whole plan is done: commands, and what they must show.',
@@ -90,6 +98,16 @@ function hasSection(lines: readonly MarkdownLine[], level: number, title: string
     else if (isInside && !saysNothing([line])) return true;
   }
   return false;
+}
+
+function unfilled({ lines }: PlanParts): LintProblem[] {
+  return lines.flatMap(({ raw, number }) => {
+    const left = PLACEHOLDERS.get(raw.trim());
+    if (!left) return [];
+    const problem = 'this line is still as `plan new` wrote it';
+    const advice = left.isNeeded ? 'Say it in its place.' : 'Say it in its place, or remove its section.';
+    return [{ severity: left.isNeeded ? 'error' : 'warning', line: number, problem, advice }];
+  });
 }
 
 function absolutePaths({ lines }: PlanParts): LintProblem[] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nextPhase, PHASES, type Phase, STEPS, type Step } from './phase.ts';
+import { nextPhase, PHASES, type Phase, phaseEdges, STEPS, type Step } from './phase.ts';
 
 interface Shape {
   milestone: number;
@@ -83,4 +83,28 @@ test('the way of a whole plan takes a clean audit for each milestone and one for
     'final_auditing 2',
     'delivered 2',
   ]);
+});
+
+test.each([
+  [
+    'with milestones and a post action',
+    { milestones: 3, postAction: true },
+    [
+      'coding auditing',
+      'auditing next',
+      'auditing coding',
+      'auditing final_auditing',
+      'final_auditing post_action',
+      'final_auditing final_audit_fix',
+      'post_action delivered',
+      'final_audit_fix final_auditing',
+    ],
+  ],
+  [
+    'of one piece',
+    { milestones: 0, postAction: false },
+    ['coding auditing', 'auditing delivered', 'auditing coding'],
+  ],
+])('the ways of a plan %s', (_, plan, ways) => {
+  expect(phaseEdges(plan).map(({ from, to }) => `${from} ${to}`)).toEqual(ways);
 });

@@ -55,6 +55,28 @@ function audited({ milestone, postAction }: At): Next {
 /** Null where the step means nothing in this phase. */
 export const nextPhase = (at: At, step: Step): Next | null => TABLE[at.phase][step]?.(at) ?? null;
 
+/** Every way that a plan of this kind can take; `next` is the coding of the next milestone. */
+export function phaseEdges(plan: Pick<At, 'milestones' | 'postAction'>): PhaseWay[] {
+  const ways = new Map<string, PhaseWay>();
+  const reached: { phase: Phase; milestone: number }[] = [{ phase: 'coding', milestone: 0 }];
+  for (const { phase: from, milestone } of reached)
+    for (const step of STEPS) {
+      const next = nextPhase({ ...plan, phase: from, milestone }, step);
+      if (!next) continue;
+      const { phase } = next;
+      const to = next.milestone === milestone ? phase : 'next';
+      ways.set(`${from} ${to}`, { from, to });
+      const isKnown = reached.some((one) => one.phase === phase && one.milestone === next.milestone);
+      if (phase !== 'delivered' && !isKnown) reached.push({ phase, milestone: next.milestone });
+    }
+  return [...ways.values()];
+}
+
+interface PhaseWay {
+  from: Phase;
+  to: Phase | 'next' | 'delivered';
+}
+
 /** A task whose plan has not come to the end of its phases. Beyond them it is judged and merged as any other. */
 export const isInPhases = <T extends { state: string; plan?: { phase: Phase | 'delivered' } }>(
   task: T,

@@ -2,8 +2,8 @@
  * A plan: Markdown between two markers, cut into milestones by a third. A marker is a comment on a line of its own,
  * outside code. A text that could be read in two ways is refused with the line to mend; nothing is dropped without a word.
  */
-import { type MarkdownLine, markdownLines } from '../issue/markdown.ts';
-import { slugOf } from '../slug.ts';
+import { headingOf, type MarkdownLine, markdownLines } from '../issue/markdown.ts';
+import { slugOf } from '../text/slug.ts';
 
 export const MOST_MILESTONES = 24;
 
@@ -34,7 +34,7 @@ export interface PlanProblem {
   advice: string;
 }
 
-interface Options {
+export interface PlanOptions {
   markers: 'required' | 'optional';
 }
 
@@ -43,7 +43,7 @@ export type ParsedPlan =
   | { ok: false; problem: PlanProblem };
 
 /** `markers: 'optional'` is for issue bodies: milestone markers alone make a plan, too; all of the text is then the plan. */
-export function parsePlan(text: string, options: Options = { markers: 'required' }): ParsedPlan {
+export function parsePlan(text: string, options: PlanOptions = { markers: 'required' }): ParsedPlan {
   const cut = cutPlan(text, options);
   if (!cut.ok) return cut;
   const { name, objective, shared, lines, warnings } = cut.parts;
@@ -87,7 +87,7 @@ export interface PlanParts {
 /** The lines of a plan, each in the part that it belongs to. */
 export function cutPlan(
   text: string,
-  options: Options = { markers: 'required' },
+  options: PlanOptions = { markers: 'required' },
 ): { ok: true; parts: PlanParts } | { ok: false; problem: PlanProblem } {
   const all = markdownLines(text).map(
     (line, at): PlanLine => ({ ...line, number: at + 1, marker: markerIn(line) }),
@@ -132,7 +132,7 @@ export function cutPlan(
 /** Exactly one plan: the lines between which it stands. */
 function boundsOf(
   lines: readonly PlanLine[],
-  { markers }: Options,
+  { markers }: PlanOptions,
 ): { from: number; to: number } | PlanProblem {
   const [start, second] = lines.filter(({ marker }) => marker === 'forge-plan:start');
   const ends = lines.filter(({ marker }) => marker === 'forge-plan:end');
@@ -187,11 +187,6 @@ function plainText(line: MarkdownLine): string {
   if (line.kind === 'code' || line.kind === 'comment') return '';
   const said = line.kind === 'item' ? line.said : line.kind === 'heading' ? line.title : line.text;
   return said.replace(/[*`"]/g, '').trim();
-}
-
-function headingOf(lines: readonly MarkdownLine[], level: number): string | undefined {
-  const found = lines.find((line) => line.kind === 'heading' && line.level === level);
-  return found?.kind === 'heading' ? found.title : undefined;
 }
 
 function titleIn(lines: readonly MarkdownLine[]): string | null {

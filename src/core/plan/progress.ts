@@ -57,6 +57,8 @@ export interface PlanBirth {
   objective: string;
   shared: string;
   milestones: { title: string; text: string }[];
+  /** What of an issue's text was left out of its plan, and where; a person who starts a plan is told at once. */
+  warnings?: string[];
 }
 
 export interface PlanProgress extends Omit<PlanBirth, 'milestones'> {
@@ -74,6 +76,8 @@ export interface PlanProgress extends Omit<PlanBirth, 'milestones'> {
   audit: { tree: string; isClean: boolean; summary: AuditSummary | null } | null;
   /** The last audit, in words; it outlives its phase. */
   lastAudit: string | null;
+  /** What its coder said of the fixes after the final audit; absent where nothing was said. */
+  fixed?: CoderSummary;
   /** What was found clean before the post action began. */
   audited?: Checkpoint;
   amendments: (Amendment & { audit: number })[];
@@ -81,6 +85,8 @@ export interface PlanProgress extends Omit<PlanBirth, 'milestones'> {
   drafted?: { id: string; name: string };
   /** Why what the post action changed is not on the branch; absent where it is, or where nothing was changed. */
   tookBack?: string;
+  /** Why the post action was not begun; absent where it was. */
+  notActed?: string;
   /** For `here`, at the end: why the operator's checkout was not switched; null when it was. */
   checkout?: { problem: string | null };
   /** The last message of the post action, as it was. */

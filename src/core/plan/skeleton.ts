@@ -1,4 +1,4 @@
-/** A plan to fill in. It has everything that `lintPlan` asks for. */
+/** A plan to fill in. It has everything that `lintPlan` asks for but the words. */
 export function planSkeleton(name: string): string {
   return `<!-- forge-plan:start -->
 
@@ -15,7 +15,7 @@ What is built, and why.
 
 ### Files
 
-- \`src/example.ts\`
+- The files it touches, from the top of the repository.
 
 ### Edits
 
@@ -34,7 +34,7 @@ What is built, and why.
 
 ### Files
 
-- \`src/example.test.ts\`
+- The files it touches, from the top of the repository.
 
 ### Edits
 
@@ -67,3 +67,14 @@ What is built, and why.
 <!-- forge-plan:end -->
 `;
 }
+
+/** What is to be filled in; `isNeeded`: without it nobody can tell what is wanted, or when it is done. */
+export const PLACEHOLDERS: ReadonlyMap<string, { isNeeded: boolean }> = (() => {
+  const found = new Map<string, { isNeeded: boolean }>();
+  let isNeeded = true;
+  for (const line of planSkeleton('').split('\n')) {
+    if (line.startsWith('## ')) isNeeded = !/^## (Decisions|Conventions|Key Context)$/.test(line);
+    if (line.startsWith('## Milestone') || /^(- |\w(?!oop Name))/.test(line)) found.set(line, { isNeeded });
+  }
+  return found;
+})();

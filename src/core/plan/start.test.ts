@@ -56,9 +56,15 @@ describe('a plan that is started', () => {
   });
 
   test('the same text is the same contract; another goal is another (loops 64)', () => {
-    const hash = (goal: string | null) => contractOfPlan({ plan: planOf('Schema'), goal }).hash;
-    expect(hash(null)).toBe(hash(null));
-    expect(hash('Faster.')).not.toBe(hash(null));
+    const text = within('Pay.', '<!-- forge-section -->', '## Schema', 'Tables.');
+    const hash = (file: string, goal: string | null = null) => {
+      const parsed = parsePlan(file);
+      return contractOfPlan({ plan: parsed.ok ? parsed.plan : null, goal }).hash;
+    };
+    const elsewhere = `Notes around it.\n\n${text}\nMore notes.\n`.replaceAll('\n', '\r\n');
+    expect(hash(elsewhere), 'with other notes, saved by another editor').toBe(hash(text));
+    expect(hash(text.replace('Tables.', 'Views.'))).not.toBe(hash(text));
+    expect(hash(text, 'Faster.')).not.toBe(hash(text));
   });
 });
 

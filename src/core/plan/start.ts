@@ -2,8 +2,8 @@
 import { type EventData, event, type NewEvent } from '../event.ts';
 import type { Readiness } from '../issue/readiness.ts';
 import { textHash } from '../issue/text-hash.ts';
-import { slugOf } from '../slug.ts';
 import type { Task } from '../task.ts';
+import { slugOf } from '../text/slug.ts';
 import { oneLine } from '../words/fence.ts';
 import { holdsPlan, type Plan, type PlanProblem, parsePlan } from './plan.ts';
 import type { PlanBirth } from './progress.ts';

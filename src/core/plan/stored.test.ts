@@ -1,13 +1,13 @@
 /** What becomes of a stored plan, by what happens to it. */
 import { describe, expect, test } from 'vitest';
+import { filledPlan } from '../../../test/support/plan-play.ts';
 import { Play } from '../../../test/support/play.ts';
 import { event, type LoopEvent, type NewEvent } from '../event.ts';
 import { type ParsedPlan, parsePlan } from './plan.ts';
-import { planSkeleton } from './skeleton.ts';
 import { afterPlanEvent, planId, type StoredPlan, storing } from './stored.ts';
 
 const read = (text: string) => (parsePlan(text) as Extract<ParsedPlan, { ok: true }>).plan;
-const TEXT = planSkeleton('tokens');
+const TEXT = filledPlan('tokens');
 const PLAN = read(TEXT);
 const stored = (status: StoredPlan['status'], by = 'eva'): NewEvent =>
   event('plan_stored', storing(PLAN, { source: { kind: 'file', file: 'x.md' }, status, by }));
@@ -30,8 +30,8 @@ test('it is a file again, and the same plan', () => {
 });
 
 test('is known by its text, not by what stands around it', () => {
-  expect(planId(read(`Well.\n${planSkeleton('tokens')}\nSo.`))).toBe(planId(PLAN));
-  expect(planId(read(planSkeleton('keys')))).not.toBe(planId(PLAN));
+  expect(planId(read(`Well.\n${filledPlan('tokens')}\nSo.`))).toBe(planId(PLAN));
+  expect(planId(read(filledPlan('keys')))).not.toBe(planId(PLAN));
 });
 
 const HAPPENS = {

@@ -2,11 +2,12 @@
  * Plans that are kept until somebody starts them: said by an agent, drafted from an issue, edited, or started from a file.
  * A text is kept once, under an id made of it; another text is another plan, and the one it replaces is archived.
  */
-import { digestOf } from '../digest.ts';
+
 import { type EventData, event, type LoopEvent, type NewEvent } from '../event.ts';
 import { type Role, roleRow } from '../role.ts';
-import { slugOf } from '../slug.ts';
 import type { Task } from '../task.ts';
+import { digestOf } from '../text/digest.ts';
+import { slugOf } from '../text/slug.ts';
 import { type Plan, parsePlan } from './plan.ts';
 
 export type PlanSource =

@@ -7,17 +7,22 @@ import type { CoderSummary } from '../event.ts';
 import type { Evidence } from '../gate.ts';
 import { type Specification, specificationText } from '../issue/specification.ts';
 import { REASONS } from '../machine.ts';
+import type { PlanProgress } from '../plan/progress.ts';
 import type { Policy } from '../policy.ts';
-import { isByPerson, nameOfTask, type RecordedVerdict, type Task, turnsHere } from '../task.ts';
+import { isByPerson, nameOfTask, type RecordedVerdict, type Task, turnsHere, verdictAt } from '../task.ts';
+import { shortened } from '../text/shortened.ts';
 import type { CriticReport, Verdict } from '../verdict.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine, unfenced } from './fence.ts';
 import { resultText } from './gate-text.ts';
+import { amendedText } from './plan-text.ts';
 import { shortSha } from './short-sha.ts';
+import { tellingLines } from './telling-lines.ts';
 import {
   adviceText,
+  brokenText,
   capital,
-  couldNotRunText,
+  couldNotRun,
   count,
   judgementText,
   otherAdvice,
@@ -37,14 +42,19 @@ export function statusComment(
   if (task.state === 'merged') return mergedComment(task, spend, leftAsIs(ledger));
   const judged = verdict ? `, the last ${verdict.verdict} at \`${shortSha(verdict.headSha)}\`` : '';
   return [
-    `**${statusText(task)}**`,
+    `**${statusText(quoting(task))}**`,
     '',
     `- attempt ${task.attempt}, task \`${task.id}\``,
     `- ${count(turnsHere(task), 'turn')} of at most ${policy.maxTurns}, ${count(task.criticRounds, 'critic round')}${judged}`,
     `- cost: ${costText(spend)}`,
     `- branch \`${task.branch}\`${pull === null ? '' : `, pull request #${pull}`}`,
+    ...(task.plan?.warnings ?? []).map((one) => `- its plan, ${one}`),
   ].join('\n');
 }
+
+/** What holds it may quote the output of a command. */
+const quoting = (task: Task): Task =>
+  task.hold ? { ...task, hold: { ...task.hold, detail: inert(task.hold.detail) } } : task;
 
 export function declinedComment(problem: string, questions: readonly string[], readyLabel: string): string {
   return [
@@ -57,12 +67,12 @@ export function declinedComment(problem: string, questions: readonly string[], r
 }
 
 export function withdrawnComment(readyLabel: string): string {
-  return `The text was edited after this issue was made ready, so \`${readyLabel}\` no longer says that somebody agreed to it. Is the new text what you want? Then label it \`${readyLabel}\` again.`;
+  return `The text changed after this issue was labelled \`${readyLabel}\`. If the new text is right, label it \`${readyLabel}\` again.`;
 }
 
 export function editedComment(task: Task, readyLabel: string): string {
   const kept = task.pull === null ? '' : ` The work so far is in pull request #${task.pull}.`;
-  return `The text was edited while the loop was at work, so nothing is merged until somebody agrees to the new one.${kept} Label it \`${readyLabel}\` again to continue with the text as it is then.`;
+  return `The text changed while the loop was working on it, so nothing merges until someone accepts the new text.${kept} To continue with the new text, label it \`${readyLabel}\` again.`;
 }
 
 /** For the record, and for whoever has to agree. The original stays the contract and stands below, word for word. */
@@ -73,13 +83,11 @@ export function specificationComment(
 ): string {
   const lines =
     status === 'adopted'
-      ? [
-          'This issue is worked on with the following specification beside its own text, which stays the contract.',
-        ]
+      ? ['Work on this issue follows this specification. The issue text stays the contract.']
       : [
-          'Before this issue is worked on, somebody has to agree to the following specification of it.',
+          'Someone must approve this specification before work starts.',
           '',
-          `\`forge-loop task approve ${task.issue}\` agrees, also to the commands it names. To change it, put your own criteria into the issue text and make it ready again.`,
+          `\`forge-loop task approve ${task.issue}\` approves it, including its commands. To change it, put your own criteria into the issue text and mark it ready again.`,
         ];
   const original = `${task.contract.title}\n\n${task.contract.body}`.trim();
   return [
@@ -87,7 +95,7 @@ export function specificationComment(
     '',
     specificationText(specification),
     '',
-    'The issue as it was:',
+    'The original issue:',
     '',
     ...cut(original, MAX_ORIGINAL)
       .split('\n')
@@ -137,7 +145,7 @@ function mergedComment(task: Task, spend: Facts['spend'], left: readonly Finding
     table(['', ''], rows),
     '',
     `Task \`${task.id}\`, attempt ${task.attempt}${task.pull === null ? '' : `, pull request #${task.pull}`}.`,
-    ...(left.length > 0 ? ['', 'Found, and left as it is:', '', ...left.map(leftText)] : []),
+    ...(left.length > 0 ? ['', 'Found and left as is:', '', ...left.map(leftText)] : []),
   ].join('\n');
 }
 
@@ -186,43 +194,55 @@ export function pullTitle(task: Task): string {
 
 export function pullBody(task: Task): string {
   return [
-    task.issue === null ? `Carries out the ${subjectOf(task)}.` : `Fixes #${task.issue}`,
+    task.issue === null ? `Implements the ${subjectOf(task)}.` : `Fixes #${task.issue}`,
     '',
     `Task \`${task.id}\`, attempt ${task.attempt}.`,
     '',
     ...graveWarning(task),
+    ...(task.plan ? amendments(task.plan) : []),
     ...(task.summary ? [...summaryText(task.summary), ''] : []),
     ...(task.contract.criteria.length > 0 ? [criteriaTable(task), ''] : []),
     evidenceTable(task.gate),
   ].join('\n');
 }
 
-/** An agent's own words: indented, which Markdown shows as they are, so that they close no issue and call nobody. */
+/** Whoever reads the plan beside the pull request has to know what of it no longer holds. */
+function amendments(plan: PlanProgress): string[] {
+  const text = amendedText(plan);
+  if (text === '') return [];
+  const says = 'The auditor amended the plan during the work. The amendment takes precedence:';
+  return [...quoted(says, text, 'The auditor amended the plan; the text is not shown'), ''];
+}
+
 function summaryText({ summary, tests, open }: CoderSummary): string[] {
   const said = [
     summary,
     ...(tests === '' ? [] : ['', `Checked: ${tests}`]),
     ...(open.length === 0 ? [] : ['', 'Left open or assumed:', ...open.map((one) => `- ${oneLine(one)}`)]),
   ].join('\n');
-  const lines = said.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
+  const says = "The coder's own summary (not used as evidence):";
+  return quoted(says, said, 'The coder’s summary is not shown');
+}
+
+/** An agent's own words: indented, which Markdown shows as they are, so that they close no issue and call nobody. */
+function quoted(says: string, text: string, hidden: string): string[] {
+  const lines = text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
   if (lines.some((line) => shapedLikeSecrets(line).length > 0))
-    return ['The coder’s summary is not shown: something in it is shaped like a secret.'];
-  return [
-    "The coder's own summary (not used as evidence):",
-    '',
-    ...lines.map((line) => `    ${line.replaceAll('<!--', '<!\u200b--')}`),
-  ];
+    return [`${hidden}: it contains something that looks like a secret.`];
+  return [says, '', ...lines.map((line) => `    ${line.replaceAll('<!--', '<!\u200b--')}`)];
 }
 
 /** A pass says little where the change meddles with what judges it: whoever reads the results learns that first. */
-function graveWarning({ id, inspected, head, verdict }: Task): string[] {
+function graveWarning(task: Task): string[] {
+  const { id, inspected, head } = task;
   if (!inspected || inspected.grave.length === 0 || inspected.headSha !== head?.sha) return [];
-  const agreed = verdict && isByPerson(verdict) && verdict.headSha === head.sha;
-  const next = agreed
-    ? `${inert(verdict.by)} has agreed to it`
-    : 'nothing is merged until a person agrees to it';
+  const verdict = verdictAt(task, inspected.headSha);
+  const next =
+    verdict && isByPerson(verdict)
+      ? `${inert(verdict.by)} approved it`
+      : 'A person must approve it before it merges';
   return [
-    `**By rule:** this change touches what verifies it, or what is protected (${inspected.grave.join(', ')}; \`forge-loop findings --task ${id}\`). The results below may rest on that; ${next}.`,
+    `**This change touches its own checks or protected files** (${inspected.grave.join(', ')}; see \`forge-loop findings --task ${id}\`): the results below may depend on it. ${next}.`,
     '',
   ];
 }
@@ -233,9 +253,7 @@ export const withCost = (body: string, spend: Facts['spend']): string =>
 
 /** Each criterion of the contract: what was found about it, on what evidence, and what its own command said. */
 function criteriaTable({ id: task, contract, verdict, gate }: Task): string {
-  const said = verdict
-    ? [`Judged by ${inert(verdict.by)} at \`${shortSha(verdict.headSha)}\`, round ${verdict.round}:`]
-    : ['Not judged yet.'];
+  const said = verdict ? judgedText(verdict) : 'Not judged yet.';
   const rows = contract.criteria.map(({ id, text, verify }) => {
     const judged = verdict?.criteria.find((one) => one.id === id);
     const met = judged?.met ?? (verdict && isByPerson(verdict) ? `approved by ${verdict.by}` : '–');
@@ -246,7 +264,14 @@ function criteriaTable({ id: task, contract, verdict, gate }: Task): string {
     const proof = verify === null ? '' : `\`${verify}\`: ${ran ? resultText(ran) : 'not run'}`;
     return [id, text, met, judged?.evidence ?? '', proof];
   });
-  return [...said, '', table(['', 'criterion', 'met', 'evidence', 'verify'], rows)].join('\n');
+  return [said, '', table(['', 'criterion', 'met', 'evidence', 'verify'], rows)].join('\n');
+}
+
+function judgedText(verdict: RecordedVerdict): string {
+  const at = `\`${shortSha(verdict.headSha)}\``;
+  return isByPerson(verdict)
+    ? `Approved by ${inert(verdict.by)} at ${at}:`
+    : `Judged by ${verdict.by} at ${at}, round ${verdict.round}:`;
 }
 
 export function mergeMessage(task: Task, policy: Policy, forge: string): string {
@@ -255,8 +280,17 @@ export function mergeMessage(task: Task, policy: Policy, forge: string): string 
     task.issue === null
       ? `${capital(task.kind)}: ${nameOfTask(task)}`
       : `Issue: ${issueIn(forge, task.issue)}`;
-  return `${subject(task)}\n\n${source}\nTask: ${task.id}${trailer}\n`;
+  const [first, rest] = subjectAndRest(subject(task));
+  return `${first}\n\n${rest === '' ? '' : `${rest}\n\n`}${source}\nTask: ${task.id}${trailer}\n`;
 }
+
+/** As git and GitHub do it: what a subject has no room for begins the body. */
+function subjectAndRest(text: string): [subject: string, rest: string] {
+  const subject = shortened(text, SUBJECT_ROOM);
+  return subject === text ? [text, ''] : [subject, `…${text.slice(subject.length - 1).trimStart()}`];
+}
+
+const SUBJECT_ROOM = 72;
 
 /** Of a local issue without `#`: pushed to GitHub, that would link another issue there. */
 const issueIn = (forge: string, issue: number): string =>
@@ -267,7 +301,8 @@ const subject = ({ contract }: Task): string =>
   inert(oneLine(contract.title)).replace(/\[(skip ci|ci skip|no ci|skip actions|actions skip)\]/gi, '($1)');
 
 export function checkpointMessage(task: Task): string {
-  return `Checkpoint of ${nameOfTask(task)} after turn ${task.turns}`;
+  // Without `#`: it may reach trunk, and of the local forge it would link another issue on GitHub.
+  return shortened(`Save work on ${subjectOf(task).replace('#', '')}, turn ${task.turns}`, SUBJECT_ROOM);
 }
 
 export function evidenceTable(evidence: Evidence | null): string {
@@ -281,18 +316,20 @@ export function evidenceTable(evidence: Evidence | null): string {
 }
 
 export function couldNotRunComment(issue: number, gate: Evidence): string {
-  const log = gate.results.find((result) => result.outcome === 'could_not_run')?.logPath;
+  const broken = couldNotRun(gate);
+  const said = tellingLines(broken?.tail ?? '');
   return [
-    `Waiting for a person: the gate could not run, so nothing was judged. ${couldNotRunText(gate)}.`,
-    ...(log ? ['', `Its output is in \`${log}\`.`] : []),
+    `Waiting for a person: the gate could not run, so nothing was judged. ${brokenText(gate)}${said ? ':' : '.'}`,
+    ...(said ? ['', ...said.split(' · ').map((line) => `    ${line}`)] : []),
+    ...(broken?.logPath ? ['', `Its output is in \`${broken.logPath}\`.`] : []),
     '',
-    `The work is not blamed. Fix the command or its environment (\`env\` in WORKFLOW.md lists what commands get from yours), then \`forge-loop resume ${issue}\`.`,
+    `This is not counted against the change. Fix the command or its environment (see \`env\` in WORKFLOW.md), then \`forge-loop resume ${issue}\`.`,
   ].join('\n');
 }
 
 export function redBeforeComment(task: Task): string {
   return [
-    `Waiting for a person: ${redBeforeText(task)}, and still is. The coder was told and left it.`,
+    `Waiting for a person: ${redBeforeText(task)}, and still is. The coder was told and did not change it.`,
     '',
     ['Fix trunk: the work then continues on the new trunk.', ...otherAdvice(task)].join(' '),
   ].join('\n');
@@ -319,7 +356,7 @@ export function reviewBody(
   if (report.verdict !== verdict) lines.push('', saidOtherwise(report.verdict));
   if (report.summary) lines.push('', report.summary);
   const said = ({ repeats, ...finding }: CriticReport['findings'][number]): string =>
-    `${findingText(finding)}${repeats ? `\n  Said to be the same as ${oneLine(repeats)}` : ''}`;
+    `${findingText(finding)}${repeats ? `\n  Repeats ${oneLine(repeats)}` : ''}`;
   if (report.findings.length > 0) lines.push('', ...report.findings.map(said));
   const isSaid = ({ file, message }: Finding): boolean =>
     report.findings.some((one) => one.file === file && one.message === message);
@@ -331,34 +368,26 @@ export function reviewBody(
     lines.push('', 'Still open from earlier rounds:', ...since);
   }
   if (report.minimalPathToGreen.length > 0)
-    lines.push(
-      '',
-      'Shortest way to an approval:',
-      ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`),
-    );
+    lines.push('', 'To get this approved:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`));
   if (task.contract.criteria.length > 0) lines.push('', criteriaTable({ ...task, verdict: judged }));
   const further = judged.criteria.filter(({ id }) => id === null);
   if (further.length > 0) lines.push('', ...further.map(judgementText));
   if (report.specDefects.length > 0)
-    lines.push(
-      '',
-      'Defects of the issue itself:',
-      ...report.specDefects.map((defect) => `- ${oneLine(defect)}`),
-    );
+    lines.push('', 'Problems in the issue:', ...report.specDefects.map((defect) => `- ${oneLine(defect)}`));
   return lines.join('\n');
 }
 
 const saidOtherwise = (said: Verdict): string =>
   said === 'APPROVE'
-    ? 'The report said APPROVE, which contradicts what it lists or what is still open.'
-    : `The report said ${said}; a person had decided to leave all that it asks for.`;
+    ? 'The critic said APPROVE, but its own findings (or open ones) block the merge, so this counts as REQUEST_CHANGES.'
+    : `The critic said ${said}, but everything it asks for is marked wontfix.`;
 
-/** The answer to a remark that the coder has worked in, or has read and left the head as it is. */
+/** The answer to a remark that the coder has addressed, or has read without changing the head. */
 export function addressedText(headSha: string, changed: boolean): string {
-  const sha = shortSha(headSha);
-  return changed ? `Addressed in \`${sha}\`.` : `Seen; no change made. Head is still \`${sha}\`.`;
+  const head = shortSha(headSha);
+  return changed ? `Addressed in \`${head}\`.` : `Seen; no change made. Head is still \`${head}\`.`;
 }
 
 export function budgetComment(says: string): string {
-  return `Soon out of budget: ${says}. At the limit the task ends; raise \`budget\` in WORKFLOW.md if it is worth more.`;
+  return `Budget nearly spent: ${says}. The task ends at the limit; to allow more, raise \`budget\` in WORKFLOW.md.`;
 }

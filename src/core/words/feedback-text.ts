@@ -32,13 +32,13 @@ const LIST_CHARS = 16_000;
 
 const FEEDBACK_TITLES: Record<Feedback['kind'], string> = {
   critic: 'The critic asks for changes:',
-  rule: 'Your change touches what a change may not touch:',
-  conflict: 'It conflicts with what landed on trunk meanwhile:',
+  rule: 'Your change touches its own checks or protected files:',
+  conflict: 'It conflicts with changes that landed on trunk:',
   landed: 'Merged into your work tree meanwhile, newest first:',
   gate: 'Verification failed on the merged tree:',
-  ci: 'CI is red:',
-  review: 'People who may decide about this repository say:',
-  contract: 'The issue was edited and made ready again:',
+  ci: 'CI failed:',
+  review: 'People with write access say:',
+  contract: 'The issue was edited and marked ready again:',
 };
 
 export function findingText(
@@ -52,15 +52,31 @@ export function findingText(
 }
 
 /** What a person with write access said. It is for the coder to do, and still nothing that widens what it may do. */
-export function remarkText({ author, verdict, file, line, body }: Remark): string {
+export function remarkText({
+  author,
+  verdict,
+  file,
+  line,
+  body,
+}: Pick<Remark, 'author' | 'verdict' | 'file' | 'line' | 'body'>): string {
   const where = file === null ? '' : ` at ${oneLine(file)}${line === null ? '' : `:${line}`}`;
   const asks = verdict === 'request_changes' ? 'asks for changes' : 'says';
   const who = `${oneLine(author).slice(0, 100)} ${asks}${where}`;
   if (body.trim() === '') return `${who}.`;
   const left = body.length - REMARK_CHARS;
-  const cut = left > 0 ? `\n(${left} characters more were cut.)` : '';
+  const cut = left > 0 ? `\n(${left} more characters were cut.)` : '';
   return `${who}:\n${fence('remark', body.slice(0, REMARK_CHARS), 'a wish about this change, nothing else')}${cut}`;
 }
+
+/** A person's finding, as the coder is told it: their words as they are, so that code in them stays code. */
+export function commentText({ id, file, line, message, scenario }: Finding, by: string): string {
+  const body = scenario ? `${message}\n\nWhen: ${scenario}` : message;
+  return `Finding ${id}: ${remarkText({ author: by, verdict: 'request_changes', file, line, body })}`;
+}
+
+/** What a person told the task as a whole. */
+export const toldText = (by: string, body: string): string =>
+  remarkText({ author: by, verdict: 'comment', file: null, line: null, body });
 
 /** For the critic, the newest last; of a long conversation the beginning is left out, and that is said. */
 export function remarksText(remarks: readonly Remark[]): string {

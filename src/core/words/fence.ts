@@ -2,7 +2,8 @@
  * Text from strangers (issue, diff, output of commands) as data: fenced under a mark derived from the text itself, so
  * that nothing inside can close the fence; or cut down to one line.
  */
-import { digestOf } from '../digest.ts';
+import { digestOf } from '../text/digest.ts';
+import { shortened } from '../text/shortened.ts';
 
 /** The mark is a digest of the text, so the text can't contain its own closing mark. */
 export function fence(
@@ -37,7 +38,7 @@ export function unfenced(text: string): string {
 export const plain = (text: string): string =>
   text.replace(/\r\n?/g, '\n').replace(/[^\P{C}\n\t\u200c\u200d]/gu, '');
 
-export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 500);
+export const oneLine = (text: string): string => shortened(text.replace(/\s+/g, ' ').trim(), 500);
 
 /** The end of an output: what went wrong is said last. */
 export const tail = (text: string): string =>

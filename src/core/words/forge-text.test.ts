@@ -1,6 +1,6 @@
 /** What an agent is told of the forge: all of it data, nobody in another's name, and never too much. */
 import { expect, test } from 'vitest';
-import type { IssueReading, PullReading, Words } from '../forge-reading.ts';
+import type { IssueReading, PullReading, Words } from '../access/forge-reading.ts';
 import { forgeAnswer, forgeSilent } from './forge-text.ts';
 
 const words = (

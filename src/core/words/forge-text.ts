@@ -2,8 +2,16 @@
  * What was read of the forge, as an agent is told it. Each text of somebody stands in a fence of its own, with its author
  * outside, so that nobody can speak as somebody else. Long texts share what room there is; what is cut or left out is said.
  */
+
+import type {
+  ForgeReading,
+  FoundRow,
+  IssueReading,
+  Part,
+  PullReading,
+  Words,
+} from '../access/forge-reading.ts';
 import { waterLevel } from '../change/shown-diff.ts';
-import type { ForgeReading, FoundRow, IssueReading, Part, PullReading, Words } from '../forge-reading.ts';
 import { fence, oneLine, plain } from './fence.ts';
 import type { ToolAnswer } from './turn-tools.ts';
 

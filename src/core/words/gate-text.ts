@@ -25,28 +25,27 @@ export function resultText(result: CommandResult): string {
   const { base, first, problem } = result;
   if (result.outcome === 'could_not_run') return problem ?? 'could not run';
   if (result.outcome === 'pass')
-    return first ? `passed when run again, at first ${first.problem} (flaky)` : 'passed';
+    return first ? `flaky: failed (${first.problem}), then passed when rerun` : 'passed';
   if (!base) return problem ?? 'failed';
   const at = shortSha(base.sha);
-  if (base.outcome === 'pass') return `${problem}; without this work, on trunk at ${at}, it passes`;
-  if (base.outcome === 'could_not_run')
-    return `${problem}; on trunk at ${at} it could not run: ${base.problem}`;
+  if (base.outcome === 'pass') return `${problem}; passes on trunk (${at})`;
+  if (base.outcome === 'could_not_run') return `${problem}; could not run on trunk (${at}): ${base.problem}`;
   const how = howItCompares(result, base);
-  return `${problem}; red on trunk without this work too (at ${at}, ${how})`;
+  return `${problem}; also fails on trunk (${at}), ${how}`;
 }
 
 function howItCompares(result: CommandResult, base: CommandRun): string {
-  if (isUnchanged(result)) return 'by the same tests';
-  if (looksUnchanged(result)) return 'in the same way';
+  if (isUnchanged(result)) return 'same tests';
+  if (looksUnchanged(result)) return 'same output';
   const more = base.failing && result.failing?.filter((name) => !base.failing?.includes(name));
   if (more && more.length > 0) return `failing only here: ${more.slice(0, 3).map(oneLine).join(', ')}`;
   if (result.vanished && result.vanished.count > 0) return vanishedText(result.vanished);
-  return `with another output, ${base.problem}`;
+  return `other output, ${base.problem}`;
 }
 
 function vanishedText({ count, some }: NonNullable<CommandResult['vanished']>): string {
   const more = count > some.length ? ` and ${count - some.length} more` : '';
-  return `but tests that ran there are missing here (do they still load?): ${some.map(oneLine).join(', ')}${more}`;
+  return `tests that ran there are missing here (do they still load?): ${some.map(oneLine).join(', ')}${more}`;
 }
 
 export function evidenceText(evidence: Evidence | null): string {

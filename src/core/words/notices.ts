@@ -1,9 +1,9 @@
 /** What people are told by notifications. What strangers wrote (titles, output) is cut and has no invisible characters. */
 import type { LoopEvent } from '../event.ts';
 import { holdText } from '../hold.ts';
-import type { LoopWait } from '../loop-waits.ts';
-import type { Message, Notice } from '../notify.ts';
+import type { LoopWait } from '../loop/loop-waits.ts';
 import { nameOfTask, type Task } from '../task.ts';
+import type { Message, Notice } from '../tell/notify.ts';
 import { oneLine, plain } from './fence.ts';
 import { shortSha } from './short-sha.ts';
 import { adviceText } from './words.ts';
@@ -35,8 +35,8 @@ export function noticeText(one: LoopEvent, task: Task | undefined): NoticeText {
     }
     case 'loop_idle': {
       const { waiting } = one.data;
-      const left = waiting === 1 ? '1 thing waits' : `${waiting} things wait`;
-      return said('The loop is idle', waiting === 0 ? 'Nothing is left to do.' : `${left} for you.`);
+      const left = waiting === 1 ? '1 item needs' : `${waiting} items need`;
+      return said('The loop is idle', waiting === 0 ? 'No work is left.' : `${left} you.`);
     }
     case 'worker_state_transition':
       return task ? endText(one.data, task, called) : said(called, one.data.why);

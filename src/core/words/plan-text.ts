@@ -37,10 +37,13 @@ export function placeText(plan: PlanProgress): string {
   }
 }
 
+const isOfTheWhole = ({ phase }: PlanProgress): boolean =>
+  phase === 'final_auditing' || phase === 'final_audit_fix';
+
 /** The one at hand; all of them where the whole is audited. */
 export function milestoneText(plan: PlanProgress): string {
-  const { milestones, milestone, phase } = plan;
-  const isWhole = phase === 'final_auditing' || phase === 'final_audit_fix';
+  const { milestones, milestone } = plan;
+  const isWhole = isOfTheWhole(plan);
   return milestones
     .flatMap(({ text }, index) =>
       isWhole || index === milestone
@@ -98,22 +101,48 @@ export function pendingText(plan: PlanProgress): string {
   return lines.length === 0 ? '' : fence('pending', lines.join('\n\n'));
 }
 
-/** Without milestones there is only the last word of its coder. */
-export function decisionsText(plan: PlanProgress, last: CoderSummary | null): string {
-  const said = plan.milestones.length === 0 ? last : currentMilestone(plan)?.decisions;
-  if (!said) return '';
-  const lines = [
-    said.summary,
-    ...(said.choices ?? []).map((one) => `- chose: ${oneLine(one)}`),
-    ...(said.tests === '' ? [] : [`- verified: ${oneLine(said.tests)}`]),
-    ...said.open.map((one) => `- note: ${oneLine(one)}`),
-  ];
-  return fence('coder', lines.join('\n'));
+/** The milestones that an auditor worded anew, as they are now, and why; empty where the plan is as it was started. */
+export function amendedText({ milestones, amendments }: PlanProgress): string {
+  const parts = milestones.flatMap(({ title, text }, index) => {
+    const why = amendments.filter(({ milestone }) => milestone === index);
+    if (why.length === 0) return [];
+    const reasons = why.map(({ rationale }) => `Amended: ${oneLine(rationale)}`);
+    return [[`Milestone ${index + 1}: ${oneLine(title)}`, ...reasons, '', text].join('\n')];
+  });
+  return parts.join('\n\n');
 }
+
+/** What the coder said of the milestone at hand, or of all of them where the whole is audited. `last`: of this very pass. */
+export function decisionsText(plan: PlanProgress, last: CoderSummary | null): string {
+  const lines = isOfTheWhole(plan) ? decisionsOfAll(plan) : decisionsHere(plan, last);
+  return lines.length === 0 ? '' : fence('coder', lines.join('\n'));
+}
+
+function decisionsOfAll(plan: PlanProgress): string[] {
+  const ofMilestones = plan.milestones.flatMap(({ decisions }, index) =>
+    decisions ? [`Milestone ${numbered(plan, index)}`, ...decisionLines(decisions)] : [],
+  );
+  const ofFixes = plan.fixed ? ['Fixes after the final audit', ...decisionLines(plan.fixed)] : [];
+  return [...ofMilestones, ...ofFixes];
+}
+
+/** Without milestones there is only the last word of its coder. */
+function decisionsHere(plan: PlanProgress, last: CoderSummary | null): string[] {
+  if (last) return decisionLines(last);
+  const before = currentMilestone(plan)?.decisions;
+  return before ? ['Of an earlier pass:', ...decisionLines(before)] : [];
+}
+
+const decisionLines = ({ summary, choices = [], tests, open }: CoderSummary): string[] => [
+  summary,
+  ...choices.map((one) => `- chose: ${oneLine(one)}`),
+  ...(tests === '' ? [] : [`- verified: ${oneLine(tests)}`]),
+  ...open.map((one) => `- note: ${oneLine(one)}`),
+];
 
 /** What is open of the milestone at hand, or of all, with what has been open for too long said apart. */
 export function auditFindings(plan: PlanProgress, ledger: readonly Finding[]): string {
-  const isWhole = plan.phase === 'final_auditing' || plan.phase === 'final_audit_fix';
+  const isWhole = isOfTheWhole(plan);
   const here = plan.milestones.length === 0 ? null : plan.milestone;
   const bugs = openBugs(ledger, isWhole ? 'all' : here);
   const advice = ledger.filter(

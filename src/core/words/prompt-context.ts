@@ -12,11 +12,12 @@ import { specificationText } from '../issue/specification.ts';
 import { policyFor } from '../plan/limits.ts';
 import { lastSealed } from '../plan/progress.ts';
 import type { Policy } from '../policy.ts';
-import { type Task, turnsHere } from '../task.ts';
+import { nameOfTask, type Task, turnsHere } from '../task.ts';
 import { feedbackText, findingText, remarksText } from './feedback-text.ts';
 import { fence, oneLine } from './fence.ts';
 import { evidenceText } from './gate-text.ts';
 import {
+  amendedText,
   auditFindings,
   decisionsText,
   doneText,
@@ -28,8 +29,37 @@ import {
 import { fitting } from './prompt-size.ts';
 import { subjectOf } from './words.ts';
 
+/** What the forge says of an issue beside its text. */
+export interface IssueFields {
+  state: 'open' | 'closed';
+  labels: readonly string[];
+  url: string | null;
+  priority: number | null;
+  blockers: readonly { number: number; state: 'open' | 'closed' | null }[];
+  createdAt: number;
+  updatedAt: number;
+}
+
 export interface PromptContext {
-  issue: { number: number | null; title: string; body?: string };
+  /** The names of the normalised issue in Symphony's specification, and `number`, `body`. */
+  issue: {
+    number: number | null;
+    id: string;
+    identifier: string;
+    title: string;
+    body?: string;
+    description?: string;
+    state: string | null;
+    labels: string[];
+    url: string | null;
+    priority: number | null;
+    branch_name: string;
+    blocked_by: { id: string; identifier: string; state: string | null }[];
+    created_at: string | null;
+    updated_at: string | null;
+  };
+  /** How many attempts at the issue came before this one; null in the first. */
+  attempt: number | null;
   task: {
     id: string;
     /** As one speaks of it: `issue #7`, `plan checkout`. */
@@ -71,9 +101,11 @@ export interface PromptContext {
 }
 
 export interface PromptInputs {
+  /** Looked up where a template may name it. */
+  issue?: IssueFields | null;
   history: string;
-  /** The text of the skill that the post action is to use. */
-  skill?: string;
+  /** The skill that the post action is to use; its text is null where the agent finds it by itself. */
+  skill?: { text: string | null };
   diff: string;
   /** The whole ledger. */
   findings: readonly Finding[];
@@ -119,10 +151,12 @@ export function promptContext(
       round: task.criticRounds + (kind === 'critic' || kind === 'next_round' ? 1 : 0),
       max_rounds: policy.critic.maxRounds,
     },
+    attempt: task.attempt > 1 ? task.attempt - 1 : null,
     gate_commands: policy.gate.commands === 'none' ? [] : policy.gate.commands,
   };
-  const named = { number: task.issue, title: oneLine(task.contract.title) };
-  const whole = { ...named, body: contractText(task) };
+  const named = issueNamed(task, inputs.issue ?? null);
+  const body = contractText(task);
+  const whole = { ...named, body, description: body };
   const criteria = criteriaText(task.contract.criteria);
   const prior_failure_reason = priorFailure ?? '';
   const told = task.feedback.slice(0, fitting(task.feedback, kind));
@@ -171,8 +205,8 @@ export function promptContext(
       };
     case 'post_action': {
       const { skill, prompt } = policy.loop.postAction ?? {};
-      const skill_text = inputs.skill ?? '';
-      const action = { skill: skill_text === '' ? '' : (skill ?? ''), skill_text, prompt: prompt ?? '' };
+      const skill_text = inputs.skill?.text ?? '';
+      const action = { skill: inputs.skill ? (skill ?? '') : '', skill_text, prompt: prompt ?? '' };
       return { ...shared, issue: named, base_sha: task.baseSha ?? '', action };
     }
     case 'plan_draft': {
@@ -192,6 +226,29 @@ export function promptContext(
       };
   }
 }
+
+function issueNamed(task: Task, seen: IssueFields | null): PromptContext['issue'] {
+  return {
+    number: task.issue,
+    id: task.issue === null ? task.id : String(task.issue),
+    identifier: nameOfTask(task),
+    title: oneLine(task.contract.title),
+    state: seen?.state ?? null,
+    labels: (seen?.labels ?? []).map((label) => oneLine(label).toLowerCase()),
+    url: seen?.url ?? null,
+    priority: seen?.priority ?? null,
+    branch_name: task.branch,
+    blocked_by: (seen?.blockers ?? []).map(({ number, state }) => ({
+      id: String(number),
+      identifier: `#${number}`,
+      state,
+    })),
+    created_at: seen && iso(seen.createdAt),
+    updated_at: seen && iso(seen.updatedAt),
+  };
+}
+
+const iso = (at: number): string => new Date(at).toISOString();
 
 function planned(
   { plan, summary }: Task,
@@ -224,10 +281,14 @@ const judged = (task: Task, { findings, remarks, diff }: PromptInputs) => ({
   diff: fence('diff', diff),
 });
 
-/** The issue, and beside it what it was expanded into: any template that shows the one shows the other. */
+/**
+ * The issue or the plan, and beside it what it was expanded into and what of it was amended: any template that shows the one
+ * shows the others.
+ */
 function contractText({ contract, spec, plan, kind }: Task): string {
   const issue = [
     fence(plan && kind !== 'issue' && plan.mode !== 'draft' ? 'plan' : 'issue', contract.body),
+    amendmentsText(plan),
     relatedText(contract),
   ]
     .filter(Boolean)
@@ -235,6 +296,12 @@ function contractText({ contract, spec, plan, kind }: Task): string {
   if (spec?.status !== 'adopted') return issue;
   const specification = fence('specification', specificationText(spec.specification));
   return `${issue}\n\nIt was expanded into this specification. Where the two disagree, the issue holds.\n\n${specification}`;
+}
+
+function amendmentsText(plan: Task['plan']): string {
+  const amended = plan ? amendedText(plan) : '';
+  if (amended === '') return '';
+  return `The auditor amended it during the work. Where they disagree, the amendment holds.\n\n${fence('amended', amended)}`;
 }
 
 /** Whoever works on a part should know the whole, and what of it others do. */
@@ -264,7 +331,10 @@ function ledgerText(ledger: readonly Finding[], status: Finding['status']): stri
   const lines = some.map((finding) => {
     const { id, rounds, history } = finding;
     const why = status === 'wontfix' ? history.at(-1)?.why : null;
-    const open = `open in round${rounds.length === 1 ? '' : 's'} ${rounds.join(', ')}`;
+    const open =
+      rounds.length === 0
+        ? `${history[0]?.by} found it since the last round`
+        : `open in round${rounds.length === 1 ? '' : 's'} ${rounds.join(', ')}`;
     return `${findingText(finding, id)}\n  ${why ? `Left because: ${oneLine(why)}` : open}`;
   });
   return fence('findings', lines.join('\n'));
@@ -305,9 +375,22 @@ function sampleContexts(): Record<PromptKind, PromptContext> {
     round: 1,
     max_rounds: 3,
   };
-  const named = { number: 1, title: 'A title' };
-  const whole = { ...named, body: 'A body' };
-  const base = { task, gate_commands: ['npm test'] };
+  const named = {
+    number: 1,
+    id: '1',
+    identifier: '#1',
+    title: 'A title',
+    state: 'open',
+    labels: ['loop:running'],
+    url: 'https://example.com/1',
+    priority: 1,
+    branch_name: 'loop/1-x',
+    blocked_by: [{ id: '2', identifier: '#2', state: 'closed' }],
+    created_at: '2026-01-01T00:00:00.000Z',
+    updated_at: '2026-01-01T00:00:00.000Z',
+  };
+  const whole = { ...named, body: 'A body', description: 'A body' };
+  const base = { task, attempt: 1, gate_commands: ['npm test'] };
   const told = { head_sha: 'x', base_sha: 'x', evidence: 'x', diff: 'x' };
   const plan = {
     iteration: 'x',

@@ -1,8 +1,8 @@
 /** What an agent is answered when it talks to the loop, and what is noted of it. */
 import { describe, expect, test } from 'vitest';
 import { awaiting, changes, judgedBy } from '../../../test/support/play.ts';
+import type { ForgeAllowance } from '../access/forge-reading.ts';
 import type { Finding } from '../change/findings.ts';
-import type { ForgeAllowance } from '../forge-reading.ts';
 import { type AuditNotes, NO_NOTES } from '../plan/audit.ts';
 import { bornPlan } from '../plan/progress.ts';
 import { ROLES, type Role } from '../role.ts';
@@ -25,7 +25,7 @@ const answered = (...parts: Parameters<typeof answerCall>) => {
 };
 const asking = { task: play.task, role: 'coder', turn: 3, sessionId: 's', findings: play.findings } as const;
 const ask = (name: string, input: unknown, calls = 0) =>
-  answered({ ...asking, notes: NO_NOTES }, call(name, input, calls));
+  answered({ ...asking, notes: NO_NOTES, told: [] }, call(name, input, calls));
 
 describe('a call', () => {
   test.each([
@@ -53,7 +53,7 @@ describe('a call', () => {
     expect(ask('list_findings', undefined).answer.text).toContain('the dialog has no role');
     const { task } = judgedBy('- [ ] answers 42');
     const { text } = answered(
-      { ...asking, task, findings: [], notes: NO_NOTES },
+      { ...asking, task, findings: [], notes: NO_NOTES, told: [] },
       call('list_findings', {}),
     ).answer;
     expect(text).toContain('answers 42');
@@ -120,7 +120,7 @@ const findings = [
   finding(4, { source: 'rule', file: 'package.json' }),
 ];
 const said = (role: Role, name: string, input: unknown, notes: AuditNotes = NO_NOTES) =>
-  answered({ task: planned, role, turn: 2, sessionId: 's', findings, notes }, call(name, input));
+  answered({ task: planned, role, turn: 2, sessionId: 's', findings, notes, told: [] }, call(name, input));
 
 describe('in a plan', () => {
   test('each role has its own tools, and without a plan none of the plan’s', () => {
@@ -212,7 +212,7 @@ describe('in a plan', () => {
 
 describe('reading the forge', () => {
   const asked = (role: Role, name: string, input: unknown, forge = ENOUGH) =>
-    answerCall({ ...asking, role, notes: NO_NOTES }, call(name, input, 0, forge));
+    answerCall({ ...asking, role, notes: NO_NOTES, told: [] }, call(name, input, 0, forge));
 
   test('is for those whose work is judged by others, and for nobody where the forge may not be asked', () => {
     const readers = (asksForge: boolean) =>

@@ -7,15 +7,20 @@
  * What has to be asked of the forge is not asked here: the answer is the question, which the loop puts to it.
  */
 import { z } from 'zod';
+import {
+  type ForgeAllowance,
+  type ForgeQuestion,
+  searchWords,
+  whyNotAsked,
+} from '../access/forge-reading.ts';
 import { findingsAbout } from '../change/find.ts';
 import { type Finding, isIdOf } from '../change/findings.ts';
 import { event, type NewEvent } from '../event.ts';
-import { type ForgeAllowance, type ForgeQuestion, searchWords, whyNotAsked } from '../forge-reading.ts';
 import { type AuditNotes, auditFinding, noteId } from '../plan/audit.ts';
-import type { RefusalCode } from '../progress.ts';
 import { type Role, roleRow } from '../role.ts';
 import type { Task } from '../task.ts';
-import { findingText } from './feedback-text.ts';
+import type { RefusalCode } from '../tell/progress.ts';
+import { findingText, toldText } from './feedback-text.ts';
 import { fence } from './fence.ts';
 import { milestoneRead } from './plan-text.ts';
 
@@ -26,7 +31,7 @@ const few = z.array(z.string().max(1000)).max(20).default([]);
 export const coderSummary = z.object({
   summary: short.describe('What was changed and why, for the pull request’s readers.'),
   tests: z.string().max(4000).default('').describe('What was run to check it, and how it went.'),
-  open: few.describe('What is left open, or was assumed.'),
+  open: few.describe('What is left open or was assumed.'),
   choices: few.describe('What you had to choose between, what you chose, and why.'),
 });
 
@@ -53,6 +58,8 @@ interface Asking {
   findings: readonly Finding[];
   /** What its auditor noted before, in this audit. */
   notes: AuditNotes;
+  /** What people told the task since the turn began. */
+  told: readonly { by: string; text: string }[];
 }
 
 interface Said {
@@ -86,17 +93,17 @@ const TOOLS: Record<ToolName, Definition> = {
   report_progress: defined({
     description: 'Tell the operator in one sentence where the work stands. Nobody answers.',
     shape: { message: short.describe('One sentence: what is done, what comes next.') },
-    answer: ({ turn }, { message }) => say('Noted.', event('coder_reported', { turn, message })),
+    answer: ({ turn, told }, { message }) =>
+      say(withTold('Noted.', told), event('coder_reported', { turn, message })),
   }),
   list_findings: defined({
-    description:
-      'List the acceptance criteria and the findings of reviews that are still open for this issue.',
+    description: 'List the acceptance criteria and the open review findings for this issue.',
     shape: {},
-    answer: ({ task, findings }) => say(openText(task, findings)),
+    answer: ({ task, findings, told }) => say(withTold(openText(task, findings), told)),
   }),
   ask_operator: defined({
     description:
-      'Ask about something the issue leaves open. It is answered at once, by rule: nobody is waiting.',
+      'Ask about something the issue leaves open. The answer is immediate and by rule; no person sees it.',
     shape: { question: short.describe('The question, with the choices you see.') },
     answer: ({ turn }, { question }) => say(NOBODY, event('coder_asked', { turn, question, answer: NOBODY })),
   }),
@@ -107,9 +114,8 @@ const TOOLS: Record<ToolName, Definition> = {
     answer: ({ turn }, said) => say('Noted. End your turn now.', event('coder_finished', { turn, ...said })),
   }),
   milestone_read: defined({
-    description:
-      'Read a milestone of the plan: its text as it stands now, and what came of it if it is done.',
-    shape: { n: z.int().positive().optional().describe('Its number, from 1. Left out: the one at hand.') },
+    description: 'Read a milestone of the plan: its current text, and its result if it is done.',
+    shape: { n: z.int().positive().optional().describe('Its number, from 1. Default: the current one.') },
     needsPlan: true,
     answer: ({ task }, { n }) => {
       const text = task.plan && milestoneRead(task.plan, n ?? null);
@@ -212,6 +218,12 @@ const TOOLS: Record<ToolName, Definition> = {
   }),
 };
 
+/** The answers that carry what people told the task meanwhile. */
+export const CARRIES_TOLD: ReadonlySet<string> = new Set<ToolName>(['report_progress', 'list_findings']);
+
+const withTold = (answer: string, told: Asking['told']): string =>
+  [answer, ...told.map(({ by, text }) => toldText(by, text))].join('\n\n');
+
 export interface TurnTool {
   name: ToolName;
   description: string;
@@ -253,8 +265,7 @@ export function answerCall(
     return { answer: { text: why, isError: true }, events: [event('tool_refused', refused)] };
   };
   if (!offered) return notLet('tool_missing', `there is no tool ${name.slice(0, 100)}`);
-  if (calls >= most)
-    return refuse(`${name} was called ${calls} times in this turn; it is not answered again`);
+  if (calls >= most) return refuse(`${name} was called ${calls} times in this turn, which is the limit`);
   const parsed = z.object(offered.shape).safeParse(call.input ?? {});
   if (!parsed.success) return refuse(`the input can't be used: ${z.prettifyError(parsed.error)}`);
   const said = TOOLS[offered.name].answer(asking, parsed.data);
@@ -263,7 +274,7 @@ export function answerCall(
 }
 
 export const NOBODY =
-  'Nobody answers during a turn. Choose the simplest reading that meets the issue as it is written, go on with it, and name the choice in the summary of your last message.';
+  'Nobody answers during a turn. Choose the simplest reading that meets the issue as written, proceed, and state your choice in the summary of your last message.';
 
 const say = (text: string, ...events: NewEvent[]): Said => ({ answer: { text, isError: false }, events });
 const refuse = (text: string): Said => ({ answer: { text, isError: true }, events: [] });

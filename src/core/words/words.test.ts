@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { started, TWO } from '../../../test/support/plan-play.ts';
 import {
   awaiting,
   changes,
@@ -17,6 +18,7 @@ import type { RecordedVerdict } from '../task.ts';
 import { criticReport, judgementsOf, type Verdict } from '../verdict.ts';
 import {
   checkpointMessage,
+  couldNotRunComment,
   declinedComment,
   endedComment,
   evidenceTable,
@@ -33,9 +35,28 @@ import {
   conflictText,
   copiedAdvice,
   copiedText,
+  couldNotRunText,
   count,
   openText,
 } from './words.ts';
+
+test('a gate that could not run says why by the words of its command', () => {
+  const broken = evidence('t', 'could_not_run', testPolicy(), undefined, 'setup failed: exit 1');
+  const tail = 'resolving\nnpm error @acme/parser: fixes #7\n';
+  const gate = { ...broken, results: broken.results.map((one) => ({ ...one, tail })) };
+  expect(couldNotRunText(gate)).toBe('`npm test` setup failed: exit 1: npm error @acme/parser: fixes #7');
+  expect(couldNotRunComment(7, gate)).toContain('exit 1:\n\n    npm error @acme/parser: fixes #7\n\n');
+  expect(couldNotRunComment(7, broken), 'without output').toContain('exit 1.\n\nThis is not');
+  const held = { reason: 'gate_could_not_run', detail: couldNotRunText(gate), until: null } as const;
+  const { task } = running();
+  const said = statusComment(
+    { ...task, hold: { ...task.hold, ...held } } as never,
+    { spend: { costUsd: 0, tokens: 0 }, ledger: [] },
+    testPolicy(),
+  );
+  expect(said, 'it calls nobody and closes nothing').not.toMatch(/@acme|#7/);
+  expect(said).toContain('setup failed: exit 1: npm error');
+});
 
 /** A map, so that the compiler misses a hold that is missing here. */
 const HOLDS: Record<HoldReason, true> = {
@@ -43,6 +64,7 @@ const HOLDS: Record<HoldReason, true> = {
   waits_for_loops: true,
   interrupted: true,
   fetch_failed: true,
+  spend_unknown: true,
   provider_limit: true,
   gate_could_not_run: true,
   gate_empty: true,
@@ -62,11 +84,13 @@ const HOLDS: Record<HoldReason, true> = {
   rules_unmet: true,
   merge_queued: true,
   protected_paths: true,
+  verification_changed: true,
   trunk_rewritten: true,
   checks_pending: true,
   checks_red: true,
   changes_requested: true,
   spec_proposed: true,
+  attached: true,
 };
 
 const SPENT = { spend: { costUsd: 0, tokens: 0 }, ledger: [] };
@@ -142,7 +166,7 @@ describe('an ended task', () => {
       'approved by critic; 1 finding left as it is by ann.',
     );
     expect(told(left('t1.1', 'ann', 'The API keeps it'))).toContain(
-      'Found, and left as it is:\n\n- t1.1 [sev2] a.ts:3 The name is too long\n  Decided by ann: The API keeps it',
+      'Found and left as is:\n\n- t1.1 [sev2] a.ts:3 The name is too long\n  Decided by ann: The API keeps it',
     );
     expect(told(left('t1.1', 'ann', null), left('t1.2', 'bob', null))).toContain(
       '2 findings left as they are by ann, bob.',
@@ -248,8 +272,8 @@ test('a cost nobody knows is not said to be nothing', () => {
 });
 
 test('declined: the questions and what to do with the answers (dispatch 12)', () => {
-  const text = declinedComment('it asks for taste', ['What?', 'Which?'], 'loop:ready');
-  expect(text).toContain('Not started: it asks for taste, so there is no way to tell when it is done.');
+  const text = declinedComment('it is a matter of taste', ['What?', 'Which?'], 'loop:ready');
+  expect(text).toContain('Not started: it is a matter of taste, so there is no way to tell when it is done.');
   expect(text).toContain('- What?\n- Which?');
   expect(text).toContain('label it `loop:ready` again');
 });
@@ -259,6 +283,20 @@ test('a pull request names its issue and shows the evidence', () => {
   expect(pullTitle({ ...task, contract: { ...task.contract, title: 'A\n title' } })).toBe('A title (#7)');
   expect(pullBody(task)).toContain('Fixes #7');
   expect(pullBody(task)).toContain('| `npm test` | passed |');
+});
+
+test('a pull request shows what an auditor amended of its plan, as it is, and only that (loops 32)', () => {
+  const amendment = { milestone: 2, text: 'Fixes #99\n<!-- x -->', rationale: 'the schema\nshowed it' };
+  const play = started(TWO, {}, { delivers: 'pull' })
+    .worked('c1')
+    .audit({ amendments: [amendment] });
+  const body = pullBody(play.task);
+  expect(body).toContain(
+    'The auditor amended the plan during the work. The amendment takes precedence:\n\n    Milestone 2: API\n    Amended: the schema showed it\n    \n    Fixes #99\n',
+  );
+  expect(body).not.toContain('<!--');
+  expect(body).not.toContain('Schema');
+  expect(pullBody(started(TWO, {}, { delivers: 'pull' }).task)).not.toContain('amended');
 });
 
 describe('what the coder says of its work', () => {
@@ -290,7 +328,7 @@ describe('what the coder says of its work', () => {
   test('is not shown when something in it is shaped like a secret', () => {
     const body = saying(`I used ghp_${'a1B2'.repeat(9)} to test`);
     expect(body).not.toContain('ghp_');
-    expect(body).toContain('shaped like a secret');
+    expect(body).toContain('looks like a secret');
   });
 
   test('of the turn before stays when a turn says nothing', () => {
@@ -310,16 +348,16 @@ test('a pull request says before its results when the change meddles with what j
   const inspected = (headSha: string, grave: string[]) => ({ ...task, inspected: { headSha, grave } });
   const body = pullBody(inspected('c1', ['t1.1']));
   expect(body).toMatch(
-    /\*\*By rule:\*\* .*\(t1\.1; .*nothing is merged until a person agrees[\s\S]*npm test/,
+    /\*\*This change touches its own checks or protected files\*\* \(t1\.1; .*A person must approve it before it merges\.[\s\S]*npm test/,
   );
   const verdict = { headSha: 'c1', verdict: 'APPROVE', by: 'ann', round: 0, criteria: [] } as const;
   const agreed = { ...inspected('c1', ['t1.1']), verdict: { ...verdict, criteria: [] } };
-  expect(pullBody(agreed)).toContain('ann has agreed to it.');
+  expect(pullBody(agreed)).toContain('ann approved it.');
   expect(pullBody({ ...agreed, verdict: { ...verdict, by: 'critic', criteria: [] } })).toContain(
-    'until a person',
+    'A person must approve it',
   );
   for (const fine of [inspected('c1', []), inspected('c0', ['t1.1'])])
-    expect(pullBody(fine)).not.toContain('By rule');
+    expect(pullBody(fine)).not.toContain('protected files');
 });
 
 test('a table cell can’t be broken out of by a command', () => {
@@ -348,7 +386,17 @@ test('a merge message has the title, the issue, the task, and a co-author only i
   expect(mergeMessage(task, testPolicy({ coAuthor: 'A <a@b.c>' }), 'github')).toContain(
     '\n\nCo-authored-by: A <a@b.c>\n',
   );
-  expect(checkpointMessage(task)).toBe('Checkpoint of #7 after turn 1');
+  expect(checkpointMessage(task)).toBe('Save work on issue 7, turn 1');
+  const long = {
+    ...task,
+    contract: {
+      ...task.contract,
+      title: 'Explain which of the words that a reader meets first are not yet in the list of words',
+    },
+  };
+  expect(mergeMessage(long, testPolicy(), 'github')).toBe(
+    'Explain which of the words that a reader meets first are not yet in the…\n\n…list of words\n\nIssue: #7\nTask: t1\n',
+  );
 });
 
 describe('the table of criteria', () => {
@@ -378,6 +426,7 @@ describe('the table of criteria', () => {
   test('a person approved all of them', () => {
     const { task } = judgedBy(BODY, { critic: { enabled: false } }).ask('approve');
     expect(pullBody(task)).toContain('| c2 | Closes | approved by ann |');
+    expect(pullBody(task)).toContain('\nApproved by ann at `c1`:\n');
   });
 
   test('the words of strangers break no cell, mention nobody and close nothing', () => {
@@ -432,7 +481,7 @@ describe('a review', () => {
   test('says when the verdict that counts is not the one that was given', () => {
     expect(
       reviewBody({ ...report, verdict: 'APPROVE' }, judged('REQUEST_CHANGES'), awaiting().task, []),
-    ).toContain('The report said APPROVE, which contradicts');
+    ).toContain('The critic said APPROVE, but its own findings');
   });
 
   test('says what is still open from earlier rounds, and what a person decided to leave', () => {
@@ -445,7 +494,9 @@ describe('a review', () => {
     const repeated = awaiting().critic(changes()).worked('c2').critic(changes());
     expect(repeated.actionsOf('post_review')[1]?.body.match(/the dialog has no role/g)).toHaveLength(1);
     const left = awaiting().critic(changes()).ask('wontfix', 'ann', { finding: 't1.1' });
-    expect(reviewBody(report, judged('APPROVE'), left.task, [])).toContain('a person had decided to leave');
+    expect(reviewBody(report, judged('APPROVE'), left.task, [])).toContain(
+      'everything it asks for is marked wontfix',
+    );
   });
 
   test('the coder gets findings, criteria not met and the shortest way', () => {
@@ -454,7 +505,7 @@ describe('a review', () => {
     expect(text).toContain('- [sev2] a.ts:3 the dialog has no role');
     expect(text).toContain('- [criterion unclear] closes');
     expect(text).not.toContain('opens');
-    expect(text).toContain('Shortest way to an approval:\n- add a role');
+    expect(text).toContain('To get this approved:\n- add a role');
   });
 
   test('a request for changes that names nothing still tells the coder what to do', () => {

@@ -1,12 +1,17 @@
 /** What we say to people beside comments and pull requests: advice, why something waits, what is at work. */
 
-import type { AccountLimit } from '../account.ts';
 import type { Finding } from '../change/findings.ts';
-import { type BaseRun, type Evidence, isAllowable, wasRedBefore } from '../gate.ts';
+import { type BaseRun, type CommandResult, type Evidence, isAllowable, wasRedBefore } from '../gate.ts';
 import { holdText } from '../hold.ts';
-import type { LoopHold } from '../loop-hold.ts';
+import type { LoopHold } from '../loop/loop-hold.ts';
 import { REASONS } from '../machine.ts';
+import type { AccountLimit } from '../money/account.ts';
+import type { Usage } from '../money/prices.ts';
+import type { TurnWarning } from '../money/turn-cost.ts';
+import { type Disagreement, into, out } from '../money/two-accounts.ts';
+import type { Role } from '../role.ts';
 import { isEnded, nameOfTask, type Task } from '../task.ts';
+import { shortened } from '../text/shortened.ts';
 import type { CriticReport, Judgement } from '../verdict.ts';
 import { findingText } from './feedback-text.ts';
 import { oneLine } from './fence.ts';
@@ -52,10 +57,17 @@ export const effectName = (kind: string): string =>
 export const failedText = (kind: string, times: number): string =>
   `${effectName(kind)} failed ${times}×; will retry`;
 
+/** With what kept it from being done, where that is known. */
+export const failureText = (kind: string, times: number, problem: string | null): string =>
+  `${failedText(kind, times)}${problem === null ? '' : `: ${oneLine(problem)}`}`;
+
+/** Where nobody asked the forge, which knows the checks and the rules of the branch. */
+export const UNASKED = 'approved; `forge-loop why` asks the forge what it waits for';
+
 export const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 
 export function untestedText(sha: string, tested: string): string {
-  return `${shortSha(sha)} landed with another tree than the one that was tested (${shortSha(tested)})`;
+  return `${shortSha(sha)} landed, but its tree differs from the tested one (${shortSha(tested)})`;
 }
 
 /** What a person does about an abandoned task. Where trunk itself was red, that comes first. */
@@ -73,7 +85,9 @@ export function adviceText(task: Task): string | null {
 export const otherAdvice = ({ gate }: Task): string[] =>
   gate && isAllowable(gate)
     ? ['Or set gate.preexisting: allow_unchanged to ignore those failing tests.']
-    : ['If it is green in your own shell, see `env` in WORKFLOW.md: it lists what commands get from yours.'];
+    : [
+        'If it passes in your own shell, see `env` in WORKFLOW.md: it lists what commands get of your environment.',
+      ];
 
 /** A task as people know it, in a sentence. */
 export const subjectOf = ({ issue, plan, kind, id }: Task): string =>
@@ -94,7 +108,7 @@ export const togetherText = (others: Parameters<typeof namesOf>[0], sha: string)
   `together with ${namesOf(others)} at ${shortSha(sha)}`;
 
 export const redAloneText = (text: string): string =>
-  `Merged into trunk alone, without anything else that waits to land, it fails:\n\n${text}`;
+  `Merged into trunk alone, without the other tasks in line, it fails:\n\n${text}`;
 
 export const redTogetherText = (others: string, text: string): string =>
   `Your branch passes by itself. Merged together with ${others}, which landed meanwhile, it fails:\n\n${text}`;
@@ -104,7 +118,7 @@ export function redBeforeText(task: Task): string | null {
   if (task.gate?.outcome !== 'fail') return null;
   const red = task.gate.results.filter(wasRedBefore).map((result) => `\`${result.command}\``);
   if (red.length === 0) return null;
-  return `${red.join(', ')} ${red.length === 1 ? 'was' : 'were'} red on trunk before the work began`;
+  return `${red.join(', ')} ${red.length === 1 ? 'was' : 'were'} failing on trunk before the work began`;
 }
 
 /** What stood open when a task ended, the gravest first: whoever looks for the reason should not have to search. */
@@ -117,10 +131,20 @@ export function openText(open: readonly Finding[]): string | null {
   return `Still open: ${texts.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`;
 }
 
+/** Which command of the gate could not run, and why by its own words. */
 export function couldNotRunText(gate: Evidence): string {
-  const broken = gate.results.find((result) => result.outcome === 'could_not_run');
+  const said = tellingLines(couldNotRun(gate)?.tail ?? '');
+  return `${brokenText(gate)}${said ? `: ${said}` : ''}`;
+}
+
+/** Without its output, which may differ from run to run. */
+export function brokenText(gate: Evidence): string {
+  const broken = couldNotRun(gate);
   return broken ? `\`${broken.command}\` ${broken.problem}` : 'the gate could not run';
 }
+
+export const couldNotRun = ({ results }: Evidence): CommandResult | undefined =>
+  results.find(({ outcome }) => outcome === 'could_not_run');
 
 /** What of the gate did not pass on trunk, in one line: the first of it, why by its own words, and where the rest is. */
 export function trialText(results: readonly BaseRun[]): string {
@@ -134,7 +158,7 @@ export function trialText(results: readonly BaseRun[]): string {
 /** Where it was opened next to what a person left: whoever fixes it must not fix that. */
 function besideText({ history }: Finding): string {
   const why = history.length === 1 ? history[0]!.why : null;
-  return why ? `\n  It stands ${oneLine(why)}; that stays as it is.` : '';
+  return why ? `\n  It is ${oneLine(why)}; do not change that one.` : '';
 }
 
 export const judgementText = ({ id, criterion, met, evidence }: Judgement): string =>
@@ -150,7 +174,7 @@ export function changesText(
     ...open.map((finding) => `${findingText(finding)}${besideText(finding)}`),
     ...unmet.map(judgementText),
     ...(report.minimalPathToGreen.length > 0
-      ? ['Shortest way to an approval:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`)]
+      ? ['To get this approved:', ...report.minimalPathToGreen.map((step) => `- ${oneLine(step)}`)]
       : []),
     ...(report.summary ? [oneLine(report.summary)] : []),
   ];
@@ -161,14 +185,14 @@ export function changesText(
 export function takeBackText(grave: readonly Finding[]): string {
   return [
     ...grave.map((finding) => findingText(finding)),
-    'Take these changes back completely, so that the files are as trunk has them, and do the work without them. If it',
-    'can not be done without them, leave them: a person will decide.',
+    'Revert these changes completely, so that the files match trunk, and do the work without them. If that is',
+    'impossible, leave them: a person will decide.',
   ].join('\n');
 }
 
 export function conflictText(files: readonly string[]): string {
   const list = files.map((file) => `- ${file}`).join('\n');
-  return `Trunk was merged into your work tree. Resolve what conflicts, keep both intentions, and leave no conflict marker:\n${list}`;
+  return `Trunk was merged into your work tree. Resolve the conflicts, keep both intentions, and leave no conflict marker:\n${list}`;
 }
 
 export function rewrittenText(baseSha: string, trunk: string): string {
@@ -210,7 +234,7 @@ export function loopHoldText(hold: LoopHold): string {
 
 /** What holds every task of one provider, and since when. */
 export function accountText({ account, why, until, outage, blocked }: AccountLimit, now: number): string {
-  const said = oneLine(why).slice(0, 300);
+  const said = shortened(oneLine(why), 300);
   if (blocked) return `${account} ${BLOCKED[blocked.code]}: ${said}`;
   if (!outage) return `${account} is used up until ${untilOf(until, now)} (${said}). Its tasks continue then`;
   const next = outage.triedBy !== undefined ? 'One turn is trying it' : `Next try ${untilOf(until, now)}`;
@@ -219,7 +243,7 @@ export function accountText({ account, why, until, outage, blocked }: AccountLim
 
 const BLOCKED = {
   auth: 'refuses its credential',
-  billing: 'can’t be paid for',
+  billing: 'has a billing problem',
   model_unavailable: 'does not have the model that `agent.model` or `roles.*.model` names',
   setting_refused: 'does not accept the settings of `agent` (see `effort`)',
 } as const;
@@ -228,8 +252,8 @@ export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1
 
 export const silentText = (silenceMs: number, inTool: boolean): string =>
   inTool
-    ? `a tool call showed no sign of progress for ${silenceMs} ms`
-    : `no sign of progress for ${silenceMs} ms`;
+    ? `a tool call showed no sign of progress for ${lasting(silenceMs)}`
+    : `no sign of progress for ${lasting(silenceMs)}`;
 
 /** Said to people, and to the coder when it is asked again. */
 export const repeatedText = ({
@@ -241,7 +265,7 @@ export const repeatedText = ({
   detail: string;
   times: number;
 }): string =>
-  `the same tool call was made ${times} times in a row with the same result: ${tool}${detail && ` ${oneLine(detail).slice(0, 200)}`}`;
+  `the same tool call was made ${times} times in a row with the same result: ${tool}${detail && ` ${shortened(oneLine(detail), 200)}`}`;
 
 export const copiedText = ({ gitDir, tasks }: { gitDir: string; tasks: number }): string =>
   `This is a copy of ${originalOf(gitDir)}, which still exists. Its ${count(tasks, 'open task')} ${tasks === 1 ? 'belongs' : 'belong'} to the original.`;
@@ -267,7 +291,7 @@ export function atWorkText(
   const { name, what, command, since } = work;
   const whose = name === null ? '' : ` of ${name}`;
   const details = [
-    ...(command === null ? [] : [`\`${oneLine(command).slice(0, 80)}\``]),
+    ...(command === null ? [] : [`\`${shortened(oneLine(command), 80)}\``]),
     ...(since === null ? [] : [`for ${lasting(now - since)}`]),
   ];
   return `${what}${whose}${details.length > 0 ? ` (${details.join(', ')})` : ''}`;
@@ -282,15 +306,45 @@ export function workingText(
   return work.lastLine === null ? text : `${text}: ${work.lastLine}`;
 }
 
+/** How much of an account's window is used up. */
+export function windowText(
+  of: { role: Role; name: string; usedPercent: number; until: number | null },
+  now: number,
+): string {
+  const until = of.until === null ? '' : ` until ${untilOf(of.until, now)}`;
+  return `account of the ${of.role}: ${of.name} ${Math.round(of.usedPercent)} % used${until}`;
+}
+
+/** After the turn's name. */
+export function turnWarningText(warning: TurnWarning): string {
+  if (warning.kind === 'expensive') {
+    const { costUsd, limitUsd, complete } = warning;
+    return `cost ${complete ? '' : 'at least '}$${costUsd.toFixed(2)}, more than $${limitUsd.toFixed(2)} (\`budget.warn_turn_usd\`)`;
+  }
+  if (warning.kind === 'accounts_differ') return differText(warning);
+  const { read, expected, restedMs } = warning;
+  return `read only ${Math.round((read / expected) * 100)} % of its session (${Math.round(expected / 1000)}k tokens) from the cache, ${lasting(restedMs)} after the session's last call`;
+}
+
+function differText({ counted, agent, calls }: Disagreement): string {
+  const tokens = (usage: Usage): string => `${into(usage)} tokens in and ${out(usage)} out`;
+  const named = calls.slice(0, 3).map((one) => {
+    const [ours, theirs] = [one.counted, one.agent].map((count) => count ?? 'none');
+    return `${one.id} (${ours}, ${theirs})`;
+  });
+  const more = calls.length > named.length ? ' …' : '';
+  const where = named.length > 0 ? `; they differ in ${named.join(', ')}${more}` : '';
+  return `used ${tokens(counted)} by the gateway's count, which is booked, and ${tokens(agent)} by its agent's${where}`;
+}
+
 export function lasting(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60
-    ? `${minutes} min ${seconds % 60} s`
-    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < 60) return `${minutes} min${seconds % 60 === 0 ? '' : ` ${seconds % 60} s`}`;
+  return `${Math.floor(minutes / 60)} h${minutes % 60 === 0 ? '' : ` ${minutes % 60} min`}`;
 }
 
 export const UNCONFINED_CRITERION_FIX =
   'Install a sandbox (`forge-loop doctor` says how), or set `gate.criteria_commands: always` in WORKFLOW.md if you trust whoever writes issues.';
-export const UNCONFINED_CRITERION = `it comes from the text of an issue, and nothing confines it here. ${UNCONFINED_CRITERION_FIX}`;
+export const UNCONFINED_CRITERION = `it comes from an issue's text, and there is no sandbox to run it in. ${UNCONFINED_CRITERION_FIX}`;

@@ -30,6 +30,13 @@ export function addressOf(given: {
   return { owner, name, host, apiUrl, gitUrl: `${webOf(apiUrl)}/${owner}/${name}.git` };
 }
 
+/**
+ * What keeps git at an address, for reading and for pushing. The longest match wins: an operator's `insteadOf` or
+ * `pushInsteadOf` would have it ask by ssh, with a key of theirs.
+ */
+export const asItIs = (gitUrl: string): string[] =>
+  ['insteadOf', 'pushInsteadOf'].flatMap((key) => ['-c', `url.${gitUrl}.${key}=${gitUrl}`]);
+
 /** `https://host/o/n.git`, `git@host:o/n.git`, `ssh://git@host:22/o/n`; null for anything else. */
 function parseRemote(url: string): { host: string; path: string } | null {
   const scp = /^(?:[\w.-]+@)([\w.-]+):(?!\/)(.+)$/.exec(url);

@@ -1,10 +1,12 @@
 /** The loop as a GitHub App, and with the token of a job in GitHub Actions. */
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../../test/support/github/faults.ts';
 import { type GitHubScratch, githubScratch } from '../../../test/support/github/scratch.ts';
 import { LABELS } from '../../../test/support/labels.ts';
+import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { openGit } from '../../git/git.ts';
 import { type App, type AppOptions, openApp } from './app.ts';
 import { openGitHub } from './open.ts';
@@ -72,6 +74,65 @@ it.each([
   ['a server that is down', { apiUrl: 'http://127.0.0.1:9' }, /did not answer/],
 ])('says what is wrong with %s', async (_what, more, says) => {
   await expect(open(more).token()).rejects.toThrow(says);
+});
+
+describe('a token that can’t be made for now', () => {
+  const renewal = { method: 'POST', path: /access_tokens$/ };
+  const failure = (work: Promise<unknown>) =>
+    work.then(
+      () => Promise.reject(new Error('it did not fail')),
+      (problem: unknown) => problem,
+    );
+
+  it.each([403, 429])('is waited for as long as GitHub says (%i)', async (status) => {
+    const how = status === 403 ? LIMITS.secondary(90) : LIMITS.tooMany(90);
+    s.github.faults.add({ ...renewal, how });
+    const problem = await failure(open().token());
+    expect(problem).toBeInstanceOf(ForgeUnavailable);
+    expect(problem).toMatchObject({
+      message: expect.stringMatching(/refused POST .*access_tokens \(4.*secondary rate limit/),
+      retryAt: s.clock.at + 90_000,
+      isRefusal: false,
+    });
+  });
+
+  it('is a limit, by its words, where GitHub does not say how long', async () => {
+    const message = 'You have exceeded a secondary rate limit.';
+    s.github.faults.add({ ...renewal, how: { kind: 'answer', status: 403, message } });
+    expect(await failure(open().token())).toMatchObject({ retryAt: s.clock.at + 60_000 });
+  });
+
+  it('is a mistake at the start, and waited for once there was one', async () => {
+    const suspended = {
+      kind: 'answer',
+      status: 403,
+      message: 'This installation has been suspended',
+    } as const;
+    s.github.faults.add({ ...renewal, how: suspended });
+    expect(await failure(open().token())).toBeInstanceOf(UserError);
+
+    const app = open();
+    const forge = await s.open(app);
+    await forge.openIssues();
+    s.clock.at += 3_600_000;
+    s.github.faults.add({ ...renewal, how: suspended });
+    const problem = await failure(forge.trunk());
+    expect(problem).toBeInstanceOf(ForgeUnavailable);
+    expect(problem).toMatchObject({
+      message: expect.stringContaining('This installation has been suspended'),
+      isRefusal: true,
+    });
+    expect((await forge.trunk()).branch).toBe('main');
+  });
+
+  it('is waited for, too, where the key is gone for a moment', async () => {
+    const app = open();
+    await app.token();
+    rmSync(keyFile);
+    expect(await failure(app.token(true))).toMatchObject({ name: 'ForgeUnavailable', isRefusal: true });
+    writeFileSync(keyFile, privateKey);
+    expect(await app.token(true)).toMatch(/^ghs_/);
+  });
 });
 
 it('works with the token of a job in GitHub Actions as the account that has it', async () => {

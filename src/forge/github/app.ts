@@ -6,6 +6,8 @@ import { createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
+import { limitIn } from './client.ts';
+import { toBeRenewed } from './token.ts';
 
 export interface AppOptions {
   /** Its client id or its number. */
@@ -48,9 +50,13 @@ export function openApp(options: AppOptions): App {
     }
     const body: unknown = await answer.json().catch(() => null);
     if (answer.ok) return shape.parse(body);
-    const said = `GitHub refused ${method} ${path} (${answer.status}): ${saidIn(body)}`;
-    if (answer.status >= 500 || answer.status === 429) throw new ForgeUnavailable(said);
-    throw new UserError(said, REFUSALS[answer.status] ?? 'See docs/github.md for what a GitHub App needs.');
+    const { status } = answer;
+    const message = saidIn(body);
+    const said = `GitHub refused ${method} ${path} (${status}): ${message}`;
+    const headers = Object.fromEntries(answer.headers);
+    const until = limitIn({ status, message, isGraphqlLimit: false, headers }, now());
+    if (status >= 500 || until !== null) throw new ForgeUnavailable(said, until);
+    throw new UserError(said, REFUSALS[status] ?? 'See docs/github.md for what a GitHub App needs.');
   };
 
   const make = async (): Promise<string> => {
@@ -64,7 +70,7 @@ export function openApp(options: AppOptions): App {
   return {
     async token(again = false) {
       if (current && !again && now() < current.expiresAt - RENEW_BEFORE_MS) return current.token;
-      making ??= make().finally(() => {
+      making ??= (current ? make().catch(toBeRenewed) : make()).finally(() => {
         making = null;
       });
       return making;

@@ -50,6 +50,19 @@ it('does not take a dependency in another repository for one here', async () => 
   expect(await blocking(number)).toEqual([[], undefined]);
 });
 
+it('waits for what GitHub counts and does not show, until it is closed', async () => {
+  const number = await ready('B');
+  const { blockedElsewhere } = s.github.world.issues.get(number)!;
+  blockedElsewhere.push('acme/other#12', 'acme/secret#12');
+  s.github.world.hidden.set('acme/secret#12', { state: 'open' });
+  expect(await blocking(number)).toEqual([
+    [],
+    [...OPEN, { name: 'an issue of another repository', isSeen: false }],
+  ]);
+  s.github.world.hidden.set('acme/secret#12', { state: 'closed' });
+  expect(await blocking(number)).toEqual([[], OPEN]);
+});
+
 it('asks again after a while about what it names in another repository', async () => {
   const number = await ready('Blocked by acme/other#12');
   expect(await blocking(number)).toEqual([[], OPEN]);

@@ -29,16 +29,21 @@ export function openBlockers(place: Place): Blockers {
   const { client, at, now } = place;
   const askedAt = new Map<number, number>();
 
-  /** By GitHub's own dependencies. */
-  const linked = async ({ number, issue_dependencies_summary: summary }: IssueRow): Promise<Named[]> => {
-    if (!summary?.total_blocked_by) return [];
+  /** By GitHub's own dependencies; it leaves out those that this token may not see, and counts them all the same. */
+  const linked = async ({
+    number,
+    issue_dependencies_summary: summary,
+  }: IssueRow): Promise<{ named: Named[]; hasUnseen: boolean }> => {
+    if (!summary?.total_blocked_by) return { named: [], hasUnseen: false };
     const path = '/repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by';
     const rows = await client.list(path, { ...at, issue_number: number }, blockerShape);
-    return rows.map((row) => ({
+    const named = rows.map((row) => ({
       repository: /\/repos\/([^/]+\/[^/]+)$/.exec(row.repository_url ?? '')?.[1] ?? null,
       number: row.number,
       state: row.state,
     }));
+    const open = named.filter(({ state }) => state === 'open').length;
+    return { named, hasUnseen: (summary.blocked_by ?? 0) > open };
   };
 
   const textual = ({ body }: IssueRow): Named[] => namedIn(withPlainLines(body ?? ''), place.host);
@@ -78,7 +83,8 @@ export function openBlockers(place: Place): Blockers {
     },
     isStale: (issue) => now() - (askedAt.get(issue) ?? Number.POSITIVE_INFINITY) >= ASK_AGAIN_MS,
     async of(row) {
-      const all = [...(await linked(row)), ...textual(row)];
+      const { named, hasUnseen } = await linked(row);
+      const all = [...named, ...textual(row)];
       const ours = all.some(({ repository }) => repository !== null) ? await place.names() : [];
       const isHere = ({ repository }: Named): boolean =>
         repository === null || ours.includes(repository.toLowerCase());
@@ -89,12 +95,15 @@ export function openBlockers(place: Place): Blockers {
         if (!isHere(one) && !others.has(name)) others.set(name, one as Elsewhere);
       }
       const elsewhere = (await Promise.all([...others.values()].map(blocks))).flat();
+      if (hasUnseen) elsewhere.push(UNSEEN);
       if (elsewhere.length > 0) askedAt.set(row.number, now());
       else askedAt.delete(row.number);
       return { here: uniquely(row, here), elsewhere };
     },
   };
 }
+
+const UNSEEN = { name: 'an issue of another repository', isSeen: false };
 
 interface Named {
   /** `owner/name`, or `host/owner/name` of another server; null is this repository. */

@@ -10,7 +10,7 @@ import { Refused } from './client.ts';
 import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import { OWN, type Rules } from './rules.ts';
-import { checkRunShape, jobShape, type PullFacts, runShape } from './shapes.ts';
+import { checkRunShape, jobShape, type PullFacts, runShape, statusShape } from './shapes.ts';
 
 interface Checks {
   /** `unread`: what this token may not read of it, in words. */
@@ -32,7 +32,7 @@ const REMEMBERED = 500;
 const LOOKS_FOR_LOG = 3;
 const ASK_AGAIN_MS = 3_600_000;
 
-export function openChecks({ client, at, now }: Place, rules: Rules): Checks {
+export function openChecks({ client, at, now, remote }: Place, rules: Rules): Checks {
   /** A run that has ended does not change; a new one has a new id. */
   const ended = memo<number, Details>(REMEMBERED);
   const looks = memo<number, number>(REMEMBERED);
@@ -118,16 +118,44 @@ export function openChecks({ client, at, now }: Place, rules: Rules): Checks {
     };
   };
 
+  /** The commit statuses as a list; null where they may not be read that way either. */
+  const statusesOtherwise = (sha: string, required: readonly string[]): Promise<Reported[] | null> =>
+    ifAllowed('statuses', async () => {
+      const route = '/repos/{owner}/{repo}/commits/{ref}/status';
+      const listed = await client.list(route, { ...at, ref: sha }, statusShape, 'statuses');
+      return listed.map((one) => ({
+        name: one.context,
+        state: stateOfStatus(one.state.toUpperCase()),
+        required: required.includes(one.context),
+        link: one.target_url ?? null,
+        job: null,
+        says: one.description ?? null,
+      }));
+    });
+
+  /** GitHub leaves out what a token may not read without saying of which kind it was, so both are asked for. */
+  const leftOut = async (sha: string, contexts: readonly Context[], required: readonly string[]) => {
+    const runs = await runsOtherwise(sha, required);
+    const showsStatuses = contexts.some((one) => one.__typename === 'StatusContext');
+    const statuses = showsStatuses ? [] : await statusesOtherwise(sha, required);
+    return {
+      found: [...runs.found, ...(statuses ?? [])],
+      unread: [statuses === null ? UNREAD.statuses : null, runs.unread].filter((one) => one !== null),
+    };
+  };
+
   return {
     async of(facts) {
       const commit = facts.commits.nodes[0]?.commit;
       if (!commit) return { checks: [], unread: null };
       const { checks: required } = await rules.read();
-      const shown = (commit.statusCheckRollup?.contexts.nodes ?? []).map(reportedBy);
-      const otherwise = facts.hasUnreadChecks ? await runsOtherwise(commit.oid, required) : null;
+      const contexts = commit.statusCheckRollup?.contexts.nodes ?? [];
+      const otherwise = facts.hasUnreadChecks
+        ? await leftOut(commit.oid, contexts, required)
+        : { found: [], unread: [] };
       const reported = [
-        ...shown.filter(({ name }) => !otherwise?.found.some((one) => one.name === name)),
-        ...(otherwise?.found ?? []),
+        ...contexts.map(reportedBy).filter(({ name }) => !otherwise.found.some((one) => one.name === name)),
+        ...otherwise.found,
       ].filter(({ name }) => !name.startsWith(OWN));
 
       const checks: Check[] = [];
@@ -141,18 +169,22 @@ export function openChecks({ client, at, now }: Place, rules: Rules): Checks {
         const state = details === null ? 'pending' : one.state;
         checks.push({ ...one, headSha: commit.oid, ...(details ?? UNKNOWN), state });
       }
-      const missing = required.filter((name) => !checks.some((one) => one.name === name));
+      // git knows of a push before a query does, which then still tells of the head before.
+      const head = (await remote.head(facts.headRefName))?.sha ?? commit.oid;
+      const here = checks.filter(({ headSha }) => headSha === head);
+      const missing = required.filter((name) => !here.some((one) => one.name === name));
       for (const name of missing)
         checks.push({
           ...UNKNOWN,
           name,
-          headSha: commit.oid,
+          headSha: head,
           state: 'pending',
           required: true,
           link: null,
         });
       const lacksLog = checks.some(({ state }) => state === 'red') && deniedAt.has('logs');
-      return { checks, unread: otherwise?.unread ?? (lacksLog ? UNREAD.logs : null) };
+      const unread = otherwise.unread.length === 0 && lacksLog ? [UNREAD.logs] : otherwise.unread;
+      return { checks, unread: unread.length === 0 ? null : unread.join('; ') };
     },
   };
 }
@@ -164,6 +196,7 @@ const UNREAD = {
   others:
     'this token may not read check runs, as no fine-grained token may; those of GitHub Actions are read as jobs, others are not seen',
   all: 'this token may not read check runs, as no fine-grained token may: give it Actions: read, and those of GitHub Actions are seen',
+  statuses: 'this token may not read commit statuses: give it Commit statuses: read',
   logs: 'this token may not read the logs of GitHub Actions: give it Actions: read',
 };
 

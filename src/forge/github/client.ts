@@ -10,7 +10,7 @@ import { retry } from '@octokit/plugin-retry';
 import { throttling } from '@octokit/plugin-throttling';
 import { Octokit } from '@octokit/rest';
 import type { z } from 'zod';
-import type { RequestsLeft } from '../../core/forge-reading.ts';
+import type { RequestsLeft } from '../../core/access/forge-reading.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import { memo } from './memo.ts';
 import { whatIsWrong } from './shapes.ts';
@@ -55,6 +55,23 @@ export class Refused extends UserError {
     this.status = status;
   }
 }
+
+/** GitHub began with it and failed: too much was asked at once, or it is down. */
+export class GaveUp extends ForgeUnavailable {
+  /** It says which. */
+  readonly isTooMuch: boolean;
+  constructor(message: string, isTooMuch: boolean, options: ErrorOptions = {}) {
+    super(message, null, options);
+    this.isTooMuch = isTooMuch;
+  }
+}
+
+/** It answered, in a form that can't be read. */
+class Unreadable extends ForgeUnavailable {}
+
+/** A failure that says nothing about what else is asked for. An outage or a limit does. */
+export const isAboutOne = (problem: unknown): problem is Refused | GaveUp | Unreadable =>
+  problem instanceof Refused || problem instanceof GaveUp || problem instanceof Unreadable;
 
 interface ClientOptions {
   apiUrl: string;
@@ -210,6 +227,8 @@ export function openClient(options: ClientOptions): Client {
       const baseUrl = apiUrl.replace(/\/api\/v3$/, '/api');
       const answer = await send(GRAPHQL, { baseUrl, query, variables });
       const { data, errors = [] } = (answer.data ?? {}) as { data?: unknown; errors?: GraphqlError[] };
+      const gaveUp = errors.find(isGivenUp);
+      if (gaveUp) throw new GaveUp(`GitHub ended a query: ${gaveUp.message}`, isTooMuch(gaveUp));
       const isPartial = (data ?? null) !== null && !isMutation({ query });
       const serious = errors.filter(({ type }) => !isPartial || !LEAVES_OUT.has(type ?? ''));
       if (serious.length > 0) throw new Refused(200, serious.map((error) => error.message).join(' '));
@@ -271,6 +290,11 @@ function budget(now: () => number, limit: number, refusal: (limit: number, until
 /** Errors about one part of an answer, whose other parts are as good as ever. */
 const LEAVES_OUT = new Set(['NOT_FOUND', 'FORBIDDEN']);
 
+/** The first says that the query is at fault. The second comes with status 502 or 200, and may be a fault of GitHub's. */
+const isTooMuch = ({ type }: GraphqlError): boolean => type === 'RESOURCE_LIMITS_EXCEEDED';
+const isGivenUp = (error: GraphqlError): boolean =>
+  isTooMuch(error) || /^Something went wrong while executing your query/.test(error.message);
+
 type Headers = Record<string, string | undefined>;
 
 function limitTold(headers: Headers): RequestsLeft | null {
@@ -282,13 +306,17 @@ function limitTold(headers: Headers): RequestsLeft | null {
 
 const scopesIn = (headers: Headers): string[] | null => headers['x-oauth-scopes']?.split(/, */) ?? null;
 
-/** GraphQL says with status 200 that a limit is reached. */
+/** GraphQL says with status 200 that a limit is reached: by any of these, whatever it documents. */
 function isGraphqlLimit(data: unknown): boolean {
   const { errors } = (data ?? {}) as { errors?: unknown };
   return (
     Array.isArray(errors) &&
-    (errors as Partial<GraphqlError>[]).some(
-      ({ type, message }) => type === 'RATE_LIMITED' || /secondary rate limit/i.test(message ?? ''),
+    (errors as Partial<GraphqlError & { code: string }>[]).some(
+      ({ type, code, message }) =>
+        type === 'RATE_LIMITED' ||
+        type === 'RATE_LIMIT' ||
+        code === 'graphql_rate_limit' ||
+        /secondary rate limit/i.test(message ?? ''),
     )
   );
 }
@@ -335,13 +363,23 @@ function readFailure(problem: unknown): Failure {
   const details = (data?.errors ?? []).map((one) =>
     typeof one === 'string' ? one : ((one as { message?: string }).message ?? JSON.stringify(one)),
   );
-  const message = [data?.message ?? error.message ?? String(problem), ...details].join(': ');
+  const said = data?.message ?? withoutPage(error.message ?? String(problem));
+  const message = [said, ...details].join(': ').replace(/[.:\s]+$/, '');
   const status = error.response ? (error.status ?? error.response.status ?? null) : null;
   return { status, message, isGraphqlLimit: isGraphqlLimit(data), headers, cause: problem };
 }
 
+/** A server that is down answers with a page for people, or with a stack: its first line, if it is one. */
+function withoutPage(text: string): string {
+  const [line = ''] = text.trim().split('\n');
+  return line.startsWith('<') ? '' : line.slice(0, 300);
+}
+
 /** When it may be asked again, if this is a limit; null for any other failure. */
-function limitIn({ status, message, isGraphqlLimit, headers }: Failure, now: number): number | null {
+export function limitIn(
+  { status, message, isGraphqlLimit, headers }: Omit<Failure, 'cause'>,
+  now: number,
+): number | null {
   if (status !== 403 && status !== 429 && !isGraphqlLimit) return null;
   const after = Number.parseInt(headers['retry-after'] ?? '', 10);
   if (!Number.isNaN(after)) return now + after * 1000;
@@ -372,24 +410,27 @@ const writesSpent = (limit: number, until: number): ForgeUnavailable =>
     until,
   );
 
-const unreadable = (what: string, why: string): ForgeUnavailable =>
-  new ForgeUnavailable(`GitHub answered ${what} in a form that can't be read: ${why}.`);
+const unreadable = (what: string, why: string): Unreadable =>
+  new Unreadable(`GitHub answered ${what} in a form that can't be read: ${why}.`);
 
 /** As it was asked: `POST /repos/acme/rocket/issues/7/labels`. */
 const named = (route: string, params: Params): string =>
   route.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
 
 function failed({ status, message, headers, cause }: Failure, what: string): Error {
-  if (status === null || status >= 500)
-    return new ForgeUnavailable(`GitHub did not answer ${what}: ${message}`, null, { cause });
-  if (status === 401) {
-    return new ForgeUnavailable(
-      `GitHub does not accept the token any more (401). Renew it, then start again or \`gh auth login\`.`,
-      null,
-      { cause, isRefusal: true },
-    );
+  if (status === null)
+    return new ForgeUnavailable(`GitHub did not answer ${what}: ${message}.`, null, { cause });
+  if (status >= 500) {
+    const said = message === '' ? '' : `: ${message}`;
+    return new GaveUp(`GitHub did not answer ${what} (${status})${said}.`, false, { cause });
   }
+  if (status === 401)
+    return new ForgeUnavailable('GitHub does not accept the token (401).', null, {
+      cause,
+      isRefusal: true,
+      hint: 'Renew it where it comes from: tracker.provider.token, else GITHUB_TOKEN, else GH_TOKEN, else `gh auth login`.',
+    });
   const right = headers['x-accepted-github-permissions'];
   const needs = status === 403 && right ? ` It needs the permission ${right}.` : '';
-  return new Refused(status, `GitHub refused ${what} (${status}): ${message.replace(/\.$/, '')}.${needs}`);
+  return new Refused(status, `GitHub refused ${what} (${status}): ${message}.${needs}`);
 }

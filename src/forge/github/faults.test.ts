@@ -173,6 +173,23 @@ describe('limits', () => {
     expect(await failure(s.forge.openIssues())).toBeInstanceOf(ForgeUnavailable);
   });
 
+  it('the page of a server that is down is not repeated, nor a stack', async () => {
+    const page = '<!DOCTYPE html>\n<html><title>Unicorn!</title><p>We had issues.</p></html>';
+    for (const given of [page, 'upstream connect error\n    at respond (server.js:1:1)']) {
+      s.github.faults.add({ how: { kind: 'answer', status: 502, page: given }, times: 2 });
+      const { message } = await failure(s.forge.openIssues());
+      expect(message).toMatch(/^GitHub did not answer GET \S+ \(502\)(: upstream connect error)?\.$/);
+    }
+  });
+
+  it('a connection that can’t be made is told in one line', async () => {
+    const nowhere = await s.open({
+      address: { ...s.address, apiUrl: s.github.apiUrl.replace('http:', 'https:') },
+    });
+    const { message } = await failure(nowhere.openIssues());
+    expect(message).toMatch(/^GitHub did not answer GET \S+: [^\n]*[^:.\n]\.$/);
+  });
+
   it('a refusal names what was asked for', async () => {
     const issue = await s.people.createIssue({ title: 'T', body: 'B' });
     s.github.faults.add({ method: 'POST', path: /comments$/, how: { kind: 'answer', status: 403 } });
@@ -184,7 +201,10 @@ describe('limits', () => {
     let token = 'expired';
     const forge = await s.open({ token: async () => token });
     const expired = await failure(forge.openIssues());
-    expect([expired.name, expired.message]).toEqual(['ForgeUnavailable', expect.stringContaining('401')]);
+    expect([expired.name, expired.message]).toEqual([
+      'ForgeUnavailable',
+      'GitHub does not accept the token (401).',
+    ]);
     token = s.bot.token;
     expect(await forge.openIssues()).toEqual([]);
   });
@@ -254,6 +274,17 @@ describe('reviews', () => {
     expect(pull?.draft).toBe(true);
     await forge.postReview(number, review(sha, []));
     expect(pull?.draft).toBe(false);
+  });
+
+  it('leaves a draft to the merge where GitHub refuses to take it out of draft', async () => {
+    const warnings: string[] = [];
+    const forge = await s.open({ drafts: true, warn: (message) => warnings.push(message) });
+    const { sha, number } = await openPull(forge);
+    const errors = [{ type: 'FORBIDDEN', message: 'Resource not accessible by integration' }];
+    s.github.faults.add({ path: /mutation markPullRequest/, how: { kind: 'errors', errors } });
+    await forge.postReview(number, review(sha, []));
+    expect(s.github.world.issues.get(number)?.pull).toMatchObject({ draft: true, reviews: [{}] });
+    expect(warnings).toEqual([expect.stringMatching(/can't be taken out of draft: Resource not accessible/)]);
   });
 
   it('opens no draft where there are none', async () => {

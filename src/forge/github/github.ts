@@ -8,7 +8,7 @@ import { ForgeUnavailable, UserError } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
 import type { IssueDesk } from '../desk.ts';
-import type { Forge, Issue } from '../forge.ts';
+import type { Forge, Issue, Watched } from '../forge.ts';
 import { ensureExcluded } from '../local/exclude.ts';
 import { withLock } from '../local/lock.ts';
 import type { Address } from './address.ts';
@@ -26,7 +26,7 @@ import { openReadings } from './readings.ts';
 import { openRemarks } from './remarks.ts';
 import { openRemote } from './remote.ts';
 import { openReviews } from './reviews.ts';
-import { createLabels, missingRights, problemsOf } from './rights.ts';
+import { createLabels, missingRights, problemsOf, unreadProject } from './rights.ts';
 import { openRoles, type Role } from './roles.ts';
 import { type MergeMethod, openRules } from './rules.ts';
 import { repositoryShape, userShape } from './shapes.ts';
@@ -167,10 +167,19 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     return existing(number);
   };
 
+  const seenOf = async ({ issue, pull, branch }: Watched): Promise<readonly unknown[]> => [
+    issue === null ? null : JSON.stringify(await issues.find(issue, 'lately')),
+    pull === null ? null : JSON.stringify([await pulls.pull(pull), await remarks.feedback(pull)]),
+    (await remote.head(branch))?.sha ?? null,
+  ];
+
   return {
     kind: 'github',
     check: () => problemsOf(place, labels, rules, options.method()),
-    checkRights: () => missingRights(place, rules),
+    checkRights: async () => [
+      ...(await missingRights(place, rules)),
+      ...(await unreadProject(place, options.priorityField)),
+    ],
     createLabels: () => createLabels(place, labels),
     hooks: () => hooksOf(place),
 
@@ -187,6 +196,13 @@ export function githubForge(options: GitHubOptions): GitHubForge {
       if (await issues.find(number)) await comments.ensure(number, marker, body, issues.isSilent(number));
     },
     closeIssue: (number) => issues.setState(number, 'closed'),
+    // What a look reads, from the same lists and queries.
+    // One after the other: what is asked for the first answers for all, and asked at once it would be asked for each.
+    seen: async (of) => {
+      const seen: (readonly unknown[] | null)[] = [];
+      for (const one of of) seen.push(await seenOf(one).catch(() => null));
+      return seen;
+    },
 
     trunk: landing.trunk,
     push: async (branch, sha, expected) => {
@@ -229,7 +245,7 @@ export function githubForge(options: GitHubOptions): GitHubForge {
     // A merge closes the issues it fixes.
     land: (number, candidate) => landing.land(number, candidate).finally(issues.forget),
     onTrunk: landing.onTrunk,
-    ...openReadings(place),
+    ...openReadings(place, pulls.isKnown),
 
     newIssue: async ({ title, body, labels: given = [], priority, blockedBy = [], ready, by }) => {
       const wanted = [...given, ...(priority ? [`priority:${priority}`] : [])];

@@ -26,6 +26,7 @@ export function issueFrom(
     readyAt: ready?.at ?? null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    ...(row.html_url === undefined ? {} : { url: row.html_url }),
     ...(ready?.problem ? { readyProblem: ready.problem } : {}),
     ...(ready?.unproved ? { unproved: ready.unproved } : {}),
     ...(related ? { related } : {}),

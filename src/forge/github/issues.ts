@@ -2,12 +2,14 @@
  * Issues. One conditional request lists all that are open; what it does not say (who made an issue ready and when, what
  * blocks it) is asked only for issues that changed and carry one of our labels, all in one query.
  */
+
+import type { Related } from '../../core/event.ts';
+import { hasLabel } from '../../core/line/schedule.ts';
 import type { Labels } from '../../core/policy.ts';
-import { hasLabel } from '../../core/schedule.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import type { Issue } from '../forge.ts';
-import type { Blockers } from './blockers.ts';
-import { Refused } from './client.ts';
+import type { Blockers, Blocking } from './blockers.ts';
+import { isAboutOne, Refused } from './client.ts';
 import { issueFrom, withPlainLines } from './issue.ts';
 import { openLabelSwap } from './label-swap.ts';
 import { memo } from './memo.ts';
@@ -59,12 +61,16 @@ const LOOK_MS = 1000;
 
 const REMEMBERED = 500;
 
+const ASK_AGAIN_MS = 60_000;
+
 const OPEN = { state: 'open', sort: 'created', direction: 'asc' };
 
 export function openIssues(place: Place, labels: Labels, readiness: Readiness, blockers: Blockers): Issues {
   const { client, at, now, freshMs } = place;
   const made = new Map<number, Made>();
   const labelSwap = openLabelSwap(place, readiness);
+  /** When those are asked about again about which something could not be read. */
+  const unreadUntil = new Map<number, number>();
   /** When those were asked for that are not in the list of open ones. */
   const unlisted = new Map<number, number>();
   /** How often the list had been read when this process labelled each: what another one said before is in the next. */
@@ -111,6 +117,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     }
     const open = new Set(issues.map(({ number }) => number));
     for (const number of made.keys()) if (!open.has(number)) made.delete(number);
+    for (const number of unreadUntil.keys()) if (!open.has(number)) unreadUntil.delete(number);
     readiness.keepOnly(open);
     return issues;
   };
@@ -143,18 +150,41 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     const found = await readiness.of(asked);
     for (const row of changed) {
       const isAsked = ours.includes(row);
-      const related = isAsked ? await relatedOf(row) : null;
-      const blocking = isAsked ? await blockers.of(row) : blockers.inText(row);
+      const { related, blocking, problem } = isAsked ? await around(row) : alone(row);
       const before = isAsked ? made.get(row.number)?.ready : null;
       const ready = (asked.includes(row) ? found.get(row.number) : before) ?? null;
-      const issue = issueFrom(row, ready, blocking, related);
+      const known = issueFrom(row, ready, blocking, related);
+      const unread = problem === null ? null : { why: problem, until: now() + ASK_AGAIN_MS };
+      if (unread) unreadUntil.set(row.number, unread.until);
+      else unreadUntil.delete(row.number);
+      // One in hand does not wait for what it once waited for.
+      const isHeld = unread && !known.unproved && hasLabel(row.labels, labels.ready);
+      const issue = isHeld ? { ...known, unproved: unread } : known;
       made.set(row.number, { id: row.node_id, row: JSON.stringify(row), about: aboutOf(row), ready, issue });
     }
     return fresh.map((row) => made.get(row.number)!.issue);
   };
 
   const isStale = ({ number }: { number: number }): boolean =>
-    readiness.isStale(number) || blockers.isStale(number);
+    readiness.isStale(number) ||
+    blockers.isStale(number) ||
+    now() >= (unreadUntil.get(number) ?? Number.POSITIVE_INFINITY);
+
+  const alone = (row: IssueRow): Around => ({
+    related: null,
+    blocking: blockers.inText(row),
+    problem: null,
+  });
+
+  /** What is wrong about one issue keeps no other from being read. */
+  const around = async (row: IssueRow): Promise<Around> => {
+    try {
+      return { related: await relatedOf(row), blocking: await blockers.of(row), problem: null };
+    } catch (problem) {
+      if (!isAboutOne(problem)) throw problem;
+      return { ...alone(row), problem: `what it waits for can't be read: ${problem.message}` };
+    }
+  };
 
   /** Of one in hand nothing but its text and its labels is agreed to: what is said on it changes neither. */
   const needsHistory = (row: IssueRow): boolean => {
@@ -218,6 +248,9 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     const entry = made.get(number);
     if (!entry) return;
     entry.issue = { ...entry.issue, ...change };
+    // Labels that we changed ourselves say nothing about who agreed to what.
+    if (change.labels)
+      entry.about = aboutOf({ ...(JSON.parse(entry.row) as IssueRow), labels: change.labels });
     issues = issues
       .map((issue) => (issue.number === number ? entry.issue : issue))
       .filter((issue) => issue.state === 'open');
@@ -302,6 +335,14 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
   };
 }
 
+/** What an issue waits for, and which others it belongs to. */
+interface Around {
+  related: Related | null;
+  blocking: Blocking;
+  /** Why it is not known. */
+  problem: string | null;
+}
+
 interface Made {
   id: string;
   row: string;
@@ -310,7 +351,8 @@ interface Made {
   issue: Issue;
 }
 
-const aboutOf = ({ title, body, labels }: IssueRow): string => JSON.stringify([title, body, labels]);
+const aboutOf = ({ title, body, labels }: Pick<IssueRow, 'title' | 'body' | 'labels'>): string =>
+  JSON.stringify([title, body, labels.toSorted()]);
 
 /** A row counts its comments, and is of another time when anything was said on a pull request. What left the list may have. */
 function afterTalk(talk: Talk, before: readonly IssueRow[], after: readonly IssueRow[]): Talk {

@@ -19,11 +19,11 @@ const protect = (rules: Partial<Protection>): void =>
     ...rules,
   });
 
-async function openPull(name = 'a') {
-  const sha = await s.people.commit((await s.forge.trunk()).sha, { [`${name}.txt`]: `${name}\n` });
-  await s.forge.push(`loop/7-${name}`, sha, null);
+async function openPull(name = 'a', forge: Forge = s.forge) {
+  const sha = await s.people.commit((await forge.trunk()).sha, { [`${name}.txt`]: `${name}\n` });
+  await forge.push(`loop/7-${name}`, sha, null);
   const pull = { issue: 7, branch: `loop/7-${name}`, title: 'T', body: 'B', marker: name };
-  return { sha, number: (await s.forge.ensurePull(pull)).number };
+  return { sha, number: (await forge.ensurePull(pull)).number };
 }
 
 const build = async (headSha: string, forge: Forge = s.forge) =>
@@ -109,6 +109,47 @@ describe('a refusal', () => {
     expect('passing' in answer).toBe(passing);
     expect('detail' in answer && answer.detail, 'one full stop').toMatch(/[^.]\.$/);
     expect((await s.forge.land(number, candidate)).kind).toBe('landed');
+  });
+
+  /** GitHub's words: https://github.com/github/gh-aw/issues/35726. */
+  const forbids = (mutation: string) =>
+    s.github.faults.add({
+      path: new RegExp(`graphql mutation ${mutation}`),
+      how: { kind: 'errors', errors: [{ type: 'FORBIDDEN', message: FORBIDDEN }] },
+    });
+  const FORBIDDEN = 'Resource not accessible by integration';
+
+  it('to take it out of draft may pass, too', async () => {
+    const forge = await s.open({ drafts: true });
+    const { sha, number } = await openPull('a', forge);
+    const candidate = await candidateFor(sha);
+    forbids('markPullRequestReadyForReview');
+    expect(await forge.land(number, candidate)).toEqual({
+      kind: 'refused',
+      detail: FORBIDDEN,
+      passing: true,
+    });
+    expect((await forge.land(number, candidate)).kind).toBe('landed');
+  });
+
+  it('to resolve a conversation of ours keeps nothing from being merged', async () => {
+    protect({ resolvedThreads: true });
+    const warnings: string[] = [];
+    const forge = await s.open({ warn: (message) => warnings.push(message) });
+    const { sha, number } = await openPull();
+    const comments = [{ file: 'a.txt', line: 1, body: 'Why?' }];
+    const review = { marker: 'r', headSha: sha, verdict: 'REQUEST_CHANGES', body: 'No.', comments };
+    await forge.postReview(number, review);
+    const candidate = await candidateFor(sha);
+    forbids('resolveReviewThread');
+    const words = 'A conversation must be resolved before this pull request can be merged.';
+    expect(await forge.land(number, candidate)).toMatchObject({
+      kind: 'refused',
+      detail: expect.stringContaining(words),
+      passing: true,
+    });
+    expect(warnings).toEqual([expect.stringContaining(FORBIDDEN)]);
+    expect((await forge.land(number, candidate)).kind).toBe('landed');
   });
 
   it('of a head that GitHub itself shows late waits, too', async () => {

@@ -33,7 +33,11 @@ export function openLanding(parts: {
   const tip = async (now: boolean): Promise<{ branch: string; sha: string }> => {
     const branch = await place.trunkBranch();
     const head = now ? await remote.headNow(branch) : await remote.head(branch);
-    if (!head) throw new ForgeUnavailable(`The branch ${branch} is not on GitHub.`);
+    if (!head)
+      throw new ForgeUnavailable(`The branch ${branch} is not on GitHub.`, null, {
+        isRefusal: true,
+        hint: `git push origin ${branch}, or set tracker.trunk.`,
+      });
     return { branch, sha: head.sha };
   };
 
@@ -45,7 +49,8 @@ export function openLanding(parts: {
       if (settled) return settled;
       const refusal = await whyUnfit(candidate);
       if (refusal !== null) return { kind: 'refused', detail: refusal };
-      if (before.draft) await pulls.markReady(before.node_id);
+      const still = before.draft ? await whyStillDraft(before) : null;
+      if (still !== null) return passing(still);
       const wanted = await rules.read();
       if (wanted.resolvedThreads) await pulls.resolveOwn(number);
       const hasQueue = wanted.queue || (await pulls.facts(number, 'look'))?.isMergeQueueEnabled;
@@ -69,6 +74,17 @@ export function openLanding(parts: {
       }
       return landed(number, merged, candidate);
     });
+
+  /** Null when it is out of draft now. */
+  const whyStillDraft = async (pull: PullRow): Promise<string | null> => {
+    try {
+      await pulls.markReady(pull.node_id);
+      return null;
+    } catch (problem) {
+      if (!(problem instanceof Refused)) throw problem;
+      return problem.message;
+    }
+  };
 
   /** What a pull request shows by itself: it is merged, closed, moved or behind. Null when it may be merged. */
   const outcomeOf = async (
@@ -135,8 +151,8 @@ export function openLanding(parts: {
 
   const whyUnfit = async (candidate: Candidate): Promise<string | null> => {
     const tree = await treeIfThere(git, candidate.sha);
-    if (tree === null) return `the candidate ${candidate.sha} is not in the repository.`;
-    return tree === candidate.tree ? null : `the candidate ${candidate.sha} has another tree.`;
+    if (tree === null) return `the candidate ${shortSha(candidate.sha)} is not in the repository.`;
+    return tree === candidate.tree ? null : `the candidate ${shortSha(candidate.sha)} has another tree.`;
   };
 
   /** The candidate's own form says how it is to be merged, so that what lands tells the same history. */

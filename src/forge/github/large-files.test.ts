@@ -77,6 +77,15 @@ describe.skipIf(!hasLfs)('uploading what is in Git LFS', () => {
     expect(seen.uploaded.size).toBe(0);
   });
 
+  it.each(['insteadOf', 'pushInsteadOf'])(
+    'asks the forge itself, whatever the operator has git stand in for it by %s',
+    async (diversion) => {
+      s.sh(['config', `url.ssh://git@nowhere.invalid/.${diversion}`, `${new URL(url).origin}/ada/`]);
+      await upload([]);
+      expect([...seen.uploaded.values()]).toEqual(['old']);
+    },
+  );
+
   it.each([
     [422, 'This repository is over its data quota.', true],
     [403, 'This repository exceeded its LFS budget.', true],

@@ -9,6 +9,7 @@ import { shortSha } from '../../core/words/short-sha.ts';
 import { ForgeUnavailable, GitFailed } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { pointersIn, storedObjects } from '../../git/lfs.ts';
+import { asItIs } from './address.ts';
 
 /** Objects of the commits that `sha` has and none of `known` does. What the server refuses them with; null when it has them. */
 export async function uploadObjects(
@@ -22,7 +23,7 @@ export async function uploadObjects(
     const args = ['lfs', 'push', '--object-id', url, ...oids.slice(at, at + AT_ONCE)];
     try {
       const env = { FORGE_LOOP_GIT_TOKEN: await token() };
-      await git([...helperFor(url), ...args], { env, online: true });
+      await git([...helperFor(url), ...asItIs(url), ...args], { env, online: true });
     } catch (problem) {
       if (!(problem instanceof GitFailed)) throw problem;
       const said = problem.stderr.trim().split('\n').slice(-3).join(' ');

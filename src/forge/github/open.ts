@@ -18,7 +18,7 @@ export async function openGitHub(options: {
   trunk: string | null;
   remembered: () => Promise<string | null>;
   auth: 'token' | 'app';
-  provider: Record<string, string>;
+  provider: Record<string, unknown>;
   trusted(): Role;
   method(): MergeMethod;
   pollMs?(): number;
@@ -50,11 +50,11 @@ export async function openGitHub(options: {
     method,
     ...login,
     now,
-    drafts: given.drafts === 'true',
+    drafts: given.drafts,
     priorityField: given.priority_field ?? null,
     requestsPerHour: given.requests_per_hour,
-    paced: given.paced === 'true',
-    ...(given.paced === 'true' ? { writesPerHour: WRITES_PER_HOUR } : {}),
+    paced: given.paced,
+    ...(given.paced ? { writesPerHour: WRITES_PER_HOUR } : {}),
     freshMs: FRESH_MS,
     ...(pollMs ? { pollMs } : {}),
     warn: options.warn,
@@ -92,24 +92,33 @@ function asApp(given: Provider, address: Address, root: string, now: () => numbe
   });
 }
 
-const onOff = z.enum(['true', 'false']);
+/** Written as YAML has it, or in quotes. */
+const onOff = z
+  .union([z.boolean(), z.enum(['true', 'false'])], 'must be true or false')
+  .default(true)
+  .transform((given) => given === true || given === 'true');
+const numeral = z.union([z.string(), z.int().nonnegative()]).transform(String);
 
 const providerShape = z.strictObject({
   repository: z.string().optional(),
   api_url: z.url().optional(),
   token: z.string().optional(),
-  app_id: z.string().optional(),
+  app_id: numeral.optional(),
   app_key_file: z.string().optional(),
-  installation_id: z.string().regex(/^\d+$/, 'must be a number').optional(),
-  drafts: onOff.default('true'),
+  installation_id: numeral.pipe(z.string().regex(/^\d+$/, 'must be a number')).optional(),
+  drafts: onOff,
   priority_field: z.string().trim().min(1).optional(),
-  requests_per_hour: z.coerce.number().int().min(10).default(2500),
-  paced: onOff.default('true'),
+  requests_per_hour: z
+    .union([z.number(), z.string()])
+    .transform(Number)
+    .pipe(z.number().int().min(10))
+    .default(2500),
+  paced: onOff,
 });
 
 type Provider = z.output<typeof providerShape>;
 
-function readProvider(provider: Record<string, string>): Provider {
+function readProvider(provider: Record<string, unknown>): Provider {
   const read = providerShape.safeParse(provider);
   if (read.success) return read.data;
   const problem = read.error.issues[0]!;

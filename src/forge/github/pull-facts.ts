@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { ForgeUnavailable } from '../../errors.ts';
 import type { GraphqlError } from './client.ts';
 import type { Place } from './place.ts';
+import type { Portion, Portions } from './portions.ts';
 import {
   ACTOR,
   aliasesShape,
@@ -28,6 +29,7 @@ const AT_ONCE = 20;
 
 export async function readPullFacts(
   { client, at }: Pick<Place, 'client' | 'at'>,
+  portions: Portions<number>,
   numbers: readonly number[],
 ): Promise<Map<number, Found>> {
   const say = (problem: string): void =>
@@ -47,7 +49,8 @@ export async function readPullFacts(
     }
     const read = shape.safeParse(given);
     if (!read.success) return notRead(number, whatIsWrong(read.error));
-    const facts = await completed(read.data);
+    const facts = await completed(read.data).catch(ifNotRead);
+    if (facts instanceof ForgeUnavailable) return facts;
     const isDenied = about.some(({ path }) => path?.includes('statusCheckRollup'));
     const contexts = facts.commits.nodes[0]?.commit.statusCheckRollup?.contexts;
     return { ...facts, hasUnreadChecks: isDenied || (contexts?.unread ?? 0) > 0 };
@@ -59,7 +62,7 @@ export async function readPullFacts(
     const comments = await older(number, 'comments', COMMENTS, remarksShape(say), facts.comments);
     const reviews = await older(number, 'reviews', REVIEWS, reviewsShape(say), facts.reviews);
     const threads = await older(number, 'reviewThreads', THREADS, threadsShape(say), facts.reviewThreads);
-    for (const thread of threads.nodes) await rest(thread);
+    for (const thread of threads.nodes) await rest(number, thread);
     return { ...facts, comments, reviews, reviewThreads: threads, commits: await allContexts(facts) };
   };
 
@@ -74,19 +77,22 @@ export async function readPullFacts(
     while (all.pageInfo.hasPreviousPage && all.pageInfo.startCursor !== null) {
       const asked = `${field}(last: 100, before: $cursor) ${selection}`;
       const more = await askOne(number, asked, all.pageInfo.startCursor);
-      const before = page.parse(more?.[field]);
+      const before = readPage(number, page, more?.[field]);
       all = { ...before, nodes: [...before.nodes, ...all.nodes] };
     }
     return all;
   };
 
-  const rest = async (thread: Thread): Promise<void> => {
+  const rest = async (number: number, thread: Thread): Promise<void> => {
     while (thread.comments.pageInfo.hasNextPage && thread.comments.pageInfo.endCursor !== null) {
-      const answer = await client.graphql(
-        `query($id: ID!, $cursor: String!) { node(id: $id) { ... on PullRequestReviewThread {
-          comments(first: 100, after: $cursor) ${THREAD_COMMENTS} } } }`,
-        { id: thread.id, cursor: thread.comments.pageInfo.endCursor },
-        threadPageShape(say),
+      const cursor = thread.comments.pageInfo.endCursor;
+      const answer = await alone(number, () =>
+        client.graphql(
+          `query($id: ID!, $cursor: String!) { node(id: $id) { ... on PullRequestReviewThread {
+            comments(first: 100, after: $cursor) ${THREAD_COMMENTS} } } }`,
+          { id: thread.id, cursor },
+          threadPageShape(say),
+        ),
       );
       const more = answer.node?.comments;
       if (!more) return;
@@ -101,7 +107,8 @@ export async function readPullFacts(
     let all = rollup.contexts;
     while (all.pageInfo.hasNextPage && all.pageInfo.endCursor !== null) {
       const asked = headOf(number, ', after: $cursor');
-      const more = headShape(say).parse((await askOne(number, asked, all.pageInfo.endCursor))?.commits);
+      const given = await askOne(number, asked, all.pageInfo.endCursor);
+      const more = readPage(number, headShape(say), given?.commits);
       const next = more.nodes[0]?.commit;
       // Another head by now: the next look sees it from its first page on.
       if (next?.oid !== commit?.oid || !next?.statusCheckRollup) break;
@@ -112,18 +119,24 @@ export async function readPullFacts(
   };
 
   const askOne = async (number: number, selection: string, cursor: string) => {
-    const answer = await client.graphql(
-      `query($owner: String!, $name: String!, $cursor: String!) { repository(owner: $owner, name: $name) {
-        pullRequest(number: ${number}) { ${selection} } } }`,
-      { ...where, cursor },
-      aliasesShape,
+    const answer = await alone(number, () =>
+      client.graphql(
+        `query($owner: String!, $name: String!, $cursor: String!) { repository(owner: $owner, name: $name) {
+          pullRequest(number: ${number}) { ${selection} } } }`,
+        { ...where, cursor },
+        aliasesShape,
+      ),
     );
-    return answer.repository?.pullRequest as Record<string, unknown> | undefined;
+    return answer.repository?.pullRequest as Record<string, unknown> | null | undefined;
   };
 
-  const found = new Map<number, Found>();
-  for (let from = 0; from < numbers.length; from += AT_ONCE) {
-    const batch = numbers.slice(from, from + AT_ONCE);
+  const alone = async <T>(number: number, ask: () => Promise<T>): Promise<T> => {
+    const [only] = (await portions.ask([number], 1, ask)) as [Portion<number, T>];
+    if ('tooMuch' in only) throw notRead(number, only.tooMuch);
+    return only.answer;
+  };
+
+  const together = async (batch: readonly number[]) => {
     const fields = batch.map(
       (number) => `${aliasOf(number)}: pullRequest(number: ${number}) ${factsOf(number)}`,
     );
@@ -137,8 +150,18 @@ export async function readPullFacts(
     // Nothing can be said of pull requests in a repository that can't be seen, least of all that they are gone.
     if (repository === null)
       throw new ForgeUnavailable(`GitHub shows this token no repository ${at.owner}/${at.repo}.`);
-    for (const number of batch)
-      found.set(number, await readOne(number, repository[aliasOf(number)], problems));
+    return { repository, problems };
+  };
+
+  const found = new Map<number, Found>();
+  for (const portion of await portions.ask(numbers, AT_ONCE, together)) {
+    if ('tooMuch' in portion) {
+      found.set(portion.row, notRead(portion.row, portion.tooMuch));
+      continue;
+    }
+    const { repository, problems } = portion.answer;
+    for (const number of portion.rows)
+      found.set(number, await readOne(number, repository?.[aliasOf(number)], problems));
   }
   return found;
 }
@@ -148,8 +171,22 @@ type Thread = PullFacts['reviewThreads']['nodes'][number];
 
 const aliasOf = (number: number): string => `p${number}`;
 
-const notRead = (number: number, why: string): ForgeUnavailable =>
-  new ForgeUnavailable(`GitHub's answer about pull request #${number} can't be read: ${why}.`);
+/** One pull request can't be read; the others can. */
+export class NotRead extends ForgeUnavailable {}
+
+const notRead = (number: number, why: string): NotRead =>
+  new NotRead(`GitHub's answer about pull request #${number} can't be read: ${why}.`);
+
+function ifNotRead(problem: unknown): NotRead {
+  if (problem instanceof NotRead) return problem;
+  throw problem;
+}
+
+function readPage<T>(number: number, shape: z.ZodType<T>, given: unknown): T {
+  const read = shape.safeParse(given);
+  if (read.success) return read.data;
+  throw notRead(number, whatIsWrong(read.error));
+}
 
 const OLDER = 'pageInfo { hasPreviousPage startCursor }';
 const LATER = 'pageInfo { hasNextPage endCursor }';

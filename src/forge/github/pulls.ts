@@ -2,7 +2,8 @@
  * Pull requests. Those the loop asks about are read together, a few queries for all; their heads come from git, so that what is
  * said about a branch and about its pull request never disagree.
  */
-import { digestOf } from '../../core/digest.ts';
+import { digestOf } from '../../core/text/digest.ts';
+import { approvalText } from '../../core/words/review-text.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import { treeIfThere } from '../../git/objects.ts';
 import type { Forge, Pull } from '../forge.ts';
@@ -12,7 +13,8 @@ import type { Issues } from './issues.ts';
 import { hasMark, marked, remarked } from './marker.ts';
 import { memo } from './memo.ts';
 import type { Place } from './place.ts';
-import { readPullFacts } from './pull-facts.ts';
+import { openPortions } from './portions.ts';
+import { NotRead, readPullFacts } from './pull-facts.ts';
 import { whyOutOfReach } from './reach.ts';
 import { lastWords } from './rules.ts';
 import { nothing, type PullFacts, type PullRow, pullShape } from './shapes.ts';
@@ -22,8 +24,10 @@ export interface Pulls
     Required<Pick<Forge, 'leaveQueue'>> {
   /** As GitHub has it at this moment; null when there is none. */
   row(number: number): Promise<PullRow | null>;
+  /** It is there, as this process opened it or has seen it lately. */
+  isKnown(number: number): boolean;
   markReady(nodeId: string): Promise<void>;
-  /** Resolves the conversations nobody but us took part in. */
+  /** Resolves the conversations nobody but us took part in; one that GitHub refuses stays open. */
   resolveOwn(number: number): Promise<void>;
   /** Into GitHub's own merge queue, with this head. Asked again, it stays where it is. */
   enqueue(number: number, headSha: string): Promise<void>;
@@ -61,11 +65,19 @@ export function openPulls(
 ): Pulls {
   const { client, at, self, remote, now, freshMs } = place;
   const followed = new Map<number, Followed>();
+  const portions = openPortions<number>(place, (number) => number);
 
   /** Branches for which a pull request was opened, or may have been. */
   const tried = memo<string, true>(REMEMBERED);
   /** How often the list had been read when each was opened: until it is read again it can't show it. */
   const unlistedAt = memo<number, number>(REMEMBERED);
+  /** When we closed each, by GitHub's clock. */
+  const closedAt = memo<number, number>(REMEMBERED);
+  /** A query may be late with that, too. */
+  const asClosed = <T extends PullFacts | ForgeUnavailable | null>(number: number, facts: T): T =>
+    facts && !(facts instanceof ForgeUnavailable) && facts.updatedAt <= (closedAt.get(number) ?? 0)
+      ? { ...facts, state: facts.state === 'OPEN' ? 'CLOSED' : facts.state }
+      : facts;
   let changes = 0;
   let changedAt = Number.NEGATIVE_INFINITY;
   /** After something happened to them: what was known, or is just being asked, was so before. */
@@ -86,7 +98,9 @@ export function openPulls(
         known.facts.state === 'OPEN' && now() - known.wantedAt < FOLLOWED_MS && isOld(known, freshMs),
     );
     const seen = issues.changesSeen();
-    const found = await readPullFacts(place, [...new Set([wanted, ...open.map(([number]) => number)])]);
+    const numbers = [...new Set([wanted, ...open.map(([number]) => number)])];
+    const read = await readPullFacts(place, portions, numbers);
+    const found = new Map([...read].map(([number, facts]) => [number, asClosed(number, facts)]));
     const asOf = before === changes ? now() : Number.NEGATIVE_INFINITY;
     for (const [number, known] of followed)
       if (!found.has(number) && (isOld(known, freshMs) || isBygone(known))) followed.delete(number);
@@ -111,7 +125,7 @@ export function openPulls(
     if (answer instanceof ForgeUnavailable) throw answer;
     // A query may be late with a new one, and whoever asks would leave out what is due.
     if (answer === null && (await row(wanted)))
-      throw new ForgeUnavailable(`GitHub's queries do not show pull request #${wanted} yet.`);
+      throw new NotRead(`GitHub's queries do not show pull request #${wanted} yet.`);
     return answer;
   };
 
@@ -293,6 +307,7 @@ export function openPulls(
 
   return {
     row,
+    isKnown: (number) => followed.has(number) || unlistedAt.get(number) !== undefined,
     pull,
     facts,
     forget,
@@ -335,6 +350,7 @@ export function openPulls(
         { ...at, pull_number: number, state: 'closed' },
         nothing,
       );
+      closedAt.set(number, now() + client.ahead());
       forget(number);
     },
     async markReady(nodeId) {
@@ -349,7 +365,12 @@ export function openPulls(
         if (isResolved || comments.nodes.some(({ author }) => author?.login !== me)) continue;
         const query =
           'mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { clientMutationId } }';
-        await client.graphql(query, { id }, nothing);
+        try {
+          await client.graphql(query, { id }, nothing);
+        } catch (problem) {
+          if (!(problem instanceof Refused)) throw problem;
+          client.warn(`A conversation on pull request #${number} can't be resolved: ${problem.message}`);
+        }
       }
     },
     // What GitHub shows of the queue may be late: it is told first, and what it shows counts only when it refuses.
@@ -368,7 +389,7 @@ export function openPulls(
       await asWanted(number, true, client.graphql(query, { id: found.id, head }, nothing));
     },
     async approve(number, headSha) {
-      await comments.ensure(number, `approve:${headSha}`, `Approved at \`${headSha}\`.`);
+      await comments.ensure(number, `approve:${headSha}`, approvalText(headSha));
       forget(number);
     },
   };

@@ -3,8 +3,8 @@
  * query finds is held against the repository it was asked of: one that was transferred leads to another, and so may a search.
  */
 import { z } from 'zod';
-import type { Part } from '../../core/forge-reading.ts';
-import { SHOWN, type Words } from '../../core/forge-reading.ts';
+import type { Part } from '../../core/access/forge-reading.ts';
+import { SHOWN, type Words } from '../../core/access/forge-reading.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import type { Forge } from '../forge.ts';
 import { stateOfRun, stateOfStatus } from './checks.ts';
@@ -12,14 +12,10 @@ import { withPlainLines } from './issue.ts';
 import type { Place } from './place.ts';
 import { ACTOR, actor, rows, type Say, time } from './shapes.ts';
 
-export function openReadings({
-  client,
-  at,
-  names,
-}: Pick<Place, 'client' | 'at' | 'names'>): Pick<
-  Forge,
-  'readIssue' | 'readPull' | 'search' | 'requestsLeft'
-> {
+export function openReadings(
+  { client, at, names }: Pick<Place, 'client' | 'at' | 'names'>,
+  isKnownPull: (number: number) => boolean,
+): Pick<Forge, 'readIssue' | 'readPull' | 'search' | 'requestsLeft'> {
   const say = (problem: string): void =>
     client.warn(`Something of an issue or a pull request can't be read and is left out: ${problem}.`);
 
@@ -35,6 +31,8 @@ export function openReadings({
     );
     if (repository === null)
       throw new ForgeUnavailable(`GitHub shows this token no repository ${at.owner}/${at.repo}.`);
+    if (repository.found === null && field === 'pullRequest' && isKnownPull(number))
+      throw new ForgeUnavailable(`GitHub's queries do not show pull request #${number} yet.`);
     return repository.found?.repository.id === repository.id ? repository.found : null;
   };
 

@@ -9,13 +9,16 @@ import type { Comments } from './comments.ts';
 import { withPlainLines } from './issue.ts';
 import type { Issues, Talk } from './issues.ts';
 import { hasMark, isMarked, marked } from './marker.ts';
+import { memo } from './memo.ts';
 import type { Place } from './place.ts';
+import { NotRead } from './pull-facts.ts';
 import type { Pulls } from './pulls.ts';
+import { isOurs } from './remote.ts';
 import type { Roles } from './roles.ts';
 import { type MergeMethod, type Rules, wantedOf } from './rules.ts';
 import { nothing, type PlacedComment, type PullFacts, placedCommentShape } from './shapes.ts';
 
-type Remarks = Pick<Forge, 'feedback' | 'commands' | 'reply'>;
+type Remarks = Pick<Forge, 'feedback' | 'commands' | 'reply'> & Required<Pick<Forge, 'unreadable'>>;
 
 export function openRemarks(parts: {
   place: Place;
@@ -32,6 +35,10 @@ export function openRemarks(parts: {
   let last: { since: number; talk: Talk } | null = null;
   /** When each list is to be asked for: what was said may show a moment later than its count. */
   const due: Record<'comments' | 'reviews', number[]> = { comments: [], reviews: [] };
+  /** Pull requests whose reviews could not be read, and why. */
+  const missed = new Map<number, string>();
+  /** Pull requests of our account that are not the loop's: no task heeds what is said there. */
+  const strange = memo<number, true>(REMEMBERED);
 
   const remarksOn = async (facts: PullFacts): Promise<Remark[]> => {
     const me = await self();
@@ -96,9 +103,18 @@ export function openRemarks(parts: {
     asOf: 'listed' | 'settled',
   ): Promise<Remark[]> => {
     const found: Remark[] = [];
+    for (const number of missed.keys()) if (!numbers.includes(number)) missed.delete(number);
     for (const number of numbers) {
-      const facts = await pulls.facts(number, asOf);
-      if (facts) found.push(...(await remarksOn(facts)).filter(({ id, at }) => id[0] !== 'c' && at >= since));
+      if (strange.get(number)) continue;
+      const facts = await pulls.facts(number, asOf).catch(ifNotRead);
+      if (facts instanceof NotRead) {
+        missed.set(number, facts.message);
+        continue;
+      }
+      missed.delete(number);
+      if (facts && !isOurs(facts.headRefName)) strange.set(number, true);
+      else if (facts)
+        found.push(...(await remarksOn(facts)).filter(({ id, at }) => id[0] !== 'c' && at >= since));
     }
     return found;
   };
@@ -170,10 +186,21 @@ export function openRemarks(parts: {
         ...listed.map((comment) => Date.parse(comment.created_at)),
         ...reviews.map(({ at }) => at),
       ];
-      const seen = Math.max(since, ...times);
+      // What was said where it can't be read yet is as old as all the rest.
+      const seen = missed.size > 0 ? since : Math.max(since, ...times);
       // Only now: what could not be answered is asked for again.
       for (const kind of KINDS) due[kind] = due[kind].filter((time) => time > asOf);
+      if (missed.size > 0 && due.reviews.length === 0) due.reviews.push(asOf + ASK_AGAIN_MS);
       return { remarks: remarks.sort((a, b) => a.at - b.at), seen };
+    },
+
+    async unreadable() {
+      // Who listens knows; who does not finds out.
+      if (!last) await reviewsSince(Number.POSITIVE_INFINITY, issues.pullsBy(await self()), 'listed');
+      return [...missed.values()].map((why) => ({
+        what: `${why} Commands in its reviews are not heard.`,
+        fix: 'It is read again every minute.',
+      }));
     },
 
     async reply(to, marker, body) {
@@ -200,6 +227,14 @@ export function openRemarks(parts: {
 }
 
 const KINDS = ['comments', 'reviews'] as const;
+
+const ASK_AGAIN_MS = 60_000;
+const REMEMBERED = 500;
+
+function ifNotRead(problem: unknown): NotRead {
+  if (problem instanceof NotRead) return problem;
+  throw problem;
+}
 
 /** By then GitHub shows what was said. */
 const LATE_MS = 10_000;

@@ -5,12 +5,13 @@
  * address, no file, no argument and no log.
  */
 
+import { redact } from '../../core/access/redact.ts';
 import type { Checkpoint } from '../../core/event.ts';
-import { redact } from '../../core/redact.ts';
 import { ForgeUnavailable, GitFailed } from '../../errors.ts';
 import type { Git, GitResult } from '../../git/git.ts';
 import { resolve, treeOf } from '../../git/objects.ts';
 import type { PushResult } from '../forge.ts';
+import { asItIs } from './address.ts';
 import { TOKEN_HELPER, uploadObjects } from './large-files.ts';
 import { memo } from './memo.ts';
 
@@ -32,6 +33,7 @@ export interface Remote {
 
 /** Branches of ours; trunk is fetched beside them. */
 const OURS = 'loop/*';
+export const isOurs = (branch: string): boolean => branch.startsWith('loop/');
 
 export function openRemote(options: {
   git: Git;
@@ -48,12 +50,9 @@ export function openRemote(options: {
   const made = memo<string, true>(REMEMBERED);
   const brought = memo<string, true>(REMEMBERED);
 
-  /** The longest match wins: an operator's `insteadOf` would have git ask by ssh, with a key of theirs. */
-  const asItIs = ['-c', `url.${url}.insteadOf=${url}`];
-
   const authorized = async (args: readonly string[], allow: readonly number[] = []): Promise<GitResult> => {
     try {
-      return await git([...HELPER, ...asItIs, ...args], {
+      return await git([...HELPER, ...asItIs(url), ...args], {
         env: { FORGE_LOOP_GIT_TOKEN: await options.token() },
         allow,
       });
@@ -64,7 +63,8 @@ export function openRemote(options: {
   };
   const unreachable = (stderr: string, cause?: unknown): ForgeUnavailable => {
     const said = stderr.trim().split('\n').slice(-3).join(' ');
-    return new ForgeUnavailable(`git could not reach ${url}: ${said}`, null, { cause });
+    const isRefusal = REFUSED.test(stderr);
+    return new ForgeUnavailable(`git could not reach ${url}: ${said}`, null, { cause, isRefusal });
   };
 
   const fetch = async (): Promise<void> => {
@@ -151,6 +151,9 @@ export function openRemote(options: {
 const REMEMBERED = 500;
 
 const tracked = (branch: string): string => `refs/forge-loop/heads/${branch}`;
+
+/** It answered: this token may not read there, or there is nothing that it can see. */
+const REFUSED = /returned error: 40[134]|Authentication failed|[Rr]epository .*not found/;
 
 /** The first empties the list of helpers the operator has, so that none of theirs learns or keeps the token. */
 const HELPER = ['-c', 'credential.helper=', '-c', `credential.helper=${TOKEN_HELPER}`];

@@ -6,9 +6,10 @@
  * the verdict is in its text and in the commit status `forge-loop/critic`.
  */
 import { parsePatch, showsLine } from '../../core/change/patch.ts';
+import { type ReviewComment, reviewText } from '../../core/words/review-text.ts';
 import { shortSha } from '../../core/words/short-sha.ts';
 import { diffs } from '../../git/diff.ts';
-import type { Forge, ReviewComment } from '../forge.ts';
+import type { Forge } from '../forge.ts';
 import { Refused } from './client.ts';
 import type { Comments } from './comments.ts';
 import { hasMark, LONGEST, marked, within } from './marker.ts';
@@ -27,6 +28,8 @@ export function openReviews(
   const { client, at, git, remote, self } = place;
   /** Those that were posted, or may have been. */
   const tried = memo<string, true>(REMEMBERED);
+  /** Those that were: a query may show them late. */
+  const posted = memo<string, true>(REMEMBERED);
 
   return {
     async postReview(number, review) {
@@ -38,7 +41,8 @@ export function openReviews(
       const me = await self();
       const isOwn = ({ author, body }: { author: { login: string } | null; body: string }): boolean =>
         author?.login === me && hasMark(body, review.marker);
-      const isPosted = pull.reviews.nodes.some(isOwn);
+      const key = `${number} ${review.marker}`;
+      const isPosted = posted.get(key) ?? pull.reviews.nodes.some(isOwn);
       if (!isPosted) {
         const event = pull.author?.login === me ? 'COMMENT' : eventFor(review.verdict);
         const { inline, rest } = await sorted(review);
@@ -49,11 +53,12 @@ export function openReviews(
           return client.write(route, { ...at, pull_number: number, ...words }, nothing);
         };
         try {
-          await post(textOf(review, rest), inline);
+          await post(reviewText(review, rest), inline);
         } catch (problem) {
           if (!(problem instanceof Refused) || problem.status !== 422) throw problem;
-          await inWords(number, review.marker, textOf(review, review.comments), post);
+          await inWords(number, review.marker, reviewText(review, review.comments), post);
         }
+        posted.set(key, true);
       }
       const status = {
         state: review.verdict === 'APPROVE' ? ('success' as const) : ('failure' as const),
@@ -61,10 +66,19 @@ export function openReviews(
       };
       // It follows the review: where that was not there yet, neither was this.
       await statuses.set(review.headSha, 'forge-loop/critic', status, !isPosted);
-      if (review.verdict === 'APPROVE' && pull.isDraft && pull.state === 'OPEN')
-        await pulls.markReady(pull.id);
+      if (review.verdict === 'APPROVE' && pull.isDraft && pull.state === 'OPEN') await outOfDraft(pull);
     },
   };
+
+  /** The merge asks again, and says so if it is still refused. */
+  async function outOfDraft({ number, id }: { number: number; id: string }): Promise<void> {
+    try {
+      await pulls.markReady(id);
+    } catch (problem) {
+      if (!(problem instanceof Refused)) throw problem;
+      client.warn(`Pull request #${number} can't be taken out of draft: ${problem.message}`);
+    }
+  }
 
   /** A head that was pushed over is not part of the pull request any more; the review is still worth reading. */
   async function inWords(
@@ -110,16 +124,3 @@ interface Inline {
 }
 
 const eventFor = (verdict: string): string => (verdict === 'APPROVE' ? 'APPROVE' : 'REQUEST_CHANGES');
-
-function textOf(
-  review: { headSha: string; verdict: string; body: string },
-  rest: readonly ReviewComment[],
-): string {
-  const remarks = rest.map(({ file, line, body }) => {
-    const where = file === null ? 'general' : line === null ? `\`${file}\`` : `\`${file}:${line}\``;
-    return `- ${where}: ${body.trim().replaceAll('\n', '\n  ')}`;
-  });
-  const said = review.body.includes(review.verdict) ? 'About' : `**${review.verdict}** at`;
-  const parts = [`${said} \`${review.headSha}\`:`, review.body.trim(), remarks.join('\n')];
-  return parts.filter((part) => part !== '').join('\n\n');
-}

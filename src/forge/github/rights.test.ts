@@ -1,7 +1,7 @@
 /** What is found at start-up, each with the right or setting that is missing. */
 
 import { execFileSync } from 'node:child_process';
-import { afterEach, beforeEach, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { type GitHubScratch, githubScratch } from '../../../test/support/github/scratch.ts';
 import { LABELS } from '../../../test/support/labels.ts';
 import { openGit } from '../../git/git.ts';
@@ -90,7 +90,12 @@ it('finds a default branch with another name', async () => {
   const { sha } = await s.forge.trunk();
   s.github.world.defaultBranch = 'develop';
   const forge = await s.reopen();
-  await expect(forge.trunk()).rejects.toThrow(/develop is not on GitHub/);
+  // A person has to push it: a run does not wait for that.
+  await expect(forge.trunk()).rejects.toMatchObject({
+    message: 'The branch develop is not on GitHub.',
+    hint: 'git push origin develop, or set tracker.trunk.',
+    isRefusal: true,
+  });
   await s.ada.git(s.root, 'push', '-q', 'origin', `${sha}:refs/heads/develop`);
   expect(await forge.trunk()).toEqual({ branch: 'develop', sha });
 });
@@ -112,11 +117,12 @@ it('finds the people’s address of a company on ghe.com from its API', () => {
   expect(address).toMatchObject({ host: 'octo.ghe.com', gitUrl: 'https://octo.ghe.com/acme/rocket.git' });
 });
 
-it('reads origin as git does, and asks with its own token whatever the operator’s git stands in for the address', async () => {
+it('reads origin as git does, and asks and pushes with its own token whatever the operator’s git stands in for the address', async () => {
   const config = (...args: string[]) => execFileSync('git', ['config', ...args], { cwd: s.root });
   config('remote.origin.url', 'work:acme/rocket.git');
   config(`url.${s.github.url}/.insteadOf`, 'work:');
-  config('url.ssh://git@nowhere.invalid/.insteadOf', `${s.github.url}/acme/`);
+  for (const diversion of ['insteadOf', 'pushInsteadOf'])
+    config(`url.ssh://git@nowhere.invalid/.${diversion}`, `${s.github.url}/acme/`);
   const forge = await openGitHub({
     git: await openGit(s.root),
     root: s.root,
@@ -130,7 +136,52 @@ it('reads origin as git does, and asks with its own token whatever the operator�
     env: { GITHUB_TOKEN: s.bot.token },
     warn: () => {},
   });
-  expect((await forge.trunk()).branch).toBe('main');
+  const trunk = await forge.trunk();
+  expect(trunk.branch).toBe('main');
+  expect(await forge.push('loop/7-a', trunk.sha, null)).toBe('pushed');
+  await forge.deleteBranch('loop/7-a');
+  expect(await forge.branchHead('loop/7-a')).toBeNull();
+});
+
+describe('symphony 7: what is under tracker.provider', () => {
+  const opened = async (provider: Record<string, unknown>) =>
+    openGitHub({
+      git: await openGit(s.root),
+      root: s.root,
+      labels: LABELS,
+      trunk: null,
+      remembered: async () => null,
+      auth: 'token',
+      provider: { api_url: s.github.apiUrl, repository: 'acme/rocket', ...provider },
+      trusted: () => 'write',
+      method: () => 'squash',
+      env: { GITHUB_TOKEN: s.bot.token },
+      warn: () => {},
+    });
+
+  it.each([
+    { drafts: false, paced: true, requests_per_hour: 100 },
+    { drafts: 'false', paced: 'true', requests_per_hour: '100', installation_id: 12, app_id: 7 },
+  ])('%j is taken, in quotes or not', async (provider) => {
+    expect((await (await opened(provider)).trunk()).branch).toBe('main');
+  });
+
+  it.each<[string, unknown]>([
+    ['drafts', 'maybe'],
+    ['paced', 1],
+    ['requests_per_hour', [100]],
+    ['repository', { owner: 'acme' }],
+    ['colour', 'red'],
+    ['token', 123456],
+  ])(
+    '%s: %j is refused by the adapter, which says what it takes, and repeats no secret',
+    async (key, value) => {
+      await expect(opened({ [key]: value })).rejects.toMatchObject({
+        message: expect.stringMatching(new RegExp(`^(?!.*123456).*(provider\\.${key}\\b|"${key}")`)),
+        hint: expect.stringContaining('GitHub takes: repository, api_url'),
+      });
+    },
+  );
 });
 
 test.each([null, '/srv/git/rocket.git', 'https://github.com/acme', 'file:///srv/x'])(

@@ -11,7 +11,7 @@ import { Refused } from './client.ts';
 import type { Place } from './place.ts';
 import { isReader } from './reach.ts';
 import { type BranchRules, contradictionOf, type MergeMethod, type Rules } from './rules.ts';
-import { labelShape, nothing, type RepositoryRow, repositoryShape } from './shapes.ts';
+import { labelShape, nothing, PROJECT_FIELD, type RepositoryRow, repositoryShape } from './shapes.ts';
 
 export async function problemsOf(
   place: Place,
@@ -42,7 +42,7 @@ export async function problemsOf(
     if (repository.full_name.toLowerCase() !== name.toLowerCase())
       warn(
         `${name} is called ${repository.full_name} now.`,
-        `git remote set-url origin … and tracker.provider.repository: ${repository.full_name}`,
+        'Point origin there (git remote set-url origin <url>), and tracker.provider.repository where it is set.',
       );
     if (repository.archived) block(`${name} is archived: nothing can be pushed or merged.`, 'Unarchive it.');
     if (!repository.has_issues)
@@ -59,17 +59,29 @@ export async function problemsOf(
     if (repository.has_issues) await missingLabels(place, labels, warn);
     rulesInTheWay(await rules.read(), repository, method, warn);
   } catch (problem) {
-    if (problem instanceof UserError) block(problem.message, problem.hint ?? '');
+    const lacking = await blockingRights(place, rules, problem);
+    if (lacking.length > 0) problems.push(...lacking);
+    else if (problem instanceof UserError) block(problem.message, problem.hint ?? '');
     else if (problem instanceof ForgeUnavailable)
       problems.push({
         what: problem.message,
-        fix: 'See docs/github.md for the rights the token needs.',
+        fix: problem.hint ?? 'Check the network and tracker.provider.api_url.',
         blocks: true,
         ...(problem.isRefusal ? {} : { isSilence: true }),
       });
     else throw problem;
   }
   return problems;
+}
+
+/** Once one right is missing, all that are: whoever edits the token does it once. */
+async function blockingRights(place: Place, rules: Rules, problem: unknown): Promise<ForgeProblem[]> {
+  const isOne =
+    (problem instanceof Refused && problem.status === 403) ||
+    (problem instanceof ForgeUnavailable && problem.isRefusal);
+  if (!isOne) return [];
+  const missing = await missingRights(place, rules).catch(() => []);
+  return missing.filter(({ blocks }) => blocks);
 }
 
 /** Nothing to say where the account itself may not write: that is said already. */
@@ -85,7 +97,7 @@ export async function missingRights(place: Place, rules: Rules): Promise<ForgePr
     const what = `This token lacks ${right.name}: ${right.costs(found)}`;
     missing.push({ what, fix: right.fix, ...(right.blocks && { blocks: true }) });
   }
-  return [...missing, ...withoutWorkflows(client.scopes())];
+  return [...missing, ...withoutAdministration(found), ...withoutWorkflows(client.scopes())];
 }
 
 async function isRefused(tried: Promise<unknown>): Promise<boolean> {
@@ -111,6 +123,11 @@ const NOBODYS = '0'.repeat(40);
 const PROBE = 'forge-loop-probe';
 
 const give = (right: string): string => `Edit the token: Repository permissions → ${right}.`;
+
+const neverGreen = ({ branch, checks }: BranchRules): string =>
+  checks.length > 0
+    ? `; one of them among what ${branch} requires (${checks.join(', ')}) is never green`
+    : '';
 
 const RIGHTS: Right[] = [
   {
@@ -159,6 +176,13 @@ const RIGHTS: Right[] = [
       ),
   },
   {
+    name: 'Commit statuses: read',
+    fix: give('Commit statuses: Read and write'),
+    costs: (rules) => `statuses that other services set are not seen${neverGreen(rules)}.`,
+    try: ({ client, at }, trunk) =>
+      client.get('/repos/{owner}/{repo}/commits/{ref}/status', { ...at, ref: trunk, per_page: 1 }, nothing),
+  },
+  {
     name: 'Actions: read',
     fix: give('Actions: Read-only'),
     costs: () => 'the coder is told which check of CI is red, but not what its log says.',
@@ -168,12 +192,8 @@ const RIGHTS: Right[] = [
   {
     name: 'Checks: read, which fine-grained tokens can’t have',
     fix: 'Give it Actions: read, use a classic token (repo) or a GitHub App, or let a person merge.',
-    costs: ({ branch, checks }) =>
-      `check runs of GitHub Actions are read as its jobs, those of other apps are not seen${
-        checks.length > 0
-          ? `; one of them among what ${branch} requires (${checks.join(', ')}) is never green`
-          : ''
-      }.`,
+    costs: (rules) =>
+      `check runs of GitHub Actions are read as its jobs, those of other apps are not seen${neverGreen(rules)}.`,
     try: ({ client, at }, trunk) =>
       client.get(
         '/repos/{owner}/{repo}/commits/{ref}/check-runs',
@@ -182,6 +202,36 @@ const RIGHTS: Right[] = [
       ),
   },
 ];
+
+/** Only where there is classic protection does anything hang on it. */
+function withoutAdministration({ branch, isHidden }: BranchRules): ForgeProblem[] {
+  if (!isHidden) return [];
+  const what = `This token lacks Administration: read: the classic protection of ${branch} is not shown in detail, so its rules are learned from GitHub's refusals.`;
+  const fix = `Give its account the role Admin, and a fine-grained token Administration: Read-only, or use a ruleset, which everybody may read.`;
+  return [{ what, fix }];
+}
+
+/** The issues that changed last are looked at; in which project they are is shown to all, what stands there is not. */
+export async function unreadProject({ client, at }: Place, field: string | null): Promise<ForgeProblem[]> {
+  if (field === null) return [];
+  const query = `query($owner: String!, $name: String!, $field: String!) { repository(owner: $owner, name: $name) {
+    issues(first: 20, orderBy: { field: UPDATED_AT, direction: DESC }) { nodes { ${PROJECT_FIELD} } } } }`;
+  const refusals: string[] = [];
+  try {
+    await client.graphql(query, { owner: at.owner, name: at.repo, field }, nothing, (error) => {
+      if (error.path?.includes('projectItems')) refusals.push(error.message);
+    });
+  } catch (problem) {
+    if (!(problem instanceof Refused)) throw problem;
+    refusals.push(problem.message);
+  }
+  const [refusal] = refusals;
+  if (refusal === undefined) return [];
+  const what = `The project's field ${field} (tracker.provider.priority_field) is not read: ${refusal}`;
+  const fix =
+    'Edit the token: a classic one needs the scope read:project, a fine-grained one Organization permissions → Projects: Read-only.';
+  return [{ what, fix }];
+}
 
 /** Only a classic token says what it may; whether another may push workflows shows when it does. */
 function withoutWorkflows(scopes: readonly string[] | null): ForgeProblem[] {

@@ -11,6 +11,8 @@ export type MergeMethod = 'squash' | 'merge' | 'rebase';
 
 export interface BranchRules {
   branch: string;
+  /** It has classic protection, which this token may not see in detail. */
+  isHidden: boolean;
   /** Names of checks. */
   checks: readonly string[];
   /** Those among them that are the loop's own to set. */
@@ -59,8 +61,10 @@ export function openRules({ client, at, now, trunkBranch }: Place): Rules {
     const rulesets =
       (await unlessForbidden(client.list('/repos/{owner}/{repo}/rules/branches/{branch}', one, ruleShape))) ??
       [];
-    const classic = (await client.get('/repos/{owner}/{repo}/branches/{branch}', one, branchShape))
-      ?.protection;
+    const found = await unlessForbidden(
+      client.get('/repos/{owner}/{repo}/branches/{branch}', one, branchShape),
+    );
+    const classic = found?.protection;
     const full = classic?.enabled ? await protectionOf(branch) : null;
     const given = (type: string) =>
       rulesets.filter((rule) => rule.type === type).map((rule) => rule.parameters ?? {});
@@ -76,6 +80,7 @@ export function openRules({ client, at, now, trunkBranch }: Place): Rules {
     ];
     return {
       branch,
+      isHidden: classic?.enabled === true && full === null,
       checks: required.filter((name) => !name.startsWith(OWN)),
       own: required.filter((name) => name.startsWith(OWN)),
       upToDate:

@@ -29,6 +29,7 @@ export const issueShape = z.object({
   title: z.string(),
   user: login,
   body: z.string().nullish(),
+  html_url: z.string().optional(),
   state: z.enum(['open', 'closed']),
   labels: labelsShape,
   created_at: time,
@@ -174,6 +175,7 @@ export const statusShape = z.object({
   context: z.string(),
   state: z.string(),
   description: z.string().nullish(),
+  target_url: z.string().nullish(),
 });
 
 /** Left out where the token may not see the settings of the repository. */
@@ -244,6 +246,12 @@ export const historyShape = (say: Say) =>
     body: z.string(),
     updatedAt: time,
     lastEditedAt: time.nullable(),
+    /** The newest alone, with the whole text it made; null where that was taken out of the history. */
+    userContentEdits: z
+      .object({
+        nodes: z.array(z.object({ editedAt: time, diff: z.string().nullable() }).nullable()).nullable(),
+      })
+      .nullish(),
     /** Asked for only where a field of a project gives the priority; null where this token may not see it. */
     projectItems: z
       .object({
@@ -254,9 +262,13 @@ export const historyShape = (say: Say) =>
       })
       .nullish(),
     timelineItems: labellingsShape(say),
-    renames: z.object({ nodes: z.array(z.object({ createdAt: time })) }),
+    renames: z.object({ nodes: z.array(z.object({ createdAt: time, currentTitle: z.string() })) }),
   });
 export type History = z.output<ReturnType<typeof historyShape>>;
+
+/** Of an issue, as asked for with the name of the field. */
+export const PROJECT_FIELD = `projectItems(first: 10) { nodes { fieldValueByName(name: $field) {
+  ... on ProjectV2ItemFieldSingleSelectValue { name } } } }`;
 
 export const labellingsShape = (say: Say) =>
   z.object({

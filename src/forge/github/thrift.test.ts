@@ -58,7 +58,8 @@ it('a change of an issue is not lost when what it means could not be asked', asy
   await forge.openIssues();
   await s.grace.post(`/issues/${issue}/labels`, { labels: ['loop:abandon'] });
   s.clock.at += MINUTE_MS;
-  s.github.faults.add({ path: /graphql/, how: { kind: 'answer', status: 502 } });
+  // The question, and then whether GitHub answers any.
+  s.github.faults.add({ path: /graphql/, how: { kind: 'answer', status: 502 }, times: 2 });
   await expect(forge.openIssues()).rejects.toThrow();
   s.clock.at += MINUTE_MS;
   const [seen] = await forge.openIssues();

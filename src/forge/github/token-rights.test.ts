@@ -28,6 +28,7 @@ const RULES: Protection = {
   approvals: 0,
   mergeQueue: false,
 };
+const tokenOf = (login: string) => [...s.github.world.tokens.values()].find((one) => one.login === login)!;
 const require = (...requiredChecks: string[]): void =>
   void s.github.world.protections.set('main', { ...RULES, requiredChecks });
 
@@ -83,6 +84,59 @@ describe('a fine-grained token, which can’t read check runs', () => {
   });
 });
 
+describe('commit statuses of another service', () => {
+  const report = (sha: string) =>
+    s.ada.post(`/statuses/${sha}`, { context: 'circle', state: 'success', description: 'Built' });
+
+  it('are not seen without their own right, which is named, and asked for no more than once an hour', async () => {
+    without('statuses=write');
+    require('circle');
+    const { sha, number } = await openPull();
+    await report(sha);
+    for (let look = 0; look < 3; look++)
+      expect(await checksOf(number)).toEqual([['circle', 'pending', true]]);
+    expect((await s.forge.feedback(number))?.unread).toContain(
+      'may not read commit statuses: give it Commit statuses: read',
+    );
+    expect(s.github.requests.filter(({ path }) => /\/status\?/.test(path))).toMatchObject([{ status: 403 }]);
+    s.clock.at += 3_600_000;
+    without();
+    expect(await checksOf(number)).toEqual([['circle', 'green', true]]);
+    expect((await s.forge.feedback(number))?.unread).toBeUndefined();
+  });
+
+  it('are the only thing missing where check runs may be read', async () => {
+    makeFineGrained(s.github.world, 'loop-bot', [
+      ...EVERY_RIGHT.filter((right) => right !== 'statuses=write'),
+      'checks=read',
+    ]);
+    const { sha, number } = await openPull();
+    await report(sha);
+    reportCheck(s.github.world, { sha, name: 'build' });
+    expect(await checksOf(number)).toEqual([['build', 'green', false]]);
+    expect((await s.forge.feedback(number))?.unread).toBe(
+      'this token may not read commit statuses: give it Commit statuses: read',
+    );
+  });
+
+  it('are asked for by themselves where a query shows no check at all', async () => {
+    without();
+    require('circle');
+    const { sha, number } = await openPull();
+    await report(sha);
+    reportCheck(s.github.world, { sha, name: 'build' });
+    const path = ['repository', `p${number}`, 'commits', 'nodes', 0, 'commit', 'statusCheckRollup'];
+    const errors = [{ type: 'FORBIDDEN', path, message: 'Resource not accessible by personal access token' }];
+    const change = (key: string, value: unknown) =>
+      key === 'statusCheckRollup' ? null : key === '' ? { ...(value as object), errors } : value;
+    s.github.faults.add({ path: /^\/graphql/, how: { kind: 'garble', change } });
+    expect(await checksOf(number)).toEqual([
+      ['build', 'green', false],
+      ['circle', 'green', true],
+    ]);
+  });
+});
+
 it('a red check is told without its log where logs may not be read', async () => {
   const { sha, number } = await openPull();
   reportCheck(s.github.world, { sha, name: 'build', conclusion: 'failure', log: 'secret' });
@@ -118,11 +172,7 @@ it('does without a project that its scopes do not show, and says so', async () =
   const forge = await s.open({ priorityField: 'Priority', warn });
   const number = await s.people.createIssue({ title: 'T', body: 'B' });
   await s.people.makeReady(number);
-  // The words of github.com/github/docs/issues/19712.
-  const message =
-    "Your token has not been granted the required scopes to execute this query. The 'name' field requires one of the following scopes: ['read:project'], but your token has only been granted the: ['repo'] scopes.";
-  const body = { data: null, errors: [{ type: 'INSUFFICIENT_SCOPES', message }] };
-  s.github.faults.add({ path: /^\/graphql/, how: { kind: 'answer', status: 200, body } });
+  tokenOf('loop-bot').scopes = 'repo';
   expect(await forge.issue(number)).toMatchObject({ readyAt: expect.any(Number), priority: null });
   expect(warnings).toEqual([expect.stringMatching(/field Priority is not read .*read:project/)]);
 });
@@ -150,17 +200,95 @@ describe('doctor', () => {
     expect([JSON.stringify([...s.github.world.issues]), s.github.world.statuses]).toEqual([before, []]);
   });
 
+  it.each([
+    [['metadata=read'], ['Contents', 'Issues', 'Pull requests']],
+    [
+      ['metadata=read', 'contents=write'],
+      ['Issues', 'Pull requests'],
+    ],
+    [
+      ['metadata=read', 'issues=write'],
+      ['Contents', 'Pull requests'],
+    ],
+  ])(
+    'names every right at once that keeps the loop from working, at the start of a run, too: %j',
+    async (rights, lacks) => {
+      makeFineGrained(s.github.world, 'loop-bot', rights);
+      const blocking = (await (await s.reopen()).check()).filter(({ blocks }) => blocks);
+      expect(blocking.map(({ what }) => what.replace(/:.*/, ''))).toEqual(
+        lacks.map((right) => `This token lacks ${right}`),
+      );
+    },
+  );
+
   it('names the required checks that may never be seen, and a status of ours that nobody can set', async () => {
     without('statuses=write');
     require('build', 'forge-loop/gate');
     expect((await s.forge.checkRights!()).map(({ what }) => what)).toEqual([
       expect.stringContaining("forge-loop/gate can't be set, which main requires"),
+      expect.stringContaining(
+        'statuses that other services set are not seen; one of them among what main requires (build) is never green',
+      ),
       expect.stringContaining('among what main requires (build) is never green'),
     ]);
   });
 
+  it('says where the rules of trunk show by GitHub’s refusals alone, as they do without Administration: read', async () => {
+    expect(await s.forge.checkRights!()).toEqual([]);
+    s.github.world.protections.set('main', { ...RULES, via: 'protection' });
+    const forge = await s.reopen();
+    expect(await forge.checkRights!()).toEqual([
+      {
+        what: expect.stringMatching(/lacks Administration: read: .* main .*learned from GitHub's refusals/),
+        fix: expect.stringContaining('the role Admin'),
+      },
+    ]);
+    s.github.world.permissions.set('loop-bot', 'admin');
+    expect(await (await s.reopen()).checkRights!()).toEqual([]);
+    for (const token of s.github.world.tokens.values()) token.lacks.push('administration=read');
+    expect(await (await s.reopen()).checkRights!()).toMatchObject([
+      { what: expect.stringContaining('Administration: read') },
+    ]);
+  });
+
+  describe('of the project that says how urgent an issue is', () => {
+    const problems = async () =>
+      (await (await s.open({ priorityField: 'Priority' })).checkRights!()).filter(({ what }) =>
+        what.includes('priority_field'),
+      );
+    beforeEach(async () => {
+      const number = await s.people.createIssue({ title: 'T', body: 'B' });
+      s.github.world.issues.get(number)!.projectFields = { Priority: 'P1' };
+    });
+
+    it('has nothing to say where it is shown, or none is asked for', async () => {
+      expect(await problems()).toEqual([]);
+      tokenOf('loop-bot').scopes = 'repo, workflow, read:project';
+      expect(await problems()).toEqual([]);
+      tokenOf('loop-bot').scopes = 'repo, workflow';
+      expect(await s.forge.checkRights!()).toEqual([]);
+    });
+
+    it.each<[string, () => void, RegExp]>([
+      [
+        'a scope',
+        () => Object.assign(tokenOf('loop-bot'), { scopes: 'repo, workflow' }),
+        /requires .*'read:project'/,
+      ],
+      ['a right', () => without(), /Resource not accessible by personal access token/],
+    ])('names it where the token lacks %s', async (_what, change, says) => {
+      change();
+      expect(await problems()).toEqual([
+        {
+          what: expect.stringMatching(says),
+          fix: expect.stringMatching(/read:project.*Projects: Read-only/),
+        },
+      ]);
+    });
+  });
+
   it('knows of a classic token whether it may push workflows', async () => {
-    const token = [...s.github.world.tokens.values()].find((one) => one.login === 'loop-bot')!;
+    const token = tokenOf('loop-bot');
     token.scopes = 'repo, read:org';
     expect(await s.forge.checkRights!()).toMatchObject([{ what: expect.stringContaining('scope workflow') }]);
     token.scopes = 'repo, workflow';

@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { UserError } from '../../errors.ts';
+import { ForgeUnavailable, UserError } from '../../errors.ts';
 
 interface TokenSource {
   /** In words for people: where the token is from, never the token. */
@@ -26,10 +26,21 @@ export async function findToken(options: {
   }
   let known = await fromCli(host, env);
   const read = async (again = false): Promise<string> => {
-    if (again) known = await fromCli(host, env);
+    if (again) known = await fromCli(host, env).catch(toBeRenewed);
     return known;
   };
   return { from: '`gh auth token`', read };
+}
+
+/** There was one, so nothing is wrong with what asks for it: tasks wait until there is one again. */
+export function toBeRenewed(problem: unknown): never {
+  if (!(problem instanceof UserError)) throw problem;
+  const { message, hint } = problem;
+  throw new ForgeUnavailable(message, null, {
+    cause: problem,
+    isRefusal: true,
+    ...(hint === null ? {} : { hint }),
+  });
 }
 
 async function fromCli(host: string, env: NodeJS.ProcessEnv): Promise<string> {

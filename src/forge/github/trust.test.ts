@@ -102,6 +102,220 @@ describe('a history that lags', () => {
     expect(late.readyHash).not.toBe(late.textHash);
   });
 
+  /** What it says whenever it has to be asked again, until it is proved. */
+  const waitedFor = async (number: number) => {
+    const whys: string[] = [];
+    for (;;) {
+      const issue = (await s.forge.issue(number))!;
+      if (!issue.unproved) return { issue, whys };
+      expect(issue.unproved.until).toBeGreaterThan(s.clock.at);
+      whys.push(issue.unproved.why);
+      s.clock.at = issue.unproved.until;
+    }
+  };
+
+  describe('with a new title', () => {
+    const agreed = async (): Promise<number> => {
+      const number = await s.people.createIssue({ title: 'T', body: 'draft' });
+      await s.people.editBody(number, 'agreed');
+      await s.people.makeReady(number);
+      s.clock.at += 60_000;
+      return number;
+    };
+
+    it('is waited for though it shows the body as it is', async () => {
+      const number = await agreed();
+      s.github.world.lag.historyMs = 60_000;
+      await s.people.editTitle(number, 'Another');
+      s.clock.at += 10_000;
+      const { issue, whys } = await waitedFor(number);
+      expect(whys[0]).toContain('an edit may not show in its history yet');
+      expect(issue).toMatchObject({ title: 'Another' });
+      expect(issue.readyHash).not.toBe(issue.textHash);
+    });
+
+    it('is waited for as long as that takes where it shows another title as the last', async () => {
+      const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+      await s.people.editTitle(number, 'Better');
+      await s.people.makeReady(number);
+      s.clock.at += 600_000;
+      s.github.world.lag.historyMs = 600_000;
+      await s.people.editTitle(number, 'Another');
+      s.clock.at += 300_000;
+      const { issue, whys } = await waitedFor(number);
+      expect(whys[0]).toContain('does not show its last edit');
+      expect(issue.readyHash).not.toBe(issue.textHash);
+    });
+  });
+
+  describe('with the edits alone, by a minute', () => {
+    const agreed = async (): Promise<number> => {
+      const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+      await s.people.makeReady(number);
+      s.github.world.lag.editsMs = 60_000;
+      return number;
+    };
+
+    it('is waited for until it shows the edit', async () => {
+      const number = await agreed();
+      await s.people.editBody(number, EDITED);
+      const { issue, whys } = await waitedFor(number);
+      expect(whys[0]).toContain('an edit may not show in its history yet');
+      expect(issue.readyHash).not.toBe(issue.textHash);
+    });
+
+    it('is waited for though somebody said something after the edit', async () => {
+      const number = await agreed();
+      await s.people.editBody(number, EDITED);
+      await s.people.comment(number, 'Nice.');
+      const { issue, whys } = await waitedFor(number);
+      expect(whys).not.toEqual([]);
+      expect(issue.readyHash).not.toBe(issue.textHash);
+    });
+
+    it('is waited for when the edit it shows last has another text, even in the second of the label', async () => {
+      const number = await s.people.createIssue({ title: 'T', body: 'draft' });
+      await s.people.editBody(number, 'agreed');
+      s.clock.at += 60_000;
+      s.github.world.lag.editsMs = 60_000;
+      await s.people.makeReady(number);
+      await s.ada.patch(`/issues/${number}`, { body: EDITED });
+      const { issue, whys } = await waitedFor(number);
+      expect(whys[0]).toContain('its last edit');
+      expect(issue.readyHash).not.toBe(issue.textHash);
+    });
+
+    it('is waited for when the text changes in the second of the label, before anybody saw it', async () => {
+      const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+      s.github.world.lag.editsMs = 9000;
+      await s.people.makeReady(number);
+      await s.ada.patch(`/issues/${number}`, { body: EDITED });
+      const { issue, whys } = await waitedFor(number);
+      expect(whys).not.toEqual([]);
+      expect(issue.readyHash).not.toBe(issue.textHash);
+    });
+
+    it('is believed ten seconds after a label that came in the second of the last change', async () => {
+      const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
+      const at = s.clock.at;
+      await s.ada.post(`/issues/${number}/labels`, { labels: [s.readyLabel] });
+      const { issue, whys } = await waitedFor(number);
+      expect([whys.length, issue.readyHash]).toEqual([1, issue.textHash]);
+      expect(s.clock.at - at).toBeLessThanOrEqual(11_000);
+    });
+
+    it('is waited for when the text changes in the second of the label, after it was seen', async () => {
+      const number = await agreed();
+      expect((await s.forge.issue(number))?.body).toBe('agreed');
+      await s.ada.patch(`/issues/${number}`, { body: EDITED });
+      const { issue, whys } = await waitedFor(number);
+      expect(whys).not.toEqual([]);
+      expect(issue.readyHash).not.toBe(issue.textHash);
+    });
+
+    it('is not waited for where the edits it shows last have this very text and title', async () => {
+      const number = await s.people.createIssue({ title: 'T', body: 'draft' });
+      await s.people.editBody(number, 'agreed');
+      await s.people.editTitle(number, 'Better');
+      await s.people.makeReady(number);
+      await s.people.comment(number, 'Nice.');
+      s.clock.at += 10_000;
+      expect((await s.forge.issue(number))?.unproved).toBeUndefined();
+    });
+
+    it('is waited for only once, however much is said meanwhile', async () => {
+      const number = await agreed();
+      const [began, whys] = [s.clock.at, new Set<string>()];
+      for (let minute = 0; minute < 3; minute++) {
+        await s.people.comment(number, 'And another thing.');
+        const why = (await s.forge.issue(number))?.unproved?.why;
+        if (why) whys.add(why);
+        s.clock.at += 60_000;
+      }
+      expect(whys.size).toBe(1);
+      const issue = (await s.forge.issue(number))!;
+      expect(issue.unproved).toBeUndefined();
+      expect(issue.readyHash).toBe(issue.textHash);
+      expect(s.clock.at - began).toBeLessThan(200_000);
+    });
+
+    it('is not believed, however late it is, about an edit that was seen', async () => {
+      const number = await agreed();
+      await waitedFor(number);
+      s.github.world.lag.editsMs = 3_600_000;
+      await s.people.editBody(number, EDITED);
+      const { issue, whys } = await waitedFor(number);
+      expect(whys).not.toEqual([]);
+      expect(issue.readyHash).not.toBe(issue.textHash);
+    });
+
+    describe('and shows another text as its last edit', () => {
+      const behind = async (): Promise<number> => {
+        const number = await s.people.createIssue({ title: 'T', body: 'draft' });
+        await s.people.editBody(number, 'other');
+        s.clock.at += 600_000;
+        s.github.world.lag.editsMs = 600_000;
+        await s.people.editBody(number, 'agreed');
+        return number;
+      };
+
+      it('is waited for as long as that takes, and asked once a minute in the end', async () => {
+        const number = await behind();
+        await s.people.makeReady(number);
+        const since = s.clock.at;
+        s.clock.at += 300_000;
+        const { unproved } = (await s.forge.issue(number))!;
+        expect(unproved).toEqual({ why: expect.stringContaining('last edit'), until: s.clock.at + 60_000 });
+        const { issue } = await waitedFor(number);
+        expect(s.clock.at - since).toBeGreaterThan(500_000);
+        expect(issue.readyHash).toBe(issue.textHash);
+      });
+
+      it('is waited for where that edit came after the label, too', async () => {
+        const number = await behind();
+        await s.people.makeReady(number);
+        await s.people.editBody(number, EDITED);
+        const { issue } = await waitedFor(number);
+        expect(issue.readyHash).not.toBe(issue.textHash);
+      });
+    });
+
+    describe('of an issue in hand', () => {
+      const taken = async (): Promise<number> => {
+        const number = await agreed();
+        await s.forge.issue(number);
+        s.clock.at += 2000;
+        await s.forge.relabel(number, { add: ['loop:running'], remove: ['loop:ready'] });
+        return number;
+      };
+
+      it('delays nothing, and makes no other text an agreed one', async () => {
+        const number = await taken();
+        s.clock.at += 10_000;
+        const forge = await s.reopen();
+        const early = (await forge.issue(number))!;
+        expect([early.unproved, early.readyHash]).toEqual([undefined, null]);
+        s.clock.at += 110_000;
+        const late = (await forge.issue(number))!;
+        expect(late.readyHash).toBe(late.textHash);
+      });
+
+      it.each(['the same', 'another'])('is not believed about an edit (%s process)', async (which) => {
+        const number = await taken();
+        await s.people.editBody(number, EDITED);
+        const forge = which === 'the same' ? s.forge : await s.reopen();
+        const agreedTo: (string | null)[] = [];
+        for (let seconds = 0; seconds < 180; seconds += 15) {
+          const issue = (await forge.issue(number))!;
+          expect(issue.body).toBe(EDITED);
+          if (!issue.unproved) agreedTo.push(issue.readyHash);
+          s.clock.at += 15_000;
+        }
+        expect([...new Set(agreedTo)]).toEqual([null, 'edited since it was made ready']);
+      });
+    });
+  });
+
   it('is waited for when it does not show yet who made it ready', async () => {
     const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
     s.github.world.lag.historyMs = 60_000;
@@ -118,7 +332,7 @@ describe('a history that lags', () => {
     s.github.world.lag.historyMs = 600_000;
     const labelled = s.github.world.issues.get(number)!.timeline.at(-1)!;
     labelled.at -= 600_000;
-    s.clock.at += 60_000;
+    s.clock.at += 120_000;
     const before = (await s.forge.issue(number))!;
     expect(before).toMatchObject({ body: EDITED, readyHash: before.textHash });
     expect(before.unproved).toBeUndefined();
@@ -131,8 +345,8 @@ describe('a history that lags', () => {
   it('costs nothing where the history accounts for the last change', async () => {
     const number = await s.people.createIssue({ title: 'T', body: 'agreed' });
     await s.people.makeReady(number);
+    s.clock.at += 10_000;
     expect((await s.forge.issue(number))?.unproved).toBeUndefined();
-    s.clock.at += 1000;
     await s.forge.ensureComment(number, 'm', 'At work.');
     const issue = (await s.forge.issue(number))!;
     expect(issue.unproved).toBeUndefined();

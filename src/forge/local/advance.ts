@@ -12,7 +12,7 @@ import { type Changed, changesBetween } from '../../git/changes.ts';
 import { nulSeparated } from '../../git/git.ts';
 import { isAncestor } from '../../git/objects.ts';
 import { isOwnerDead, ownerIdentity } from '../../process/owner.ts';
-import { type Checkout, collisions, naming, whyBusy } from './checkout.ts';
+import { type Checkout, collisions, isAnyMissing, naming, whyBusy, whyEdited } from './checkout.ts';
 import { createFile, readIfThere } from './file.ts';
 
 export type Locked =
@@ -25,9 +25,7 @@ export async function lockCheckout(checkout: Checkout, from: string, to: string)
   if (!lock) return { kind: 'busy', why: gitIsBusy(checkout) };
   try {
     copyIndex(checkout, lock);
-    const change = await changesBetween(checkout.git, from, to);
-    const why =
-      (await whyBusy(checkout, privateIndex(checkout, lock), change)) ?? (await whyBlocked(checkout, lock));
+    const why = whyBusy(checkout) ?? (await whyImpossible(checkout, lock));
     if (why === null) {
       return {
         kind: 'locked',
@@ -86,12 +84,12 @@ export async function whyImmovable(
   from: string,
   to: string | null,
 ): Promise<string | null> {
-  const untaken: Lock = { purpose: PURPOSE, from, to: to ?? from, owner: ownerIdentity() };
+  const busy = whyBusy(checkout);
+  if (busy !== null || to === null) return busy;
+  const untaken: Lock = { purpose: PURPOSE, from, to, owner: ownerIdentity() };
   try {
     copyIndex(checkout, untaken);
-    const change = to === null ? [] : await changesBetween(checkout.git, from, to);
-    const busy = await whyBusy(checkout, privateIndex(checkout, untaken), change);
-    return busy ?? (to === null ? null : await whyBlocked(checkout, untaken));
+    return await whyImpossible(checkout, untaken);
   } finally {
     rmSync(privateIndex(checkout, untaken), { force: true });
   }
@@ -145,7 +143,19 @@ function isLeftOver(lock: Lock): boolean {
   return process(lock.owner) === process(ownerIdentity()) || isOwnerDead(lock.owner);
 }
 
-/** What the move would overwrite, told before anything has moved. */
+/**
+ * What stands in the way of the move, told before anything has moved; null when nothing does. Git says so at once in most
+ * cases. It doubts files that were only touched, and names none: then it looks at all of them.
+ */
+async function whyImpossible(checkout: Checkout, lock: Lock): Promise<string | null> {
+  const change = await changesBetween(checkout.git, lock.from, lock.to);
+  if (!isAnyMissing(checkout, change) && (await whyBlocked(checkout, lock)) === null) return null;
+  return (
+    (await whyEdited(checkout, privateIndex(checkout, lock), change)) ?? (await whyBlocked(checkout, lock))
+  );
+}
+
+/** Files that the move would overwrite, or what git says against it. */
 async function whyBlocked(checkout: Checkout, lock: Lock): Promise<string | null> {
   const inTheWay = await collisions(checkout, await changesBetween(checkout.git, lock.from, lock.to));
   if (inTheWay.length > 0) {

@@ -47,19 +47,21 @@ async function gitAt(git: Git, path: string): Promise<Git> {
   return fresh;
 }
 
+/** Why nothing can be moved in this checkout now, whatever it would be; null when nothing is under way. */
+export function whyBusy(checkout: Checkout): string | null {
+  const operation = IN_PROGRESS.find(([file]) => existsSync(join(checkout.gitDir, file)));
+  return operation ? `${checkout.path} is in the middle of a ${operation[1]}; finish or abort it.` : null;
+}
+
 /**
- * Why this checkout can't be moved now; null when it can. As with git's own fast-forward, edits of files that the merge
- * leaves alone are no reason: they are kept. `index` is a copy of its index, in which git may note what it finds out
- * about unchanged files.
+ * Edits that the change would meet; null when there are none. As with git's own fast-forward, edits of other files are no
+ * reason: they are kept. `index` is a copy of its index, in which git notes what it finds out about unchanged files.
  */
-export async function whyBusy(
+export async function whyEdited(
   checkout: Checkout,
   index: string,
   change: readonly Changed[],
 ): Promise<string | null> {
-  const operation = IN_PROGRESS.find(([file]) => existsSync(join(checkout.gitDir, file)));
-  if (operation) return `${checkout.path} is in the middle of a ${operation[1]}; finish or abort it.`;
-  if (change.length === 0) return null;
   const touched = new Set(change.map(({ path }) => path));
   const status = await checkout.git(
     ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no', '--ignore-submodules=all'],
@@ -89,6 +91,10 @@ export function whyTrunkIsTaken(git: Git, branch: string, workspaceRoot: string 
   }
   return null;
 }
+
+/** A file of the change is gone. To git that is no edit: it would write it again. */
+export const isAnyMissing = ({ path }: Checkout, change: readonly Changed[]): boolean =>
+  change.some((one) => one.from !== null && !lstatSync(join(path, one.path), { throwIfNoEntry: false }));
 
 /** Files of a person that the change would overwrite. Ignored files count: git itself would not spare them. */
 export async function collisions(checkout: Checkout, change: readonly Changed[]): Promise<string[]> {

@@ -1,6 +1,7 @@
 /** What is said on pull requests and issues: people's remarks, results of CI, and the loop's answers. */
 import { join } from 'node:path';
 import type { PullFeedback, RemarkRef } from '../../core/change/remark.ts';
+import { firstLine } from '../../core/text/shortened.ts';
 import { UserError } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { resolve } from '../../git/objects.ts';
@@ -126,8 +127,7 @@ const LOG_CHARS = 20_000;
 function quoted(pull: PullFile, to: RemarkRef): string {
   const remark = remarksOf(to.where, pull.comments).find(({ id }) => id === to.id);
   if (!remark) return '';
-  const [first = ''] = remark.body.split('\n', 1);
   const where =
     remark.file === null ? '' : ` on ${remark.file}${remark.line === null ? '' : `:${remark.line}`}`;
-  return `> ${remark.author}${where}: ${first.slice(0, 120)}\n\n`;
+  return `> ${remark.author}${where}: ${firstLine(remark.body, 120)}\n\n`;
 }

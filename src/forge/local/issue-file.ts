@@ -1,8 +1,9 @@
 /** One issue as a Markdown file: what its front matter may say, and what we make of it. */
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
+import { headingOf, markdownLines } from '../../core/issue/markdown.ts';
 import { bodyOnlyHash, textHash } from '../../core/issue/text-hash.ts';
-import { hasLabel } from '../../core/schedule.ts';
+import { hasLabel } from '../../core/line/schedule.ts';
 import { BadMarkdown } from '../../front-matter.ts';
 import type { Issue } from '../forge.ts';
 import { readFront } from './markdown.ts';
@@ -19,7 +20,7 @@ export function parseIssue(name: string, text: string, stat: Stats, readyLabel: 
     );
   }
   const byHand = front.ready?.taken !== undefined && hasLabel(front.labels, readyLabel);
-  const title = front.title ?? headingOf(body) ?? name.replace(/^\d+-?|\.md$/g, '').replaceAll('-', ' ');
+  const title = front.title ?? titleIn(body) ?? name.replace(/^\d+-?|\.md$/g, '').replaceAll('-', ' ');
   const now = textHash({ title, body });
   return {
     number,
@@ -64,8 +65,13 @@ export function fileName(number: number, title: string): string {
   return slug === '' ? `${digits}.md` : `${digits}-${slug}.md`;
 }
 
-function headingOf(body: string): string | null {
-  return /^#\s+(.+?)\s*#*$/m.exec(body)?.[1] ?? null;
+/** The marks that close a heading are no part of it. */
+function titleIn(body: string): string | undefined {
+  const title = headingOf(markdownLines(body), 1);
+  const last = title?.lastIndexOf(' ') ?? -1;
+  return title !== undefined && last > 0 && /^#+$/.test(title.slice(last + 1))
+    ? title.slice(0, last).trimEnd()
+    : title;
 }
 
 const time = z

@@ -90,6 +90,17 @@ ${body}
     expect((await s.forge.newIssue({ title: 'next', body: '' })).number).toBe(14);
   });
 
+  it.each([
+    ['not a line of a fence', '```sh\n# install\nnpm ci\n```\n\n# Install it ##\n\n# Later', 'Install it'],
+    ['not a line of an indented block', '    # install\n\n# Install it', 'Install it'],
+    ['not a line of a comment', '<!--\n# what to write here\n-->\n# Install it', 'Install it'],
+    ['with a sign that does not close it', '# Speak C#', 'Speak C#'],
+    ['or the name of its file', '```\n# install\n```', 'from its name'],
+  ])('without a title has that of its first heading, %s', async (_, body, title) => {
+    s.write(issueFile('0014-from-its-name.md'), body);
+    expect(await s.forge.issue(14)).toMatchObject({ title, body });
+  });
+
   it('keeps what people wrote when the loop changes it: other keys, comments, form, line endings', async () => {
     const before =
       '---\r\n# ours\r\nnumber: 5 # five\r\nlabels:\r\n  - keep # why\r\n  - loop:ready\r\nteam: {name: core}\r\n---\r\n\r\nBody  \r\nmore';
@@ -170,9 +181,7 @@ describe('files that make no sense', () => {
     await s.forge.newIssue({ title: 'The one', body: 'x' });
     s.write(issueFile('0002-copy.md'), s.read(issueFile('0001-the-one.md')).replace('The one', 'Copy'));
     expect(await s.forge.openIssues()).toMatchObject([{ number: 1, title: 'The one' }]);
-    expect((await s.forge.check())[0]?.what).toMatch(
-      /0002-copy\.md has the number 1, which 0001-the-one\.md has too/,
-    );
+    expect((await s.forge.check())[0]?.what).toMatch(/0002-copy\.md: number 1 is taken by 0001-the-one\.md$/);
   });
 });
 
@@ -290,7 +299,7 @@ For #1.
 ### forge-loop · 2030-01-02T03:04:05.000Z
 <!-- forge-loop:r1 -->
 
-**REQUEST_CHANGES** at \`${sha}\`
+**REQUEST_CHANGES** at \`${sha.slice(0, 10)}\`
 
 Hm.
 
@@ -313,6 +322,15 @@ Approved.
       s.write('.forge/pulls/0001.checks.json', broken);
       await expect(s.forge.feedback(1)).rejects.toThrow("0001.checks.json can't be read");
     }
+  });
+
+  it('is named by its heading, not by a line of code that a person put above it', async () => {
+    const sha = await s.people.commit(s.sh(['rev-parse', 'main']).trim(), { 'a.txt': 'a\n' });
+    await s.forge.push('loop/1-a', sha, null);
+    await s.forge.ensurePull({ issue: 1, branch: 'loop/1-a', title: 'Speak C#', body: 'x', marker: 'm' });
+    const file = s.read('.forge/pulls/0001.md');
+    s.write('.forge/pulls/0001.md', file.replace('# Speak', '```sh\n# try\n```\n\n# Speak'));
+    expect(await s.forge.listPulls(true)).toMatchObject([{ title: 'Speak C#' }]);
   });
 
   it('does not take words of its author for a review, nor a word in the file for a merge', async () => {

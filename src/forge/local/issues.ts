@@ -7,7 +7,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Document } from 'yaml';
-import { hasLabel } from '../../core/schedule.ts';
+import { hasLabel } from '../../core/line/schedule.ts';
 import { ForgeUnavailable, UserError } from '../../errors.ts';
 import type { NewIssue } from '../desk.ts';
 import type { ForgeProblem, Issue } from '../forge.ts';
@@ -184,8 +184,8 @@ function byNumber(path: string, look: Look<Issue>): Index {
     files.set(issue.number, winner);
     const loser = winner === other ? name : other.name;
     problems.push({
-      what: `${join(path, loser)} has the number ${issue.number}, which ${winner.name} has too; it is ignored.`,
-      fix: 'Give it a number of its own, in its front matter or in its name.',
+      what: `${join(path, loser)}: number ${issue.number} is taken by ${winner.name}`,
+      fix: 'Give it a number of its own, in its front matter or in its name; until then it is skipped.',
     });
   }
   const unreadable = new Map<number, string>();
@@ -193,7 +193,7 @@ function byNumber(path: string, look: Look<Issue>): Index {
     const what = `${join(path, name)}:${line}: ${problem}`;
     const number = numberInName(name);
     if (number !== null) unreadable.set(number, what);
-    problems.push({ what, fix: 'Correct the file; until then this issue is left alone.' });
+    problems.push({ what, fix: 'Fix the file; until then the issue is skipped.' });
   }
   const all = [...files.values()].map((file) => file.issue).sort((a, b) => a.number - b.number);
   return { files, all, open: all.filter((issue) => issue.state === 'open'), unreadable, problems };

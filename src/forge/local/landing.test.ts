@@ -176,6 +176,13 @@ describe('a dirty checkout of trunk', () => {
     }
   });
 
+  it('waits for a file that was deleted and that the merge changes', async () => {
+    rmSync(join(s.root, 'README.md'));
+    const { pull, candidate } = await blocked(/uncommitted changes in README\.md/);
+    s.sh(['checkout', '-q', '--', 'README.md']);
+    expect((await s.forge.land(pull, candidate)).kind).toBe('landed');
+  });
+
   it('waits for what is only staged', async () => {
     s.write('README.md', 'x\n');
     s.sh(['add', 'README.md']);

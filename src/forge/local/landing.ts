@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Candidate } from '../../core/event.ts';
+import { shortSha } from '../../core/words/short-sha.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import { buildCandidate } from '../../git/candidate.ts';
 import { changesBetween } from '../../git/changes.ts';
@@ -122,12 +123,12 @@ export function openLanding(options: {
 
   /** Only a commit that adds to the trunk it was built on, with the tree that was tested, may land. */
   async function whyUnfit(candidate: Candidate, tree: string | null): Promise<string | null> {
-    if (tree === null) return `the candidate ${candidate.sha} is not in the repository.`;
-    if (tree !== candidate.tree) return `the candidate ${candidate.sha} has another tree.`;
+    if (tree === null) return `the candidate ${shortSha(candidate.sha)} is not in the repository.`;
+    if (tree !== candidate.tree) return `the candidate ${shortSha(candidate.sha)} has another tree.`;
     if ((await wantsSignatures(git)) && !(await isSigned(git, candidate.sha)))
-      return `the candidate ${candidate.sha} is not signed, and commit.gpgsign is set.`;
+      return `the candidate ${shortSha(candidate.sha)} is not signed, and commit.gpgsign is set.`;
     if (await isAncestor(git, candidate.trunk, candidate.sha)) return null;
-    return `the candidate ${candidate.sha} does not build on trunk.`;
+    return `the candidate ${shortSha(candidate.sha)} does not build on trunk.`;
   }
 
   async function whyClosed(number: number): Promise<string | null> {

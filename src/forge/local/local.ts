@@ -3,12 +3,12 @@
  * git. Trunk is a local branch; a remote is neither needed nor pushed to.
  */
 import { join } from 'node:path';
+import { hasLabel } from '../../core/line/schedule.ts';
 import type { Labels } from '../../core/policy.ts';
-import { hasLabel } from '../../core/schedule.ts';
 import { ForgeUnavailable, GitFailed, UserError } from '../../errors.ts';
 import { type Git, identity } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
-import { resolve, treeOf } from '../../git/objects.ts';
+import { readHeads, resolve, treeOf } from '../../git/objects.ts';
 import { worktreesOf } from '../../git/worktrees.ts';
 import type { IssueDesk, PullDesk } from '../desk.ts';
 import type { Forge, ForgeProblem, Issue, Pull } from '../forge.ts';
@@ -129,11 +129,19 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
       await setState(number, 'closed');
     },
 
-    seen: async ({ issue, pull, branch }) => [
-      issue === null ? null : issues.find(issue),
-      pull === null ? null : pulls.find(pull),
-      await resolve(git, `refs/heads/${branch}`),
-    ],
+    seen: async (of) => {
+      const heads = await readHeads(
+        git,
+        of.map(({ branch }) => branch),
+      );
+      return of.map(({ issue, pull, branch }) =>
+        orNull(() => [
+          issue === null ? null : issues.find(issue),
+          pull === null ? null : pulls.find(pull),
+          heads.get(branch),
+        ]),
+      );
+    },
 
     trunk,
     push: async (branch, sha, expected) => {
@@ -200,6 +208,15 @@ export async function localForge(options: LocalOptions): Promise<LocalForge> {
     remark: conversation.remark,
     reportCheck: conversation.reportCheck,
   };
+}
+
+/** A file that can't be read is for the look to complain about. */
+function orNull<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }
 
 function withoutLabels(all: readonly string[], removed: readonly string[]): string[] {

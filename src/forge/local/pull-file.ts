@@ -1,5 +1,6 @@
 /** One pull request as a Markdown file: a few facts in front, then title, text, reviews and comments for people. */
 import { z } from 'zod';
+import { headingOf, markdownLines } from '../../core/issue/markdown.ts';
 import { BadMarkdown } from '../../front-matter.ts';
 import { type Comment, openingOf, readComments } from './comments.ts';
 import { readFront } from './markdown.ts';
@@ -39,7 +40,7 @@ export function parsePull(name: string, text: string): PullFile {
     ...front,
     number,
     approvals: approvals.map(({ head, by }) => ({ headSha: head, by })),
-    title: /^# (.+)$/m.exec(body)?.[1] ?? front.branch,
+    title: headingOf(markdownLines(openingOf(body)), 1) ?? front.branch,
     body: openingOf(body).replace(/^# .+\n*/, ''),
     comments: readComments(body),
   };

@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Document } from 'yaml';
 import type { Candidate } from '../../core/event.ts';
+import { reviewText } from '../../core/words/review-text.ts';
 import { ForgeUnavailable } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { landedAs } from '../../git/landed.ts';
@@ -84,10 +85,18 @@ export function openPulls(options: {
     const key = [seen.head, seen.published, seen.tip, pull.base, pull.candidate].join(' ');
     const known = judged.get(pull.number);
     if (known?.key === key) return known.merged;
-    const others = all().filter((other) => other.number !== pull.number);
+    const others = candidatesUpTo(seen.tip).filter(({ number }) => number !== pull.number);
     const merged = await howItLanded(git, pull, seen, others);
     judged.set(pull.number, { key, merged });
     return merged;
+  };
+
+  /** A candidate is written down before it lands: what was read with trunk at `tip` knows all that landed up to there. */
+  let withCandidates: { tip: string; pulls: readonly PullFile[] } | null = null;
+  const candidatesUpTo = (tip: string): readonly PullFile[] => {
+    if (withCandidates?.tip !== tip)
+      withCandidates = { tip, pulls: all().filter(({ candidate }) => candidate !== null) };
+    return withCandidates.pulls;
   };
 
   const look = async (pull: PullFile): Promise<Seen> => {
@@ -171,16 +180,7 @@ export function openPulls(options: {
     postReview: async (number, review) => {
       await rewrite(number, (text) => {
         if (isMarked(text, review.marker)) return text;
-        const comments = review.comments.map(({ file, line, body }) => {
-          const where = file === null ? 'general' : line === null ? `\`${file}\`` : `\`${file}:${line}\``;
-          return `- ${where}: ${body.trim().replaceAll('\n', '\n  ')}`;
-        });
-        const said = [
-          `**${review.verdict}** at \`${review.headSha}\``,
-          review.body.trim(),
-          comments.join('\n'),
-        ];
-        const body = said.filter((part) => part !== '').join('\n\n');
+        const body = reviewText(review, review.comments);
         return appendComment(text, { by: SELF, at: iso(), marker: review.marker, text: body });
       });
     },

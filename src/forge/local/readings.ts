@@ -1,6 +1,13 @@
 /** Issues and pull requests as agents read them. Whoever can write these files can write to the repository: no association is told. */
+
+import {
+  type FoundRow,
+  type Part,
+  type PullReading,
+  SHOWN,
+  type Words,
+} from '../../core/access/forge-reading.ts';
 import { parsePatch } from '../../core/change/patch.ts';
-import { type FoundRow, type Part, type PullReading, SHOWN, type Words } from '../../core/forge-reading.ts';
 import { diffs } from '../../git/diff.ts';
 import type { Git } from '../../git/git.ts';
 import { resolve } from '../../git/objects.ts';

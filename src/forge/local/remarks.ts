@@ -3,7 +3,7 @@
  */
 
 import type { Place, Remark } from '../../core/change/remark.ts';
-import { digestOf } from '../../core/digest.ts';
+import { digestOf } from '../../core/text/digest.ts';
 import { type Comment, isOwn } from './comments.ts';
 
 /** In the order they were written; the loop's own are left out. */

@@ -58,25 +58,25 @@ export function addActions(
   actions: readonly Action[] = [],
 ): void {
   for (const action of actions) {
-    connection.run(INSERT({ task, action: JSON.stringify(action) }));
+    connection.run(INSERT({ task, action: JSON.stringify(action) }), task);
   }
 }
 
 /** Refused when it is not there: its outcome was recorded before, or it was dropped. */
 export function finishAction(connection: Connection, task: string | null, id: number | undefined): void {
   if (id === undefined) return;
-  const gone = connection.run(FINISH({ id, task }));
+  const gone = connection.run(FINISH({ id, task }), task);
   if (gone === 0) throw noSuchAction(id);
 }
 
 export function dropActions(connection: Connection, task: string): void {
-  connection.run(query.deleteFrom('actions').where('task', '=', task));
+  connection.run(query.deleteFrom('actions').where('task', '=', task), task);
 }
 
 export function startAction(connection: Connection, lease: Lease, id: number, at: number): void {
   connection.immediate(() => {
-    ownAction(connection, lease, id, at);
-    connection.run(query.updateTable('actions').set({ started_at: at }).where('id', '=', id));
+    const task = ownAction(connection, lease, id, at);
+    connection.run(query.updateTable('actions').set({ started_at: at }).where('id', '=', id), task);
   });
 }
 
@@ -95,6 +95,7 @@ export function deferAction(
         .updateTable('actions')
         .set((old) => ({ started_at: null, not_before: notBefore, attempts: old('attempts', '+', 1) }))
         .where('id', '=', id),
+      task,
     );
     const stamped = stampNext(connection, events, task, at);
     append(connection, stamped);

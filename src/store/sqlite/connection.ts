@@ -3,6 +3,7 @@
  * can come between the statements of a transaction, and `BEGIN IMMEDIATE` takes the write lock before the first read,
  * so nothing of another process can either.
  */
+
 import { pathToFileURL } from 'node:url';
 import {
   type Compilable,
@@ -33,8 +34,8 @@ export interface Connection {
   readonly boot: BootClock | null;
   all<Row>(select: Compilable<Row>): Row[];
   one<Row>(select: Compilable<Row>): Row | undefined;
-  /** How many rows it changed. */
-  run(change: Compilable<unknown>): number;
+  /** How many rows it changed. `task`: whose row or actions it changes, where that is one task. */
+  run(change: Compilable<unknown>, task?: string | null): number;
   /** All of `work` or nothing of it, on the disk when it returns. */
   immediate<T>(work: () => T): T;
   /**
@@ -44,8 +45,10 @@ export interface Connection {
   unhurried<T>(work: () => T): T;
   /** Everything that `work` reads is of one moment, whatever others commit meanwhile. */
   snapshot<T>(work: () => T): T;
-  /** Another one when anything may have been written meanwhile, by whomever. */
+  /** Another one when tasks or actions may have changed meanwhile, besides those that `touched` names. */
   moment(): string;
+  /** Whose rows or actions this process changed since it was last asked. */
+  touched(): string[];
   /** Says that the transaction under way writes events up to this one. */
   wrote(event: number): void;
   /** Calls `work` after every transaction that is on the disk and wrote events, with the last of these. */
@@ -60,7 +63,17 @@ export interface Connection {
 
 const BUSY_TIMEOUT_MS = 5_000;
 
-export function openConnection(path: string, options: { readOnly: boolean; boot?: BootClock }): Connection {
+/** What a list of tasks is read from. */
+const CHANGES_TASKS = /^(?:insert into|update|delete from) "(?:tasks|actions)"/;
+
+interface Options {
+  readOnly: boolean;
+  boot?: BootClock;
+  /** Told of the events of every transaction, once it is committed. */
+  committed?: (events: readonly number[]) => void;
+}
+
+export function openConnection(path: string, options: Options): Connection {
   const db = attempt(
     path,
     () => new Database(options.readOnly ? `${pathToFileURL(path).href}?mode=ro` : path),
@@ -75,7 +88,7 @@ export function openConnection(path: string, options: { readOnly: boolean; boot?
       statement = db.prepare(sql);
       statements.set(sql, statement);
     }
-    return { statement, parameters };
+    return { statement, parameters, sql };
   };
 
   // Always to the last row: a statement that was left half-read keeps its snapshot, and later reads see the past.
@@ -98,17 +111,19 @@ export function openConnection(path: string, options: { readOnly: boolean; boot?
   }
 
   let changes = 0;
+  const changed = new Set<string>();
   const byOthers = db.prepare('PRAGMA data_version');
 
   let committed = (_event: number): void => {};
-  let written: number | null = null;
+  let written: number[] = [];
 
   function transaction<T>(work: () => T): T {
     exec('BEGIN IMMEDIATE');
-    written = null;
+    written = [];
     try {
       const result = work();
       exec('COMMIT');
+      if (written.length > 0) options.committed?.(written);
       return result;
     } catch (error) {
       changes += 1;
@@ -126,15 +141,18 @@ export function openConnection(path: string, options: { readOnly: boolean; boot?
     boot: options.boot ?? null,
     all,
     one: (select) => all(select)[0],
-    run: (change) =>
+    run: (change, task) =>
       attempt(path, () => {
-        const { statement, parameters } = execute(change);
-        changes += 1;
+        const { statement, parameters, sql } = execute(change);
+        if (task) changed.add(task);
+        // The loop's own actions are in no list of tasks.
+        else if (task === undefined && CHANGES_TASKS.test(sql)) changes += 1;
         return statement.run(parameters).changes;
       }),
     immediate(work) {
       const result = transaction(work);
-      if (written !== null) committed(written);
+      const last = written.at(-1);
+      if (last !== undefined) committed(last);
       return result;
     },
     unhurried(work) {
@@ -154,8 +172,13 @@ export function openConnection(path: string, options: { readOnly: boolean; boot?
       }
     },
     moment: () => attempt(path, () => `${changes} ${JSON.stringify(byOthers.all())}`),
+    touched() {
+      const tasks = [...changed];
+      changed.clear();
+      return tasks;
+    },
     wrote(event) {
-      written = event;
+      written.push(event);
     },
     afterCommit(work) {
       committed = work;

@@ -1,10 +1,11 @@
 /** Events: stamped inside the transaction that has the write lock, so that their sequence has no gaps. */
 import { sql } from 'kysely';
-import type { LoopEvent, NewEvent } from '../../core/event.ts';
-import { loopHoldOf, type WrittenLoopHold } from '../../core/loop-hold.ts';
-import { type FoldedRow, foldLoop } from '../../core/loop-row.ts';
+import type { EventData, LoopEvent, NewEvent } from '../../core/event.ts';
+import { loopHoldOf, type WrittenLoopHold } from '../../core/loop/loop-hold.ts';
+import { type FoldedRow, foldLoop } from '../../core/loop/loop-row.ts';
+import type { UnknownTurn } from '../../core/money/cost.ts';
 import { stamp } from '../rules.ts';
-import type { TurnRow } from '../store.ts';
+import type { EventQuery, TurnRow } from '../store.ts';
 import { type Connection, query } from './connection.ts';
 import { keepPlan } from './plans.ts';
 import { prepared } from './prepared.ts';
@@ -101,13 +102,17 @@ function keepFolded(connection: Connection, events: readonly LoopEvent[]): void 
 
 export function readEvents(
   connection: Connection,
-  wanted: { after?: number; task?: string; limit?: number; last?: number; type?: string },
+  { after, since, task, limit, last, type, data }: EventQuery,
 ): LoopEvent[] {
-  const { after, task, limit, last, type } = wanted;
   let select = query.selectFrom('events').selectAll();
   if (after !== undefined) select = select.where('seq', '>', after);
+  if (since !== undefined) select = select.where('at', '>=', since);
   if (task !== undefined) select = select.where('task', '=', task);
-  if (type !== undefined) select = select.where(task === undefined ? 'type' : AMONG_ITS_OWN, '=', type);
+  // An index of some types only is found by a type that is part of the statement's text.
+  if (type !== undefined && data) select = select.where('type', '=', sql.lit(type));
+  else if (type !== undefined) select = select.where(task === undefined ? 'type' : AMONG_ITS_OWN, '=', type);
+  for (const [key, value] of Object.entries(data ?? {}))
+    select = select.where(sql`json_extract(data, ${sql.lit(`$.${key}`)})`, '=', value);
   const most = last ?? limit;
   if (most !== undefined) select = select.limit(most);
   const rows = connection.all(select.orderBy('seq', last === undefined ? 'asc' : 'desc'));
@@ -127,15 +132,28 @@ export function readTurns(connection: Connection, taskId: string): TurnRow[] {
   }));
 }
 
-/** The turns of which nobody knows what they cost. */
-export function unknownUsage(of: { task: string } | { since: number }) {
-  const unknown = query
+/** The turns, and what a person did in their place, of which nobody knows what they cost; of all tasks by `events_of_unknown_usage`. */
+export function unknownUsage(of: { task?: string | undefined; since?: number }) {
+  let unknown = query
     .selectFrom('events')
     .select('seq')
-    .where(sql`json_extract(data, '$.usage')`, '=', 'unknown');
-  return 'task' in of
-    ? unknown.where('task', '=', of.task).where(AMONG_ITS_OWN, '=', 'turn_completed')
-    : unknown.where('at', '>=', of.since).where('type', '=', 'turn_completed');
+    .where(sql<boolean>`json_extract(data, '$.usage') = 'unknown'`);
+  if (of.since !== undefined) unknown = unknown.where('at', '>=', of.since);
+  return of.task === undefined
+    ? unknown.where(sql<boolean>`type IN ('turn_completed', 'detached')`)
+    : unknown.where('task', '=', of.task).where(AMONG_ITS_OWN, 'in', ['turn_completed', 'detached']);
+}
+
+export function readUnknownTurns(
+  connection: Connection,
+  of: { task?: string | undefined; since?: number },
+): UnknownTurn[] {
+  const turns = unknownUsage(of).where(AMONG_ITS_OWN, '=', 'turn_completed');
+  const rows = connection.all(turns.select(['task', 'at', 'data']).orderBy('seq'));
+  return rows.flatMap(({ task, at, data }) => {
+    const { role, turn, sessionId } = JSON.parse(data) as EventData['turn_completed'];
+    return task === null ? [] : [{ task, role, turn, sessionId, at }];
+  });
 }
 
 /** The type of a task's events, which are few. By the index of types all that ever happened would be looked through. */

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { type Finding, revivedFinding } from '../../core/change/findings.ts';
 import type { DeployState } from '../../core/deploy.ts';
 import { event, type NewEvent } from '../../core/event.ts';
-import type { NotifyState } from '../../core/notify.ts';
+import type { NotifyState } from '../../core/tell/notify.ts';
 import { requireKey, requireSpent } from '../rules.ts';
 import {
   type Child,
@@ -39,23 +39,53 @@ const REQUESTS = prepared(({ task }: OfTask) =>
   query.selectFrom('requests').selectAll().where('task', '=', task).orderBy('id'),
 );
 
-const SPENT = {
-  byTask: prepared((of: OfTask) => summed(of).where('task', '=', of.task)),
-  since: prepared((of: { since: number }) => summed(of).where('at', '>=', of.since)),
-};
+const TOKENS = sql`input + output + cache_read + cache_write + reasoning`;
 
-function summed(of: OfTask | { since: number }) {
-  return query
+const SPENT_BY_TASK = prepared(({ task }: OfTask) =>
+  query
     .selectFrom('usage')
     .select([
       sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
-      sql<number>`coalesce(sum(input + output + cache_read + cache_write + reasoning), 0)`.as('tokens'),
+      sql<number>`coalesce(sum(${TOKENS}), 0)`.as('tokens'),
       sql<number>`count(*) - count(cost_usd)`.as('blind'),
-      sql<number>`coalesce(sum(case when cost_usd is null then input + output + cache_read + cache_write + reasoning end), 0)`.as(
-        'unpriced',
-      ),
-      sql<number>`exists ${unknownUsage(of)}`.as('unknown'),
+      sql<number>`coalesce(sum(case when cost_usd is null then ${TOKENS} end), 0)`.as('unpriced'),
+      sql<number>`exists ${unknownUsage({ task })}`.as('unknown'),
+    ])
+    .where('task', '=', task),
+);
+
+/** Whole hours from their sums, which a trigger keeps; of the hour it begins in, each call. */
+const SPENT_SINCE = prepared(({ since, hour, hourAt }: { since: number; hour: number; hourAt: number }) => {
+  const first = query
+    .selectFrom('usage')
+    .select([
+      sql<number>`coalesce(cost_usd, 0)`.as('cost'),
+      sql<number>`${TOKENS}`.as('tokens'),
+      sql<number>`cost_usd is null`.as('blind'),
+      sql<number>`case when cost_usd is null then ${TOKENS} else 0 end`.as('unpriced'),
+    ])
+    .where('at', '>=', since)
+    .where('at', '<', hourAt);
+  const others = query
+    .selectFrom('spent_by_hour')
+    .select(['cost', 'tokens', 'blind', 'unpriced'])
+    .where('hour', '>=', hour);
+  return query
+    .selectFrom(first.unionAll(others).as('spent'))
+    .select([
+      sql<number>`coalesce(sum(cost), 0)`.as('cost'),
+      sql<number>`coalesce(sum(tokens), 0)`.as('tokens'),
+      sql<number>`coalesce(sum(blind), 0)`.as('blind'),
+      sql<number>`coalesce(sum(unpriced), 0)`.as('unpriced'),
+      sql<number>`exists ${unknownUsage({ since })}`.as('unknown'),
     ]);
+});
+
+const HOUR_MS = 3_600_000;
+
+function spentSince(since: number) {
+  const hour = Math.ceil(since / HOUR_MS);
+  return SPENT_SINCE({ since, hour, hourAt: hour * HOUR_MS });
 }
 
 export function addUsage(connection: Connection, lease: Lease, deltas: readonly UsageDelta[]): void {
@@ -82,9 +112,13 @@ export function addUsage(connection: Connection, lease: Lease, deltas: readonly 
   });
 }
 
-export function readUsage(connection: Connection, taskId: string | undefined): UsageDelta[] {
+export function readUsage(
+  connection: Connection,
+  { task, since }: { task?: string | undefined; since?: number },
+): UsageDelta[] {
   let select = query.selectFrom('usage').selectAll();
-  if (taskId !== undefined) select = select.where('task', '=', taskId);
+  if (task !== undefined) select = select.where('task', '=', task);
+  if (since !== undefined) select = select.where('at', '>=', since);
   const rows = connection.all(select.orderBy('rowid' as 'at'));
   return rows.map(({ session, cache_read, cache_write, cost_usd, ...same }) => ({
     ...same,
@@ -97,7 +131,7 @@ export function readUsage(connection: Connection, taskId: string | undefined): U
 
 /** Of one task, or of all since then. Summed by the database: it is asked again and again while turns stream. */
 export function spend(connection: Connection, of: { task: string } | { since: number }): Spend {
-  const row = connection.one('task' in of ? SPENT.byTask(of) : SPENT.since(of))!;
+  const row = connection.one('task' in of ? SPENT_BY_TASK(of) : spentSince(of.since))!;
   const { tokens, cost: costUsd, unpriced } = row;
   return { tokens, costUsd, unpriced, complete: row.blind === 0 && row.unknown === 0 };
 }
@@ -171,6 +205,7 @@ export function readLoop(connection: Connection): LoopRow {
     deploy: row.deploy === null ? null : (JSON.parse(row.deploy) as DeployState),
     deployAgain: row.deploy_again,
     notify: row.notify === null ? null : (JSON.parse(row.notify) as NotifyState),
+    telemetry: row.telemetry,
     trunk: row.trunk,
     ...foldedIn(row),
   };
@@ -203,6 +238,7 @@ export function writeLoop(connection: Connection, change: LoopChange): void {
       deploy: row.deploy === null ? null : JSON.stringify(row.deploy),
       deploy_again: row.deployAgain,
       notify: row.notify === null ? null : JSON.stringify(row.notify),
+      telemetry: row.telemetry,
       trunk: row.trunk,
     }),
   );

@@ -14,6 +14,7 @@ import type { RoleMemory, Task } from '../../core/task.ts';
 import { openSqliteStore } from '../sqlite.ts';
 import type { Store } from '../store.ts';
 import { openConnection } from './connection.ts';
+import { migrate, migrations } from './migrations.ts';
 
 /** State, reason, hold → what is pending. */
 const SITUATIONS: Record<string, string> = {
@@ -168,6 +169,28 @@ test('what its coder was told of remarks is kept under its new name', async () =
   expect((await store.task('revising-remark'))?.task.acknowledged).toContain('remark:1:x');
 });
 
+test('what kept a landing, and why a workspace is not ready, are one value each in older databases, too', async () => {
+  const path = join(folder, 'flat.db');
+  oldDatabase('before-roles', path);
+  const connection = openConnection(path, { readOnly: false });
+  migrate(connection, migrations.slice(0, 15));
+  const flat = [
+    ['landing-blocked', "'$.landProblem', 'a file is in the way', '$.landRefusal', NULL"],
+    ['workspace-unprepared', "'$.unprepared', 'the hook failed', '$.unfetched', json('false')"],
+  ];
+  for (const [id, fields] of flat)
+    connection.exec(`UPDATE tasks SET data = json_set(data, ${fields}) WHERE id = '${id}'`);
+  connection.close();
+  const opened = await openSqliteStore(path);
+  const kept = (await opened.task('landing-blocked'))?.task;
+  const unprepared = (await opened.task('workspace-unprepared'))?.task;
+  await opened.close();
+  expect(kept?.landProblem).toEqual({ by: 'checkout', detail: expect.any(String) });
+  expect(unprepared?.unprepared).toEqual({ why: expect.any(String), unfetched: false });
+  for (const task of [kept, unprepared])
+    expect(task).toEqual(fold(task!.id, await store.events({ task: task!.id })));
+});
+
 test('a candidate and its gate are still one thing', async () => {
   const landing = async (id: string) => (await store.task(id))?.task.landing;
   expect(await landing('candidate-built')).toMatchObject({
@@ -182,7 +205,7 @@ test('what is kept beside the tasks is still there', async () => {
   const ids = Object.keys(SITUATIONS);
   const every = async (of: (id: string) => Promise<unknown[]>) => (await Promise.all(ids.map(of))).flat();
   expect(await every((id) => store.turns(id))).toHaveLength(167);
-  expect(await every((id) => store.usage(id))).toHaveLength(79);
+  expect(await every((id) => store.usage({ task: id }))).toHaveLength(79);
   expect(await every((id) => store.findings(id))).toHaveLength(12);
   expect(await every((id) => store.requests(id))).toMatchObject([
     { task: 'pause-asked', kind: 'pause' },

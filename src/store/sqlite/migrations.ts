@@ -277,4 +277,43 @@ export const migrations: readonly string[] = [
   `,
   // What people are still to be told.
   'ALTER TABLE loop ADD COLUMN notify TEXT',
+  // How far a collector has the log.
+  'ALTER TABLE loop ADD COLUMN telemetry INTEGER',
+  // Rows are folded anew: why a workspace is not ready, and what kept a landing, are one value each.
+  '',
+  // How long gates and turns took lately is asked at every poll.
+  `
+  CREATE INDEX gates_by_scope ON events (json_extract(data, '$.scope'), seq) WHERE type = 'gate_completed';
+  CREATE INDEX turns_by_role ON events (json_extract(data, '$.role'), json_extract(data, '$.status'), seq)
+    WHERE type = 'turn_completed';
+  `,
+  // After years, what has just ended and what was spent is found without looking through all that ever was.
+  `
+  CREATE INDEX tasks_by_end ON tasks (ended, json_extract(data, '$.endedAt'));
+  CREATE INDEX tasks_by_outcome ON tasks (ended, state, reason);
+  CREATE INDEX events_of_unknown_usage ON events (type, at)
+    WHERE type IN ('turn_completed', 'detached') AND json_extract(data, '$.usage') = 'unknown';
+  CREATE TABLE spent_by_hour (
+    hour     INTEGER PRIMARY KEY,
+    cost     REAL NOT NULL,
+    tokens   INTEGER NOT NULL,
+    blind    INTEGER NOT NULL,
+    unpriced INTEGER NOT NULL
+  );
+  INSERT INTO spent_by_hour
+    SELECT at / 3600000, coalesce(sum(cost_usd), 0), sum(input + output + cache_read + cache_write + reasoning),
+      count(*) - count(cost_usd),
+      coalesce(sum(CASE WHEN cost_usd IS NULL THEN input + output + cache_read + cache_write + reasoning END), 0)
+    FROM usage GROUP BY 1;
+  CREATE TRIGGER usage_by_hour AFTER INSERT ON usage BEGIN
+    INSERT OR IGNORE INTO spent_by_hour VALUES (NEW.at / 3600000, 0, 0, 0, 0);
+    UPDATE spent_by_hour SET
+      cost = cost + coalesce(NEW.cost_usd, 0),
+      tokens = tokens + NEW.input + NEW.output + NEW.cache_read + NEW.cache_write + NEW.reasoning,
+      blind = blind + (NEW.cost_usd IS NULL),
+      unpriced = unpriced + CASE WHEN NEW.cost_usd IS NULL
+        THEN NEW.input + NEW.output + NEW.cache_read + NEW.cache_write + NEW.reasoning ELSE 0 END
+      WHERE hour = NEW.at / 3600000;
+  END;
+  `,
 ];

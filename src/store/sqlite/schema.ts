@@ -15,6 +15,7 @@ export interface Schema {
   leases: LeasesTable;
   turns: TurnsTable;
   usage: UsageTable;
+  spent_by_hour: SpentTable;
   findings: FindingsTable;
   requests: RequestsTable;
   processes: ProcessesTable;
@@ -97,6 +98,15 @@ interface UsageTable {
   at: number;
 }
 
+/** The sums of `usage` by hour since 1970; a trigger keeps them. `blind` are calls of which no cost is known. */
+interface SpentTable {
+  hour: number;
+  cost: number;
+  tokens: number;
+  blind: number;
+  unpriced: number;
+}
+
 interface FindingsTable {
   task: string;
   id: string;
@@ -148,6 +158,7 @@ export interface LoopTable {
   deploy: string | null;
   deploy_again: string | null;
   notify: string | null;
+  telemetry: number | null;
   trunk: string | null;
   account_limits: string | null;
   holds: string | null;

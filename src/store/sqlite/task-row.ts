@@ -30,17 +30,52 @@ export function loadTask(connection: Connection, id: string): StoredTask | null 
 }
 
 export function listTasks(connection: Connection, filter: TaskFilter): readonly StoredTask[] {
-  const [moment, key] = [connection.moment(), JSON.stringify(filter)];
-  let known = lists.get(connection);
-  if (known?.moment !== moment) known = { moment, byFilter: new Map() };
-  lists.set(connection, known);
-  const tasks = known.byFilter.get(key) ?? readList(connection, filter);
-  known.byFilter.set(key, tasks);
+  const key = JSON.stringify(filter);
+  const { byFilter } = currentLists(connection);
+  const tasks = byFilter.get(key)?.tasks ?? readList(connection, filter);
+  byFilter.set(key, { filter, tasks });
   return tasks;
 }
 
-/** Every look at a task asks for all that are live. */
-const lists = new WeakMap<Connection, { moment: string; byFilter: Map<string, readonly StoredTask[]> }>();
+interface Lists {
+  moment: string;
+  byFilter: Map<string, { filter: TaskFilter; tasks: readonly StoredTask[] }>;
+}
+
+/** Every look at a task asks for all that are live, and nearly every look writes: what this process changed is changed in them too. */
+const lists = new WeakMap<Connection, Lists>();
+
+function currentLists(connection: Connection): Lists {
+  const [moment, touched] = [connection.moment(), connection.touched()];
+  const known = lists.get(connection);
+  if (known?.moment === moment) {
+    for (const id of touched) update(connection, known, id);
+    return known;
+  }
+  const empty: Lists = { moment, byFilter: new Map() };
+  lists.set(connection, empty);
+  return empty;
+}
+
+function update(connection: Connection, { byFilter }: Lists, id: string): void {
+  const stored = loadTask(connection, id);
+  for (const [key, { filter, tasks }] of byFilter) {
+    const at = tasks.findIndex(({ task }) => task.id === id);
+    const isListed = stored !== null && belongs(connection, filter, stored.task);
+    // Its place in the order is the database's to say.
+    if (isListed && at < 0) byFilter.delete(key);
+    else if (isListed) byFilter.set(key, { filter, tasks: tasks.with(at, stored) });
+    else if (at >= 0) byFilter.set(key, { filter, tasks: tasks.toSpliced(at, 1) });
+  }
+}
+
+const belongs = (connection: Connection, { live, issue }: TaskFilter, task: Task): boolean =>
+  (issue === undefined || task.issue === issue) &&
+  (!live || !isEnded(task) || connection.one(ACTING({ task: task.id })) !== undefined);
+
+const ACTING = prepared(({ task }: { task: string }) =>
+  query.selectFrom('actions').select('id').where('task', '=', task).limit(1),
+);
 
 function readList(connection: Connection, filter: TaskFilter): StoredTask[] {
   let select = query.selectFrom('tasks').select(['id', 'version']);
@@ -54,11 +89,11 @@ function readList(connection: Connection, filter: TaskFilter): StoredTask[] {
 }
 
 export function insertTask(connection: Connection, { task, version }: StoredTask): void {
-  connection.run(query.insertInto('tasks').values({ id: task.id, ...columns(task), version }));
+  connection.run(query.insertInto('tasks').values({ id: task.id, ...columns(task), version }), task.id);
 }
 
 export function updateTask(connection: Connection, { task, version }: StoredTask): void {
-  connection.run(UPDATE({ id: task.id, ...columns(task), version }));
+  connection.run(UPDATE({ id: task.id, ...columns(task), version }), task.id);
 }
 
 /** The task that stands in the way of another one for the same issue. */

@@ -6,6 +6,7 @@ import { VersionConflict } from '../../errors.ts';
 import {
   applyAll,
   firstRow,
+  isFoundOutAgain,
   type Limited,
   requireAccount,
   requireKey,
@@ -13,7 +14,7 @@ import {
   requireRoom,
 } from '../rules.ts';
 import { type Claim, type Commit, claimLease, taskLease } from '../store.ts';
-import { addActions, dropActions, finishAction } from './actions.ts';
+import { addActions, dropActions, finishAction, pendingActions } from './actions.ts';
 import { type Connection, query } from './connection.ts';
 import { append, readFolded, stampNext } from './journal.ts';
 import { checkLease } from './leases.ts';
@@ -37,7 +38,9 @@ export function claimTask(connection: Connection, claim: Claim): StoredTask | nu
 
 export function commitTask(connection: Connection, commit: Commit): StoredTask {
   const { lease, taskId, at } = commit;
-  const transaction = commit.mayBeLost ? connection.unhurried : connection.immediate;
+  const mayBeLost =
+    (commit.finishActions ?? []).length > 0 && isFoundOutAgain(commit, pendingActions(connection, taskId));
+  const transaction = mayBeLost ? connection.unhurried : connection.immediate;
   return transaction(() => {
     requireKey(lease, taskLease(taskId));
     checkLease(connection, lease, at);

@@ -11,10 +11,11 @@ import {
   startedActions,
 } from './actions.ts';
 import type { Connection } from './connection.ts';
-import { append, readEvents, readTurns, stampNext } from './journal.ts';
+import { append, readEvents, readTurns, readUnknownTurns, stampNext } from './journal.ts';
 import { acquireLease, checkLease, leases, releaseLease, renewLeases } from './leases.ts';
 import * as ledger from './ledger.ts';
 import { readPlans } from './plans.ts';
+import { endedTasks, outcomes } from './task-ends.ts';
 import { listTasks, loadTask } from './task-row.ts';
 import { claimTask, commitTask } from './tasks.ts';
 
@@ -29,6 +30,8 @@ export function sqliteStore(connection: Connection): Store {
     claim: async (claim) => claimTask(connection, claim),
     task: async (id) => loadTask(connection, id),
     tasks: async (filter = {}) => listTasks(connection, filter),
+    ended: async (page = {}) => endedTasks(connection, page),
+    outcomes: async () => outcomes(connection),
     commit: async (commit) => commitTask(connection, commit),
 
     pendingActions: async (taskId) => pendingActions(connection, taskId),
@@ -61,9 +64,10 @@ export function sqliteStore(connection: Connection): Store {
 
     turns: async (taskId) => readTurns(connection, taskId),
     addUsage: async (lease, deltas) => ledger.addUsage(connection, lease, deltas),
-    usage: async (taskId) => ledger.readUsage(connection, taskId),
+    usage: async (of = {}) => ledger.readUsage(connection, of),
     spend: async (taskId) => ledger.spend(connection, { task: taskId }),
     spendSince: async (at) => ledger.spend(connection, { since: at }),
+    unknownTurns: async (of = {}) => readUnknownTurns(connection, of),
     findings: async (taskId) => ledger.readFindings(connection, taskId),
 
     request: async (request) => connection.immediate(() => ledger.addRequest(connection, request)),

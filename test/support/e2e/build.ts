@@ -14,8 +14,10 @@ export function setup(): void {
 }
 
 function newestSource(): number {
-  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter(
-    (name) => /\.(ts|js)$/.test(name) && !/(\.test|contract)\.ts$/.test(name),
+  const sources = ['src', 'web'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(tsx?|js|css|html)$/.test(name) && !/(\.test|contract)\.ts$/.test(name))
+      .map((name) => join(root, folder, name)),
   );
-  return Math.max(...sources.map((name) => statSync(join(root, 'src', name)).mtimeMs));
+  return Math.max(...sources.map((path) => statSync(path).mtimeMs));
 }

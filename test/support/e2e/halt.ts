@@ -36,5 +36,5 @@ export const onWork = ({ shell }: Halt): string =>
   `if git symbolic-ref -q HEAD >/dev/null; then ${shell}; fi`;
 
 /** For a gate command: only where what is to become trunk is tested, once the coder has done its work. */
-export const onCandidate = ({ shell }: Halt): string =>
-  `if { ! git symbolic-ref -q HEAD && ls done-*.txt; } >/dev/null 2>&1; then ${shell}; fi`;
+export const onCandidate = ({ shell }: Halt, work = 'done-*.txt'): string =>
+  `if { ! git symbolic-ref -q HEAD && ls ${work}; } >/dev/null 2>&1; then ${shell}; fi`;

@@ -1,6 +1,6 @@
 /** What must be true of an issue that was merged, whoever died on the way: everything once, nothing left, nothing lost. */
 import { expect } from 'vitest';
-import { failedAtOnce } from '../../../src/core/account.ts';
+import { failedAtOnce } from '../../../src/core/money/account.ts';
 import { isNotItsDoing } from '../../../src/core/outcome.ts';
 import type { Task } from '../../../src/core/task.ts';
 import { processesWith } from './proc.ts';

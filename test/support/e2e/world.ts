@@ -25,6 +25,7 @@ import { openSqliteStore } from '../../../src/store/sqlite.ts';
 import type { Store, TurnRow } from '../../../src/store/store.ts';
 import type { Snapshot } from '../../../src/view.ts';
 import { type Halt, haltAt } from './halt.ts';
+import { called, isShort } from './in-process.ts';
 import { processesAbout } from './proc.ts';
 import { type Ended, type Program, startProgram } from './program.ts';
 import { until } from './until.ts';
@@ -68,7 +69,7 @@ export interface World {
   /** Everything said on the issue, as one text. */
   comments(issue: number): string;
   cli(...args: string[]): Promise<Ended>;
-  /** The answer of a command that must succeed. */
+  /** The answer of a command that must succeed. Only what is short has no process of its own. */
   json<T = Json>(...args: string[]): Promise<T>;
   status(): Promise<Snapshot>;
   run(...args: string[]): Program;
@@ -232,10 +233,10 @@ export function makeWorld(given: { program?: string; env?: Record<string, string
 
   async function issue(asked: Parameters<World['issue']>[0]): Promise<number> {
     const { title = 'Write the file', body = 'It must contain `done`.', ready = true, args = [] } = asked;
-    const command = ['issue', 'new', '--title', title, '--body-file', '-', '--json', ...args];
-    const ended = await start([...command, ...(ready ? ['--ready'] : [])], body).ended;
-    if (ended.code !== 0) throw new Error(`issue new failed: ${ended.stderr}`);
-    return (JSON.parse(ended.stdout) as { number: number }).number;
+    const text = join(folder, 'issue.md');
+    writeFileSync(text, body);
+    const command = ['issue', 'new', '--title', title, '--body-file', text, ...args];
+    return (await json<{ number: number }>(...command, ...(ready ? ['--ready'] : []))).number;
   }
 
   function issueFile(number: number, ending = '.md'): string {
@@ -260,7 +261,9 @@ export function makeWorld(given: { program?: string; env?: Record<string, string
   }
 
   function cli(...args: string[]): Promise<Ended> {
-    return start(args).ended;
+    return isShort(args) && given.program === undefined
+      ? called(args, { cwd: root, env })
+      : start(args).ended;
   }
 
   async function json<T>(...args: string[]): Promise<T> {

@@ -54,6 +54,16 @@ const ERROR_TEXTS = {
     'API rate limit already exceeded for user ID {id}.',
     'https://github.com/yanyongyu/githubkit/issues/271',
   ],
+  /** With HTTP 200, the type RESOURCE_LIMITS_EXCEEDED, and null or a part for data. */
+  resourceLimit: [
+    'Resource limits for this query exceeded.',
+    'https://github.com/yoshi389111/github-profile-3d-contrib/issues/163',
+  ],
+  /** With HTTP 502, also seen with 200; without a type, and with null for data. */
+  queryEnded: [
+    'Something went wrong while executing your query. This may be the result of a timeout, or it could be a GitHub bug. Please include `{id}` when reporting this issue.',
+    'https://github.com/gayanvoice/top-github-users/issues/107',
+  ],
 
   invalid: [
     'Validation Failed',
@@ -83,10 +93,20 @@ const ERROR_TEXTS = {
     'No commits between {base} and {head}',
     'https://github.com/exercism/website/issues/8059',
   ],
+  branchDeleted: [
+    'state cannot be changed. The {branch} branch has been deleted.',
+    'https://github.com/pytorch/pytorch/pull/114423',
+  ],
+  staysMerged: [
+    'state cannot be changed. The pull request cannot be reopened.',
+    'https://github.com/openlinker-project/openlinker/pull/3242',
+  ],
   pullExists: [
     'A pull request already exists for {head}.',
     'https://github.com/vsoch/pull-request-action/issues/86',
   ],
+  noSuchPath: ['Path could not be resolved', 'https://github.com/warpdotdev/oz-for-oss/issues/310'],
+  noSuchLine: ['Line could not be resolved', 'https://github.com/max-sixty/tend/pull/252'],
   ownPull: ['Can not {verb} your own pull request', 'https://github.com/hubtty/hubtty/issues/33'],
 
   notMergeable: [
@@ -179,6 +199,11 @@ const ERROR_TEXTS = {
   mayNotExecute: [
     '{login} does not have the correct permissions to execute `{mutation}`',
     'https://github.com/bazel-contrib/publish-to-bcr/pull/260',
+  ],
+  /** With the type INSUFFICIENT_SCOPES, and no data. */
+  lacksScope: [
+    "Your token has not been granted the required scopes to execute this query. The '{field}' field requires one of the following scopes: ['{scope}'], but your token has only been granted the: [{granted}] scopes. Please modify your token's scopes at: https://github.com/settings/tokens.",
+    'https://github.com/actions/add-to-project/issues/139',
   ],
   noSuchPull: [
     'Could not resolve to a PullRequest with the number of {number}.',

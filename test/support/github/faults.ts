@@ -22,6 +22,8 @@ export interface Fault {
         message?: string;
         /** Instead of an error's. */
         body?: unknown;
+        /** A page for people, as a proxy has for what is behind it. */
+        page?: string;
         headers?: Record<string, string>;
       }
     | { kind: 'errors'; errors: { type: string; message: string }[] }

@@ -1,6 +1,7 @@
 /** The part of GitHub's GraphQL schema that our queries touch. */
 
 import { parsePatch } from '../../../src/core/change/patch.ts';
+import type { Answer } from './answer.ts';
 import { latestChecks } from './check-routes.ts';
 import { says } from './error-texts.ts';
 import { GraphqlProblem, type Node, runGraphql } from './graphql-engine.ts';
@@ -9,7 +10,7 @@ import { checkState, outOfQueue, reviewsOf } from './merging.ts';
 import { pullDiff } from './pull-routes.ts';
 import { canPush } from './review-routes.ts';
 import { association, checkJson, iso, isoOrNull, labelId, nodeId, statusJson } from './shapes.ts';
-import { mayUse, notAccessible } from './token-rights.ts';
+import { mayUse, notAccessible, scopesOf } from './token-rights.ts';
 import {
   atLeast,
   branchTip,
@@ -27,22 +28,52 @@ import {
 } from './world.ts';
 
 /** What this world knows of GitHub's schema: one function for each type, a row for each field. */
-export function answerGraphql(
+export async function answerGraphql(
   world: World,
   user: string,
   body: Record<string, unknown>,
   report: (deviation: string) => void,
-): Promise<{ data?: unknown; errors?: unknown[] }> {
-  return runGraphql({
-    source: String(body.query ?? ''),
+): Promise<Answer> {
+  const source = String(body.query ?? '');
+  const scopes = scopesOf(world, user)['x-oauth-scopes'];
+  if (scopes !== undefined && source.includes('projectItems') && !/\bproject\b/.test(scopes)) {
+    const granted = scopes.replace(/[^, ]+/g, "'$&'");
+    const message = says('lacksScope', { field: 'name', scope: 'read:project', granted });
+    return { status: 200, body: { data: null, errors: [{ type: 'INSUFFICIENT_SCOPES', message }] } };
+  }
+  const weigh = weighing(world.heaviest);
+  const answer = await runGraphql({
+    source,
     variables: (body.variables ?? {}) as Record<string, unknown>,
-    root: { query: query(world.copies?.seen('query') ?? world, user), mutation: mutation(world, user) },
+    root: {
+      query: query(world.copies?.seen('query') ?? world, user, weigh),
+      mutation: mutation(world, user),
+    },
     report,
   });
+  if (!weigh.isExceeded() || world.heaviest?.ends === 'partly') return { status: 200, body: answer };
+  const message = says('queryEnded', { id: 'D3C2:1AFB' });
+  return { status: world.heaviest?.ends === 'late' ? 502 : 200, body: { data: null, errors: [{ message }] } };
 }
 
-function query(world: World, user: string): Node {
+/** Ends a query that asks for too much. What was looked up by then is in the answer. */
+function weighing(heaviest: World['heaviest']) {
+  let weight = 0;
+  const isExceeded = (): boolean => heaviest !== null && weight > heaviest.most;
+  return {
+    isExceeded,
+    add(number: number): void {
+      weight += heaviest?.weights?.[number] ?? 1;
+      if (isExceeded()) throw new GraphqlProblem(says('resourceLimit'), 'RESOURCE_LIMITS_EXCEEDED');
+    },
+  };
+}
+
+function query(world: World, user: string, weigh: ReturnType<typeof weighing>): Node {
   const find = (number: unknown, isPull: boolean): IssueRow => {
+    weigh.add(Number(number));
+    if (!mayUse(world, user, isPull ? 'pull_requests=read' : 'issues=read'))
+      throw new GraphqlProblem(notAccessible(world, user), 'FORBIDDEN');
     const found = world.issues.get(Number(number));
     if (found && (found.pull !== null) === isPull) return found;
     const message = says('noSuchPull', { number: Number(number) });
@@ -58,7 +89,16 @@ function query(world: World, user: string): Node {
         __typename: 'Repository',
         id: repositoryId(world),
         nameWithOwner: fullName(world),
-        issue: ({ number }: { number: number }) => issueNode(world, find(number, false)),
+        issue: ({ number }: { number: number }) => issueNode(world, find(number, false), user),
+        issues: ({ orderBy, ...asked }: { orderBy?: { field: string; direction: string } } & Paging) => {
+          if (!mayUse(world, user, 'issues=read'))
+            throw new GraphqlProblem(notAccessible(world, user), 'FORBIDDEN');
+          if (orderBy?.field !== 'UPDATED_AT' || orderBy.direction !== 'DESC')
+            throw new Error('the test server lists issues by their last change alone, newest first');
+          const all = [...world.issues.values()].filter(({ pull }) => pull === null);
+          const sorted = all.sort((a, b) => b.updatedAt - a.updatedAt);
+          return page(sorted.map((issue) => issueNode(world, issue, user)))(asked);
+        },
         label: ({ name }: { name: string }) => {
           const found = world.labels.get(name.toLowerCase());
           // As it is written, though no two labels may differ in that alone.
@@ -115,11 +155,11 @@ function search(
   });
   const nodes = found
     .sort((a, b) => b.createdAt - a.createdAt)
-    .map((issue) => (issue.pull ? pullNode(world, issue, issue.pull, user) : issueNode(world, issue)));
+    .map((issue) => (issue.pull ? pullNode(world, issue, issue.pull, user) : issueNode(world, issue, user)));
   return { __typename: 'SearchResultItemConnection', issueCount: nodes.length, ...page(nodes)(paging) };
 }
 
-function issueNode(world: World, issue: IssueRow): Node {
+function issueNode(world: World, issue: IssueRow, user: string): Node {
   const known = knownOf(world, issue);
   return {
     __typename: 'Issue',
@@ -134,30 +174,34 @@ function issueNode(world: World, issue: IssueRow): Node {
     state: issue.state.toUpperCase(),
     createdAt: iso(issue.createdAt),
     updatedAt: iso(known.updatedAt),
-    lastEditedAt: isoOrNull(known.lastEditedAt),
+    lastEditedAt: isoOrNull(known.edits.at(-1)?.at ?? null),
+    userContentEdits: page(editNodes(issue, known.edits)),
     labels: page(issue.labels.map((name) => ({ __typename: 'Label', name: named(world, name) }))),
     blockedBy: page(
       issue.blockedBy.flatMap((number) => {
         const blocker = world.issues.get(number);
-        return blocker ? [issueNode(world, blocker)] : [];
+        return blocker ? [issueNode(world, blocker, user)] : [];
       }),
     ),
+    // Its place in the project is shown, what stands there is not: https://github.com/cli/cli/issues/13280
     projectItems: page(
       Object.keys(issue.projectFields).length === 0
         ? []
-        : [
-            {
-              __typename: 'ProjectV2Item',
-              fieldValueByName: ({ name }: { name: string }) =>
-                name in issue.projectFields
-                  ? { __typename: 'ProjectV2ItemFieldSingleSelectValue', name: issue.projectFields[name] }
-                  : null,
-            },
-          ],
+        : !mayUse(world, user, 'projects=read')
+          ? [new GraphqlProblem(notAccessible(world, user), 'FORBIDDEN')]
+          : [
+              {
+                __typename: 'ProjectV2Item',
+                fieldValueByName: ({ name }: { name: string }) =>
+                  name in issue.projectFields
+                    ? { __typename: 'ProjectV2ItemFieldSingleSelectValue', name: issue.projectFields[name] }
+                    : null,
+              },
+            ],
     ),
     parent: () => {
       const parent = issue.parent === null ? null : world.issues.get(issue.parent);
-      return parent ? issueNode(world, parent) : null;
+      return parent ? issueNode(world, parent, user) : null;
     },
     timelineItems: ({ itemTypes, ...asked }: { itemTypes?: string[] } & Paging) => {
       const kinds = { labeled: 'LABELED_EVENT', renamed: 'RENAMED_TITLE_EVENT' };
@@ -181,7 +225,22 @@ function issueNode(world: World, issue: IssueRow): Node {
   };
 }
 
+/**
+ * Newest first, each with the whole text as it was then; the text it was written with is one of them once it was edited:
+ * https://docs.github.com/en/graphql/reference/objects#usercontentedit
+ */
+function editNodes(
+  { createdAt, edits: [first] }: IssueRow,
+  known: readonly { at: number; text: string }[],
+): Node[] {
+  const all = first && known.length > 0 ? [{ at: createdAt, text: first.before }, ...known] : [];
+  return all
+    .map(({ at, text }) => ({ __typename: 'UserContentEdit', editedAt: iso(at), diff: text }))
+    .reverse();
+}
+
 function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): Node {
+  const inQueue = world.copies?.seen('queue').issues.get(issue.number) ?? issue;
   return {
     __typename: 'PullRequest',
     id: nodeId(issue),
@@ -223,10 +282,10 @@ function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): N
     },
     mergeCommit: pull.mergeCommit === null ? null : { __typename: 'Commit', oid: pull.mergeCommit },
     mergedBy: pull.mergedBy === null ? null : actorNode(world, pull.mergedBy),
-    isInMergeQueue: pull.queued,
+    isInMergeQueue: inQueue.pull?.queued ?? false,
     isMergeQueueEnabled: world.protections.get(pull.baseRef)?.mergeQueue === true,
     timelineItems: page(
-      issue.timeline.flatMap(({ event, at, reason }) => {
+      inQueue.timeline.flatMap(({ event, at, reason }) => {
         const type = QUEUE_EVENTS[event];
         return type ? [{ __typename: type, createdAt: iso(at), reason: reason ?? null }] : [];
       }),
@@ -326,20 +385,26 @@ function mutation(world: World, user: string): Node {
   const pullOf = (id: unknown, mutation: string): { issue: IssueRow; pull: PullRow } => {
     const issue = [...world.issues.values()].find((one) => one.pull && nodeId(one) === id);
     if (!issue?.pull) throw new GraphqlProblem(says('noSuchNode', { id: String(id) }), 'NOT_FOUND');
+    if (!mayUse(world, user, 'pull_requests=write'))
+      throw new GraphqlProblem(notAccessible(world, user), 'FORBIDDEN');
     if (!canPush(world, user) && issue.user !== user)
       throw new GraphqlProblem(says('mayNotExecute', { login: user, mutation }), 'FORBIDDEN');
     return { issue, pull: issue.pull };
   };
-  const labelled = (asked: { labelableId: string; labelIds: string[] }) => {
+  const labelled = (asked: { labelableId: string; labelIds: string[] }, mutation: string) => {
     if (!mayUse(world, user, 'issues=write'))
       throw new GraphqlProblem(notAccessible(world, user), 'FORBIDDEN');
     if (!atLeast(permissionOf(world, user), 'triage'))
-      throw new GraphqlProblem(`${user} does not have the correct permissions`, 'FORBIDDEN');
+      throw new GraphqlProblem(says('mayNotExecute', { login: user, mutation }), 'FORBIDDEN');
+    const unknown = (id: string) => new GraphqlProblem(says('noSuchNode', { id }), 'NOT_FOUND');
     const issue = [...world.issues.values()].find((one) => nodeId(one) === asked.labelableId);
-    const found = asked.labelIds.map((id) => [...world.labels.values()].find((one) => labelId(one) === id));
-    if (!issue || found.includes(undefined))
-      throw new GraphqlProblem('Could not resolve to a node with the global id', 'NOT_FOUND');
-    return { issue, names: found.map((one) => one!.name) };
+    if (!issue) throw unknown(asked.labelableId);
+    const names = asked.labelIds.map((id) => {
+      const found = [...world.labels.values()].find((one) => labelId(one) === id);
+      if (!found) throw unknown(id);
+      return found.name;
+    });
+    return { issue, names };
   };
   return {
     __typename: 'Mutation',
@@ -359,16 +424,19 @@ function mutation(world: World, user: string): Node {
       return { clientMutationId: null };
     },
     addLabelsToLabelable: ({ input }: { input: { labelableId: string; labelIds: string[] } }) => {
-      const { issue, names } = labelled(input);
+      const { issue, names } = labelled(input, 'AddLabelsToLabelable');
       label(world, issue, user, names);
-      return { clientMutationId: null, labelable: issueNode(world, issue) };
+      return { clientMutationId: null, labelable: issueNode(world, issue, user) };
     },
     removeLabelsFromLabelable: ({ input }: { input: { labelableId: string; labelIds: string[] } }) => {
-      const { issue, names } = labelled(input);
+      const { issue, names } = labelled(input, 'RemoveLabelsFromLabelable');
       for (const name of names) unlabel(world, issue, user, name);
-      return { clientMutationId: null, labelable: issueNode(world, issue) };
+      return { clientMutationId: null, labelable: issueNode(world, issue, user) };
     },
+    // Contents as well: https://github.com/github/gh-aw/issues/35726
     resolveReviewThread: ({ input }: { input: { threadId: string } }) => {
+      if (!['pull_requests=write', 'contents=write'].every((right) => mayUse(world, user, right)))
+        throw new GraphqlProblem(notAccessible(world, user), 'FORBIDDEN');
       for (const issue of world.issues.values()) {
         const thread = issue.pull?.threads.find((one) => `PRRT_${one.id}` === input.threadId);
         if (thread) thread.resolved = true;

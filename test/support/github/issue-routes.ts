@@ -100,7 +100,7 @@ export const issueRoutes: Route[] = [
   route('GET', '/issues/:number/dependencies/blocked_by', 'read', 'issues=read', (call) =>
     list(call.url, [
       ...issueIn(call).blockedBy.map((number) => issueJson(call.world, call.world.issues.get(number)!)),
-      ...issueIn(call).blockedElsewhere.map((name) => elsewhereJson(call.world, name)!),
+      ...issueIn(call).blockedElsewhere.flatMap((name) => elsewhereJson(call.world, name) ?? []),
     ]),
   ),
   route('GET', '/issues/:number/sub_issues', 'read', 'issues=read', (call) =>
@@ -207,7 +207,7 @@ function edit(world: World, issue: IssueRow, user: string, body: Record<string, 
   if (state === 'closed' && issue.state === 'open')
     closeIssue(world, issue, user, text(body, 'state_reason') ?? 'completed');
   if (state === 'open' && issue.state === 'closed') {
-    if (issue.pull?.merged) throw invalid('PullRequest', 'state', 'invalid', 'state cannot be changed.');
+    if (issue.pull?.merged) throw invalid('PullRequest', 'state', 'custom', says('staysMerged'));
     issue.state = 'open';
     issue.stateReason = 'reopened';
     issue.closedAt = null;

@@ -16,6 +16,7 @@ export function peopleOf(options: {
   named(branch: string): string;
   /** Awaited before whatever people do. */
   before(): Promise<void>;
+  after?(): Promise<void>;
   reported(check: { sha: string; name: string; state: Check['state']; log: string }): Promise<void>;
 }): People {
   const { root, hers, ada, grace, mallory, named } = options;
@@ -110,20 +111,22 @@ export function peopleOf(options: {
       );
     },
   };
-  return preceded(people, options.before);
+  return surrounded(people, options);
 }
 
-export function preceded<T extends object>(doer: T, before: () => Promise<void>): T {
-  const acts = Object.entries(doer).map(([name, act]) => [
+function surrounded(people: People, { before, after }: Parameters<typeof peopleOf>[0]): People {
+  const acts = Object.entries(people).map(([name, act]) => [
     name,
-    typeof act !== 'function'
-      ? act
-      : async (...args: never[]) => {
-          await before();
-          return (act as (...given: never[]) => unknown)(...args);
-        },
+    async (...args: never[]) => {
+      // A commit on no branch is nothing that GitHub knows of.
+      if (name === 'commit') return (act as (...given: never[]) => unknown)(...args);
+      await before();
+      const done = await (act as (...given: never[]) => unknown)(...args);
+      await after?.();
+      return done;
+    },
   ]);
-  return Object.fromEntries(acts) as T;
+  return Object.fromEntries(acts) as People;
 }
 
 /** Commits without a checkout; null deletes a file. By one git for all of it. */

@@ -41,7 +41,8 @@ export const pullRoutes: Route[] = [
   }),
   route('GET', '/pulls/:number', 'read', 'pull_requests=read', async (call) => {
     const { issue, pull } = pullIn(call);
-    if (!call.accept.includes('diff')) return ok(await pullJson(call.world, issue, pull, true));
+    if (!call.accept.includes('diff'))
+      return ok(await pullJson(withLateHeads(call.world), issue, pull, true));
     return { status: 200, text: (await pullDiff(call.world, pull)).patch };
   }),
   route('PATCH', '/pulls/:number', 'read', 'pull_requests=write', async (call) => {
@@ -88,6 +89,12 @@ export function pullIn(call: Pick<Call, 'world' | 'params'>): { issue: IssueRow;
   if (!issue.pull) throw notFound();
   return { issue, pull: issue.pull };
 }
+
+/** A push shows in its pull request a moment later, and that is another moment for each who reads. */
+const withLateHeads = (world: World): World => ({
+  ...world,
+  tips: world.copies?.seen('head').tips ?? null,
+});
 
 /** From where head and base parted, as the "Files changed" page shows it. */
 export async function pullDiff(world: World, pull: PullRow, at?: string) {
@@ -157,8 +164,9 @@ function taken(head: string): Refusal {
 }
 
 async function reopen(world: World, issue: IssueRow, pull: PullRow, user: string): Promise<void> {
-  if (pull.merged || (await branchTip(world, pull.headRef)) === null)
-    throw invalid('PullRequest', 'state', 'invalid', 'state cannot be changed.');
+  if (pull.merged) throw invalid('PullRequest', 'state', 'custom', says('staysMerged'));
+  if ((await branchTip(world, pull.headRef)) === null)
+    throw invalid('PullRequest', 'state', 'custom', says('branchDeleted', { branch: pull.headRef }));
   issue.state = 'open';
   issue.closedAt = null;
   note(world, issue, { event: 'reopened', actor: user });

@@ -123,9 +123,9 @@ async function threadsFor(
     const path = text(remark, 'path') ?? '';
     const side = text(remark, 'side') === 'LEFT' ? 'LEFT' : 'RIGHT';
     const line = typeof remark.line === 'number' ? remark.line : null;
-    if (!files.some((file) => file.path === path)) throw unprocessable('Path could not be resolved');
+    if (!files.some((file) => file.path === path)) throw unprocessable(says('noSuchPath'));
     if (line === null || !showsLine(files, path, side === 'LEFT' ? 'old' : 'new', line))
-      throw unprocessable('Line could not be resolved');
+      throw unprocessable(says('noSuchLine'));
     const body = spoken(text(remark, 'body'), 'PullRequestReviewComment');
     const comment = { id: world.nextId(), user, body, at: world.now(), editedAt: null };
     return {

@@ -12,21 +12,23 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { ForgeUnavailable } from '../../../src/errors.ts';
 import type { ForgeUnderTest } from '../../../src/forge/contract.ts';
-import { addressOf } from '../../../src/forge/github/address.ts';
+import { type Address, addressOf } from '../../../src/forge/github/address.ts';
 import { type GitHubForge, type GitHubOptions, githubForge } from '../../../src/forge/github/github.ts';
 import { openGit } from '../../../src/git/git.ts';
 import { LABELS } from '../labels.ts';
 import { reportCheck } from './check-routes.ts';
 import { type Person, person } from './client.ts';
 import { LONGEST_TEXT } from './issue-routes.ts';
-import { ADA, commitIn, peopleOf, preceded } from './people.ts';
+import { ADA, commitIn, peopleOf } from './people.ts';
 import { ensureLabel } from './repository-routes.ts';
 import { type GitHub, startGitHub } from './server.ts';
 
 export interface GitHubScratch extends ForgeUnderTest {
   forge: GitHubForge;
   github: GitHub;
+  address: Address;
   /** The loop's clone. */
   root: string;
   /** The account of the loop. */
@@ -66,20 +68,13 @@ export async function githubScratch(
   );
   writeFileSync(join(gitDir, 'refs', 'heads', 'main'), `${begun.start}\n`);
 
-  // What people did is seen by then; what the forge itself does within one call is not.
-  const open: GitHubScratch['open'] = async (more = {}) => {
-    const forge = await opened(more);
-    if (!lag) return forge;
-    return preceded(forge, async () => {
-      clock.at += lag.ms;
-    });
-  };
   const git = await openGit(root);
-  const opened: GitHubScratch['open'] = async (more = {}) =>
-    githubForge({
+  const address = addressOf({ repository: null, apiUrl: github.apiUrl, remoteUrl: github.gitUrl });
+  const open: GitHubScratch['open'] = async (more = {}) => {
+    const forge = githubForge({
       git,
       root,
-      address: addressOf({ repository: null, apiUrl: github.apiUrl, remoteUrl: github.gitUrl }),
+      address,
       token: async () => bot.token,
       now: () => clock.at,
       labels: LABELS,
@@ -94,9 +89,12 @@ export async function githubScratch(
       ...options,
       ...more,
     });
+    return lag ? patient(forge, clock, lag.ms) : forge;
+  };
   return {
     forge: await open(),
     github,
+    address,
     root,
     bot,
     ada,
@@ -104,7 +102,10 @@ export async function githubScratch(
     mallory,
     clock,
     open,
-    reopen: () => open(),
+    reopen: async () => {
+      clock.at += lag?.ms ?? 0;
+      return open();
+    },
     people: peopleOf({
       root,
       hers,
@@ -112,9 +113,12 @@ export async function githubScratch(
       grace,
       mallory,
       named: (branch) => branch,
-      // GitHub counts whole seconds.
+      // GitHub counts whole seconds. People see what was done before, and what they did is seen.
       before: async () => {
-        clock.at += 2000;
+        clock.at += Math.max(2000, lag?.ms ?? 0);
+      },
+      after: async () => {
+        clock.at += lag?.ms ?? 0;
       },
       reported: async ({ sha, name, state, log }) =>
         void reportCheck(github.world, {
@@ -134,6 +138,34 @@ export async function githubScratch(
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Asked again, as the loop does, when GitHub does not show yet what the answer rests on. */
+function patient(forge: GitHubForge, clock: { at: number }, longestMs: number): GitHubForge {
+  const again = async (act: () => unknown, first: unknown): Promise<unknown> => {
+    for (let waitedMs = 0, answer = first; ; waitedMs += 1000, answer = act()) {
+      try {
+        const got = await answer;
+        const isTold = !Array.isArray(got) || !got.includes(null);
+        if (isTold || waitedMs > longestMs) return got;
+        clock.at += 1000;
+      } catch (problem) {
+        if (!(problem instanceof ForgeUnavailable) || waitedMs > longestMs) throw problem;
+        clock.at += 1000;
+      }
+    }
+  };
+  const acts = Object.entries(forge).map(([name, act]) => [
+    name,
+    typeof act !== 'function'
+      ? act
+      : (...args: never[]) => {
+          const once = () => (act as (...given: never[]) => unknown)(...args);
+          const answer = once();
+          return answer instanceof Promise ? again(once, answer) : answer;
+        },
+  ]);
+  return Object.fromEntries(acts) as GitHubForge;
 }
 
 /** What every repository here begins with, as files: git would be started twenty times for it in each test. */

@@ -27,7 +27,7 @@ import { ownRoute, repositoryRoutes } from './repository-routes.ts';
 import { reviewRoutes } from './review-routes.ts';
 import { dispatch } from './router.ts';
 import { elsewhereJson } from './shapes.ts';
-import { scopesOf } from './token-rights.ts';
+import { mayUse, scopesOf } from './token-rights.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 import { atLeast, fullName, openWorld, permissionOf, type World } from './world.ts';
 
@@ -66,6 +66,8 @@ const ROUTES = [...repositoryRoutes, ...issueRoutes, ...reviewRoutes, ...pullRou
 
 /** What is read from a copy; a thing that is asked for by its number is not. */
 const LISTS = /\/(issues|pulls|comments|reviews|timeline|sub_issues|blocked_by|status|statuses|check-runs)$/;
+
+const RUNS = /\/actions\/runs(\/\d+\/jobs)?$/;
 
 export async function startGitHub(
   options: {
@@ -146,12 +148,11 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
   if (fault?.kind === 'meanwhile') await fault.act();
   if (fault?.kind === 'answer') {
     seen.status = fault.status;
-    send(
-      response,
-      fault.body === undefined
-        ? refusal(new Refusal(fault.status, fault.message ?? 'Server Error', [], fault.headers))
-        : { status: fault.status, body: fault.body, headers: fault.headers ?? {} },
-    );
+    const { status, message = 'Server Error', body: given, page, headers = {} } = fault;
+    if (page !== undefined)
+      send(response, { status, text: page, headers: { ...headers, 'content-type': 'text/html' } });
+    else if (given === undefined) send(response, refusal(new Refusal(status, message, [], headers)));
+    else send(response, { status, body: given, headers });
     return;
   }
   if (fault?.kind === 'errors') {
@@ -207,7 +208,7 @@ async function answerApi(
     const json = given ?? {};
     if (isGraphql) {
       const report = (deviation: string): void => void github.deviations.push(deviation);
-      return { status: 200, body: await answerGraphql(world, user, json, report) };
+      return await answerGraphql(world, user, json, report);
     }
     const own = ownRoute(plain, { world, user });
     if (own) return own;
@@ -228,7 +229,8 @@ async function answerApi(
       };
     }
     const accept = String(request.headers.accept ?? '');
-    const seen = method === 'GET' && LISTS.test(place.rest) ? (world.copies?.seen('list') ?? world) : world;
+    const reader = LISTS.test(place.rest) ? 'list' : RUNS.test(place.rest) ? 'runs' : null;
+    const seen = method === 'GET' && reader ? (world.copies?.seen(reader) ?? world) : world;
     return await dispatch(ROUTES, method, place.rest, { world: seen, user, url, body: json, accept });
   } catch (problem) {
     if (problem instanceof Refusal) return refusal(problem);
@@ -294,7 +296,9 @@ async function answerGit(
   if (user === null && (isPush || world.isPrivate || request.headers.authorization !== undefined))
     return refuse(401, { 'www-authenticate': 'Basic realm="GitHub"' });
   const wanted = isPush ? 'write' : 'read';
-  if (!atLeast(permissionOf(world, user), wanted) || (isPush && world.archived)) return refuse(403);
+  const mayGit = user === null || mayUse(world, user, `contents=${wanted}`);
+  if (!mayGit || !atLeast(permissionOf(world, user), wanted) || (isPush && world.archived))
+    return refuse(403);
   const before = isPush && request.method === 'POST' ? branches(world) : null;
   const output = await askGit(world, request, { rest: rest!, query: url.search.slice(1), user, body });
   // Before the answer: whoever pushed and asks next finds what follows from it.

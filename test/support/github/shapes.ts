@@ -82,7 +82,7 @@ export const partsOf = (world: World, { number }: IssueRow): IssueRow[] =>
 export function issueJson(world: World, issue: IssueRow) {
   const blockers = [
     ...issue.blockedBy.map((number) => world.issues.get(number)),
-    ...issue.blockedElsewhere.map((name) => world.elsewhere.get(name)),
+    ...issue.blockedElsewhere.map((name) => world.elsewhere.get(name) ?? world.hidden.get(name)),
   ];
   const all = [...world.issues.values()];
   const blocked = all.filter((one) => one.blockedBy.includes(issue.number));
@@ -99,6 +99,7 @@ export function issueJson(world: World, issue: IssueRow) {
     author_association: association(world, issue.user),
     state: issue.state,
     state_reason: issue.stateReason,
+    html_url: `${webOf(world)}/${issue.pull ? 'pull' : 'issues'}/${issue.number}`,
     labels: labelsJson(world, issue.labels),
     comments: issue.comments.length,
     created_at: iso(issue.createdAt),

@@ -39,7 +39,8 @@ export function mayUse(world: World, login: string, needed: string): boolean {
   const rights = token?.rights ?? null;
   if (rights === null) return true;
   const [name, level] = needed.split('=');
-  // Anybody may read what is public, apart from logs and settings.
-  const isPublic = level === 'read' && !world.isPrivate && !['actions', 'administration'].includes(name!);
+  // Anybody may read what is public, apart from logs and settings; a project is an organization's.
+  const isPublic =
+    level === 'read' && !world.isPrivate && !['actions', 'administration', 'projects'].includes(name!);
   return isPublic || rights.includes(needed) || rights.includes(`${name}=write`);
 }

@@ -56,7 +56,7 @@ export interface IssueRow {
   comments: Comment[];
   timeline: TimelineEvent[];
   blockedBy: number[];
-  /** Issues of other repositories: keys of `World.elsewhere`. */
+  /** Issues of other repositories: keys of `World.elsewhere` or `World.hidden`. */
   blockedElsewhere: string[];
   parent: number | null;
   /** What a project says about it, by the name of the field. */
@@ -180,6 +180,8 @@ export interface World {
   issues: Map<number, IssueRow>;
   /** Issues of other repositories that everybody may read, by `owner/name#12`. */
   elsewhere: Map<string, { state: 'open' | 'closed' }>;
+  /** Those that nobody here may read; they count where they block something all the same. */
+  hidden: Map<string, { state: 'open' | 'closed' }>;
   statuses: Status[];
   checks: CheckRun[];
   protections: Map<string, Protection>;
@@ -188,10 +190,17 @@ export interface World {
   /** Who may pass by the merge queue. */
   bypasses: Set<string>;
   hooks: Hook[];
-  /** How far GraphQL is behind REST with an issue: with its edits and events alone, or with all it says of it. */
-  lag: { historyMs: number; replicaMs: number };
+  /** How far GraphQL is behind REST with an issue: with its edits alone, with its edits and events, or with all it says of it. */
+  lag: { editsMs: number; historyMs: number; replicaMs: number };
+  /**
+   * How many issues and pull requests one query may ask for before GitHub ends it, each counted once or as `weights` has it:
+   * with a part of the answer, with a timeout, or with its words for either and no status. Null is any number.
+   */
+  heaviest: { most: number; weights?: Record<number, number>; ends: 'partly' | 'late' | 'wrong' } | null;
   /** Null where everybody sees everything at once. */
   copies: Lag | null;
+  /** The branches as a copy knows them, for the heads of pull requests; null is as they are. */
+  tips: Map<string, string> | null;
   now(): number;
   nextId(): number;
   emit(event: HookEvent): void;
@@ -233,14 +242,17 @@ export async function openWorld(options: {
     labels: new Map(),
     issues: new Map(),
     elsewhere: new Map(),
+    hidden: new Map(),
     statuses: [],
     checks: [],
     protections: new Map(),
     moreRules: [],
     bypasses: new Set(),
     hooks: [],
-    lag: { historyMs: 0, replicaMs: 0 },
+    lag: { editsMs: 0, historyMs: 0, replicaMs: 0 },
+    heaviest: null,
     copies: null,
+    tips: null,
     now,
     nextId: () => {
       id += 1;
@@ -269,7 +281,7 @@ export const atLeast = (given: Permission, wanted: Permission): boolean =>
 
 export const fullName = (world: World): string => `${world.owner}/${world.name}`;
 
-/** The head as it is now while the branch is there, else as it was last. */
+/** The head as it is now, or as a copy knows it, while the branch is there, else as it was last. */
 export async function headOf(world: World, pull: PullRow): Promise<string> {
   return (await liveHead(world, pull)) ?? pull.lastHead;
 }
@@ -277,6 +289,7 @@ export async function headOf(world: World, pull: PullRow): Promise<string> {
 /** Null when the branch is gone, or is in a fork. */
 export async function liveHead(world: World, pull: PullRow): Promise<string | null> {
   if (pull.headRepo !== fullName(world)) return null;
+  if (world.tips) return world.tips.get(pull.headRef) ?? pull.lastHead;
   return resolve(world.git, `refs/heads/${pull.headRef}`);
 }
 
@@ -286,19 +299,23 @@ export async function branchTip(world: World, branch: string): Promise<string | 
 
 /** An issue as GraphQL knows it by now. */
 export function knownOf(world: World, issue: IssueRow) {
-  const { historyMs, replicaMs } = world.lag;
+  const { editsMs, historyMs, replicaMs } = world.lag;
   const seen = world.now() - replicaMs;
   const told = world.now() - Math.max(historyMs, replicaMs);
+  const shown = Math.min(told, world.now() - editsMs);
   const laterEdit = issue.edits.find(({ at }) => at > seen);
   const laterName = issue.timeline.find(({ at, rename }) => at > seen && rename)?.rename;
+  const history = world.copies?.seen('history').issues.get(issue.number) ?? (world.copies ? null : issue);
   const changes = [issue.timeline, issue.edits, issue.comments].flatMap((all) => all.map(({ at }) => at));
   return {
     title: laterName?.from ?? issue.title,
     body: laterEdit?.before ?? issue.body,
     updatedAt:
       replicaMs === 0 ? issue.updatedAt : Math.max(issue.createdAt, ...changes.filter((at) => at <= seen)),
-    lastEditedAt: issue.edits.findLast(({ at }) => at <= told)?.at ?? null,
-    timeline: issue.timeline.filter(({ at }) => at <= told),
+    edits: (history?.edits ?? [])
+      .map(({ at }, n) => ({ at, text: history?.edits[n + 1]?.before ?? history!.body }))
+      .filter(({ at }) => at <= shown),
+    timeline: (history?.timeline ?? []).filter(({ at }) => at <= told),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ChannelKind } from '../../../src/core/notify.ts';
+import type { ChannelKind } from '../../../src/core/tell/notify.ts';
 
 export interface Asked {
   path: string;
