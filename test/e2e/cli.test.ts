@@ -447,9 +447,13 @@ describe('usage', () => {
       code: 2,
       stderr: expect.stringMatching(/^error: unknown command 'statsu'\nhint: .*status/),
     });
-    expect(await repo.run('why', 'x')).toMatchObject({
+    expect(await repo.run('issue', 'show', 'x')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('not an issue number'),
+    });
+    expect(await repo.run('why', 'x')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no loop "x"'),
     });
     expect(await repo.run('issue', 'new')).toMatchObject({ code: 2 });
     expect(await repo.run('issue', 'new', '--title', 'T', '--priority', '9')).toMatchObject({
