@@ -333,7 +333,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
     case 'phase_entered':
       return { ...task, ...entered(task, happened.data) };
     case 'audit_recorded': {
-      const { audit, phase, head, isClean, says, summary, amendments } = happened.data;
+      const { audit, phase, head, isClean, isMissing, says, summary, amendments } = happened.data;
       const { plan } = task;
       if (plan?.phase !== phase || audit <= plan.audits) return task;
       const milestones = plan.milestones.map((one, index) => {
@@ -348,6 +348,7 @@ export function apply(task: Task | null, happened: LoopEvent): Task {
           milestones,
           audits: audit,
           audit: { tree: head.tree, isClean, summary },
+          missingAudits: isMissing ? (plan.missingAudits ?? 0) + 1 : 0,
           lastAudit: says,
           amendments: [...plan.amendments, ...amendments.map((one) => ({ ...one, audit }))],
         },

@@ -14,6 +14,9 @@ import { bugsIn } from './audit.ts';
 import { isAudit, type Next, nextPhase, type Phase, type Step } from './phase.ts';
 import { currentMilestone, lastSealed, type PlanProgress } from './progress.ts';
 
+/** So many audits in a row without a usable result, and it is the auditor that is broken: the coder is paid for nothing more. */
+const MOST_MISSING_AUDITS = 3;
+
 /** A task in the phases of its plan. */
 type Planned = Task & { plan: PlanProgress & { phase: Phase } };
 
@@ -59,6 +62,8 @@ function take(task: Planned, step: Step, facts: Facts, policy: Policy, now: numb
   if (next === null) throw new Error(`a plan in ${phase} knows no ${step}`);
   if (next.phase === 'delivered') return deliver(task, facts, policy, now);
   const isDirty = step === 'audit_dirty' && plan.audit?.isClean === false;
+  if (isDirty && (plan.missingAudits ?? 0) >= MOST_MISSING_AUDITS)
+    return finish(task, abandon(auditExhausted(plan), plan.lastAudit ?? undefined), facts, policy, now);
   const { maxIterations } = policy.loop;
   if (isDirty && maxIterations > 0 && plan.iterations + 1 >= maxIterations) {
     const why = `${maxIterations} of ${maxIterations} iterations used. ${plan.lastAudit ?? ''}`.trim();
@@ -127,9 +132,7 @@ function audit(task: Planned, facts: Facts, policy: Policy, now: number): Decisi
   const next = nextTry(task, 'auditor', facts, policy, now);
   if (next.kind === 'later') return act(next.events, next.actions);
   if (next.kind === 'spent') {
-    const exhausted =
-      plan.phase === 'final_auditing' ? 'final_audit_retry_exhausted' : 'audit_retry_exhausted';
-    const reason = next.by === 'stalled' ? next.reason : exhausted;
+    const reason = next.by === 'stalled' ? next.reason : auditExhausted(plan);
     return finish(task, abandon(reason, failure?.message ?? last?.message), facts, policy, now);
   }
   // What it was told stands in its conversation: it is only asked for the rest.
@@ -143,6 +146,9 @@ function audit(task: Planned, facts: Facts, policy: Policy, now: number): Decisi
   };
   return startTurn(task, 'auditor', asking, facts, policy);
 }
+
+const auditExhausted = ({ phase }: PlanProgress) =>
+  phase === 'final_auditing' ? 'final_audit_retry_exhausted' : 'audit_retry_exhausted';
 
 function deliver(task: Planned, facts: Facts, policy: Policy, now: number): Decision {
   const { plan } = task;

@@ -168,6 +168,32 @@ describe('a coder or an auditor that fails', () => {
     expect(play.task.plan!.iterations).toBe(0);
   });
 
+  test.each([
+    ['auditing', 'audit_retry_exhausted'],
+    ['final_auditing', 'final_audit_retry_exhausted'],
+  ] as const)('three audits in a row without a usable result in %s: %s (loops 51)', (phase, reason) => {
+    const play = IN[phase]();
+    const missing = () => play.turn('finished', { text: 'Fine.' }).turn('finished', { text: 'Fine.' });
+    for (let audits = 0; audits < 2; audits += 1) {
+      missing();
+      play.worked(`c1${audits}`);
+    }
+    expect(play.task.state).toBe('running');
+    missing();
+    expect(play.task).toMatchObject({ state: 'abandoned', reason });
+    expect(play.task.why).toMatch(/^The auditor gave no usable result: /);
+  });
+
+  test('an audit with a result between them counts the missing ones anew (loops 51)', () => {
+    const play = IN.auditing();
+    for (let audits = 0; audits < 5; audits += 1) {
+      if (audits === 2) play.audit(dirty());
+      else play.turn('finished', { text: 'Fine.' }).turn('finished', { text: 'Fine.' });
+      play.worked(`c1${audits}`);
+    }
+    expect(play.task.state).toBe('running');
+  });
+
   test('a new audit begins with all its chances', () => {
     const play = IN.auditing();
     for (let failures = 0; failures < 2; failures += 1) play.turn('failed', failing).wait(3_600_000 - 1);

@@ -74,6 +74,8 @@ export interface PlanProgress extends Omit<PlanBirth, 'milestones'> {
   audits: number;
   /** What came of the audit of this phase; null until it has answered. */
   audit: { tree: string; isClean: boolean; summary: AuditSummary | null } | null;
+  /** The last audits in a row that gave no usable result; absent where the last one gave one. */
+  missingAudits?: number;
   /** The last audit, in words; it outlives its phase. */
   lastAudit: string | null;
   /** What its coder said of the fixes after the final audit; absent where nothing was said. */
@@ -118,6 +120,7 @@ export const restartedPlan = (plan: PlanProgress): PlanProgress => ({
   turnsBefore: 0,
   iterations: 0,
   audit: null,
+  missingAudits: 0,
 });
 
 export const changedMilestone = (
