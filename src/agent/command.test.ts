@@ -155,6 +155,15 @@ describe('a command', () => {
     expect(await run(said), 'whatever its exit code').toMatchObject(wanted);
   });
 
+  test('the line that names the failure comes first, also where a stack trace follows it', async () => {
+    const trace = ['Error: EROFS: no space', '  at open', '  at write', '  errno: -30,', '}', 'Node.js v20'];
+    const result = await run(`printf '%s\\n' ${trace.map((line) => `'${line}'`).join(' ')} >&2; exit 1`);
+    expect(result).toMatchObject({
+      code: 'exit_nonzero',
+      message: `the agent's program exited with 1: ${trace.join('\n')}`,
+    });
+  });
+
   test('exit 75 means try later', async () => {
     expect(await run('echo busy; exit 75')).toMatchObject({
       status: 'failed',

@@ -174,8 +174,7 @@ function judge(
 }
 
 function failureOf(ended: LaunchResult, program: Pick<Program, 'exitCodes'>): [FailureCode, string] {
-  const last = ended.tail.trimEnd().split('\n').slice(-5).join('\n').slice(-1000);
-  const said = last === '' ? 'it said nothing' : last;
+  const said = lastWords(ended.tail) || 'it said nothing';
   if (ended.code === null) return ['crashed', `the agent's program was killed by ${ended.signal}: ${said}`];
   const known = program.exitCodes?.[ended.code] ?? EXIT_CODES[ended.code];
   if (known) return [known, said];
@@ -184,6 +183,20 @@ function failureOf(ended: LaunchResult, program: Pick<Program, 'exitCodes'>): [F
   }
   return ['exit_nonzero', `the agent's program exited with ${ended.code}: ${said}`];
 }
+
+/** Its last lines, and first of all the one that names the failure: a stack trace may come after that. */
+function lastWords(output: string): string {
+  const lines = output
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.slice(0, 300));
+  const last = lines.slice(-5);
+  const failure = lines.findLast((line) => NAMES_FAILURE.test(line)) ?? last[0];
+  return [failure, ...last.filter((line) => line !== failure)].join('\n').trim().slice(0, 1000);
+}
+
+/** `TypeError: …`, `fatal: …`, `java.io.IOException: …` */
+const NAMES_FAILURE = /^\s*(?:(?:Uncaught\s+)?[\w.]*(?:Error|Exception)|error|fatal|panic)\b[^:]{0,40}:\s*\S/;
 
 /** Returns a function that stops looking, after the look in progress. */
 function lookAt(resultPath: string, meter: UsageMeter, onProgress: () => void): () => Promise<void> {
