@@ -267,6 +267,8 @@ describe('titles and the Loop Name (loops 26)', () => {
     ['61 characters', [`## ${'a'.repeat(61)}`], `${'a'.repeat(59)}…`],
     ['61 characters beyond the basic plane', [`## ${'😀'.repeat(61)}`], `${'😀'.repeat(59)}…`],
     ['a blank before the cut', [`## ${'a'.repeat(58)} ${'b'.repeat(9)}`], `${'a'.repeat(58)}…`],
+    ['its number, which its place tells', ['## Milestone 12: a'], 'a'],
+    ['a number that is all there is', ['## Milestone 1:'], 'Milestone 1:'],
     ['odd blanks', ['## a \r \u2028  b'], 'a b'],
   ])('of a milestone: %s', (_what, lines, title) => {
     expect(titles(plan(SECTION, ...lines))).toEqual([title]);

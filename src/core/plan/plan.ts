@@ -191,8 +191,11 @@ function plainText(line: MarkdownLine): string {
 
 function titleIn(lines: readonly MarkdownLine[]): string | null {
   const heading = headingOf(lines, 2);
-  return heading === undefined ? null : shortened(heading);
+  return heading === undefined ? null : shortened(heading.replace(ITS_NUMBER, ''));
 }
+
+/** Its number is told by its place: "Milestone 2: renew a token" is "renew a token". */
+const ITS_NUMBER = /^milestone\s+\d+\s*[:.)–—-]\s*(?=\S)/i;
 
 /** Of a milestone's text; null where it has no heading. */
 export const milestoneTitle = (text: string): string | null => titleIn(markdownLines(text));
