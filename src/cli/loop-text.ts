@@ -155,7 +155,7 @@ export function loopText(loop: LoopDetail, { paint, columns }: Terminal): string
         ]
       : []),
     ...(loop.cost.length ? [paint.dim('cost'), costsText(loop.cost, paint, columns)] : []),
-    ...(loop.usage.length ? [paint.dim('sessions'), usageText(loop.usage, paint, columns)] : []),
+    ...(loop.usage.length ? [paint.dim('sessions'), sessionsText(loop, paint, columns)] : []),
     ...(loop.lastAudit ? [paint.dim('last audit'), indented(loop.lastAudit)] : []),
     ...(loop.completionSummary ? [paint.dim('summary'), indented(loop.completionSummary)] : []),
   ].join('\n');
@@ -178,6 +178,16 @@ function checkoutText({ checkout, task }: LoopDetail): string | null {
   if (!checkout) return null;
   if (checkout.problem === null) return `yours was switched to ${task.branch}`;
   return `yours was left as it is (${checkout.problem}): \`git switch ${task.branch}\``;
+}
+
+const NEWEST_SESSIONS = 10;
+
+function sessionsText({ usage, name }: LoopDetail, paint: Paint, columns: number | null): string {
+  const earlier = usage.length - NEWEST_SESSIONS;
+  const table = usageText(usage.slice(-NEWEST_SESSIONS), paint, columns);
+  return earlier > 0
+    ? `${table}\n  ${count(earlier, 'earlier session')}: \`forge-loop loop status ${name} --json\``
+    : table;
 }
 
 const pullText = ({ task }: LoopDetail): string =>

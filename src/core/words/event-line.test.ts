@@ -28,6 +28,14 @@ test('a verdict of the critic has its round; a person judges in none', () => {
   expect(said('ann', 0)).toMatch(/APPROVE by ann$/);
 });
 
+test('a phase names its milestone where it is about one', () => {
+  const said = (phase: 'auditing' | 'final_auditing' | 'delivered') =>
+    line(event('phase_entered', { phase, milestone: 1, isFresh: false }));
+  expect(said('auditing')).toMatch(/ auditing, milestone 2$/);
+  expect(said('final_auditing')).toMatch(/ final auditing$/);
+  expect(said('delivered')).toBeNull();
+});
+
 test('a long reason is cut between words, and shows it', () => {
   const detail = `${'the provider is overloaded and '.repeat(10)}so on`;
   const said = line(event('account_limited', { account: 'claude', why: detail, until: at + 60_000 }));

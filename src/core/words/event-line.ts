@@ -138,9 +138,9 @@ export function eventText(happened: LoopEvent, name: Naming, paint: Paint): stri
     }
     case 'phase_entered': {
       const { phase, milestone } = happened.data;
-      return phase === 'delivered'
-        ? null
-        : `${paint.cyan(phase.replaceAll('_', ' '))}, milestone ${milestone + 1}`;
+      if (phase === 'delivered') return null;
+      const isOfMilestone = phase === 'coding' || phase === 'auditing';
+      return `${paint.cyan(phase.replaceAll('_', ' '))}${isOfMilestone ? `, milestone ${milestone + 1}` : ''}`;
     }
     case 'audit_recorded': {
       const { audit, isClean, says } = happened.data;
