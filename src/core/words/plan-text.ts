@@ -21,7 +21,7 @@ export function placeText(plan: PlanProgress): string {
   const at = milestones.length === 0 ? '' : `milestone ${numbered(plan, plan.milestone)}`;
   switch (phase) {
     case 'coding':
-      return at || 'the plan';
+      return at || 'coding';
     case 'auditing':
       return at ? `audit of ${at}` : 'audit';
     case 'final_auditing':
