@@ -22,7 +22,10 @@ class SlowestFirst extends BaseSequencer {
 }
 
 /** Tests that change what their process has: its environment, its mask, its folder. */
-const APART = 'src/{workspace,forge,process}/**/*.test.ts';
+const APART = 'src/{workspace,process}/**/*.test.ts';
+
+/** The forges, each by its whole contract: GitHub's against a server that does what GitHub does. */
+const FORGES = ['src/forge/**/*.test.ts', 'test/github-server.test.ts'];
 
 /** Tests of whole sandboxes, which need programs that a developer may not have. */
 const SANDBOXES = ['src/sandbox/**/*.test.ts', 'src/operations/doctor-container.test.ts'];
@@ -41,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/transcripts/*.test.ts'],
-          exclude: [APART, ...SANDBOXES, ...NIGHTS],
+          exclude: [APART, ...FORGES, ...SANDBOXES, ...NIGHTS],
           setupFiles: ['test/support/clean-process.ts'],
           // They leave nothing behind in their process, so one is started and loaded for many.
           isolate: false,
@@ -53,6 +56,14 @@ export default defineConfig({
         test: {
           name: 'apart',
           include: [APART],
+          maxWorkers,
+          ...PATIENT,
+        },
+      },
+      {
+        test: {
+          name: 'forge',
+          include: FORGES,
           maxWorkers,
           ...PATIENT,
         },

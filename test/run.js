@@ -12,6 +12,7 @@ const STAGES = {
   quick: [UNIT, ['the demo, end to end', 1, vitest('--project', 'e2e', 'test/e2e/demo.test.ts')]],
   full: [
     UNIT,
+    ['the forges', 4, vitest('--project', 'forge')],
     ['the sandboxes, and hostile attempts on them', 4, vitest('--project', 'hostile')],
     [
       'simulation, 10,000 seeds',

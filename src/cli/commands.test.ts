@@ -5,6 +5,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { OPERATIONS, type OperationName } from '../operations.ts';
 import { addCommands } from './commands.ts';
+import { COMMAND_GROUPS } from './help.ts';
 import { buildProgram } from './program.ts';
 
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
@@ -66,6 +67,13 @@ test.each(
   const lines = help.join('').split('\n');
   expect(lines.length).toBeGreaterThan(5);
   expect(lines.filter((line) => line.length > columns)).toEqual([]);
+});
+
+test('every command is in a group of the help, and every group has some', () => {
+  const help: string[] = [];
+  program.configureOutput({ writeOut: (text) => void help.push(text) }).outputHelp();
+  const headings = help.join('').match(/^\w.*:$/gm);
+  expect(headings).toEqual(['Options:', ...Object.keys(COMMAND_GROUPS)]);
 });
 
 describe('symphony 5: run', () => {

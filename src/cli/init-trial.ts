@@ -24,7 +24,7 @@ export async function showTrial(
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, interrupt);
   const lines = trialLines(terminal);
-  terminal.note(`Running each once, in a separate tree: ${TRIAL_MINUTES} minutes at most, Ctrl-C stops.`);
+  terminal.note(`Trying each command once on trunk, for at most ${TRIAL_MINUTES} minutes; Ctrl-C stops.`);
   try {
     const tried = await tryGateOnce(
       context,

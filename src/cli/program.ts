@@ -5,7 +5,7 @@ import { visible } from '../core/words/visible.ts';
 import { ConfigError, type ConfigProblem, UsageError, UserError } from '../errors.ts';
 import { addCommands, type Surface } from './commands.ts';
 import { EXIT } from './exit.ts';
-import { below, LEAST_COLUMNS } from './help.ts';
+import { below, group, LEAST_COLUMNS } from './help.ts';
 import { systemRefusal, usageMistake } from './mistakes.ts';
 import { openTerminal, outliveReaders } from './terminal.ts';
 
@@ -79,6 +79,7 @@ export function buildProgram(surface: Surface, report: Report, exit: (code: numb
     .exitOverride()
     .addHelpText('after', below(EXIT_CODES));
   addCommands(program, surface, exit);
+  group(program);
   settle(program, report);
   return program;
 }

@@ -123,7 +123,7 @@ const mcpServer = z.object({
     .record(z.string(), z.string())
     .default({})
     .superRefine(nameVariables)
-    .describe('Extra variables for it; a value may be `$VAR`, so that no secret is in the file.'),
+    .describe('Extra variables for it; a value may be `$VAR`, which keeps secrets out of the file.'),
 });
 
 const mcp = z
@@ -141,7 +141,7 @@ const mcp = z
   })
   .meta({
     description:
-      'MCP servers by name; `roles.<role>.access.mcp` grants them to a role. `command` is a list, the program and its arguments, which no shell reads. `env` has extra variables for it; a value may be `$VAR`, so that no secret is in the file. See docs/agents.md.',
+      'MCP servers by name; `roles.<role>.access.mcp` grants them to a role. `command` is the program and its arguments, as a list; there is no shell. `env` has extra variables for it; a value may be `$VAR`, which keeps secrets out of the file. See docs/agents.md.',
     examples: [{ docs: { command: ['npx', '-y', 'some-docs-server'], env: { DOCS_LANGUAGE: 'en' } } }],
   });
 
@@ -195,10 +195,10 @@ const notify = z
       }),
     digest_ms: digest
       .default(300_000)
-      .describe('After a message, everything within this time is sent together. 0: each at once.'),
+      .describe('After a message, everything within this time goes into one. 0: each is sent at once.'),
     quiet_hours: quietHours.default('none').meta({
       description:
-        'When nothing is sent, such as `22:00-07:00`. Messages from that time are sent together afterwards.',
+        'When nothing is sent, such as `22:00-07:00`. What came up is sent afterwards, as one message.',
       examples: ['22:00-07:00'],
     }),
     time_zone: optional(
@@ -260,14 +260,12 @@ const roles = z.object(
 
 const labels = z
   .object({
-    ready: text.default('loop:ready').describe('A person puts it on an issue that may be worked on.'),
+    ready: text.default('loop:ready').describe('Set by a person: the loop may work on this issue.'),
     running: text.default('loop:running').describe('Replaces the ready label while a task is under way.'),
-    needs_review: text.default('loop:needs-review').describe('The loop gave up and a person should look.'),
-    needs_spec: text
-      .default('loop:needs-spec')
-      .describe('The issue leaves questions open that only its author can answer.'),
+    needs_review: text.default('loop:needs-review').describe('The loop abandoned it; a person should look.'),
+    needs_spec: text.default('loop:needs-spec').describe('Its author has to answer questions.'),
     blocked: text.default('loop:blocked').describe('The critic judged the approach wrong or harmful.'),
-    abandon: text.default('loop:abandon').describe('A person puts it on an issue to stop its task at once.'),
+    abandon: text.default('loop:abandon').describe('Set by a person: end the task at once.'),
     merged: text.default('loop:merged').describe('The work is on trunk.'),
   } satisfies Record<Snake<keyof Labels>, z.ZodType>)
   .superRefine((given, problems) => {
@@ -290,7 +288,7 @@ const variables = {
   pass: z
     .array(variable.refine((name) => !isOurs(name), OWN_VARIABLE))
     .default([])
-    .meta({ description: 'Names of your own variables that they get.', examples: [['REGISTRY_URL']] }),
+    .meta({ description: 'Names of your variables that they get.', examples: [['REGISTRY_URL']] }),
   set: z
     .record(z.string(), z.string())
     .default({})
@@ -319,7 +317,7 @@ const env = z.object({
     .enum(['private', 'operator'])
     .default('private')
     .describe(
-      '`private`: one home for each role of a task and one for its commands; the final gate gets an empty one. `operator`: your own, with everything in it: anything a task runs can read your credentials and change what you and later tasks start.',
+      '`private`: one home per role of a task and one for its commands; the final gate gets an empty one. `operator`: your own home: anything a task runs can read your credentials and change what you and later tasks start.',
     ),
   home_entries: z
     .array(
@@ -333,7 +331,7 @@ const env = z.object({
     .default([])
     .meta({
       description:
-        'More entries of your home that a private one gets: a small file as a copy, a folder as a link to yours.',
+        'More entries of your home that a private one gets: files as copies, folders as links to yours.',
       examples: [['.npmrc', '.m2/settings.xml']],
     }),
   roles: variablesOf('agents'),
@@ -412,13 +410,12 @@ const sandbox = z.object({
     .array(text)
     .default([])
     .meta({
-      description:
-        'Paths that everything confined may read, in addition to the system, the PATH and what `env` offers: a toolchain in your home, for example.',
+      description: 'More paths that everything in the sandbox may read, such as a toolchain in your home.',
       examples: [['~/.local/share/uv']],
     }),
   network: network.default([...REGISTRIES]).meta({
     description:
-      'Hosts that gates, hooks and the coder may reach when confined: domains (`example.org`, `*.example.org`, `example.org:8443`) and presets (`npm`, `yarn`, `pypi`, `crates`, `go`, `maven`, `rubygems`, `nuget`, `packagist`). `any`: every public host. `none`: no host. `host`: the network of this machine, for programs that do not use a proxy or need a service that runs here.',
+      'Hosts that gates, hooks and the coder may reach in the sandbox: domains (`example.org`, `*.example.org`, `example.org:8443`) and presets (`npm`, `yarn`, `pypi`, `crates`, `go`, `maven`, `rubygems`, `nuget`, `packagist`). `any`: every public host. `none`: no host. `host`: the network of this machine, for programs that do not use a proxy or need a service that runs here.',
     examples: [['npm', 'api.example.org']],
   }),
   trusted: z
@@ -430,7 +427,7 @@ const sandbox = z.object({
 const gate = z.object({
   network: network.optional().meta({
     description:
-      'Hosts that setup, commands and `verify:` may reach when confined, in place of `sandbox.network`.',
+      'Hosts that setup, commands and `verify:` may reach in the sandbox, instead of `sandbox.network`.',
     examples: [['npm', 'api.example.org']],
   }),
   setup: z
@@ -438,7 +435,7 @@ const gate = z.object({
     .default([])
     .meta({
       description:
-        'Run before the commands, for example an install. A failure counts as "could not run", never against the agent.',
+        'Runs before the commands, for example an install. A failure counts as "could not run", never against the agent.',
       examples: [['npm ci']],
     }),
   commands: z
@@ -446,7 +443,7 @@ const gate = z.object({
     .default([])
     .meta({
       description:
-        'All must pass. An empty list is not a pass: the task waits for a person. Write `none` (or `gate: none`) to do without.',
+        'All must pass. With an empty list nothing starts. Write `none` (or `gate: none`) if there is nothing to run.',
       examples: [['npm test']],
     }),
   timeout_ms: milliseconds
@@ -456,7 +453,7 @@ const gate = z.object({
     .enum(['block', 'allow_unchanged'])
     .default('block')
     .describe(
-      'What to do with a command that also fails on the base commit. `block`: it must pass anyway. `allow_unchanged`: ignore the failure if the exit code is the same, no new test fails, and no test that ran on the base has disappeared. The names come from TAP in its output or from `gate.reports`; a command without such a report, or whose report has no passing test, blocks either way. Such a command should do nothing else, since other failures are in no report. Its reporter should also name files that can’t be loaded (jest-junit: `reportTestSuiteErrors`).',
+      'What to do with a command that also fails on the base commit. `block`: it must pass anyway. `allow_unchanged`: ignore the failure if the exit code is the same, no new test fails, and no test that ran on the base has disappeared. Test names come from TAP in the output or from `gate.reports`; a command without a report, or with no passing test in it, blocks either way. Such a command should only run tests, and its reporter should name files that can’t be loaded (jest-junit: `reportTestSuiteErrors`).',
     ),
   reports: z
     .array(
@@ -470,23 +467,23 @@ const gate = z.object({
     .default([])
     .meta({
       description:
-        'Where commands write JUnit reports: paths below the tree, with `*`, `?` and `**`. What the command itself writes there tells which tests failed. TAP in its output (`TAP version 13`, as of `node --test --test-reporter=tap`) needs no setting.',
+        'Where commands write JUnit reports, which tell which tests failed: paths below the tree, with `*`, `?` and `**`. TAP in the output (`TAP version 13`, as of `node --test --test-reporter=tap`) needs no setting.',
       examples: [['reports/**/*.xml']],
     }),
   max_concurrent: count
     .default(GATES_AT_ONCE)
-    .describe('How many gates run at the same time; gates of tasks about to land go first.'),
+    .describe('How many gates run at the same time. Those of tasks about to land go first.'),
   setup_cache: z
     .boolean()
     .default(true)
     .describe(
-      'Keep what setup made on trunk for trees with the same lockfiles, manifests and `env`. Only folders that package managers own are kept; where setup writes anything else, or changes a file, it runs every time. `false` where an install compiles sources into such a folder.',
+      'Reuse what setup made on trunk in trees with the same lockfiles, manifests and `env`. Only folders that package managers own are kept; if setup writes anything else, or changes a file, it runs every time. Use `false` if an install compiles sources into such a folder.',
     ),
   criteria_commands: z
     .union([z.enum(['confined', 'always']), z.boolean()])
     .default('confined')
     .describe(
-      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. They come from the text of an issue that an authorized person made ready. `confined` (or `true`): only in a sandbox; without one the gate could not run. `always`: with your rights, where there is no sandbox. `false`: never. A command that is also one of `commands` is yours, and always runs.",
+      "Also run the commands that an issue's acceptance criteria name (`verify: npm test -- revoke`), with `gate: none` too. `confined` (or `true`): only in a sandbox; without one the gate could not run. `always`: also without a sandbox, with your rights. `false`: never. A command that is also in `commands` always runs.",
     ),
 });
 
@@ -581,20 +578,19 @@ export const workflowSchema = z
           .default({})
           .meta({
             description:
-              "The tracker's own settings; `local` has none, those of `github` are in docs/github.md. The tracker judges them. A value may be `$VAR`, so that no secret is in the file.",
+              'Settings of `github`: see docs/github.md. A value may be `$VAR`, which keeps secrets out of the file.',
             examples: [{ token: '$TRACKER_TOKEN' }],
           }),
         trunk: optional(
           text,
-          'The branch that work starts from and lands on. Default: the one the first run found; it is remembered, and another one later holds the loop until `forge-loop resume`.',
+          'The branch that work starts from and lands on. Default: the one that the first run found. After a change the loop is held until `forge-loop resume`.',
           'main',
         ),
         required_labels: z
           .array(text)
           .default([])
           .meta({
-            description:
-              'Labels an issue must carry in addition to `labels.ready`. Case and outer spaces do not matter.',
+            description: 'Labels that an issue needs in addition to `labels.ready`, in any case.',
             examples: [['backend']],
           }),
       })
@@ -613,9 +609,7 @@ export const workflowSchema = z
       .describe('Who may make an issue ready.'),
     polling: z
       .object({
-        interval_ms: milliseconds
-          .default(60_000)
-          .describe('How often to look for changes when nothing wakes the loop.'),
+        interval_ms: milliseconds.default(60_000).describe('How often to poll when nothing wakes the loop.'),
       })
       .prefault({})
       .describe('How often to look.'),
@@ -623,7 +617,7 @@ export const workflowSchema = z
       .object({
         port: optional(
           z.int().min(0).max(65_535),
-          'Listen here for deliveries from GitHub alone, which only wake the loop; 0 is any free port. With `secret`, they are also accepted at `/webhook` of `server.port`. See docs/github.md.',
+          'Listen here for deliveries from GitHub; 0 is any free port. With `secret`, they are also accepted at `/webhook` of `server.port`. See docs/github.md.',
           8787,
         ),
         bind: text
@@ -631,7 +625,7 @@ export const workflowSchema = z
           .describe('The address to listen on. Keep the default behind a proxy or a tunnel on this machine.'),
         secret: optional(
           text,
-          'The secret that signs deliveries, as entered at GitHub; write `$VAR`, so that it is not in the file. Without it, none are accepted.',
+          'The secret that signs deliveries, as entered at GitHub; write it as `$VAR`. Without it, none are accepted.',
           '$WEBHOOK_SECRET',
         ),
         poll_interval_ms: milliseconds
@@ -649,7 +643,7 @@ export const workflowSchema = z
       .object({
         port: optional(
           z.int().min(0).max(65_535),
-          'While `run` works, serve the dashboard and the HTTP API here; 0 is any free port. Default: nothing listens. `run --port` says otherwise for one run.',
+          'Port of the dashboard and the HTTP API during `run`; 0 is any free port. Default: nothing listens. `run --port` overrides it.',
           8088,
         ),
         bind: text
@@ -657,7 +651,7 @@ export const workflowSchema = z
           .describe('The address to listen on. Any other than loopback needs `token`.'),
         token: optional(
           text,
-          'Anybody who has this may read and steer the loop; write `$VAR`, because agents can read the file. Without it only browsers get in, by the link that is printed at the start.',
+          'Whoever has this token may read and steer the loop; write it as `$VAR`, because agents can read the file. Without one, only browsers get in, by the link printed at the start.',
           '$FORGE_LOOP_TOKEN',
         ),
         hosts: z
@@ -716,7 +710,7 @@ export const workflowSchema = z
       .describe("Where a task's work tree is."),
     hooks: z
       .object({
-        after_create: optional(shell, 'When a workspace was made. A failure fails the attempt.', 'npm ci'),
+        after_create: optional(shell, 'After a workspace is made. A failure fails the attempt.', 'npm ci'),
         before_run: optional(shell, 'Before each turn. A failure fails the attempt.', 'docker compose up -d'),
         after_run: optional(
           shell,
@@ -730,18 +724,16 @@ export const workflowSchema = z
         ),
         after_merge: optional(
           shell,
-          'Once for each task, after its merge was seen on trunk; in a fresh tree of the merged commit, whose sha is in `FORGE_SHA`. A failure is only logged.',
+          'Once per merged task, in a fresh tree of the merged commit (`FORGE_SHA`). A failure is only logged.',
           'curl -fsS -X POST https://example.com/merged',
         ),
-        timeout_ms: milliseconds
-          .default(60_000)
-          .describe('For each hook; its whole process group is killed then.'),
+        timeout_ms: milliseconds.default(60_000).describe('For each hook; then its process group is killed.'),
       })
       .prefault({})
-      .describe('Shell scripts run in the workspace, except where it says otherwise.'),
+      .describe('Shell commands that run in the workspace, unless noted.'),
     env: env
       .prefault({})
-      .describe("What a task's processes get from your environment and home. They inherit nothing else."),
+      .describe("What a task's processes get of your environment and home. They inherit nothing else."),
     agent: z
       .object({
         kind: agentKeys.kind
@@ -767,7 +759,7 @@ export const workflowSchema = z
         preset: optional(agentKeys.preset, 'The program of kind `acp`, if it is one of these.', 'codex-acp'),
         model: optional(
           agentKeys.model,
-          "The model to ask for, in the agent's own words. Kind `opencode` needs one, with its provider.",
+          "The model, by the agent's own name for it. Kind `opencode` needs one, with its provider.",
           'opus',
         ),
         fallback_models: agentKeys.fallback_models.default([]).meta({
@@ -783,12 +775,12 @@ export const workflowSchema = z
         tool_calls: agentKeys.tool_calls
           .default(20)
           .describe(
-            "How often each of the agents' own tools (`report_progress`, `findings_write` …) is answered in one turn.",
+            "How often each of the loop's tools (`report_progress`, `findings_write` …) is answered in one turn.",
           ),
         forge_requests: agentKeys.forge_requests
           .default(20)
           .describe(
-            'How often the loop asks the forge in one turn because its coder or planner wants to read issues or pull requests (`issue_read` …). 0: these tools are not offered.',
+            'How often a coder or planner may read issues or pull requests in one turn (`issue_read` …). 0: these tools are not offered.',
           ),
         billing: z
           .enum(['usd', 'subscription'])
@@ -811,13 +803,11 @@ export const workflowSchema = z
           .union([count, z.literal('auto')])
           .default('auto')
           .describe(
-            'New work waits while this many tasks wait to be judged and merged. `auto`: as many as can land while a new one is worked on, by how long the last gates, critics and turns took.',
+            'New work waits while this many tasks wait to be judged and merged. `auto`: as many as can land while a new one is worked on, judging by recent gates, critics and turns.',
           ),
         max_turns: count
           .default(20)
-          .describe(
-            'Coder turns of one task, over all its sessions and revisions; of a plan, for each milestone.',
-          ),
+          .describe('Coder turns of one task, over all sessions and revisions; in a plan, per milestone.'),
         turn_timeout_ms: milliseconds.default(3_600_000).describe('The longest one turn may take.'),
         stall_timeout_ms: agentKeys.stall_timeout_ms
           .default(300_000)
@@ -830,22 +820,22 @@ export const workflowSchema = z
         repeated_calls: agentKeys.repeated_calls
           .default(12)
           .describe(
-            'How often in a row the same tool call may have the same result. One more stops the turn and tells the coder; such turns that change nothing count towards `idle_turns`. 0: no limit.',
+            'How often in a row the same tool call may have the same result. One more stops the turn, and the coder is told; such turns count towards `idle_turns` if they changed nothing. 0: no limit.',
           ),
         max_retry_backoff_ms: milliseconds
           .default(300_000)
           .describe(
-            'The longest wait before something that failed is tried again; the first is ten seconds, each next one twice as long.',
+            'The longest wait before something that failed is retried. The first wait is ten seconds, each next one twice as long.',
           ),
         cooldown_ms: z
           .int()
           .min(0)
           .max(LONGEST_MS)
           .default(3_600_000)
-          .describe('How long an issue whose body did not change waits after a failed attempt.'),
+          .describe('How long an unchanged issue waits after a failed attempt.'),
         idle_turns: count
           .default(3)
-          .describe('Turns in a row that may change nothing before the task ends with `no_progress`.'),
+          .describe('After so many turns in a row that change nothing, the task ends with `no_progress`.'),
       })
       .prefault({})
       .describe('Who works, and within which limits.'),
@@ -856,7 +846,7 @@ export const workflowSchema = z
       .default({})
       .meta({
         description:
-          'US dollars for a million tokens, by model: for models that are not in the built-in list, or that cost you something else. Used when the provider reports no cost.',
+          'US dollars per million tokens, by model: for models that are not in the built-in list, or that have another price for you. Used when the provider reports no cost.',
         examples: [{ 'gpt-5.2-codex': { input: 1.75, output: 14, cache_read: 0.175, cache_write: 1.75 } }],
       }),
     spec: z
@@ -875,7 +865,7 @@ export const workflowSchema = z
         enabled: z.boolean().default(true).describe('`false`: a person approves instead.'),
         max_rounds: count
           .default(3)
-          .describe('This many requests for changes end the task with `max_critic_rounds`.'),
+          .describe('After this many requests for changes, the task ends with `max_critic_rounds`.'),
         parallel: count
           .default(2)
           .describe('Critics that may judge at the same time, in addition to the slots.'),
@@ -896,13 +886,13 @@ export const workflowSchema = z
           .enum(['persist', 'rotate', 'fresh'])
           .default('persist')
           .describe(
-            '`persist`: one warm session per task, and one for its critic, who begins a new one after five minutes. `rotate`: a new one for each pass. `fresh`: a new one for each turn.',
+            '`persist`: one warm session per task, and one for its critic, renewed after five minutes. `rotate`: a new one for each pass. `fresh`: a new one for each turn.',
           ),
         when_full: z
           .enum(['compact', 'rotate'])
           .default('compact')
           .describe(
-            'Agents shorten a conversation that comes near its limit (an event says so). Where it is too long even so: `compact` treats it as a lost session (`recovery.on_lost_session`), `rotate` hands over to a new one.',
+            'What to do with a conversation that is still too long after the agent shortened it. `compact`: treat it as a lost session (`recovery.on_lost_session`). `rotate`: hand over to a new one.',
           ),
       })
       .prefault({})
@@ -915,7 +905,7 @@ export const workflowSchema = z
           .max(1000)
           .default(20)
           .describe(
-            'The most passes over a plan: each audit that finds something takes one, the next milestone is free. 0: no limit. `agent.max_turns` holds for each milestone.',
+            'The most passes over a plan: each audit that finds something costs one, the next milestone none. 0: no limit.',
           ),
         session: z
           .enum(['rotate', 'persist'])
@@ -928,12 +918,12 @@ export const workflowSchema = z
           .default({})
           .meta({
             description:
-              "Files of yours that are placed in a plan's worktree before each turn of its coder and never committed: a path in the worktree, and the file it is a copy of. `~` and `$VAR` are expanded; a relative path starts at this file's folder. A path that git tracks is refused. What agents heed there is said in docs/agents.md.",
+              "Your own files, copied into a plan's worktree before each turn of its coder and never committed: a path in the worktree, and the file to copy. `~` and `$VAR` are expanded; a relative path starts at this file's folder. A path that git tracks is refused. See docs/agents.md.",
             examples: [{ '.mcp.json': '~/loop/mcp.json' }],
           }),
         skills: optional(
           text,
-          "A folder of yours with skills, each a folder with a `SKILL.md`. `~` and `$VAR` are expanded; a relative path starts at this file's folder.",
+          "Your folder of skills, each a folder with a `SKILL.md`. `~` and `$VAR` are expanded; a relative path starts at this file's folder.",
           '~/skills',
         ),
         post_action: z
@@ -976,11 +966,11 @@ export const workflowSchema = z
           .enum(['all', 'keys', 'none'])
           .default('all')
           .describe(
-            'Which credentials of model providers stay with the loop, so that agents never hold them: all, only API keys (not logins), or none. Cloud credentials (Bedrock, Vertex) are always passed to the agent.',
+            'Which credentials of model providers agents never hold, because the loop keeps them: all, only API keys (not logins), or none. Cloud credentials (Bedrock, Vertex) are always passed to the agent.',
           ),
       })
       .prefault({})
-      .describe('What stands between agents and their providers: see docs/security.md.'),
+      .describe('What is between agents and their providers: see docs/security.md.'),
     secrets,
     merge: z
       .object({
@@ -1066,13 +1056,13 @@ export const workflowSchema = z
       })
       .prefault({})
       .describe(
-        'What one task may cost over all its turns, and all tasks together under `day` and `loop`. Reaching a limit stops turns in flight: at its own limit a task ends, at one of the loop it waits. At 80 % you are warned once. A dollar limit alone is refused if the price of a model is unknown: set it under `prices`, or limit the tokens too.',
+        'What one task may cost over all its turns; under `day` and `loop`, all tasks together. A spent budget stops turns in flight: a task ends at its own limit, and waits at one of `day` or `loop`. At 80 % you are warned once. A limit of dollars alone is refused if the price of a model is unknown: set it under `prices`, or limit tokens too.',
       ),
     deploy: z
       .object({
         command: optional(
           shell,
-          'Run after merges, in a fresh tree of exactly the trunk commit that is deployed, whose sha is in `FORGE_SHA`. Several merges lead to one deploy of the newest trunk. Default: nothing is deployed.',
+          'Runs after merges, in a fresh tree of the newest trunk (`FORGE_SHA`). Several merges may share one deploy. Default: nothing is deployed.',
           './deploy.sh',
         ),
         timeout_ms: milliseconds.default(1_800_000).describe('The longest one deploy may take.'),
@@ -1080,30 +1070,30 @@ export const workflowSchema = z
           .boolean()
           .default(false)
           .describe(
-            '`true`: after a deploy that did not succeed the whole loop waits, until `forge-loop resume` tries again or a later deploy succeeds.',
+            '`true`: after a failed deploy the whole loop waits until `forge-loop resume` retries it or a later deploy succeeds.',
           ),
         pass_env: z
           .array(variable)
           .default([])
           .meta({
             description:
-              "Variables of the runner's own environment that the command gets in addition to `env`; `HOME` can be one. Without them it has no credentials and an empty home.",
+              'Your variables that the command gets in addition to `env`; `HOME` may be one. Without them it has no credentials and an empty home.',
             examples: [['HOME', 'SSH_AUTH_SOCK', 'DEPLOY_TOKEN']],
           }),
       })
       .prefault({})
-      .describe('What to run when trunk has moved.'),
+      .describe('What to run after merges.'),
     notify,
     recovery: z
       .object({
         mode: z
           .enum(['auto', 'manual'])
           .default('auto')
-          .describe('`manual`: only `recover` and `restart` take up a task whose runner died.'),
+          .describe('`manual`: a task whose runner died continues only by `recover` or `restart`.'),
         on_lost_session: z
           .enum(['abandon', 'fresh_session'])
           .default('abandon')
-          .describe('When the conversation cannot be resumed: end the task, or hand over to a new session.'),
+          .describe("If a conversation can't be resumed: end the task, or hand over to a new session."),
       })
       .prefault({})
       .describe('What follows after a crash.'),
@@ -1133,7 +1123,7 @@ export const workflowSchema = z
       .array(text)
       .default(PROTECTED_PATHS)
       .describe(
-        'A change that touches one of these waits for a person. A path that ends in `/` is a whole folder. A list given here replaces the default; the settings file itself is protected either way.',
+        'A change to one of these waits for a person. A path that ends in `/` is a folder. Your list replaces the default; the settings file itself is always protected.',
       ),
     prompts: prompts
       .prefault({})

@@ -18,8 +18,8 @@ export interface TemplateChoices {
 
 export function workflowTemplate(choices: TemplateChoices): string {
   return `---
-# How forge-loop works on this repository. All keys: "forge-loop config", docs/configuration.md.
-# A change is taken up while the loop runs.
+# How forge-loop works on this repository. "forge-loop config" lists all keys; docs/configuration.md of forge-loop explains
+# them. Changes take effect while the loop runs.
 ${trackerText(choices)}
 agent:
   kind: ${choices.agentKind}
@@ -32,16 +32,16 @@ ${agentLine(choices)}
 # The commands that must pass before anything is merged: list what your CI runs.
 ${gateText(choices)}
 
-# What one task may cost. Without a limit, turns and time are what bounds it.
+# What one task may cost. By default: 50 million tokens or 8 hours of work, whatever the price.
 # budget:
 #   usd: 5
 
-# The critic reviews every head. With "enabled: false" a person's approval takes its place.
+# The critic reviews every head. "enabled: false": a person approves instead.
 critic:
   enabled: true
   max_rounds: 3
 
-# With "enabled: false" a person merges.
+# "enabled: false": a person merges.
 merge:
   enabled: true
   method: squash
@@ -60,7 +60,7 @@ function trackerText({ tracker = 'local', trunk = null }: TemplateChoices): stri
 ${where}
 tracker:
   kind: ${tracker}
-  # The branch that work starts from and lands on. Another one later waits for "forge-loop resume".
+  # The branch that work starts from and lands on. After a change the loop waits for "forge-loop resume".
   ${trunk === null ? '# trunk: main' : `trunk: ${isPlain(trunk) ? trunk : JSON.stringify(trunk)}`}
 ${tracker === 'github' ? trust : ''}`;
 }
@@ -90,14 +90,13 @@ function agentLine({ agentKind, agentCommand, agentScript }: TemplateChoices): s
 
 function gateText({ gateSetup = [], gateCommands, gateLeftOut = [] }: TemplateChoices): string {
   if (gateCommands.length === 0 && gateLeftOut.length > 0) {
-    return `# Nothing that was found passed. Until there are commands, finished work waits for you.
+    return `# No command that was found passed. Nothing starts until you write some.
 gate:
   commands: []
 ${leftOutText(gateLeftOut)}`.trimEnd();
   }
   if (gateCommands.length === 0) {
-    return `# Nothing was found to run here. Until you write commands, finished work waits for you. If there is nothing to
-# run, say so with "gate: none" instead.
+    return `# No command was found. Nothing starts until you write some, or "gate: none" if there is nothing to run.
 gate:
   # setup: ["npm ci"]
   commands: []`;

@@ -69,21 +69,32 @@ export function whyUntried(
   if (gate.commands === 'none') return null;
   if (gate.commands.length === 0)
     return gate.mayBeEmpty ? null : 'gate.commands is empty, so nothing can be verified';
-  const wanted = trialDigest(gate);
-  const same = trials.filter(({ digest }) => digest === wanted);
-  const last = trunkTree === null ? same.at(-1) : same.find(({ tree }) => tree === trunkTree);
-  if (!last) return BEING_TRIED;
-  return last.outcome === 'could_not_run' ? `the gate could not run on trunk: ${last.detail}` : null;
+  const last = lastTrial(trials, gate, trunkTree);
+  if (!last) return 'running the gate on trunk before the first turn';
+  return last.outcome === 'could_not_run' ? COULD_NOT_RUN : null;
 }
 
-const BEING_TRIED = 'running the gate on trunk before the first turn';
+function lastTrial(
+  trials: readonly Trial[],
+  gate: Policy['gate'],
+  trunkTree: string | null,
+): Trial | undefined {
+  const wanted = trialDigest(gate);
+  const same = trials.filter(({ digest }) => digest === wanted);
+  return trunkTree === null ? same.at(-1) : same.find(({ tree }) => tree === trunkTree);
+}
+
+const COULD_NOT_RUN = 'the gate could not run on trunk';
 
 /** What of the gate waits for a person. */
 export function gateHold(
   trials: readonly Trial[],
   policy: Policy,
 ): { reason: 'gate_empty' | 'gate_could_not_run'; detail: string } | null {
-  const detail = whyUntried(trials, policy);
-  if (detail === null || detail === BEING_TRIED) return null;
-  return { reason: policy.gate.commands.length === 0 ? 'gate_empty' : 'gate_could_not_run', detail };
+  const { gate } = policy;
+  const why = whyUntried(trials, policy);
+  if (why === null) return null;
+  if (gate.commands.length === 0) return { reason: 'gate_empty', detail: why };
+  if (why !== COULD_NOT_RUN) return null;
+  return { reason: 'gate_could_not_run', detail: `${why}: ${lastTrial(trials, gate, null)?.detail}` };
 }

@@ -21,9 +21,16 @@ export async function liveContext(open: () => Promise<Context>): Promise<LiveCon
   let current = await opened(await open());
   let opening: Promise<void> | null = null;
 
-  /** Counted as a user in the same breath: what is used is not closed. */
+  /** Counted as a user before anything is awaited: what is used is not closed. */
   const take = async (): Promise<Opened> => {
-    if ((await stamp(current.context)) !== current.readAt) await reopen();
+    const used = current;
+    used.users += 1;
+    if ((await stamp(used.context)) === used.readAt) return used;
+    try {
+      if (used === current) await reopen();
+    } finally {
+      await release(used);
+    }
     current.users += 1;
     return current;
   };
@@ -47,8 +54,7 @@ export async function liveContext(open: () => Promise<Context>): Promise<LiveCon
       try {
         return await work(used.context);
       } finally {
-        used.users -= 1;
-        await closeUnused(used);
+        await release(used);
       }
     },
     async close() {
@@ -69,6 +75,11 @@ const opened = async (context: Context): Promise<Opened> => ({
 async function stamp({ configPath }: Context): Promise<string> {
   const file = await stat(configPath).catch(() => null);
   return file ? `${file.mtimeMs} ${file.size} ${file.ino}` : 'none';
+}
+
+async function release(used: Opened): Promise<void> {
+  used.users -= 1;
+  await closeUnused(used);
 }
 
 async function closeUnused({ context, users, retired }: Opened): Promise<void> {

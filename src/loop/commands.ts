@@ -9,7 +9,7 @@ import { eventText, explain } from '../core/explain.ts';
 import { answerCommand, commandIn, markerOf } from '../core/issue/command.ts';
 import { oldestFirst, type Schedule } from '../core/line/schedule.ts';
 import type { Task } from '../core/task.ts';
-import { whyUntried } from '../core/trial.ts';
+import { gateHold, whyUntried } from '../core/trial.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { underWay } from './interrupted.ts';
 import { placesInLine, saidOf } from './landing-facts.ts';
@@ -114,7 +114,7 @@ async function explanationOf(ports: Ports, task: Task, planned: Planned | null):
     underWay: others,
     said,
     accounts,
-    untried: whyUntried(trials, policy),
+    untried: gateHold(trials, policy)?.detail ?? whyUntried(trials, policy),
   };
   const { why, until } = explain(task, around, policy, clock.now());
   const last = await store.events({ task: task.id, last: LAST_EVENTS });

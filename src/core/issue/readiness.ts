@@ -4,7 +4,7 @@
  * Rules look at the text and give points; the sum decides. Length never counts, and a text that the rules can't read
  * (another language, a few words) is `unsure`, never declined. The table in readiness.test.ts is the specification.
  */
-import { countCriteria, extractCriteria, MAX_CRITERIA } from './criteria.ts';
+import { type Criterion, countCriteria, extractCriteria, MAX_CRITERIA } from './criteria.ts';
 import { opposedIn } from './opposed.ts';
 import { excerpt, headingOf, NAMED, NAMES, type Prose, proseOf } from './prose.ts';
 import { isAsk, taste, tasteWords, unbounded } from './vagueness.ts';
@@ -43,16 +43,17 @@ export interface Readiness {
 
 export function readiness(title: string, body: string): Readiness {
   const text = proseOf(title, body);
+  const listed = extractCriteria(body);
   const rules = [
-    criteria(text),
+    criteria(text, listed),
     postCondition(text),
     reproduction(text),
     smallChange(text),
     concrete(text),
     taste(text),
     unbounded(text),
-    tooMany(text),
-    twoResults(text),
+    tooMany(text, listed),
+    twoResults(text, listed),
   ].filter((rule) => rule !== null);
   const score = rules.reduce((sum, rule) => sum + rule.points, 0);
   const isDoubted = rules.some(({ rule }) => rule === 'two_results');
@@ -75,13 +76,13 @@ const STRONG = 5;
 // --- what can be checked --------------------------------------------------------------------------------------------
 
 /** What the issue lists as its criteria, or prose under a heading that promises them. */
-function criteria({ body, lines }: Prose): RuleScore | null {
+function criteria({ lines }: Prose, listed: readonly Criterion[]): RuleScore | null {
   // The last of a full list only counts what was left out.
-  const listed = extractCriteria(body)
+  const first = listed
     .slice(0, MAX_CRITERIA - 1)
     .find(({ text, verify }) => verify !== null || isCriterion(text));
   const stated = lines.find((line, at) => isAcceptance(line) && isFollowed(lines, at));
-  const found = listed?.text ?? stated;
+  const found = first?.text ?? stated;
   return found === undefined ? null : { rule: 'criteria', points: 6, because: excerpt(found) };
 }
 
@@ -167,17 +168,17 @@ const DEFECT =
   /\b(\w+(?:error|exception)|crash(es|ed)?|broken|wrong|fails?|failing|hangs?|leaks?|errors?|throws?|missing|bug|does(n't| not)|can('t|not)|won't|no longer|never)\b/i;
 
 /** What is listed beyond that is judged as one: nobody could tell which of them is met. */
-function tooMany({ body }: Prose): RuleScore | null {
-  const listed = countCriteria(body);
-  if (listed <= MAX_CRITERIA) return null;
-  const because = `${listed} criteria, of which only the first ${MAX_CRITERIA - 1} are judged one by one`;
+function tooMany({ body }: Prose, listed: readonly Criterion[]): RuleScore | null {
+  const count = listed.length < MAX_CRITERIA ? listed.length : countCriteria(body);
+  if (count <= MAX_CRITERIA) return null;
+  const because = `${count} criteria, of which only the first ${MAX_CRITERIA - 1} are judged one by one`;
   return { rule: 'too_many', points: -20, because };
 }
 
 /** Criteria that expect different results of the same input, or the opposite of each other. Whether both can hold is for the specifier to judge. */
-function twoResults({ body }: Prose): RuleScore | null {
+function twoResults({ body }: Prose, listed: readonly Criterion[]): RuleScore | null {
   const seen = new Map<string, Expected>();
-  for (const one of extractCriteria(body).flatMap(({ text }) => expectedIn(text))) {
+  for (const one of listed.flatMap(({ text }) => expectedIn(text))) {
     const before = seen.get(one.input);
     if (before && excludes(before, one)) {
       const because = `${excerpt(before.text)} and ${excerpt(one.text)}`;
