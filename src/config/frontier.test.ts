@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { NO_FRONTIER } from '../core/direction/frontier.ts';
-import { FRONTIER_SCAFFOLD, openFrontier, readFrontier } from './frontier.ts';
+import { FRONTIER_SCAFFOLD, frontierSchema, openFrontier, readFrontier } from './frontier.ts';
 
 const said = (source: string): string[] =>
   readFrontier(source).problems.map(
@@ -109,4 +110,12 @@ test('the file is read again when it changed; without one there is no direction'
   expect(await read(), 'the same answer').toBe(await read());
   writeFileSync(file, 'goal: another');
   expect((await read()).frontier.goal).toBe('another');
+});
+
+test('schema/frontier.schema.json is what the code reads (UPDATE_DOCS=1 rewrites it)', () => {
+  const file = new URL('../../schema/frontier.schema.json', import.meta.url);
+  const schema = z.toJSONSchema(frontierSchema, { io: 'input' });
+  const text = `${JSON.stringify(schema, null, 2)}\n`;
+  if (process.env.UPDATE_DOCS) writeFileSync(file, text);
+  expect(readFileSync(file, 'utf8')).toBe(text);
 });

@@ -17,10 +17,7 @@ export interface ReadFrontier {
 const MOST_BYTES = 64 * 1024;
 
 const text = z.string().trim().max(500);
-const texts = z.preprocess(
-  (given) => (typeof given === 'string' ? [given] : given),
-  z.array(text.min(1)).max(50),
-);
+const texts = z.union([text.min(1).transform((one) => [one]), z.array(text.min(1)).max(50)]);
 const rejected = z.union([
   text.min(1).transform((approach) => ({ approach, why: null })),
   z.strictObject({ approach: text.min(1), why: text.nullish().transform((why) => why || null) }),
@@ -40,9 +37,12 @@ const KEYS = {
   hot_files: z.array(path).max(50),
 };
 type Key = keyof typeof KEYS;
+type Values = { [K in Key]?: z.output<(typeof KEYS)[K]> };
 
 /** For editors that check YAML by a JSON Schema. */
-export const frontierSchema = z.strictObject(KEYS).partial();
+export const frontierSchema = z.strictObject(
+  Object.fromEntries(Object.entries(KEYS).map(([key, type]) => [key, type.nullish()])),
+);
 
 export function readFrontier(source: string): ReadFrontier {
   if (Buffer.byteLength(source) > MOST_BYTES) return unread(1, `is larger than ${MOST_BYTES / 1024} KiB`);
@@ -57,7 +57,7 @@ export function readFrontier(source: string): ReadFrontier {
       : unread(Math.max(1, first!.line - 1), first!.text);
   }
   const problems: ConfigProblem[] = [];
-  const values: Partial<Record<Key, unknown>> = {};
+  const values: { [K in Key]?: unknown } = {};
   for (const [key, value] of Object.entries(matter.values)) {
     const line = Math.max(1, matter.lineOf([key]) - 1);
     if (!isKey(key)) {
@@ -72,12 +72,12 @@ export function readFrontier(source: string): ReadFrontier {
     if (parsed.success) values[key] = parsed.data;
     else problems.push(unusable(key, matter, parsed.error));
   }
-  return { frontier: frontierOf(values as z.output<typeof frontierSchema>), problems };
+  return { frontier: frontierOf(values as Values), problems };
 }
 
 const isKey = (key: string): key is Key => Object.hasOwn(KEYS, key);
 
-const frontierOf = (values: z.output<typeof frontierSchema>): Frontier => ({
+const frontierOf = (values: Values): Frontier => ({
   goal: values.goal ?? null,
   currentProblem: values.current_problem ?? null,
   nextExpansion: values.next_expansion ?? [],
@@ -94,9 +94,16 @@ const FORMS: Record<Key, string> = {
 };
 
 function unusable(key: Key, matter: FrontMatter, error: z.ZodError): ConfigProblem {
-  const at = [key, ...(error.issues[0]?.path ?? [])] as (string | number)[];
+  const at = [key, ...pathOf(error.issues[0])] as (string | number)[];
   const line = Math.max(1, matter.lineOf(at) - 1);
   return { level: 'error', line, key, text: `${key} is left out: it must be ${FORMS[key]}`, hint: null };
+}
+
+/** Of a value that may have several forms, the place in the one that it came nearest to. */
+function pathOf(issue: z.core.$ZodIssue | undefined): readonly PropertyKey[] {
+  if (issue?.code !== 'invalid_union') return issue?.path ?? [];
+  const inner = issue.errors.flat().map(pathOf);
+  return [...issue.path, ...(inner.sort((a, b) => b.length - a.length)[0] ?? [])];
 }
 
 function unread(line: number, text: string): ReadFrontier {
@@ -120,6 +127,24 @@ export function openFrontier(path: string): () => Promise<ReadFrontier> {
       seen = { version, read };
     }
     return seen.read;
+  };
+}
+
+export const frontierProblem = ({ line, text, hint }: ConfigProblem): string =>
+  `.forge/frontier.yaml:${line}: ${text}${hint ? `. ${hint}` : ''}`;
+
+/** For the loop, which reads on; what is wrong is told once. */
+export function toldOnce(
+  read: () => Promise<ReadFrontier>,
+  warn: (message: string) => void,
+): () => Promise<Frontier> {
+  let told = '';
+  return async () => {
+    const { frontier, problems } = await read();
+    const text = problems.map(frontierProblem).join('; ');
+    if (text !== told && text !== '') warn(text);
+    told = text;
+    return frontier;
   };
 }
 

@@ -10,7 +10,7 @@ export interface Frontier {
   hotFiles: readonly string[];
 }
 
-export interface RejectedApproach {
+interface RejectedApproach {
   approach: string;
   why: string | null;
 }
