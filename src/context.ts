@@ -3,6 +3,7 @@
  * so that looking at a status loads no agent and reading never creates a file.
  */
 import type { Agent, TurnRequest } from './agent/agent.ts';
+import type { ReadFrontier } from './config/frontier.ts';
 import type { Settings } from './config/load.ts';
 import type { Redaction } from './core/access/redact.ts';
 import type { BootClock } from './core/lease.ts';
@@ -57,6 +58,8 @@ export interface Context {
   refuseInTurn(command: string): Promise<void>;
   /** The settings in force; with a file that can't be used, the defaults and what is wrong. */
   settings(): Promise<{ settings: Settings; problem: ConfigError | null }>;
+  /** The stated direction, and what of its file can't be used. */
+  frontier(): Promise<ReadFrontier>;
   /** Throws ConfigError when WORKFLOW.md is there but broken: its labels can't be guessed. */
   forge(): Promise<Forge & IssueDesk>;
   /** Of the embedded forge; a UserError where people have the forge's own pages. */

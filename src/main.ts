@@ -108,6 +108,11 @@ export async function openContext(
     const { ensureExcluded } = await import('./forge/local/exclude.ts');
     ensureExcluded(git);
   };
+  const readFrontier = once(async () => {
+    const { openFrontier } = await import('./config/frontier.ts');
+    return openFrontier(join(forgeDir, 'frontier.yaml'));
+  });
+  const frontier = async () => (await readFrontier())();
   const known = once(() => readRepositoryKey(git, root));
   const otherWork = async (): Promise<string[]> => {
     const { defaultRoot } = await import('./workspace/paths.ts');
@@ -165,6 +170,7 @@ export async function openContext(
       forge: await forge(),
       repository: gitRepository(git),
       telemetry: (await telemetry()).telemetry,
+      readFrontier: frontier,
       configuredTrunk: (await settings()).settings.tracker.trunk,
       store: await writing(),
     });
@@ -198,6 +204,7 @@ export async function openContext(
     refuseInTurn: async (command) => (await import('./agent/in-turn.ts')).refuseInTurn(command, process.env),
     operator: once(async () => (await identity(git))?.name ?? userInfo().username),
     settings,
+    frontier,
     forge,
     async pullDesk() {
       const { pulls } = await opened();
@@ -562,8 +569,13 @@ async function composePorts(
   configPath: string,
   forgeDir: string,
   requireAcceptable: RequireAcceptable,
-  parts: Tools &
-    Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk' | 'redact' | 'telemetry'>,
+  {
+    readFrontier,
+    ...parts
+  }: Tools &
+    Pick<Ports, 'places' | 'forge' | 'repository' | 'store' | 'configuredTrunk' | 'redact' | 'telemetry'> & {
+      readFrontier: Context['frontier'];
+    },
 ): Promise<Ports> {
   const { watchSettings } = await import('./config/reload.ts');
   const { ownerIdentity, isOwnerDead } = await import('./process/owner.ts');
@@ -573,11 +585,17 @@ async function composePorts(
   const { TIMING } = await import('./loop/ports.ts');
   const { fileLog } = await import('./log.ts');
   const { logFields } = await import('./core/task.ts');
+  const { toldOnce } = await import('./config/frontier.ts');
   const watch = watchSettings(configPath, process.env, { root: dirname(forgeDir), requireAcceptable });
   const settings = settingsSource(watch, configPath);
+  const log = fileLog(join(forgeDir, 'logs', 'runner.log'), parts.redact, undefined, async (id) => {
+    const stored = await parts.store.task(id);
+    return stored ? logFields(stored.task) : {};
+  });
   return {
     ...parts,
     settings,
+    frontier: toldOnce(readFrontier, (message) => log('warn', message)),
     agentFor: (role) => parts.agent(settings.policy().agents[role].kind),
     watchTestReports,
     writeText: async (path, text) => {
@@ -598,10 +616,7 @@ async function composePorts(
     project: basename(dirname(forgeDir)),
     owner: ownerIdentity(),
     isOwnerDead,
-    log: fileLog(join(forgeDir, 'logs', 'runner.log'), parts.redact, undefined, async (id) => {
-      const stored = await parts.store.task(id);
-      return stored ? logFields(stored.task) : {};
-    }),
+    log,
   };
 }
 

@@ -22,6 +22,7 @@ import { ACCESS_OF, access } from './operations/doctor-access.ts';
 import { attack } from './operations/doctor-attack.ts';
 import { tryGate } from './operations/doctor-gate.ts';
 import { decideFinding, listFindings, writeFinding } from './operations/findings.ts';
+import { editFrontier, showFrontier } from './operations/frontier.ts';
 import { gc } from './operations/gc.ts';
 import { init } from './operations/init.ts';
 import { problemOf, z } from './operations/input.ts';
@@ -280,6 +281,16 @@ export const OPERATIONS = {
     'Check a plan: what is missing, line by line.',
     z.object({ file: z.string().min(1), text: z.string() }),
     lintPlanFile,
+  ),
+  'frontier.show': read(
+    'Show the stated direction (.forge/frontier.yaml), and what of it can not be used.',
+    nothing,
+    showFrontier,
+  ),
+  'frontier.edit': write(
+    'Replace the text of .forge/frontier.yaml; one with an error is refused.',
+    z.object({ text: z.string(), file: z.string().min(1).default('.forge/frontier.yaml') }),
+    editFrontier,
   ),
   'plan.draft': write(
     'Let a planner write a plan from an issue; it reads trunk, and a person approves what it writes.',

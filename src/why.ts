@@ -4,6 +4,7 @@
  */
 
 import { atWork } from './at-work.ts';
+import { frontierProblem } from './config/frontier.ts';
 import { inOneLine } from './config/problems.ts';
 import type { Context } from './context.ts';
 import type { WorkItem } from './core/claim.ts';
@@ -22,6 +23,7 @@ import {
 import { loopWaits } from './core/loop/loop-waits.ts';
 import type { Policy } from './core/policy.ts';
 import { isEnded, nameOfTask, type Task } from './core/task.ts';
+import { ordinal } from './core/words/ordinal.ts';
 import { skippedText } from './core/words/skipped.ts';
 import { count } from './core/words/words.ts';
 import { ConfigError, ForgeUnavailable, UsageError, withHint } from './errors.ts';
@@ -125,6 +127,7 @@ async function around(
   const forced = store ? await forcedIssues(store, items, tasks) : new Set<number>();
   const accountLimits = (await store?.loop())?.accountLimits ?? [];
   const pace = store ? await readPace(store) : NO_PACE;
+  const { frontier, problems } = await context.frontier();
   const { live, left } = store
     ? await countedAmong(context, store, tasks)
     : { live: [], left: new Set<Task>() };
@@ -137,6 +140,7 @@ async function around(
     accountLimits,
     forced,
     pace,
+    frontier,
     quota,
   });
   const { standings } = plan;
@@ -171,6 +175,7 @@ async function around(
     loop: [
       ...(silent === null ? [] : [`the forge does not answer: ${silent}`]),
       ...unreadable.map(({ what, fix }) => `${skippedText([what])}. ${fix}`),
+      ...problems.map((one) => frontierProblem(one)),
       ...(await loopReasons(context, store, policy, problem, lines.length > 0 || silent !== null)),
     ],
     lines,
@@ -254,7 +259,7 @@ function issueLine(
   standing: Standing,
   last: Task | null,
   policy: Policy,
-  { backlog, clashes }: Schedule,
+  { backlog, clashes, eligible, alignment }: Schedule,
 ): WhyLine {
   const line = (why: string, until: number | null = null): WhyLine => ({
     name: `#${issue.number}`,
@@ -271,7 +276,9 @@ function issueLine(
         return line(`ready: starts when others have landed (${backlogText(backlog)})${first}`);
       const clash = clashes.get(issue);
       const behind = clash ? `; ${clashText(clash)}` : '';
-      return line(`ready: starts when a slot is free${behind}${first}`);
+      const aligned = alignment(issue).why;
+      const place = aligned ? `; ${ordinal(eligible.indexOf(issue) + 1)} in line: ${aligned}` : '';
+      return line(`ready: starts when a slot is free${place}${behind}${first}`);
     }
     case 'declined':
       return line(

@@ -11,6 +11,7 @@ import { ACCESS_OF, OPERATIONS, type OperationName, perform, type Result } from 
 import { collect, collectIssues, issueNumber, issueOrLoop, textFrom, wholeNumber } from './arguments.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { EXIT } from './exit.ts';
+import { addFrontierCommands } from './frontier-commands.ts';
 import { below } from './help.ts';
 import { addLoopCommands } from './loop-commands.ts';
 import { helpHint } from './mistakes.ts';
@@ -415,6 +416,7 @@ export function addCommands(program: Command, surface: Surface, exit: (code: num
     .action(operation('issue.comment', ([number], options) => ({ issue: number, text: textFrom(options) })));
 
   addPlanCommands(program, { describe, operation, says, session, edit: surface.edit });
+  addFrontierCommands(program, { describe, operation, says, session, edit: surface.edit });
   addPullCommands(program, { describe, operation, says });
   addLoopCommands(program, { describe, operation, says, session });
 

@@ -13,6 +13,7 @@ import type { OperationName, Result } from '../operations.ts';
 import type { TaskView } from '../view.ts';
 import { aligned, COST_HEADS, costCells, costText } from './cost-text.ts';
 import { previewText } from './dry-run.ts';
+import { frontierText } from './frontier-text.ts';
 import { cut, table, tableWithout, wrapped, wrappedTable } from './layout.ts';
 import { logsText } from './logs.ts';
 import { loopsText, loopText } from './loop-text.ts';
@@ -249,6 +250,8 @@ export const TEXT: Texts = {
 
   'plan.new': newPlanText,
   'plan.lint': lintedPlanText,
+  'frontier.show': frontierText,
+  'frontier.edit': frontierText,
   'plan.draft': ({ task, issue, already, runnerAlive }) =>
     already
       ? `The plan for #${issue} is being drafted already (task ${task}).`

@@ -33,6 +33,7 @@ export async function takeUp(
   const forced = await forcedIssues(store, items, tasks);
   const { accountLimits } = await store.loop();
   const pace = await readPace(store);
+  const frontier = await ports.frontier();
   const planned = schedule({
     items,
     tasks,
@@ -42,6 +43,7 @@ export async function takeUp(
     accountLimits,
     forced,
     pace,
+    frontier,
     quota,
   });
   const poll = { schedule: planned, claimed: 0, turnedAway: 0 };

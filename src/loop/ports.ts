@@ -3,6 +3,7 @@ import type { Agent } from '../agent/agent.ts';
 import type { Redaction } from '../core/access/redact.ts';
 import type { ChildPolicy } from '../core/access/toolchains.ts';
 import type { TestReport } from '../core/change/test-report.ts';
+import type { Frontier } from '../core/direction/frontier.ts';
 import type { PromptKind } from '../core/event.ts';
 import type { Part } from '../core/keep.ts';
 import type { BootClock } from '../core/lease.ts';
@@ -66,6 +67,8 @@ export interface Ports {
   sandbox: Sandbox;
   gateway: Gateway;
   channels: Channels;
+  /** The stated direction as it is now; what is wrong with its file is told once. */
+  frontier(): Promise<Frontier>;
   /** Null where nobody asked for it. */
   telemetry: Telemetry | null;
   agentFor(role: Role): Agent;

@@ -1,6 +1,7 @@
 /** What the agent of a turn is told: the operator's template, filled with what the task and its surroundings say. */
 
 import type { Action } from '../core/action.ts';
+import { adviceText } from '../core/direction/advice.ts';
 import type { PromptKind } from '../core/event.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Task } from '../core/task.ts';
@@ -8,6 +9,7 @@ import { digestOf } from '../core/text/digest.ts';
 import { type IssueFields, type PromptInputs, promptContext } from '../core/words/prompt-context.ts';
 import { DEFAULT_PROMPTS } from '../core/words/prompts.ts';
 import { UserError } from '../errors.ts';
+import type { Store } from '../store/store.ts';
 import {
   auditInputs,
   conventionsAlone,
@@ -42,11 +44,34 @@ export async function promptFor(
   const nothing = prompt === 'post_action' ? nothingToDo(settings.policy(), skill) : null;
   if (nothing !== null) return broken(nothing);
   try {
-    return { kind: 'prompt', text: ports.render(prompt, template, context) };
+    const text = ports.render(prompt, template, context);
+    const advice = OPENS_WORK.includes(prompt) ? await directionFor(ports, task) : '';
+    return { kind: 'prompt', text: withAdvice(text, advice) };
   } catch (problem) {
     if (!(problem instanceof UserError)) throw problem;
     return broken(problem.message);
   }
+}
+
+/** The prompts that tell a coder all there is to know. */
+const OPENS_WORK: readonly PromptKind[] = ['task', 'handover', 'plan'];
+
+/** Below whatever the operator's template says: it is no part of the contract. */
+export const withAdvice = (text: string, advice: string): string =>
+  advice === '' ? text : `${text.trimEnd()}\n\n${advice}\n`;
+
+export async function directionFor({ frontier, store }: Needs, task: Task): Promise<string> {
+  const stated = await frontier();
+  if (stated.hotFiles.length === 0) return adviceText(stated, []);
+  const live = (await store?.tasks({ live: true })) ?? [];
+  const others = live.flatMap((one) => (one.task.id === task.id ? [] : [one.task]));
+  return adviceText(stated, others);
+}
+
+interface Needs {
+  frontier: Ports['frontier'];
+  /** Null where there is no database yet. */
+  store: Pick<Store, 'tasks'> | null;
 }
 
 /** What the forge says of a task's issue, for templates that name it. */

@@ -7,7 +7,7 @@ import { isEnded, type Task } from '../core/task.ts';
 import { promptContext } from '../core/words/prompt-context.ts';
 import { UserError } from '../errors.ts';
 import { NOTHING_TO_JUDGE } from '../loop/critic-brief.ts';
-import { attemptHistory, issueFields } from '../loop/prompt.ts';
+import { attemptHistory, directionFor, issueFields, withAdvice } from '../loop/prompt.ts';
 import { issueItem } from '../loop/source.ts';
 
 interface Brief {
@@ -32,7 +32,9 @@ export async function brief(context: Context, input: { issue: number }): Promise
   const inputs = { history, issue: fields, ...NOTHING_TO_JUDGE };
   const values = promptContext('task', task, task.turns + 1, settings.policy, inputs, null);
   const { render } = await context.tools();
-  const prompt = render('task', settings.prompts.task, values);
+  const frontier = async () => (await context.frontier()).frontier;
+  const advice = await directionFor({ frontier, store }, task);
+  const prompt = withAdvice(render('task', settings.prompts.task, values), advice);
   return { issue: issue.number, attempt: task.attempt, branch: task.branch, prompt };
 }
 

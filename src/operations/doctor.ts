@@ -26,6 +26,7 @@ import { repositoryNeeds } from './doctor-repository.ts';
 import { sandbox } from './doctor-sandbox.ts';
 import { secrets } from './doctor-secrets.ts';
 import { webhook } from './doctor-webhook.ts';
+import { frontierProblems } from './frontier.ts';
 
 export interface Check {
   name: string;
@@ -170,6 +171,7 @@ async function configuration(context: Context): Promise<Check[]> {
     ...warnings,
     ...environment(settings.policy, isConfined),
     ...(await planNeeds(context, settings.policy)),
+    ...(await frontierProblems(context)).map(({ what, fix }) => warn('direction', what, fix)),
   ];
   if (gate.commands === 'none') checks.push(warn('gate', '`gate: none`: nothing verifies the work', null));
   else if (commands.length === 0) {

@@ -1,6 +1,7 @@
 /** Makes a repository ready: WORKFLOW.md and .forge/. It never overwrites. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { FRONTIER_SCAFFOLD } from '../config/frontier.ts';
 import { workflowTemplate } from '../config/template.ts';
 import type { Context } from '../context.ts';
 import type { AgentKind } from '../core/policy.ts';
@@ -63,6 +64,7 @@ export async function init(context: Context, input: InitChoices): Promise<Initia
   const { labels, problems } = await lookAtTracker(context, input.createLabels ?? false);
   problems.push(...(await filterProblems(context)));
   mkdirSync(join(context.forgeDir, 'issues'), { recursive: true });
+  scaffoldFrontier(join(context.forgeDir, 'frontier.yaml'));
   return {
     workflow: context.configPath,
     written,
@@ -74,6 +76,11 @@ export async function init(context: Context, input: InitChoices): Promise<Initia
     mcp: input.mcp ? await registerMcp(context) : [],
     next: nextSteps(context, { ...input, tracker }, written, commands),
   };
+}
+
+/** It states nothing yet. */
+function scaffoldFrontier(path: string): void {
+  if (!existsSync(path)) writeFileSync(path, FRONTIER_SCAFFOLD);
 }
 
 /** GitHub where `origin` is there; the embedded forge otherwise. */

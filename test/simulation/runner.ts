@@ -120,6 +120,7 @@ export function startRunner(
     sandbox: noSandbox(),
     gateway: openGateway({}),
     telemetry: null,
+    frontier: async () => world.frontier,
     channels: wrap('channels', simChannels(world), true),
     agentFor: () => wrap('agent', agent, false),
     settings: {

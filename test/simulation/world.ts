@@ -4,6 +4,7 @@
  */
 import type { FailureCode, UnheardEnd, UsageReport } from '../../src/agent/agent.ts';
 import type { Check, Remark } from '../../src/core/change/remark.ts';
+import { type Frontier, NO_FRONTIER } from '../../src/core/direction/frontier.ts';
 import { textHash } from '../../src/core/issue/text-hash.ts';
 import type { BootClock } from '../../src/core/lease.ts';
 import type { Role } from '../../src/core/role.ts';
@@ -125,6 +126,8 @@ export interface World {
   wasSuspended: boolean;
   /** How every turn of everybody fails now. */
   outage: FailureCode | null;
+  /** What the direction says now: people edit it between any two looks. */
+  readonly frontier: Frontier;
   /** One runner at a time, and nobody meddles. */
   isCalm: boolean;
   /** `recovery.mode: manual`: who was being tested when its runner died stands beside the line. */
@@ -138,12 +141,24 @@ export interface World {
 /** All machines share the database of one, and so its boot. */
 export const bootClockOf = ({ now }: Timeline): BootClock => ({ id: 'boot', now });
 
+const DIRECTIONS: readonly Frontier[] = [
+  NO_FRONTIER,
+  { ...NO_FRONTIER, goal: 'Finish.', nextExpansion: ['returns'], hotFiles: ['f1.txt'] },
+  {
+    ...NO_FRONTIER,
+    currentProblem: 'customers ask',
+    rejected: [{ approach: 'returns', why: null }],
+  },
+];
+
 export function createWorld(time: Timeline, random: Random): World {
   const repository = createRepository();
   const root = repository.commit({ 'README.md': 'hello', ...JUDGING }, [], 'root');
   repository.refs.set('main', root.sha);
   const violations: string[] = [];
   let nextPid = 100;
+  const directing = random.fork('direction');
+  let frontier = NO_FRONTIER;
   const world: World = {
     time,
     random,
@@ -195,6 +210,10 @@ export function createWorld(time: Timeline, random: Random): World {
     blockedLandings: new Map(),
     wasSuspended: false,
     outage: null,
+    get frontier() {
+      if (directing.chance(0.2)) frontier = directing.pick(DIRECTIONS);
+      return frontier;
+    },
     isCalm: false,
     isManual: false,
     violations,

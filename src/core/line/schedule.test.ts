@@ -10,6 +10,7 @@ import {
 } from '../../../test/support/play.ts';
 import { type PolicyChange, testPolicy } from '../../../test/support/policy.ts';
 import type { WorkItem } from '../claim.ts';
+import { NO_FRONTIER } from '../direction/frontier.ts';
 import { readiness } from '../issue/readiness.ts';
 import { REASONS, type Reason } from '../machine.ts';
 import type { AccountLimit } from '../money/account.ts';
@@ -73,6 +74,7 @@ function plan(
     claims: planned.claims.map(({ number }) => number),
     declines: planned.declines.map(({ item, ...asked }) => ({ issue: item.number, ...asked })),
     withdrawals: planned.withdrawals.map(({ number }) => number),
+    alignment: planned.alignment,
     standings: new Map([...planned.standings].map(([{ number }, standing]) => [number, standing])),
   };
 }
@@ -246,10 +248,69 @@ describe('order', () => {
     expect(claims(issues)).toEqual([3, 6, 2, 4, 5, 1]);
   });
 
-  test('alignment reorders within a priority and never drops one (dispatch 10)', () => {
-    const issues = [issue(1), issue(2), issue(3, { priority: 1 })];
-    const alignment = (one: WorkItem) => (one.number === 2 ? 1 : -100);
-    expect(claims(issues, { alignment })).toEqual([3, 2, 1]);
+  describe('by direction', () => {
+    const frontier = {
+      ...NO_FRONTIER,
+      nextExpansion: ['session recovery'],
+      rejected: [{ approach: 'home-made cluster', why: null }],
+    };
+    const about = (number: number, title: string, rest: Partial<WorkItem> = {}) =>
+      issue(number, { title, ...rest });
+    const issues = [
+      about(1, 'Start a cluster of our own, home-made'),
+      about(2, 'Tidy the docs'),
+      about(3, 'Recover sessions after a reboot'),
+      about(4, 'Say more', { priority: 1 }),
+    ];
+
+    test('what comes next goes first and dead ends last, within a priority; none is dropped (dispatch 10)', () => {
+      expect(claims(issues)).toEqual([4, 1, 2, 3]);
+      expect(claims(issues, { frontier })).toEqual([4, 3, 2, 1]);
+    });
+
+    test('it says what it rests on', () => {
+      const { alignment } = plan(issues, { frontier });
+      expect(issues.map((one) => alignment(one).why)).toEqual([
+        'matches "home-made cluster" in rejected_approaches',
+        null,
+        'matches "session recovery" in next_expansion',
+        null,
+      ]);
+    });
+
+    test('none is passed over by more than five others', () => {
+      let taken: Task[] = [];
+      let waiting = [about(1, 'Tidy the docs')];
+      const starts: number[] = [];
+      for (let hour = 1; hour <= 8; hour++) {
+        const next = about(100 + hour, 'Session recovery', { createdAt: hour * HOUR });
+        waiting = [...waiting, next];
+        const [first] = claims(waiting, {
+          tasks: taken,
+          now: hour * HOUR,
+          policy: { maxConcurrent: 1 },
+          frontier,
+        });
+        starts.push(first!);
+        waiting = waiting.filter(({ number }) => number !== first);
+        const merged = { ...gone({ state: 'merged' }), createdAt: hour * HOUR };
+        taken = [...taken, { ...merged, id: `t${hour}`, issue: first! }];
+      }
+      expect(starts).toEqual([101, 102, 103, 104, 105, 1, 106, 107]);
+    });
+
+    test('two that were passed over go in the order they came', () => {
+      const taken = [5, 6, 7, 8, 9].map((number) => ({
+        ...gone({ state: 'merged' }),
+        id: `t${number}`,
+        issue: number,
+        createdAt: number * HOUR,
+      }));
+      const waiting = [about(2, 'Tidy more', { createdAt: 2 }), about(1, 'Tidy the docs', { createdAt: 1 })];
+      expect(
+        claims([...waiting, about(10, 'Session recovery')], { tasks: taken, now: 10 * HOUR, frontier }),
+      ).toEqual([1, 2, 10]);
+    });
   });
 
   test('however many urgent ones keep coming, every tenth claim is whoever has waited longest', () => {

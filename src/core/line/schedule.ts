@@ -5,6 +5,8 @@
 
 import type { WorkItem } from '../claim.ts';
 import { approvedAtHead } from '../decision.ts';
+import { type Alignment, alignments } from '../direction/align.ts';
+import { type Frontier, NO_FRONTIER } from '../direction/frontier.ts';
 import { agreedHash } from '../issue/text-hash.ts';
 import { REASONS } from '../machine.ts';
 import { type AccountLimit, accountOf, limitOf } from '../money/account.ts';
@@ -38,8 +40,8 @@ export interface ScheduleInput {
   pace: Pace;
   /** What of it this run may take up; everything unless it is said. */
   quota?: Quota;
-  /** Reorders items of the same priority; higher goes first. Never drops one. */
-  alignment?: (item: WorkItem) => number;
+  /** Reorders items that are as urgent as each other; none where nobody stated a direction. */
+  frontier?: Frontier;
 }
 
 /** `--issue` and `--max-issues` of a run: only these issues, and at most so many more. */
@@ -68,6 +70,8 @@ export interface Schedule {
   claims: WorkItem[];
   /** To be claimed now or when there is room, in order. */
   eligible: WorkItem[];
+  /** What the direction says of each of those. */
+  alignment: (item: WorkItem) => Alignment;
   /** Of those, the ones that may be started as soon as there is a slot. */
   startable: WorkItem[];
   /** The ones that go behind others as urgent, or wait, because of a file that work under way names or has changed. */
@@ -87,9 +91,9 @@ export function schedule(input: ScheduleInput): Schedule {
   const { items, tasks, policy, now } = input;
   const standings = standingsOf(input);
   const urgency = byUrgency(blockedOn(items));
-  const ready = items
-    .filter((item) => standings.get(item)?.kind === 'eligible')
-    .sort((a, b) => urgency(a, b) || whenAsUrgent(a, b, input.alignment));
+  const unordered = items.filter((item) => standings.get(item)?.kind === 'eligible');
+  const alignment = alignments(unordered, tasks, input.frontier ?? NO_FRONTIER);
+  const ready = unordered.sort((a, b) => urgency(a, b) || whenAsUrgent(a, b, alignment));
   const live = tasks.filter((task) => !isEnded(task) && !input.left.has(task));
   const latest = latestAttempts(tasks);
   const apart = keptApart(
@@ -125,6 +129,7 @@ export function schedule(input: ScheduleInput): Schedule {
     critics,
     claims: startable.slice(0, free),
     eligible,
+    alignment,
     startable,
     clashes,
     backlog,
@@ -438,8 +443,9 @@ const byUrgency =
   (a: WorkItem, b: WorkItem): number =>
     rank(a) - rank(b) || unblocks(b.number) - unblocks(a.number);
 
-const whenAsUrgent = (a: WorkItem, b: WorkItem, alignment: ScheduleInput['alignment']): number =>
-  (alignment ? alignment(b) - alignment(a) : 0) || a.createdAt - b.createdAt || a.number - b.number;
+const whenAsUrgent = (a: WorkItem, b: WorkItem, alignment: (item: WorkItem) => Alignment): number =>
+  // Two that were both passed over are as aligned as each other.
+  alignment(b).score - alignment(a).score || a.createdAt - b.createdAt || a.number - b.number;
 
 /** Every so many claims one goes to whoever has waited longest, so that more urgent ones that keep coming starve nobody. */
 const LONGEST_WAITING_EVERY = 10;
