@@ -119,6 +119,8 @@ function query(world: World, user: string, weigh: ReturnType<typeof weighing>): 
     },
     search: (asked: { query: string; type: string } & Paging) => search(world, user, asked),
     rateLimit: { __typename: 'RateLimit', cost: 1 },
+    // Of an App with `[bot]`, for which REST's /user is no answer: https://github.com/fullsend-ai/fullsend/pull/1953
+    viewer: { __typename: 'User', login: world.users.get(user)?.login },
   };
 }
 
