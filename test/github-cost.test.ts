@@ -3,8 +3,8 @@
  * their time on a virtual clock. No figure here depends on how fast the machine is.
  */
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Agent } from '../src/agent/agent.ts';
 import type { Task } from '../src/core/task.ts';
 import type { GitHubForge } from '../src/forge/github/github.ts';
@@ -18,7 +18,7 @@ import { criticReport } from './simulation/critic.ts';
 import { seeded } from './simulation/random.ts';
 import { startRunner } from './simulation/runner.ts';
 import { NO_FAULTS } from './simulation/story.ts';
-import { createTimeline } from './simulation/time.ts';
+import { createTimeline, type Timeline } from './simulation/time.ts';
 import { createWorld, type World } from './simulation/world.ts';
 import { type GitHubScratch, githubScratch } from './support/github/scratch.ts';
 import type { Seen } from './support/github/server.ts';
@@ -35,6 +35,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await loop.stop();
+  vi.restoreAllMocks();
   await s.dispose();
   expect(loop.world.violations).toEqual([]);
 });
@@ -125,6 +126,25 @@ it('an issue that is coded, approved and merged within a quarter of an hour cost
   `);
 });
 
+it('sixteen issues at once are merged at the pace GitHub asks for, and none of it counts as its silence', async () => {
+  loop = await startLoop({ slots: 16, paced: true });
+  for (let n = 0; n < 16; n++) await readyIssue();
+  const asked = await loop.during(2 * HOUR_MS);
+  const tasks = await loop.tasks();
+  expect(tasks).toHaveLength(16);
+  for (const task of tasks) expect(task).toMatchObject({ state: 'merged', turns: 1, criticRounds: 1 });
+  // Neither for its silence, nor because others publish and land meanwhile.
+  const mishaps = /did not answer|forge_unavailable|while the critic was at work/;
+  expect((await loop.events()).filter((said) => mishaps.test(said))).toEqual([]);
+  const writes = asked.filter((one) => writesIn([one]).length > 0).map(({ at }) => at);
+  expect(writes.length).toBeGreaterThan(16 * 10);
+  expect(mostWithin(MINUTE_MS, writes)).toBeLessThanOrEqual(80);
+  expect(mostWithin(HOUR_MS, writes)).toBeLessThanOrEqual(500);
+}, 600_000);
+
+const mostWithin = (ms: number, times: readonly number[]): number =>
+  Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
+
 const protect = (rules: Partial<Protection>): void =>
   void s.github.world.protections.set('main', {
     ...{ via: 'ruleset', requiredChecks: [], strict: false, approvals: 0, mergeQueue: false },
@@ -152,33 +172,42 @@ interface Loop {
   /** What the loop asks of the API meanwhile. */
   during(ms: number): Promise<Seen[]>;
   tasks(): Promise<Task[]>;
+  /** Each as text. */
+  events(): Promise<string[]>;
   /** How often a task with a pull request was looked at. */
   looks(): number;
   stop(): Promise<void>;
 }
 
-async function startLoop(): Promise<Loop> {
+async function startLoop({ slots = 3, paced = false } = {}): Promise<Loop> {
   const time = createTimeline(s.clock.at);
   Object.defineProperty(s.clock, 'at', { get: time.now, set: () => {} });
   const world = createWorld(time, seeded(1));
   const git = await openGit(s.root);
   const real = watched();
+  if (paced) paceBy(time, real.of);
+  const adapter = paced ? await s.open({ paced, writesPerHour: 500, git: real.of(git) }) : s.forge;
   const root = join(s.root, '..', 'work');
   let looks = 0;
   const forge: GitHubForge = {
-    ...s.forge,
+    ...adapter,
     pull: (number) => {
       looks += 1;
-      return s.forge.pull(number);
+      return adapter.pull(number);
     },
   };
   const workspaces = cloneWorkspaces({
     ...{ git, root, repositoryKey: 'k', former: [] },
-    trunk: () => s.forge.trunk(),
+    trunk: () => adapter.trunk(),
   });
   const { runner, done } = startRunner(
     world,
-    testPolicy({ pollIntervalMs: MINUTE_MS, merge: { checksWaitMs: 2 * HOUR_MS } }),
+    testPolicy({
+      pollIntervalMs: MINUTE_MS,
+      maxConcurrent: slots,
+      critic: { parallel: slots },
+      merge: { checksWaitMs: 2 * HOUR_MS },
+    }),
     WILLING,
     NO_FAULTS,
     'one',
@@ -186,7 +215,8 @@ async function startLoop(): Promise<Loop> {
     agentOf(world),
     (ports) => ({
       ...ports,
-      forge: real.of(forge),
+      // What it waits for by itself passes on the virtual clock.
+      forge: paced ? forge : real.of(forge),
       repository: real.of(gitRepository(git)),
       workspaces: real.of(workspaces),
       processes: gateOf(world),
@@ -210,6 +240,7 @@ async function startLoop(): Promise<Loop> {
       return asked.filter(({ user, path }) => user === 'loop-bot' && !path.startsWith('git '));
     },
     looks: () => looks,
+    events: async () => (await world.store.events()).map((one) => JSON.stringify(one)),
     tasks: async () => (await world.store.tasks()).map(({ task }) => task),
     async stop() {
       runner.stopNow('counted');
@@ -229,18 +260,18 @@ async function startLoop(): Promise<Loop> {
 /** What takes real time: virtual time waits for it. */
 function watched() {
   const asked = new Set<Promise<unknown>>();
+  const noted = (answer: unknown): unknown => {
+    if (!(answer instanceof Promise)) return answer;
+    asked.add(answer);
+    void answer.catch(() => {}).finally(() => asked.delete(answer));
+    return answer.then((given) => (hasVerbs(given) ? of(given) : given));
+  };
   const of = <T extends object>(target: T): T =>
     new Proxy(target, {
+      apply: (verb, _, args) => noted(Reflect.apply(verb as () => unknown, undefined, args)),
       get(_, key) {
         const verb = Reflect.get(target, key);
-        if (typeof verb !== 'function') return verb;
-        return (...args: unknown[]) => {
-          const answer = verb.apply(target, args);
-          if (!(answer instanceof Promise)) return answer;
-          asked.add(answer);
-          void answer.catch(() => {}).finally(() => asked.delete(answer));
-          return answer.then((given) => (hasVerbs(given) ? of(given) : given));
-        };
+        return typeof verb !== 'function' ? verb : (...args: unknown[]) => noted(verb.apply(target, args));
       },
     });
   return {
@@ -250,6 +281,39 @@ function watched() {
       while (asked.size > 0) await Promise.allSettled([...asked]);
     },
   };
+}
+
+/** What the client waits for by itself, its turn or its patience, passes on this clock; requests take no time on it. */
+function paceBy(time: Timeline, real: <T extends object>(target: T) => T): void {
+  const ask = globalThis.fetch;
+  const whole = async (...given: Parameters<typeof fetch>): Promise<Response> => {
+    const answer = await ask(...given);
+    const body = await answer.arrayBuffer();
+    return new Response(body.byteLength === 0 ? null : body, answer);
+  };
+  vi.spyOn(globalThis, 'fetch').mockImplementation(real(whole));
+  vi.spyOn(Date, 'now').mockImplementation(time.now);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    const patience = new AbortController();
+    time.after(ms, () => patience.abort(new DOMException('It took too long', 'TimeoutError')));
+    return patience.signal;
+  });
+  const timers = new WeakMap<object, () => void>();
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
+    wake: (...given: unknown[]) => void,
+    ms = 0,
+    ...given: unknown[]
+  ) => {
+    const timer = { ref: () => timer, unref: () => timer, refresh: () => timer, hasRef: () => true };
+    const forget = time.after(ms, () => wake(...given));
+    timers.set(timer, forget);
+    return timer;
+  }) as unknown as typeof setTimeout);
+  const clear = globalThis.clearTimeout;
+  vi.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
+    if (typeof timer === 'object' && timers.has(timer)) timers.get(timer)!();
+    else clear(timer);
+  });
 }
 
 /** Such as a tree that has to be disposed of. */
@@ -269,7 +333,7 @@ function agentOf(world: World): Agent {
         await world.time.sleep(MINUTE_MS);
         onProgress();
       }
-      if (turn.role === 'coder') writeFileSync(join(turn.cwd, 'done.txt'), 'done\n');
+      if (turn.role === 'coder') writeFileSync(join(turn.cwd, `${basename(turn.cwd)}.txt`), 'done\n');
       const used = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
       onUsage({ key: `${turn.role} ${turn.number}`, model: 'm', costUsd: 0.5, ...used });
       const structured = turn.role === 'critic' ? criticReport(world, WILLING, turn) : null;

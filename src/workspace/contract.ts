@@ -848,7 +848,10 @@ export function workspaceContract(kind: Workspaces['kind'], make: MakeWorkspaces
     it('tells where refs stand, less those of other tasks and of remotes', async () => {
       await scene.workspaces.prepare(scene.spec);
       const sha = scene.spec.baseSha;
-      const others = ['heads/loop/8-other', 'forge/t2/head', 'forge/pulls/3', 'remotes/origin/main'];
+      const others = [
+        ...['heads/loop/8-other', 'forge/t2/head', 'forge/pulls/3', 'remotes/origin/main'],
+        ...['forge-loop/heads/main', 'forge-loop/heads/loop/8-other'],
+      ];
       for (const ref of ['tags/v1', ...others]) run(['update-ref', `refs/${ref}`, sha]);
       expect([...(await scene.workspaces.refs(scene.spec))].sort()).toEqual([
         ['refs/forge/t1/base', sha],

@@ -125,7 +125,7 @@ export async function refsAround(git: Git, spec: WorkspaceKey): Promise<Map<stri
   for (const line of stdout.split('\n')) {
     const [, sha, ref] = /^(\S+) (.+)$/.exec(line) ?? [];
     if (sha === undefined || ref === undefined) continue;
-    const others = /^refs\/(heads\/loop|forge|remotes)\//.test(ref);
+    const others = /^refs\/(heads\/loop|forge|forge-loop|remotes)\//.test(ref);
     if (!others || own.some((start) => ref.startsWith(start))) found.set(ref, sha);
   }
   return found;

@@ -135,28 +135,32 @@ describe('a token that can’t be made for now', () => {
   });
 });
 
-it('works with the token of a job in GitHub Actions as the account that has it', async () => {
-  const robot = 'github-actions[bot]';
+it.each([
+  ['a job in GitHub Actions', 'github-actions[bot]'],
+  ['an App that somebody else asked for it', 'forge[bot]'],
+])('works with the token of %s as the account that has it', async (_, robot) => {
   const { users, tokens, permissions } = s.github.world;
   users.set(robot, { login: robot, id: 41_898_282, type: 'Bot' });
   permissions.set(robot, 'write');
   tokens.set('ghs_job', { login: robot, lacks: [] });
-  const forge = await openGitHub({
-    git: await openGit(s.root),
-    root: s.root,
-    labels: LABELS,
-    trunk: null,
-    remembered: async () => null,
-    auth: 'token',
-    provider: { api_url: s.github.apiUrl, repository: 'acme/rocket', paced: 'false' },
-    trusted: () => 'write',
-    method: () => 'squash',
-    env: { GITHUB_ACTIONS: 'true', GITHUB_TOKEN: 'ghs_job' },
-    warn: () => {},
-  });
+  const git = await openGit(s.root);
+  const job = () =>
+    openGitHub({
+      git,
+      root: s.root,
+      labels: LABELS,
+      trunk: null,
+      remembered: async () => null,
+      auth: 'token',
+      provider: { api_url: s.github.apiUrl, repository: 'acme/rocket', paced: 'false' },
+      trusted: () => 'write',
+      method: () => 'squash',
+      env: { GITHUB_ACTIONS: 'true', GITHUB_TOKEN: 'ghs_job' },
+      warn: () => {},
+    });
   const number = await s.people.createIssue({ title: 'T', body: 'B' });
-  await forge.ensureComment(number, 'm', 'Hello.');
-  await forge.ensureComment(number, 'm', 'Hello again.');
+  await (await job()).ensureComment(number, 'm', 'Hello.');
+  await (await job()).ensureComment(number, 'm', 'Hello again.');
   expect(s.github.world.issues.get(number)!.comments).toMatchObject([{ user: robot }]);
-  expect(await forge.check()).toEqual([]);
+  expect(await (await job()).check()).toEqual([]);
 });

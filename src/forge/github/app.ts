@@ -23,8 +23,6 @@ export interface AppOptions {
 export interface App {
   /** `again`: the last one was not accepted. */
   token(again?: boolean): Promise<string>;
-  /** The account its comments and pull requests carry: `my-app[bot]`. */
-  login(): Promise<string>;
 }
 
 /** GitHub's tokens live an hour; a request or a push begun with one must still be good at its end. */
@@ -75,7 +73,6 @@ export function openApp(options: AppOptions): App {
       });
       return making;
     },
-    login: async () => `${(await ask('GET', '/app', z.object({ slug: z.string() }))).slug}[bot]`,
   };
 }
 

@@ -29,7 +29,7 @@ import { openReviews } from './reviews.ts';
 import { createLabels, missingRights, problemsOf, unreadProject } from './rights.ts';
 import { openRoles, type Role } from './roles.ts';
 import { type MergeMethod, openRules } from './rules.ts';
-import { repositoryShape, userShape } from './shapes.ts';
+import { repositoryShape, userShape, viewerShape } from './shapes.ts';
 import { openStatuses } from './statuses.ts';
 
 export interface GitHubForge extends Forge, IssueDesk {
@@ -42,8 +42,6 @@ export interface GitHubOptions {
   root: string;
   address: Address;
   token(again?: boolean): Promise<string>;
-  /** Who the token stands for, where GitHub refuses to say: it does to Apps. */
-  login?: () => Promise<string>;
   now(): number;
   labels: Labels;
   trunk: string | null;
@@ -93,7 +91,8 @@ export function githubForge(options: GitHubOptions): GitHubForge {
       return (await client.get('/user', {}, userShape))?.login ?? null;
     } catch (problem) {
       if (!(problem instanceof Refused) || problem.status !== 403) throw problem;
-      return (await options.login?.()) ?? null;
+      // It is refused to Apps and to jobs of GitHub Actions, which are told here.
+      return (await client.graphql('query { viewer { login } }', {}, viewerShape)).viewer.login;
     }
   };
   const self = async (): Promise<string> => {

@@ -5,8 +5,8 @@ import type { Labels } from '../../core/policy.ts';
 import { UserError } from '../../errors.ts';
 import type { Git } from '../../git/git.ts';
 import { type Address, addressOf } from './address.ts';
-import { openApp } from './app.ts';
-import { type GitHubForge, type GitHubOptions, githubForge } from './github.ts';
+import { type App, openApp } from './app.ts';
+import { type GitHubForge, githubForge } from './github.ts';
 import type { Role } from './roles.ts';
 import type { MergeMethod } from './rules.ts';
 import { findToken } from './token.ts';
@@ -37,8 +37,10 @@ export async function openGitHub(options: {
     remoteUrl: remote.stdout.trim() === 'origin' ? null : remote.stdout.trim(),
   });
   const now = (): number => Date.now();
-  const login =
-    options.auth === 'app' ? asApp(given, address, root, now) : await asGiven(given, address, env);
+  const token =
+    options.auth === 'app'
+      ? asApp(given, address, root, now).token
+      : (await findToken({ given: given.token ?? null, env, host: address.host })).read;
   return githubForge({
     git,
     root,
@@ -48,7 +50,7 @@ export async function openGitHub(options: {
     remembered,
     trusted,
     method,
-    ...login,
+    token,
     now,
     drafts: given.drafts,
     priorityField: given.priority_field ?? null,
@@ -67,15 +69,7 @@ const FRESH_MS = 5000;
 /** Of "content-generating requests" GitHub takes as many, by its REST documentation on rate limits. */
 const WRITES_PER_HOUR = 500;
 
-type Login = Pick<GitHubOptions, 'token' | 'login'>;
-
-async function asGiven(given: Provider, { host }: Address, env: NodeJS.ProcessEnv): Promise<Login> {
-  const { read: token } = await findToken({ given: given.token ?? null, env, host });
-  // The token of a job is an App's, whose name is the same everywhere.
-  return env.GITHUB_ACTIONS === 'true' ? { token, login: async () => 'github-actions[bot]' } : { token };
-}
-
-function asApp(given: Provider, address: Address, root: string, now: () => number): Login {
+function asApp(given: Provider, address: Address, root: string, now: () => number): App {
   const { app_id: id, app_key_file: keyFile } = given;
   if (!id || !keyFile)
     throw new UserError(

@@ -428,7 +428,7 @@ describe('an app’s account, which REST calls name[bot] and GraphQL name', () =
     world().users.set(robot, { login: robot, id: 1, type: 'Bot' });
     world().permissions.set(robot, 'write');
     world().users.set(robots, { login: robots, id: 2, type: 'User' });
-    const forge = await s.open({ login: async () => robot });
+    const forge = await s.open();
     const { sha, number } = await openPull(forge);
     await forge.approvePull(number, 'ada');
     expect((await forge.pull(number))?.approvals).toEqual([{ by: robot, headSha: sha }]);

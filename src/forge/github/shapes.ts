@@ -207,6 +207,9 @@ export const hookShape = z.object({
 
 export const userShape = z.object({ login: z.string() });
 
+/** With `[bot]`, unlike the authors in other answers of GraphQL's. */
+export const viewerShape = z.object({ viewer: userShape });
+
 export const ruleShape = z.object({
   type: z.string(),
   parameters: z.record(z.string(), z.unknown()).optional(),

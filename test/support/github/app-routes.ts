@@ -1,4 +1,4 @@
-/** What a GitHub App asks for with a token it signed itself: who it is, where it is installed, and a token to work with. */
+/** What a GitHub App asks for with a token it signed itself: where it is installed, and a token to work with. */
 import { randomUUID, verify } from 'node:crypto';
 import { type Answer, created, notFound, ok, Refusal } from './answer.ts';
 import { says } from './error-texts.ts';
@@ -14,14 +14,11 @@ export function answerApp(
   path: string,
   header: string | undefined,
 ): Answer | null {
-  const isOwn =
-    path === '/app' || path.startsWith('/app/') || /^\/repos\/[^/]+\/[^/]+\/installation$/.test(path);
+  const isOwn = path.startsWith('/app/') || /^\/repos\/[^/]+\/[^/]+\/installation$/.test(path);
   if (!isOwn) return null;
   const app = verified(world, header);
   const about = { permissions: {}, events: [], created_at: iso(0), updated_at: iso(0) };
   const owner = userJson(world, world.owner);
-  if (path === '/app')
-    return ok({ id: 1, slug: app.slug, name: app.slug, description: null, owner, ...about });
   if (method === 'GET' && path === `/repos/${fullName(world)}/installation`)
     return ok({
       id: app.installation,

@@ -17,8 +17,8 @@ import {
   type Comment,
   fullName,
   headOf,
+  historyOf,
   type IssueRow,
-  knownOf,
   liveHead,
   note,
   type PullRow,
@@ -119,6 +119,8 @@ function query(world: World, user: string, weigh: ReturnType<typeof weighing>): 
     },
     search: (asked: { query: string; type: string } & Paging) => search(world, user, asked),
     rateLimit: { __typename: 'RateLimit', cost: 1 },
+    // Of an App with `[bot]`, for which REST's /user is no answer: https://github.com/fullsend-ai/fullsend/pull/1953
+    viewer: { __typename: 'User', login: world.users.get(user)?.login },
   };
 }
 
@@ -160,7 +162,7 @@ function search(
 }
 
 function issueNode(world: World, issue: IssueRow, user: string): Node {
-  const known = knownOf(world, issue);
+  const known = historyOf(world, issue);
   return {
     __typename: 'Issue',
     id: nodeId(issue),
@@ -169,13 +171,13 @@ function issueNode(world: World, issue: IssueRow, user: string): Node {
     authorAssociation: association(world, issue.user),
     comments: page(issue.comments.map((comment) => commentNode(world, comment))),
     number: issue.number,
-    title: known.title,
-    body: known.body,
+    title: issue.title,
+    body: issue.body,
     state: issue.state.toUpperCase(),
     createdAt: iso(issue.createdAt),
-    updatedAt: iso(known.updatedAt),
+    updatedAt: iso(issue.updatedAt),
     lastEditedAt: isoOrNull(known.edits.at(-1)?.at ?? null),
-    userContentEdits: page(editNodes(issue, known.edits)),
+    userContentEdits: page(editNodes(known.edits)),
     labels: page(issue.labels.map((name) => ({ __typename: 'Label', name: named(world, name) }))),
     blockedBy: page(
       issue.blockedBy.flatMap((number) => {
@@ -229,15 +231,8 @@ function issueNode(world: World, issue: IssueRow, user: string): Node {
  * Newest first, each with the whole text as it was then; the text it was written with is one of them once it was edited:
  * https://docs.github.com/en/graphql/reference/objects#usercontentedit
  */
-function editNodes(
-  { createdAt, edits: [first] }: IssueRow,
-  known: readonly { at: number; text: string }[],
-): Node[] {
-  const all = first && known.length > 0 ? [{ at: createdAt, text: first.before }, ...known] : [];
-  return all
-    .map(({ at, text }) => ({ __typename: 'UserContentEdit', editedAt: iso(at), diff: text }))
-    .reverse();
-}
+const editNodes = (edits: readonly { at: number; text: string }[]): Node[] =>
+  edits.map(({ at, text }) => ({ __typename: 'UserContentEdit', editedAt: iso(at), diff: text })).reverse();
 
 function pullNode(world: World, issue: IssueRow, pull: PullRow, user: string): Node {
   const inQueue = world.copies?.seen('queue').issues.get(issue.number) ?? issue;

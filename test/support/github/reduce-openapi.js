@@ -13,7 +13,6 @@ const whole = JSON.parse(
 const place = (method, path) => `${method.toUpperCase()} ${path.replace(/\{\w+\}|:\w+/g, '{}')}`;
 const answered = new Set([
   'GET /user',
-  'GET /app',
   'GET /repos/{}/{}/installation',
   'POST /app/installations/{}/access_tokens',
 ]);

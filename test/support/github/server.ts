@@ -38,6 +38,7 @@ export interface Seen {
   /** 0: the connection was broken on purpose. */
   status: number;
   user: string | null;
+  at: number;
   /** What a GraphQL request changes, by the names of its mutations; absent where it only asks. */
   mutation?: string;
 }
@@ -136,7 +137,7 @@ async function respond(github: GitHub, request: IncomingMessage, response: Serve
   const path = isApi
     ? url.pathname.replace(/^\/api(\/v3)?/, '') + url.search
     : `git ${url.pathname.replace(/^.*\.git/, '')}${url.search}`;
-  const seen: Seen = { method, path, status: 0, user };
+  const seen: Seen = { method, path, status: 0, user, at: github.world.now() };
   github.requests.push(seen);
   const asked = path === '/graphql' ? body.toString('utf8') : '';
   const isMutation = /"query":"mutation/.test(asked);

@@ -190,8 +190,8 @@ export interface World {
   /** Who may pass by the merge queue. */
   bypasses: Set<string>;
   hooks: Hook[];
-  /** How far GraphQL is behind REST with an issue: with its edits alone, with its edits and events, or with all it says of it. */
-  lag: { editsMs: number; historyMs: number; replicaMs: number };
+  /** How far GraphQL is behind REST with what happened to an issue: with its edits alone, or with its edits and events. */
+  lag: { editsMs: number; historyMs: number };
   /**
    * How many issues and pull requests one query may ask for before GitHub ends it, each counted once or as `weights` has it:
    * with a part of the answer, with a timeout, or with its words for either and no status. Null is any number.
@@ -249,7 +249,7 @@ export async function openWorld(options: {
     moreRules: [],
     bypasses: new Set(),
     hooks: [],
-    lag: { editsMs: 0, historyMs: 0, replicaMs: 0 },
+    lag: { editsMs: 0, historyMs: 0 },
     heaviest: null,
     copies: null,
     tips: null,
@@ -297,25 +297,18 @@ export async function branchTip(world: World, branch: string): Promise<string | 
   return resolve(world.git, `refs/heads/${branch}`);
 }
 
-/** An issue as GraphQL knows it by now. */
-export function knownOf(world: World, issue: IssueRow) {
-  const { editsMs, historyMs, replicaMs } = world.lag;
-  const seen = world.now() - replicaMs;
-  const told = world.now() - Math.max(historyMs, replicaMs);
+/** What happened to an issue, as GraphQL knows it by now. The text it was written with is an edit once there is another. */
+export function historyOf(world: World, issue: IssueRow) {
+  const { editsMs, historyMs } = world.lag;
+  const told = world.now() - historyMs;
   const shown = Math.min(told, world.now() - editsMs);
-  const laterEdit = issue.edits.find(({ at }) => at > seen);
-  const laterName = issue.timeline.find(({ at, rename }) => at > seen && rename)?.rename;
-  const history = world.copies?.seen('history').issues.get(issue.number) ?? (world.copies ? null : issue);
-  const changes = [issue.timeline, issue.edits, issue.comments].flatMap((all) => all.map(({ at }) => at));
+  const known = world.copies ? world.copies.seen('history').issues.get(issue.number) : issue;
+  const { edits = [], timeline = [], body = '' } = known ?? {};
+  const texts = [...edits.map(({ before }) => before), body];
+  const made = [issue.createdAt, ...edits.map(({ at }) => at)].filter((at) => at <= shown);
   return {
-    title: laterName?.from ?? issue.title,
-    body: laterEdit?.before ?? issue.body,
-    updatedAt:
-      replicaMs === 0 ? issue.updatedAt : Math.max(issue.createdAt, ...changes.filter((at) => at <= seen)),
-    edits: (history?.edits ?? [])
-      .map(({ at }, n) => ({ at, text: history?.edits[n + 1]?.before ?? history!.body }))
-      .filter(({ at }) => at <= shown),
-    timeline: (history?.timeline ?? []).filter(({ at }) => at <= told),
+    edits: made.length > 1 ? made.map((at, n) => ({ at, text: texts[n]! })) : [],
+    timeline: timeline.filter(({ at }) => at <= told),
   };
 }
 
