@@ -111,11 +111,15 @@ function Why({ detail }: { detail: Detail }) {
             .join(', ')}
         </p>
       )}
-      <Choices of={detail.choices} name={detail.name} />
+      <Choices of={detail.choices.filter(isButton)} name={detail.name} />
       {detail.endedAt === null && <Tell detail={detail} />}
     </Section>
   );
 }
+
+/** To tell it something there is a form below. */
+const isButton = ({ operation, settles }: Detail['choices'][number]): boolean =>
+  settles || operation !== 'task.tell';
 
 function Tell({ detail }: { detail: Detail }) {
   const [text, setText] = useState('');
