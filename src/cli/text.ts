@@ -61,10 +61,10 @@ export const TEXT: Texts = {
     const facts: [string, string | null][] = [
       ['task', `${task.id} (attempt ${task.attempt})`],
       ['state', stateText(task)],
-      ['held', task.hold?.text ?? null],
+      ['why', task.hold?.text ?? null],
       ['what to do', task.advice],
       ['specification', specText(task)],
-      ['turns', `${task.turns} of ${task.maxTurns}, ${task.criticRounds} critic rounds`],
+      ['turns', `${task.turns} of ${task.maxTurns}, ${count(task.criticRounds, 'critic round')}`],
       ['session', task.sessionId],
       ['spent', spentText(task)],
       ['branch', `${task.branch}${task.headSha ? ` at ${shortSha(task.headSha)}` : ''}`],

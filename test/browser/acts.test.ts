@@ -100,6 +100,8 @@ describe.skipIf(CHROMIUM === null)('at the dashboard, a person', () => {
     const said = event('coder_reported', { turn: 4, message: 'news of this issue' });
     await store.record({ task: full.task, events: [said], at: Date.now() });
     await page.locator('.events li', { hasText: 'news of this issue' }).waitFor();
+    const moved = page.locator('.events summary', { hasText: 'worker state transition' }).first();
+    expect(await moved.innerText()).toMatch(new RegExp(`#${issue}.*from dispatched, to running`, 's'));
     await page.getByLabel('Task').fill('');
     await page.getByLabel('Task').press('Enter');
     await page.waitForURL((url) => !url.search.includes('task'));

@@ -300,6 +300,20 @@ describe.skipIf(CHROMIUM === null)('every page', () => {
     expect(problems).toEqual([]);
   });
 
+  test.each(['?step=4', '#findings', '#cost'])('a link to a part of a task leads there: %s', async (part) => {
+    const { page } = await openPage(browser, serving.link);
+    await page.goto(new URL(`/tasks/${full.task}${part}`, serving.url).href);
+    await settled(page);
+    await page.locator('.pieces .entry').first().waitFor({ state: 'attached' });
+    await page.waitForFunction(
+      (id) => {
+        const { top, bottom } = document.getElementById(id)!.getBoundingClientRect();
+        return top >= 0 && Math.min(top + 100, bottom) <= innerHeight;
+      },
+      /step/.test(part) ? 'replay' : part.slice(1),
+    );
+  });
+
   test('says that it hears of nothing new, also when it never did', async () => {
     const { page } = await openPage(browser, serving.link);
     await settled(page);

@@ -117,12 +117,12 @@ export function Events({ query }: { query: URLSearchParams }) {
                 <time class="note" dateTime={one.at} title={exact(one.at)}>
                   {clock(one.at)}
                 </time>
+                {one.task !== null && <a href={taskLink(one.task)}>{one.name ?? one.task}</a>}
                 <b>{one.type.replaceAll('_', ' ')}</b>
                 <span class="excerpt" dir="auto">
-                  {one.says ?? ''}
+                  {one.says ?? briefly(one.data)}
                 </span>
               </summary>
-              {one.task !== null && <a href={taskLink(one.task)}>task {one.task}</a>}
               <pre>{JSON.stringify(one.data, null, 2)}</pre>
             </details>
           </li>
@@ -136,6 +136,13 @@ export function Events({ query }: { query: URLSearchParams }) {
     </>
   );
 }
+
+/** What only the log needs to know has no sentence. */
+const briefly = (data: Listed['data']): string =>
+  Object.entries(data)
+    .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value) && value !== '')
+    .map(([key, value]) => `${key} ${value}`)
+    .join(', ');
 
 /** As it is shown, or as it is recorded. */
 const typeNamed = (text: string): string => text.trim().toLowerCase().replaceAll(/\s+/g, '_');

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { visible } from '../../src/core/words/visible.ts';
 import { act } from '../actions.tsx';
 import { type Answer, useAnswer } from '../api.ts';
-import { Empty, Section, Segments, Waited } from '../parts.tsx';
+import { Empty, Says, Section, Segments, Waited } from '../parts.tsx';
 import { ask, taskLink } from '../route.ts';
 
 type Listed = Pick<
@@ -100,12 +100,17 @@ export function FindingRow({ finding, isLinked = false }: { finding: Listed; isL
         )}{' '}
         <span class="note">by {finding.source}</span>
         <p class="why" dir="auto">
-          {finding.message}
-          {finding.scenario && <span class="note"> {finding.scenario}</span>}
+          <Says text={finding.message} />
+          {finding.scenario && (
+            <span class="note">
+              {' '}
+              <Says text={finding.scenario} />
+            </span>
+          )}
         </p>
         {finding.suggestion && (
           <p class="note" dir="auto">
-            {finding.suggestion}
+            <Says text={finding.suggestion} />
           </p>
         )}
       </div>

@@ -1,5 +1,5 @@
 /** One task on one scroll: what was asked, how it went, what it changed, why it stands where it stands, and what one can do. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { act, Choices } from '../actions.tsx';
 import { type Answer, useAnswer } from '../api.ts';
 import { bytes, count, known, percent, short } from '../format.ts';
@@ -25,6 +25,7 @@ export function TaskPage({ task, query }: { task: string; query: URLSearchParams
 }
 
 function Task({ detail, query }: { detail: Detail; query: URLSearchParams }) {
+  useEffect(() => seek(location.hash.slice(1) || (query.has('step') ? 'replay' : '')), [detail.id]);
   return (
     <>
       <header class="task-head">
@@ -111,11 +112,31 @@ function Why({ detail }: { detail: Detail }) {
             .join(', ')}
         </p>
       )}
-      <Choices of={detail.choices} name={detail.name} />
+      <Choices of={detail.choices.filter(isButton)} name={detail.name} />
       {detail.endedAt === null && <Tell detail={detail} />}
     </Section>
   );
 }
+
+/** What a link is about stays in sight while the rest comes, until somebody moves on by themselves. */
+function seek(id: string): (() => void) | undefined {
+  const target = document.getElementById(id);
+  if (target === null) return;
+  const sizes = new ResizeObserver(() => target.scrollIntoView());
+  sizes.observe(document.getElementById('main')!);
+  const left = new AbortController();
+  const leave = (): void => {
+    sizes.disconnect();
+    left.abort();
+  };
+  for (const moves of ['wheel', 'touchstart', 'pointerdown', 'keydown'])
+    addEventListener(moves, leave, { signal: left.signal });
+  return leave;
+}
+
+/** To tell it something there is a form below. */
+const isButton = ({ operation, settles }: Detail['choices'][number]): boolean =>
+  settles || operation !== 'task.tell';
 
 function Tell({ detail }: { detail: Detail }) {
   const [text, setText] = useState('');

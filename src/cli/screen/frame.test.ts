@@ -4,7 +4,7 @@ import { PLAIN } from '../../core/words/paint.ts';
 import type { Snapshot } from '../../view.ts';
 import { width } from '../layout.ts';
 import { painter } from '../terminal.ts';
-import { frame, type Size } from './frame.ts';
+import { frame, type Size, textLines } from './frame.ts';
 import { type Row, type Sight, seenAs } from './page.ts';
 import { begin, press, type State } from './state.ts';
 
@@ -65,7 +65,7 @@ const text: Sight = {
 };
 
 const shown = (seen: Sight, size: Size, unicode = true, state: State = begin()): string =>
-  frame(state, seen, now, size, { paint: PLAIN, unicode }).join('\n');
+  frame(state, seen, now, size, { paint: PLAIN, unicode }).lines.join('\n');
 
 describe('a screen', () => {
   test('has no part of a secret, wherever a line is broken or cut', () => {
@@ -97,9 +97,9 @@ describe('a screen', () => {
 
   test('without colours says the same', () => {
     const size = { rows: 20, columns: 100 };
-    const coloured = frame(begin(), board, now, size, { paint: painter(true), unicode: true }).join('\n');
+    const { lines } = frame(begin(), board, now, size, { paint: painter(true), unicode: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
-    expect(coloured.replace(/\x1b\[\d+m/g, '')).toBe(shown(board, size));
+    expect(lines.join('\n').replace(/\x1b\[\d+m/g, '')).toBe(shown(board, size));
   });
 
   test('keeps the row one is at in sight, and shows all rows on the way down', () => {
@@ -115,8 +115,34 @@ describe('a screen', () => {
     const size = { rows: 8, columns: 40 };
     const first = shown(text, size);
     expect(first).toContain('#12 waits for a person');
-    const last = press(begin(), 'G', text, { page: 3, lines: 9 }).state;
+    const { room } = frame(begin(), text, now, size, { paint: PLAIN, unicode: true });
+    const lines = textLines(text, size.columns).length;
+    const last = press(begin(), 'G', text, { page: room, lines }).state;
     expect(shown(text, size, true, last)).toContain('#13 no runner');
+  });
+
+  test.each([40, 60, 100])('can be read to its last line, %i columns wide', (columns) => {
+    const help: Sight = {
+      ...text,
+      title: 'keys',
+      text: Array.from({ length: 30 }, (_, n) => `line ${n}`).join('\n'),
+    };
+    const size = { rows: 12, columns };
+    let state: State = { ...begin(), trail: [...begin().trail, ...begin().trail] };
+    for (let n = 0; n < 40; n += 1) {
+      const { room } = frame(state, help, now, size, { paint: PLAIN, unicode: true });
+      state = press(state, 'j', help, { page: room, lines: 30 }).state;
+    }
+    expect(shown(help, size, true, state)).toContain('line 29');
+  });
+
+  test('has every key and all that its row says, where it is narrow', () => {
+    const said = `touches WORKFLOW.md, which is protected ${'and so on '.repeat(6)}`.trim();
+    const narrow = { ...board, rows: [row('#1', 'held', '1/20', '$1', 'Rotate', said)] };
+    const lines = shown(narrow, { rows: 20, columns: 50 });
+    expect(lines.replaceAll('\n', ' ')).toContain(said);
+    expect(lines).toContain('x: Cancel');
+    expect(lines).toContain('q: quit');
   });
 
   test('asks before it ends something', () => {

@@ -149,7 +149,7 @@ function board(tasks: Result<'task.list'>, { paint }: Painted): Sight {
         `${one.turns}/${one.maxTurns}`,
         usd(one.costUsd, one.spendComplete),
         one.title,
-        paint.dim(oneLine(why)),
+        paint.dim(withoutState(oneLine(why), one)),
       ],
       opens: { page: 'task', of: one.id },
       choices: one.choices,
@@ -157,6 +157,12 @@ function board(tasks: Result<'task.list'>, { paint }: Painted): Sight {
   });
   const text = rows.length === 0 ? 'No tasks yet. 5 says what the loop waits for.' : '';
   return { ...NOTHING, title: 'board', rows, text };
+}
+
+/** It is in the row already. */
+function withoutState(why: string, { hold, state }: Result<'task.list'>[number]): string {
+  const said = hold ? `held (${hold.reason}): ` : `${state}: `;
+  return why.startsWith(said) ? why.slice(said.length) : why;
 }
 
 const oneLine = (text: string): string => text.split('\n', 1)[0]!;

@@ -8,7 +8,7 @@ import { type Keyboard, openKeyboard } from '../keys.ts';
 import { editPlan } from '../plan-edit.ts';
 import { type FullScreen, type Terminal, untilInterrupted } from '../terminal.ts';
 import { TEXT } from '../text.ts';
-import { frame, roomOf, textLines } from './frame.ts';
+import { frame, textLines } from './frame.ts';
 import { look, type Place, type Sight, seenAs } from './page.ts';
 import { begin, type Effect, followed, movedTo, placeOf, press, type State } from './state.ts';
 
@@ -41,7 +41,8 @@ async function live(own: Session, keyboard: Keyboard, stop: AbortSignal): Promis
   let state = begin();
   let now = await perform(context, 'status', { live: true });
   let seen = await sightOf(own, placeOf(state));
-  const draw = (): void => screen.draw(frame(state, seen, now, screen.size, style));
+  const drawn = () => frame(state, seen, now, screen.size, style);
+  const draw = (): void => screen.draw(drawn().lines);
   screen.onResize(draw, stop);
   draw();
   let pressed = keyboard.next();
@@ -53,8 +54,8 @@ async function live(own: Session, keyboard: Keyboard, stop: AbortSignal): Promis
     if (key !== undefined) {
       pressed = keyboard.next();
       if (key === null) return;
-      const lines = textLines(seen, screen.size).length;
-      const { state: next, effect } = press(state, key, seen, { page: roomOf(screen.size), lines });
+      const lines = textLines(seen, screen.size.columns).length;
+      const { state: next, effect } = press(state, key, seen, { page: drawn().room, lines });
       state = next;
       if (effect?.kind === 'quit') return;
       if (effect) state = await carryOut(own, keyboard, state, effect, now);

@@ -31,11 +31,11 @@ test('an approval is of the head that is shown, and of no later one', () => {
 });
 
 test.each<[string, Task, string[]]>([
-  ['at work', task({ state: 'running' }), ['Pause', 'Cancel', 'Give up']],
+  ['at work', task({ state: 'running' }), ['Pause', 'Tell its coder', 'Cancel', 'Give up']],
   [
     'judged',
     task({ state: 'awaiting_critic', pull: 1, headSha: '9ab31c4aaaaaaa' }),
-    ['Approve head 9ab31c4aaa', 'Pause', 'Cancel', 'Give up'],
+    ['Approve head 9ab31c4aaa', 'Pause', 'Tell its coder', 'Cancel', 'Give up'],
   ],
   [
     'waiting for an approval',
@@ -50,10 +50,18 @@ test.each<[string, Task, string[]]>([
   [
     'edited',
     held('body_edited', { state: 'running' }),
-    ['*Accept the new text', 'Pause', 'Cancel', 'Give up'],
+    ['*Accept the new text', 'Pause', 'Tell its coder', 'Cancel', 'Give up'],
   ],
-  ['paused', held('operator_pause', { state: 'running' }), ['*Resume', 'Cancel', 'Give up']],
-  ['stuck', held('gate_could_not_run', { state: 'running' }), ['*Try again', 'Cancel', 'Give up']],
+  [
+    'paused',
+    held('operator_pause', { state: 'running' }),
+    ['*Resume', 'Tell its coder', 'Cancel', 'Give up'],
+  ],
+  [
+    'stuck',
+    held('gate_could_not_run', { state: 'running' }),
+    ['*Try again', 'Tell its coder', 'Cancel', 'Give up'],
+  ],
   ['given up', task({ state: 'abandoned', reason: 'no_progress' }), ['New attempt', 'Continue it']],
   [
     'a plan that was given up',

@@ -113,6 +113,12 @@ export function choicesFor(
     );
   else if (can('pause') && held !== 'operator_pause')
     choices.push(choice('pause', 'Pause', 'Its turn ends first; nothing new starts.'));
+  if (can('tell') && !choices.some(({ operation }) => operation === 'task.tell'))
+    choices.push(
+      choice('task.tell', 'Tell its coder', 'Its coder gets it with the next prompt.', {
+        asks: { field: 'text', label: 'What to tell it' },
+      }),
+    );
   choices.sort((a, b) => Number(b.settles) - Number(a.settles));
   return [
     ...choices,

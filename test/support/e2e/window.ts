@@ -6,6 +6,7 @@ import type { World } from './world.ts';
 
 /** CI installs it. */
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0;
+if (!hasTmux) console.warn('NO TERMINAL: the full screen is not tested. Install tmux.');
 
 export interface Window {
   screen(): string;
