@@ -27,7 +27,7 @@ const GIVE_UP_MS = 30_000;
 export async function extinguish(lineage: Lineage): Promise<Extinguished> {
   const begun = performance.now();
   const asked = new Map<number, string>();
-  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 100)) {
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 100)) {
     const found = membersOf(lineage, asked);
     const survivors = found.map((live) => live.pid);
     const elapsedMs = performance.now() - begun;

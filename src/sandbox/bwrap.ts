@@ -125,11 +125,12 @@ async function confined(
       '--core=0',
       `--fsize=${Math.min(LARGEST_FILE, hardLimit('file size'))}`,
     ];
+    const behind = way ? besideDoor(way, command) : { argv, env: {} };
     const started = limit(
       [
         ...['/bin/sh', '-c', HAND_OVER, 'sh', paths.args, paths.filter, paths.status],
         ...[prlimit, ...limits, '--', program, '--args', '7', '--seccomp', '8', '--json-status-fd', '9'],
-        ...['--', ...(way ? besideDoor(way, command) : argv)],
+        ...['--', ...behind.argv],
       ],
       basename(folder).slice(LAUNCH.length),
       {
@@ -140,7 +141,12 @@ async function confined(
     leave = started.dispose;
     return {
       argv: started.argv,
-      env: { ...env, ...(env.TMPDIR !== undefined && { TMPDIR: '/tmp' }), ...(way && told(way, env)) },
+      env: {
+        ...env,
+        ...(env.TMPDIR !== undefined && { TMPDIR: '/tmp' }),
+        ...(way && told(way, env)),
+        ...behind.env,
+      },
       cwd: '/',
       problem: ({ code }) =>
         code === null || code > KILLED || (ran ?? hasRun(paths.status))

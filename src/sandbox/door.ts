@@ -16,11 +16,19 @@ export const throughDoor = ({ port, socket, offer }: Way, argv: readonly string[
  * The command at once, where the system has perl, which starts in a twentieth of the time: it listens, and whoever connects waits until the
  * door is there. Where nothing of the command is reached from outside, the door waits for the first of them.
  */
-export function besideDoor(way: Way, { argv, env }: Pick<Command, 'argv' | 'env'>): string[] {
-  if (!existsSync(PERL) || MISLEADING.some((name) => env[name] !== undefined)) return throughDoor(way, argv);
+export function besideDoor(way: Way, { argv, env }: Pick<Command, 'argv' | 'env'>): Started {
+  if (!existsSync(PERL) || MISLEADING.some((name) => env[name] !== undefined))
+    return { argv: throughDoor(way, argv), env: {} };
   const { port, socket, offer } = way;
   const door = [process.execPath, DOOR, socket, offer ?? ''];
-  return ['/usr/bin/env', 'PERL_BADLANG=0', PERL, '-e', LISTEN, String(port), ...door, ...argv];
+  // perl takes this away again, from all that it starts.
+  return { argv: [PERL, '-e', LISTEN, String(port), ...door, ...argv], env: { PERL_BADLANG: '0' } };
+}
+
+interface Started {
+  argv: string[];
+  /** What is added to the command's own. */
+  env: Record<string, string>;
 }
 
 const PERL = '/usr/bin/perl';

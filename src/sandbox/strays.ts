@@ -44,6 +44,7 @@ const MOST_LINKS = 40;
 
 /** In the folders where they really are. */
 function linksOn(path: string): string[] {
+  if (realOf(path) === path) return [];
   const links: string[] = [];
   let at = '/';
   let names = path.split('/');

@@ -2,7 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import {
+  type ContainerEngine,
+  IMAGE,
+  openEngine,
+  skippedWithoutEngine,
+} from '../support/container-engine.ts';
 import { isLiving } from '../support/e2e/proc.ts';
 import { hasTmux, openWindow, type Window } from '../support/e2e/window.ts';
 import { test as inWorld, type World } from '../support/e2e/world.ts';
@@ -32,87 +38,101 @@ async function waiting(world: World, settings: object = {}): Promise<number> {
   return issue;
 }
 
-describe.each([['none'], ...(hasBwrap ? [['bwrap']] : [])])('with `sandbox: %s`', (sandbox) => {
-  test('a person waits for the turn, works on in its session and worktree, and what they did is merged', async ({
-    world,
-  }) => {
-    world.settings({ sandbox, agent: SHELL });
-    // What is confined reaches nobody outside, but its worktree is seen.
-    world.script({
-      when: { role: 'coder' },
-      steps: [
-        { shell: 'touch begun; while ! [ -e go ]; do sleep 0.05; done; rm begun go' },
-        { shell: 'echo done > done-1.txt' },
-      ],
+const hasEngine = !skippedWithoutEngine('attaching in containers');
+
+describe.each([['none'], ...(hasBwrap ? [['bwrap']] : []), ...(hasEngine ? [['container']] : [])])(
+  'with `sandbox: %s`',
+  (kind) => {
+    const sandbox = kind === 'container' ? { kind, image: IMAGE } : kind;
+    let engine: ContainerEngine | null = null;
+    beforeAll(() => {
+      if (kind === 'container') engine = openEngine();
     });
-    const issue = await world.issue({ title: 'Write the file' });
-    const runner = world.run();
-    const inWorktree = async (name: string): Promise<string> =>
-      join((await world.task(issue)).workspace ?? '/none', name);
-    await world.event('turn_started');
-    await world.until('the turn to be at work', async () => existsSync(await inWorktree('begun')));
-    const window = attach(world, '1');
-    await window.shows('waiting for turn 1 of the coder to end');
-    writeFileSync(await inWorktree('go'), '');
-    await enter(window, 'echo "in $FORGE_SESSION_ID of turn; $(cat done-1.txt)"; stty size; tty');
-    const shown = await window.shows('/dev/');
-    const { roles, id, hold } = await world.task(issue);
-    expect(shown).toContain(`in ${roles.coder.session} of turn; done`);
-    expect(shown).toContain('30 120');
-    expect(hold).toMatchObject({ reason: 'attached' });
-    expect((await world.cli('why', '1')).stdout).toMatch(/attached.*until they exit|held \(attached\)/s);
-    window.resize(90, 20);
-    await enter(window, 'sleep 600');
-    window.type('C-c');
-    await enter(window, 'stty size; echo person > person.txt');
-    await window.shows('20 90');
+    afterAll(() => engine?.dispose());
 
-    const second = attach(world, '1');
-    expect(await second.shows('LEFT WITH 1')).toContain('is attached to by');
+    test('a person waits for the turn, works on in its session and worktree, and what they did is merged', async ({
+      world,
+    }) => {
+      Object.assign(world.env, engine?.env);
+      world.settings({ sandbox, agent: SHELL });
+      // What is confined reaches nobody outside, but its worktree is seen.
+      world.script({
+        when: { role: 'coder' },
+        steps: [
+          { shell: 'touch begun; while ! [ -e go ]; do sleep 0.05; done; rm begun go' },
+          { shell: 'echo done > done-1.txt' },
+        ],
+      });
+      const issue = await world.issue({ title: 'Write the file' });
+      const runner = world.run();
+      const inWorktree = async (name: string): Promise<string> =>
+        join((await world.task(issue)).workspace ?? '/none', name);
+      await world.event('turn_started');
+      await world.until('the turn to be at work', async () => existsSync(await inWorktree('begun')));
+      const window = attach(world, '1');
+      await window.shows('waiting for turn 1 of the coder to end');
+      writeFileSync(await inWorktree('go'), '');
+      await enter(window, 'echo "in $FORGE_SESSION_ID of turn; $(cat done-1.txt)"; stty size; tty');
+      const shown = await window.shows('/dev/');
+      const { roles, id, hold } = await world.task(issue);
+      expect(shown).toContain(`in ${roles.coder.session} of turn; done`);
+      expect(shown).toContain('30 120');
+      expect(hold).toMatchObject({ reason: 'attached' });
+      expect((await world.cli('why', '1')).stdout).toMatch(/attached.*until they exit|held \(attached\)/s);
+      window.resize(90, 20);
+      await enter(window, 'sleep 600');
+      window.type('C-c');
+      await enter(window, 'stty size; echo person > person.txt');
+      await window.shows('20 90');
 
-    await enter(window, 'exit');
-    expect(await window.shows('LEFT WITH 0')).toContain('Left #1 after');
-    await world.state(issue, 'merged');
-    expect(world.git('show', 'main:person.txt')).toBe('person\n');
-    expect(world.git('show', 'main:done-1.txt')).toBe('done\n');
-    const turns = await world.turns(issue);
-    expect(turns.filter(({ role }) => role === 'coder')).toHaveLength(1);
-    const story = (await world.events()).filter(({ task }) => task === id).map(({ type }) => type);
-    expect(story.slice(story.indexOf('attached')).slice(0, 4)).toEqual([
-      'attached',
-      'hold_set',
-      'detached',
-      'hold_released',
-    ]);
-    runner.send('SIGTERM');
-    await world.finished(runner);
-  });
+      const second = attach(world, '1');
+      expect(await second.shows('LEFT WITH 1')).toContain('is attached to by');
 
-  test('the person’s process is killed: the next run stops what is left, saves what they changed, and goes on', async ({
-    world,
-  }) => {
-    const issue = await waiting(world, { sandbox });
-    const before = await world.task(issue);
-    const window = attach(world, '1');
-    await enter(window, 'echo person > person.txt; (setsid sleep 6543 &) ; echo $FORGE_TASK begun');
-    await window.shows(`${before.id} begun`);
-    const [record] = await (await world.store()).processes(before.id);
-    const [lease] = await (await world.store()).leases(`task:${before.id}`);
-    process.kill(Number.parseInt(lease!.owner, 10), 'SIGKILL');
-    await window.shows(/TH 137/);
-    expect((await world.cli('why', '1')).stdout).toContain('their terminal is gone');
+      await enter(window, 'exit');
+      expect(await window.shows('LEFT WITH 0')).toContain('Left #1 after');
+      await world.state(issue, 'merged');
+      expect(world.git('show', 'main:person.txt')).toBe('person\n');
+      expect(world.git('show', 'main:done-1.txt')).toBe('done\n');
+      const turns = await world.turns(issue);
+      expect(turns.filter(({ role }) => role === 'coder')).toHaveLength(1);
+      const story = (await world.events()).filter(({ task }) => task === id).map(({ type }) => type);
+      expect(story.slice(story.indexOf('attached')).slice(0, 4)).toEqual([
+        'attached',
+        'hold_set',
+        'detached',
+        'hold_released',
+      ]);
+      runner.send('SIGTERM');
+      await world.finished(runner);
+    });
 
-    await world.settle(3);
-    expect(isLiving(record!.pid)).toBe(false);
-    expect(spawnSync('pgrep', ['-f', 'sleep 6543']).status).toBe(1);
-    const after = await world.task(issue);
-    expect(after).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'needs_approval' } });
-    expect(after.headSha).not.toBe(before.headSha);
-    expect(world.git('show', `${after.branch}:person.txt`)).toBe('person\n');
-    const ended = await world.event('detached');
-    expect(ended.data).toMatchObject({ how: 'cut_off', usage: 'unknown' });
-  });
-});
+    test('the person’s process is killed: the next run stops what is left, saves what they changed, and goes on', async ({
+      world,
+    }) => {
+      Object.assign(world.env, engine?.env);
+      const issue = await waiting(world, { sandbox });
+      const before = await world.task(issue);
+      const window = attach(world, '1');
+      await enter(window, 'echo person > person.txt; (setsid sleep 6543 &) ; echo $FORGE_TASK begun');
+      await window.shows(`${before.id} begun`);
+      const [record] = await (await world.store()).processes(before.id);
+      const [lease] = await (await world.store()).leases(`task:${before.id}`);
+      process.kill(Number.parseInt(lease!.owner, 10), 'SIGKILL');
+      await window.shows(/TH 137/);
+      expect((await world.cli('why', '1')).stdout).toContain('their terminal is gone');
+
+      await world.settle(3);
+      expect(isLiving(record!.pid)).toBe(false);
+      expect(spawnSync('pgrep', ['-f', 'sleep 6543']).status).toBe(1);
+      const after = await world.task(issue);
+      expect(after).toMatchObject({ state: 'awaiting_critic', hold: { reason: 'needs_approval' } });
+      expect(after.headSha).not.toBe(before.headSha);
+      expect(world.git('show', `${after.branch}:person.txt`)).toBe('person\n');
+      const ended = await world.event('detached');
+      expect(ended.data).toMatchObject({ how: 'cut_off', usage: 'unknown' });
+    });
+  },
+);
 
 test('what is under review is verified, pushed and reviewed anew when a person has changed it', async ({
   world,

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { installHint } from '../../src/agent/install-hint.ts';
-import { escapes, play, spoken, type Target } from '../../src/attack/attack.ts';
+import { escapes, type Target } from '../../src/attack/attack.ts';
 import { ATTEMPTS, type Attempt } from '../../src/attack/attempts.ts';
 import { type Machine, makeMachine } from '../../src/attack/machine.ts';
 import { openGateway } from '../../src/gateway/server.ts';
@@ -21,10 +21,10 @@ import {
   openEngine,
   skippedWithoutEngine,
 } from '../support/container-engine.ts';
-import { quoted } from '../support/e2e/halt.ts';
 import { type SecureHosts, secureHosts } from '../support/secure-hosts.ts';
 import { BELOW, BESIDE, skippedWithoutSrt, WHOLE_PATH } from '../support/srt.ts';
 import { SECRET_ATTEMPTS, SECRETS, VALUES } from './secret-attempts.ts';
+import { chunksOf, escapesTogether } from './together.ts';
 
 let hosts: SecureHosts;
 let machine: Machine;
@@ -42,15 +42,10 @@ afterAll(async () => {
 
 const ALL = [...ATTEMPTS, ...SECRET_ATTEMPTS];
 
-// Some sandboxes take their time to start, so that one has to do for several.
-const IN_ONE = 15;
-const AT_ONCE = ALL.filter(({ later }) => later === undefined);
 const LATER = ALL.filter(({ later }) => later !== undefined).map(
   (attempt) => [attempt.name, attempt] as const,
 );
-const CHUNKS = Array.from({ length: Math.ceil(AT_ONCE.length / IN_ONE) }, (_, index) =>
-  AT_ONCE.slice(index * IN_ONE, (index + 1) * IN_ONE),
-).map((chunk) => [chunk[0]?.name, chunk] as const);
+const CHUNKS = chunksOf(ALL).map((chunk) => [chunk[0]?.name, chunk] as const);
 
 /** What gets out of some sandboxes, and why; docs/security.md says so, too. */
 type Known = Readonly<Record<string, string>>;
@@ -191,18 +186,7 @@ async function playTogether(
   target: Target,
   known: Known,
 ): Promise<void> {
-  const scripts = chunk.map(
-    ({ script }, index) => `echo; echo '== ${index}'; sh -c ${quoted(script(on))} </dev/null`,
-  );
-  const { said, found } = await play(`${scripts.join('\n')}\necho; echo '== over'`, on, target);
-  const parts = said.split(/\n== (\d+|over)\n/);
-  expect(parts.filter((_, index) => index % 2 === 1)).toEqual([
-    ...chunk.map((_, index) => String(index)),
-    'over',
-  ]);
-  const escaped = chunk
-    .filter((_, index) => spoken(parts[2 * index + 2] ?? '').length > 0)
-    .map(({ name }) => name);
+  const { escaped, found } = await escapesTogether(chunk, on, target);
   expect(escaped.filter((name) => !(name in known))).toEqual([]);
   expect(found).toEqual([]);
 }

@@ -75,7 +75,7 @@ process.exit(spawnSync('${runc}', args, { stdio: 'inherit' }).status ?? 1);
 `;
 
 const PROGRAMS =
-  'sh bash cat ls env find grep sed mawk awk head tail tr cut sort wc touch rm mv cp ln mkdir chmod stat id sleep true false test dirname basename realpath readlink tar xargs tee mknod mount umount unshare setsid nohup pgrep pkill kill git perl timeout prlimit renice ipcs dmesg chroot bwrap su newgrp passwd date uname mkfifo'.split(
+  'sh bash cat ls env find grep sed mawk awk head tail tr cut sort wc touch rm mv cp ln mkdir chmod stat id sleep true false test dirname basename realpath readlink tar xargs tee mknod mount umount unshare setsid nohup pgrep pkill kill git perl timeout prlimit renice ipcs dmesg chroot bwrap su newgrp passwd date uname mkfifo stty tty'.split(
     ' ',
   );
 const FOLDERS = [

@@ -1,10 +1,12 @@
 /**
  * A child of ours as the SDK wants to see it: at once, while ours is still being confined. What is said meanwhile waits in a
- * pipe.
+ * pipe. The SDK keeps a line until it ends, so a child that never ends one is killed before the memory is full.
  */
 import { PassThrough } from 'node:stream';
 import type { Dialogue, Exit } from '../../process/dialogue.ts';
 import type { SpawnedProcess } from './sdk.ts';
+
+const LONGEST_LINE = 64 * 1024 * 1024;
 
 type ExitListener = (code: number | null, signal: NodeJS.Signals | null) => void;
 
@@ -49,6 +51,15 @@ export function asSpawned(opening: Promise<Dialogue>): SpawnedProcess {
       const child = await opening;
       stdin.pipe(child.stdin);
       child.stdout.pipe(stdout);
+      let unended = 0;
+      child.stdout.on('data', (chunk: Buffer) => {
+        const end = chunk.lastIndexOf('\n');
+        unended = end < 0 ? unended + chunk.length : chunk.length - end - 1;
+        if (unended <= LONGEST_LINE) return;
+        child.send('SIGKILL');
+        child.stdout.unpipe(stdout).destroy();
+        stdout.end();
+      });
       return await child.exited;
     } catch {
       stdout.end();

@@ -1,8 +1,8 @@
 /**
  * A small client of `opencode serve`: what we use of its HTTP API and its stream of events, in our own words.
  *
- * The server listens on loopback with a password made for this one turn. A stream that sends an event without end is a
- * flood: it is left, and memory stays bounded.
+ * The server listens on loopback with a password made for this one turn. Who answers at its port may be somebody else of the
+ * agent's: an answer or an event without end is left, and memory stays bounded.
  */
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
@@ -20,6 +20,7 @@ const serverEvent = z.object({ type: z.string(), properties: z.unknown().optiona
 export type ServerEvent = z.output<typeof serverEvent>;
 
 const LONGEST_EVENT = 64 * 1024 * 1024;
+const LONGEST_ANSWER = 64 * 1024 * 1024;
 
 export function opencodeServer(url: string, password: string): OpencodeServer {
   const headers = {
@@ -32,7 +33,7 @@ export function opencodeServer(url: string, password: string): OpencodeServer {
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    const text = await response.text();
+    const text = await textOf(response, `${method} ${path}`);
     if (response.status === 404) return null;
     if (!response.ok)
       throw new Error(`opencode answered ${method} ${path} with ${response.status}: ${text.slice(0, 1000)}`);
@@ -48,6 +49,18 @@ export function opencodeServer(url: string, password: string): OpencodeServer {
       void readEvents(response.body, each).then(ended, ended);
     },
   };
+}
+
+async function textOf(response: Response, asked: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > LONGEST_ANSWER)
+      throw new Error(`opencode answered ${asked} with more than ${LONGEST_ANSWER} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** The port it listens on; null when it ends first. */
