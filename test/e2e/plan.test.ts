@@ -20,7 +20,7 @@ test('plan new writes a plan to fill in, which lints clean then, and never over 
   expect(read('auth-refactor.md')).toContain('Loop Name: auth-refactor\n');
   const unfilled = await repo.run('plan', 'lint', 'auth-refactor.md');
   expect(unfilled.code).toBe(1);
-  expect(unfilled.stdout).toContain('auth-refactor.md:9: error: this line is still as `plan new` wrote it\n');
+  expect(unfilled.stdout).toContain('auth-refactor.md:9: error: this line is unchanged from `plan new`\n');
   repo.write('auth-refactor.md', filledPlan('auth-refactor'));
   expect(await repo.run('plan', 'lint', 'auth-refactor.md')).toMatchObject({
     code: 0,

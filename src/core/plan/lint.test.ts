@@ -183,7 +183,7 @@ describe('the skeleton of a plan (loops 27)', () => {
   test('has everything but the words, and each line that is still to be filled in is named', () => {
     const problems = lintPlan(skeleton);
     expect([...new Set(problems.map(({ problem }) => problem))]).toEqual([
-      'this line is still as `plan new` wrote it',
+      'this line is unchanged from `plan new`',
     ]);
     const lines = skeleton.split('\n');
     expect(problems.map(({ line }) => lines[line! - 1])).toEqual(

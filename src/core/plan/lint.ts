@@ -104,8 +104,8 @@ function unfilled({ lines }: PlanParts): LintProblem[] {
   return lines.flatMap(({ raw, number }) => {
     const left = PLACEHOLDERS.get(raw.trim());
     if (!left) return [];
-    const problem = 'this line is still as `plan new` wrote it';
-    const advice = left.isNeeded ? 'Say it in its place.' : 'Say it in its place, or remove its section.';
+    const problem = 'this line is unchanged from `plan new`';
+    const advice = left.isNeeded ? 'Replace it.' : 'Replace it, or remove its section.';
     return [{ severity: left.isNeeded ? 'error' : 'warning', line: number, problem, advice }];
   });
 }
