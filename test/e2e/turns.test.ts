@@ -190,7 +190,7 @@ describe('a turn in flight is stopped', () => {
   test('by its own time limit, three times in a row: error_max_retries on one session (dispatch 28)', async ({
     world,
   }) => {
-    const { issue, runner } = await afterOneTurn(world, { turn_timeout_ms: 2000 });
+    const { issue, runner } = await afterOneTurn(world, { turn_timeout_ms: 5000 });
     await world.finished(runner, 4);
     const task = await world.task(issue);
     expect(task).toMatchObject({ state: 'abandoned', reason: 'error_max_retries', turns: 4 });
