@@ -299,7 +299,7 @@ function issueLine(
       );
     }
     case 'in_hand':
-      return line('in hand');
+      return line('being worked on');
     default:
       return standing satisfies never;
   }

@@ -176,7 +176,7 @@ function PauseButton({ status }: { status: Answer<'status'> | null }) {
   if (!status) return null;
   const run = async (): Promise<void> => {
     setAsking(true);
-    if (status.paused) await act('resume', {}, 'The loop goes on.');
+    if (status.paused) await act('resume', {}, 'The loop continues.');
     else await act('pause', {}, 'The loop is paused: turns end, nothing new starts.');
     setAsking(false);
   };

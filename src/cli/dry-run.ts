@@ -36,7 +36,7 @@ export function previewText(
     ...(others.length === 0
       ? []
       : [
-          paint.bold('Not taken up:'),
+          paint.bold('Would not start:'),
           wrappedTable(
             others.map(({ name, title, why }) => [
               `  ${paint.bold(name)}`,

@@ -47,7 +47,7 @@ export function changeText(
   { files, patch, isCut, base, head }: Result<'task.change'>,
   { paint }: Terminal,
 ): string {
-  if (patch !== null) return `${patch.trimEnd()}${isCut ? `\n${paint.dim('… it goes on')}` : ''}`;
+  if (patch !== null) return `${patch.trimEnd()}${isCut ? `\n${paint.dim('… (more)')}` : ''}`;
   if (base === null) return 'Nothing is changed yet.';
   return [
     paint.dim(`${shortSha(base)}..${shortSha(head)}`),

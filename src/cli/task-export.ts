@@ -21,7 +21,7 @@ export async function writeExport(
     writeFileSync(file, file.endsWith('.json') ? text : gzipSync(text), { flag: 'wx', mode: 0o600 });
   } catch (cause) {
     const isThere = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    const why = isThere ? 'it is there already' : whyUnreadable(cause as Error);
+    const why = isThere ? 'it already exists' : whyUnreadable(cause as Error);
     throw new UserError(`${file} can't be written: ${why}`, 'Name another one with --output.', { cause });
   }
   const bare = exported.events.length;

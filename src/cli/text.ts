@@ -338,7 +338,7 @@ export const TEXT: Texts = {
     `Backed up to ${path}: ${events} events, ${Math.ceil(bytes / 1024)} kB, integrity checked. Put it back with \`forge-loop restore\`.`,
   restore: ({ path, events, aside }) =>
     [
-      events === 0 ? `${path} is empty: the loop starts anew.` : `${path} ends with event ${events}.`,
+      events === 0 ? `${path} is empty: the loop starts over.` : `${path} ends with event ${events}.`,
       ...(aside === null ? [] : [`What it replaced is kept: ${aside}`]),
     ].join('\n'),
 
@@ -435,7 +435,7 @@ export const TEXT: Texts = {
 
   init: ({ workflow, written, gate, tracker, trunk, labels, problems, mcp, next }, { paint, columns }) =>
     [
-      written ? `Wrote ${workflow}.` : `${workflow} is there already; it was left as it is.`,
+      written ? `Wrote ${workflow}.` : `${workflow} already exists; it was left unchanged.`,
       ...(written ? gateLines(gate, paint, columns) : []),
       ...(written && trunk !== null ? [`Work starts from and lands on ${trunk} (tracker.trunk).`] : []),
       ...(written && trunk === null

@@ -21,7 +21,7 @@ describe('who may be attached to', () => {
     const { task } = awaiting();
     expect(refused({ ...task, roles: running().task.roles, state: 'queued' })).toContain('no worktree yet');
     const coder = { ...task.roles.coder, session: null };
-    expect(refused({ ...task, roles: { ...task.roles, coder } })).toContain('no conversation to go on with');
+    expect(refused({ ...task, roles: { ...task.roles, coder } })).toContain('no session to continue');
     expect(refused({ ...task, inMergeQueue: { tree: 't' } })).toContain('merge queue');
     expect(refused({ ...task, state: 'merged' })).toContain('has ended: merged');
   });

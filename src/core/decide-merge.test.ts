@@ -13,6 +13,7 @@ import {
 } from '../../test/support/play.ts';
 import type { Said } from './change/checks.ts';
 import type { Finding } from './change/findings.ts';
+import { holdText } from './hold.ts';
 import { loopHoldKey } from './loop/loop-hold.ts';
 import { type MergeFacts, mergeGate } from './merge.ts';
 import { accountOf } from './money/account.ts';
@@ -816,6 +817,8 @@ describe('waiting to merge', () => {
   test('a disabled merge waits for a person’s merge (dispatch 49)', () => {
     const play = awaiting({ merge: { enabled: false } }).critic(APPROVE);
     expect(play.task.hold).toMatchObject({ reason: 'needs_merge', until: null });
+    // Which setting asks for it is said once.
+    expect(holdText(play.task.hold!, '#7').split('merge.enabled')).toHaveLength(2);
     expect(play.actionsOf('build_candidate')).toEqual([]);
     play.change({ pull: { state: 'merged', mergedSha: 'm5', approvals: [] } });
     expect(play.task).toMatchObject({ state: 'merged', mergedSha: 'm5' });

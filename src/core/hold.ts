@@ -98,7 +98,7 @@ export const HOLDS: Readonly<Record<HoldReason, HoldRow>> = {
       approvedAtHead(task) || policy.critic.enabled || approvalFor(task, facts) !== null,
   },
   needs_merge: {
-    advice: 'merge its branch yourself (merge.enabled is false)',
+    advice: 'merge its branch yourself',
     ends: ({ policy }) => policy.merge.enabled,
   },
   dirty_checkout: {

@@ -92,7 +92,7 @@ function whyNotAttached(
     };
   if (roles.coder.session === null)
     return {
-      why: `${name} has no conversation to go on with: its next turn begins a new one.`,
+      why: `${name} has no session to continue: its next turn starts a new one.`,
       advice: `Its worktree is ${workspace}. \`forge-loop pause\` keeps the loop out of it, \`forge-loop task tell\` tells its coder something.`,
     };
   return null;

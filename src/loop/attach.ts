@@ -99,7 +99,7 @@ async function ask(ports: Ports, id: string, request: AttachRequest): Promise<Le
       : 'the runner to let go of it';
     if (waits !== said) onWait(waits);
     said = waits;
-    if (signal.aborted) throw new UserError(`Given up: ${nameOfTask(task)} goes on as it was.`);
+    if (signal.aborted) throw new UserError(`Given up: ${nameOfTask(task)} continues as before.`);
     await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
   }
 }
@@ -129,8 +129,8 @@ async function begin(ports: Ports, id: string, lease: Lease, { by }: AttachReque
   const sessionDir = ports.places.session(id, sessionId);
   if ((await ports.agentFor('coder').probeSession({ sessionId, sessionDir })) !== 'resumable')
     throw new UserError(
-      `The conversation of ${nameOfTask(task)} can't be gone on with: ${sessionDir} holds nothing of it.`,
-      'Let its coder begin anew: it does so with its next turn.',
+      `The session of ${nameOfTask(task)} can't be continued: ${sessionDir} has nothing of it.`,
+      'Wait for its next turn, which starts a new session.',
     );
   const { events, finish } = attaching(task, await store.pendingActions(id), { by, sessionId });
   const mine = (await store.requests(id)).filter(({ why }) => why === owner).map((one) => one.id);

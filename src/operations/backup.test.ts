@@ -14,7 +14,7 @@ describe('backup and restore', () => {
     await here.taskOf(await here.ready('Add'), 'abcd0001');
     const { events } = await perform(here.context, 'backup', { file });
     expect(events).toBeGreaterThan(0);
-    await expect(perform(here.context, 'backup', { file })).rejects.toThrow('overwrites nothing');
+    await expect(perform(here.context, 'backup', { file })).rejects.toThrow('never overwrites a file');
     await expect(perform(here.context, 'restore', {})).rejects.toThrow(UsageError);
     await perform(here.context, 'pause');
     await here.reopen();

@@ -102,3 +102,9 @@ test.each<[string, Partial<About>, string[]]>([
   const checks = agentChecks({ ...about, signIn: 'none', ...told }, 0);
   expect(checks.map(({ level, what, fix }) => `${level} ${what}${fix ? `; ${fix}` : ''}`)).toEqual(said);
 });
+
+test('agents that are not installed are one line of doctor', async () => {
+  const { checks } = await perform(here.context, 'doctor', {});
+  const absent = checks.filter(({ name, what }) => name === 'agent' && what.includes('not installed'));
+  expect(absent.map(({ what }) => what)).toEqual([expect.stringMatching(/^not installed: /)]);
+});

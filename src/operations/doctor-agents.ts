@@ -13,7 +13,7 @@ import { accessOf, allowedBySettings, type Role, rolesInUse, type SandboxKind } 
 import { untilOf } from '../core/words/wall-time.ts';
 import type { Check } from './doctor.ts';
 
-/** One line for each agent that tells about itself, whether it is configured or not. */
+/** One line for each agent that is installed, configured or not, and one for the others. */
 export async function installedAgents(context: Context): Promise<Check[]> {
   const { agents } = await context.tools();
   const { settings } = await context.settings();
@@ -21,7 +21,16 @@ export async function installedAgents(context: Context): Promise<Check[]> {
   const known = await Promise.all(
     agents().map((agent) => agent.about?.(roles.filter(({ kind }) => kind === agent.kind)) ?? []),
   );
-  return known.flat().flatMap((about) => agentChecks(about, context.now()));
+  const installed = known.flat().filter((about) => about.installed);
+  const absent = known.flat().filter((about) => !about.installed);
+  const names = absent.map(({ name }) => name).join(', ');
+  return [
+    ...installed.flatMap((about) => agentChecks(about, context.now())),
+    ...(names === ''
+      ? []
+      : [{ name: 'agent', level: 'ok' as const, what: `not installed: ${names}`, fix: null }]),
+    ...absent.flatMap(otherProblem),
+  ];
 }
 
 export const agentChecks = (about: About, now: number): Check[] => [
@@ -51,8 +60,7 @@ const otherProblem = ({ name, problem }: About): Check[] =>
 /** A login that lasts longer sees a night through. */
 const NIGHT_MS = 24 * 3600 * 1000;
 
-function standingOf({ name, installed, version, signIn }: About): string {
-  if (!installed) return `${name}: not installed`;
+function standingOf({ name, version, signIn }: About): string {
   const known = version === null ? `${name} (version unknown)` : `${name} ${version}`;
   if (signIn === 'none') return `${known}, not signed in`;
   if ('unusable' in signIn) return `${known}, but no turn can start: ${signIn.unusable}`;

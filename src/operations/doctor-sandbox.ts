@@ -108,7 +108,7 @@ async function networks(context: Context, policy: Policy): Promise<Check[]> {
       ? [
           check(
             'warn',
-            `${open.join(', ')} ${open.length === 1 ? 'has' : 'have'} the whole network of this machine (\`host\`)`,
+            `${LIST.format(open)} ${open.length === 1 ? 'has' : 'have'} the whole network of this machine (\`host\`)`,
             `Set ${networkKeys(open)}, or run the loop in a container.`,
           ),
         ]
@@ -120,6 +120,8 @@ async function networks(context: Context, policy: Policy): Promise<Check[]> {
         : [check('warn', keepsText(keeping.map(([role]) => role)), HAND_OVER)]),
   ];
 }
+
+const LIST = new Intl.ListFormat('en');
 
 /** Where the network of each is set. */
 function networkKeys(names: readonly string[]): string {
@@ -160,9 +162,9 @@ const SRT_INSTEAD = 'If that matters, run the loop in a Linux virtual machine wi
 const OPEN =
   'agents and gate commands run with your rights: they can read your files, use the network, and reach anything your user can';
 const keepsText = (roles: readonly string[]): string =>
-  `${roles.map((role) => `the ${role}`).join(', ')} ${roles.length === 1 ? 'has' : 'have'} the whole network of this machine, whatever \`access.network\` says: the program keeps its own credential and connects to its provider itself`;
+  `${LIST.format(roles.map((role) => `the ${role}`))} ${roles.length === 1 ? 'has' : 'have'} the whole network of this machine, whatever \`access.network\` says: the program keeps its own credential and connects to its provider itself`;
 const refusedText = (roles: readonly string[]): string =>
-  `${roles.map((role) => `the ${role}`).join(', ')} will not start: \`sandbox: required\`, and its program keeps its own credential, so it would be on this machine's network`;
+  `${LIST.format(roles.map((role) => `the ${role}`))} will not start: \`sandbox: required\`, and its program keeps its own credential, so it would be on this machine's network`;
 const HAND_OVER =
   'Use an API key or a login that the gateway can hold (`gateway.credentials: all`); for Bedrock, Vertex and providers of your own there is none, so allow it (`roles.<role>.access.network: host`), or run the loop in a container or a virtual machine.';
 const NO_CRITERIA = '`verify:` commands of issues are not run without a sandbox';

@@ -217,7 +217,7 @@ function restartText(blocked: Restartability['blocked'], task: Task, probe: Work
     case 'completed':
       return 'it is completed and cannot be restarted';
     case 'missing_worktree':
-      return `its worktree is gone; \`${command} --recreate-worktree\` makes it anew from its branch`;
+      return `its worktree is gone; \`${command} --recreate-worktree\` recreates it from its branch`;
     case 'lost_worktree':
       return lostWorktree(task, probe).join(' ');
     case 'active':

@@ -110,7 +110,7 @@ async function ofLoop(context: Context, store: Store): Promise<NeedsYou[]> {
   const limit = await readLoopLimit({ store, clock: context, settings: { policy: () => policy } });
   const resume: Choice = {
     ...{ operation: 'resume', input: {}, label: 'Resume the loop', settles: true, ends: false },
-    says: 'The loop goes on, and tries again what it waits for.',
+    says: 'The loop continues, and retries what it waits for.',
   };
   return loopWaits(await store.loop(), policy, limit, context.now())
     .filter(({ endsBy }) => endsBy !== 'time')

@@ -20,7 +20,7 @@ export async function newPlan(
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'EEXIST')
-      throw new UserError(`${path} is there already.`, 'Name another file with --output.', { cause });
+      throw new UserError(`${path} already exists.`, 'Name another file with --output.', { cause });
     if (code === 'ENOENT' || code === 'ENOTDIR')
       throw new UserError(`${path} can't be written: its folder is not there.`, 'Make the folder first.', {
         cause,

@@ -146,7 +146,7 @@ describe('restart', () => {
     await expect(again).rejects.toMatchObject({ hint: expect.stringContaining('forge-loop loop start') });
     const { blocked, says } = await told();
     expect(blocked).toBe('lost_worktree');
-    expect(says).toContain('Its branch loop/tidy is gone, too. Start the plan anew');
+    expect(says).toContain('Its branch loop/tidy is gone, too. Start the plan again');
     expect(says).not.toContain('--recreate-worktree');
   });
 

@@ -143,7 +143,7 @@ export function lostWorktree(
   const left = probe?.exists ? `Its commits are on ${branch}.` : `Its branch ${branch} is gone, too.`;
   const instead =
     issue === null
-      ? 'Start the plan anew: forge-loop loop start'
+      ? 'Start the plan again: forge-loop loop start'
       : `Start a new attempt instead: forge-loop task retry ${issue}`;
   return [
     `The worktree of task ${id} can't be used: ${probe?.problem ?? `${workspace} is missing.`}`,
@@ -154,7 +154,7 @@ export function lostWorktree(
 const missing = ({ workspace, branch }: Task, name: string): UserError =>
   new UserError(
     `The worktree ${workspace} is gone.`,
-    `Its commits are on ${branch}; what was not committed is lost. \`--recreate-worktree\` makes it anew from there: forge-loop loop restart ${name} --recreate-worktree`,
+    `Its commits are on ${branch}; what was not committed is lost. \`--recreate-worktree\` recreates it from there: forge-loop loop restart ${name} --recreate-worktree`,
   );
 
 async function isOwnedByOther(context: Context, store: Store, task: Task): Promise<boolean> {

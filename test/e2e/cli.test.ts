@@ -480,7 +480,7 @@ describe('usage', () => {
 
   test('init writes a WORKFLOW.md that can be used, and never overwrites one', async () => {
     repo = project();
-    expect((await repo.run('init', '--yes')).stdout).toMatch(/is there already; it was left as it is/);
+    expect((await repo.run('init', '--yes')).stdout).toMatch(/already exists; it was left unchanged/);
     const before = readFileSync(join(repo.path, 'WORKFLOW.md'), 'utf8');
     expect(before).toContain('coder.sh');
     rmSync(join(repo.path, 'WORKFLOW.md'));

@@ -31,7 +31,7 @@ test('plan new writes a plan to fill in, which lints clean then, and never over 
   expect(await repo.run('plan', 'new', 'auth-refactor')).toEqual({
     code: 1,
     stdout: '',
-    stderr: `error: ${path} is there already.\nhint: Name another file with --output.\n`,
+    stderr: `error: ${path} already exists.\nhint: Name another file with --output.\n`,
   });
   expect(read('auth-refactor.md')).toBe('mine');
   expect(await repo.json('plan', 'new', '--output', 'other.md')).toEqual({

@@ -41,7 +41,7 @@ export function whereToLook(
   if (folder === null) {
     return [
       `The project is removed; ${paint.cyan(`${own} ${demo} --keep`)} keeps it to look at.`,
-      `On a repository of yours: ${paint.cyan(`${own} init`)}`,
+      `On your own repository: ${paint.cyan(`${own} init`)}`,
     ];
   }
   const project = quoted(scratch.project);

@@ -275,7 +275,7 @@ function patch({ patch: text, isCut }: Result<'task.change'>, file: string, { pa
   return {
     ...NOTHING,
     title: file,
-    text: [...lines, ...(isCut ? [paint.dim('… it goes on')] : [])].join('\n'),
+    text: [...lines, ...(isCut ? [paint.dim('… (more)')] : [])].join('\n'),
   };
 }
 
@@ -313,5 +313,5 @@ const HELP = [
   '',
   'P          pause the loop, or resume it',
   '?          this',
-  'q          quit; the loop goes on',
+  'q          quit; the loop keeps running',
 ].join('\n');

@@ -333,7 +333,7 @@ function within(
     standings.set(item, {
       kind: 'not_ready',
       why: isAsked
-        ? 'ready; this run takes up no more issues (--max-issues)'
+        ? 'ready; this run starts no more issues (--max-issues)'
         : 'ready; this run was not asked to take it up (--issue)',
     });
     return false;

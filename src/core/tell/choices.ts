@@ -97,7 +97,7 @@ export function choicesFor(
   }
   if (held !== null && WORTH_A_WORD.includes(held) && can('tell'))
     choices.push(
-      choice('task.tell', 'Send back', 'Its coder goes on with what you say.', {
+      choice('task.tell', 'Send back', 'Its coder continues with what you say.', {
         asks: { field: 'text', label: 'What its coder shall do' },
         settles: true,
       }),
@@ -107,7 +107,7 @@ export function choicesFor(
       choice(
         'resume',
         held === null || held === 'operator_pause' ? 'Resume' : 'Try again',
-        `${name} goes on.`,
+        `${name} continues.`,
         { settles: true },
       ),
     );

@@ -406,7 +406,7 @@ function budgetSpent(limit: number, until: number): ForgeUnavailable {
 
 const writesSpent = (limit: number, until: number): ForgeUnavailable =>
   new ForgeUnavailable(
-    `GitHub takes ${limit} writes an hour from a program, and they are made; it goes on at ${new Date(until).toISOString()}.`,
+    `GitHub allows a program ${limit} writes an hour, and they are used up; the loop continues at ${new Date(until).toISOString()}.`,
     until,
   );
 

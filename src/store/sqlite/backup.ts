@@ -14,7 +14,7 @@ import { alone } from './presence.ts';
 export function backUp(path: string, to: string): { path: string; events: number; bytes: number } {
   if (!existsSync(path)) throw new UserError(`There is no database at ${path} to back up.`);
   if (existsSync(to))
-    throw new UserError(`${to} is there already; a backup overwrites nothing.`, 'Name another file.');
+    throw new UserError(`${to} already exists; a backup never overwrites a file.`, 'Name another file.');
   if (!existsSync(dirname(to)))
     throw new UserError(`The folder ${dirname(to)} is not there.`, 'Make it, or name another one.');
   return copied(path, to, (partial, events) => {

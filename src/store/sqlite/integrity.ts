@@ -43,7 +43,7 @@ export function moveAside(path: string, problem: string, at: Date): never {
   }
   throw new UserError(
     `The database ${path} is damaged (${problem}). It was moved to ${aside}; nothing was deleted.`,
-    `Put a backup in its place: \`forge-loop restore <file>\`. Without one, \`forge-loop restore --empty\` starts anew. An empty database knows nothing of earlier tasks: an issue that is still labelled loop:running is not taken up by itself; its branch, workspace and pull request are where they were. Finish it by hand, or label it loop:ready for a new attempt. To save what can be read: sqlite3 '${aside}' .recover`,
+    `Put a backup in its place: \`forge-loop restore <file>\`. Without one, \`forge-loop restore --empty\` starts over. An empty database knows nothing of earlier tasks: an issue that is still labelled loop:running is not taken up by itself; its branch, workspace and pull request are where they were. Finish it by hand, or label it loop:ready for a new attempt. To save what can be read: sqlite3 '${aside}' .recover`,
   );
 }
 
