@@ -37,7 +37,7 @@ export function addressOf(given: {
 export const asItIs = (gitUrl: string): string[] =>
   ['insteadOf', 'pushInsteadOf'].flatMap((key) => ['-c', `url.${gitUrl}.${key}=${gitUrl}`]);
 
-/** `https://host/o/n.git`, `git@host:o/n.git`, `ssh://git@host:22/o/n`; null for anything else. */
+/** `https://host/o/n.git`, `git@host:o/n.git`, `ssh://git@host:22/o/n`; null for anything else. github.com has other names. */
 function parseRemote(url: string): { host: string; path: string } | null {
   const scp = /^(?:[\w.-]+@)([\w.-]+):(?!\/)(.+)$/.exec(url);
   const [host, path] = scp ? [scp[1]!, scp[2]!] : fromUrl(url);
@@ -46,7 +46,7 @@ function parseRemote(url: string): { host: string; path: string } | null {
     .replace(/\.git$/, '')
     .split('/');
   return host !== '' && parts.length === 2 && parts.every((part) => /^[\w.-]+$/.test(part))
-    ? { host, path: parts.join('/') }
+    ? { host: host.toLowerCase().replace(/^(ssh|www)\.(?=github\.com$)/, ''), path: parts.join('/') }
     : null;
 }
 

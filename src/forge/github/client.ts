@@ -122,16 +122,30 @@ export function openClient(options: ClientOptions): Client {
   /** One request, with the limits kept and every failure named. */
   const send = async (route: string, params: Params, headers: Record<string, string> = {}) => {
     if (now() < pausedUntil) throw limited(pausedUntil);
+    const made: Made = { at: null };
+    try {
+      spent.take(made);
+      if (isMutation(params) || !(route.startsWith('GET ') || route === GRAPHQL)) written.take(made);
+      return await sendAs(made, route, params, headers);
+    } finally {
+      if (made.at === null) for (const one of [spent, written]) one.giveBack(made);
+    }
+  };
+
+  const sendAs = async (made: Made, route: string, params: Params, headers: Record<string, string>) => {
     const isRead = route.startsWith('GET ');
-    spent.take();
-    if (isMutation(params) || (!isRead && route !== GRAPHQL)) written.take();
+    // It may have waited for its turn here: only now is it made, and only now does GitHub's time for an answer begin.
+    const fetchNow = (url: string, init: RequestInit): Promise<Response> => {
+      made.at = now();
+      return fetch(url, { ...init, signal: AbortSignal.timeout(options.patienceMs ?? PATIENCE_MS) });
+    };
     for (let attempt = 1; ; attempt++) {
       const authorization = `Bearer ${await options.token(attempt > 1)}`;
       try {
         const answer = await octokit.request(route, {
           ...params,
           headers: { ...headers, authorization },
-          request: isRead ? {} : { retries: 0 },
+          request: { ...(isRead ? {} : { retries: 0 }), fetch: fetchNow },
         });
         // The header names the second, and leaves out what has passed of it.
         if (answer.headers.date) ahead = Date.parse(answer.headers.date) + 1000 - now();
@@ -142,7 +156,7 @@ export function openClient(options: ClientOptions): Client {
         const failure = readFailure(problem);
         if (failure.status !== null) heed(failure.headers);
         if (failure.status === 304) {
-          spent.giveBack();
+          spent.giveBack(made);
           return { status: 304, data: null, headers: failure.headers };
         }
         if (failure.status === 401 && attempt === 1) continue;
@@ -267,22 +281,30 @@ const GRAPHQL = 'POST /graphql';
 
 const isMutation = ({ query }: Params): boolean => typeof query === 'string' && query.startsWith('mutation');
 
+/** A request: when it was sent, and null while it waits for its turn. */
+interface Made {
+  at: number | null;
+}
+
 /** So many within any hour. */
 function budget(now: () => number, limit: number, refusal: (limit: number, until: number) => Error) {
-  const taken: number[] = [];
+  let taken: Made[] = [];
   const forgetOld = (): void => {
-    while (taken.length > 0 && taken[0]! <= now() - HOUR_MS) taken.shift();
+    taken = taken.filter(({ at }) => at === null || at > now() - HOUR_MS);
   };
+  const until = (): number => (taken[0]?.at ?? now()) + HOUR_MS;
   return {
-    take(): void {
+    take(made: Made): void {
       forgetOld();
-      if (taken.length >= limit) throw refusal(limit, taken[0]! + HOUR_MS);
-      taken.push(now());
+      if (taken.length >= limit) throw refusal(limit, until());
+      taken.push(made);
     },
-    giveBack: (): void => void taken.pop(),
+    giveBack(made: Made): void {
+      taken = taken.filter((one) => one !== made);
+    },
     left(): RequestsLeft {
       forgetOld();
-      return { left: limit - taken.length, of: limit, until: (taken[0] ?? now()) + HOUR_MS };
+      return { left: limit - taken.length, of: limit, until: until() };
     },
   };
 }
@@ -321,16 +343,12 @@ function isGraphqlLimit(data: unknown): boolean {
   );
 }
 
-function createOctokit({ apiUrl, paced, patienceMs = PATIENCE_MS }: ClientOptions) {
+function createOctokit({ apiUrl, paced }: ClientOptions) {
   return new (Octokit.plugin(throttling, retry))({
     baseUrl: apiUrl,
     userAgent: 'forge-loop',
     // What it would log is in what it throws.
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    // From when it is sent: what waits here for its turn waits for us, not for GitHub.
-    request: {
-      fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(patienceMs) }),
-    },
     throttle: {
       enabled: paced,
       // A limit is for the loop to know and to show, not to be waited out in silence.

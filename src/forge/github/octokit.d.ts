@@ -13,7 +13,6 @@ declare module '@octokit/rest' {
     constructor(options: {
       baseUrl: string;
       userAgent: string;
-      request: { fetch(url: string, init?: RequestInit): Promise<Response> };
       log: Record<'debug' | 'info' | 'warn' | 'error', (message: string) => void>;
       throttle: {
         enabled: boolean;

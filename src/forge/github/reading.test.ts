@@ -1,5 +1,5 @@
 /** However much there is to read, and whatever is wrong with a part of it, the rest is read. */
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { reportCheck } from '../../../test/support/github/check-routes.ts';
 import { says } from '../../../test/support/github/error-texts.ts';
 import { LIMITS } from '../../../test/support/github/faults.ts';
@@ -523,6 +523,25 @@ describe('limits', () => {
     expect(s.github.requests.length).toBe(asked);
     s.clock.at += 900_000;
     expect((await forge.pull(number))?.state).toBe('open');
+  });
+
+  it('a write counts from when it is sent, however long it waited for its turn', async () => {
+    const forge = await s.open({ paced: true, writesPerHour: 2 });
+    const number = await s.people.createIssue({ title: 'T', body: 'B' });
+    await forge.openIssues();
+    const label = (name: string) => forge.relabel(number, { add: [name], remove: [] });
+    const begun = s.clock.at;
+    const { fetch } = globalThis;
+    const sending = vi.spyOn(globalThis, 'fetch').mockImplementation((url, init) => {
+      const isWrite = String(url).endsWith('/labels') && init?.method === 'POST';
+      if (isWrite && s.clock.at === begun) s.clock.at += 1_800_000;
+      return fetch(url, init);
+    });
+    onTestFinished(() => void sending.mockRestore());
+    await Promise.all(['a', 'b'].map(label));
+    s.clock.at = begun + 3_660_000;
+    await label('c');
+    expect(await failure(label('d'))).toMatchObject({ retryAt: begun + 1_800_000 + 3_600_000 });
   });
 
   it('waiting for our own turn to write is not GitHub’s silence, which is still noticed', async () => {

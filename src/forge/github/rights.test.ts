@@ -103,6 +103,13 @@ it('finds a default branch with another name', async () => {
 test.each([
   ['https://github.com/acme/rocket.git', 'https://api.github.com', 'https://github.com/acme/rocket.git'],
   ['git@github.com:acme/rocket.git', 'https://api.github.com', 'https://github.com/acme/rocket.git'],
+  ['git@GitHub.com:acme/rocket.git', 'https://api.github.com', 'https://github.com/acme/rocket.git'],
+  [
+    'ssh://git@ssh.github.com:443/acme/rocket.git',
+    'https://api.github.com',
+    'https://github.com/acme/rocket.git',
+  ],
+  ['https://www.github.com/acme/rocket', 'https://api.github.com', 'https://github.com/acme/rocket.git'],
   ['ssh://git@git.corp:2222/acme/rocket', 'https://git.corp/api/v3', 'https://git.corp/acme/rocket.git'],
   ['https://git.corp/acme/rocket/', 'https://git.corp/api/v3', 'https://git.corp/acme/rocket.git'],
   ['git@octo.ghe.com:acme/rocket.git', 'https://api.octo.ghe.com', 'https://octo.ghe.com/acme/rocket.git'],
