@@ -39,6 +39,10 @@ const MOST_PROCESSES = 8192;
 const MOST_OF_USER = 32_768;
 const LEFT_FOR_OTHERS = 0.5;
 const LARGEST_FILE = 16 * 1024 ** 3;
+/** Of what the kernel counts for a whole user. Others need some as well, and other commands. */
+const SHARE = 1 / 8;
+const MOST_PENDING_SIGNALS = 16_384;
+const MOST_QUEUE_BYTES = 819_200;
 
 export function bwrap(given: SandboxOptions): Bwrap {
   const options = { ...given, hidden: given.hidden.map((path) => realOf(path) ?? path) };
@@ -124,6 +128,9 @@ async function confined(
       `--nproc=${Math.min(MOST_OF_USER, Math.floor(numbersHere() * LEFT_FOR_OTHERS), hardLimit('processes'))}`,
       '--core=0',
       `--fsize=${Math.min(LARGEST_FILE, hardLimit('file size'))}`,
+      // A timer counts as a signal that is pending.
+      `--sigpending=${Math.min(MOST_PENDING_SIGNALS, Math.floor(hardLimit('pending signals') * SHARE))}`,
+      `--msgqueue=${Math.min(MOST_QUEUE_BYTES, Math.floor(hardLimit('msgqueue size') * SHARE))}`,
     ];
     const behind = way ? besideDoor(way, command) : { argv, env: {} };
     const started = limit(
@@ -161,7 +168,7 @@ async function confined(
 }
 
 /** Whoever has a lower limit keeps it: nobody may raise it. */
-function hardLimit(of: 'processes' | 'file size'): number {
+function hardLimit(of: 'processes' | 'file size' | 'pending signals' | 'msgqueue size'): number {
   const [, hard] = new RegExp(`^Max ${of} +\\S+ +(\\S+)`, 'm').exec(textIn('/proc/self/limits')) ?? [];
   return Number(hard) || Number.POSITIVE_INFINITY;
 }

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -31,6 +32,7 @@ import {
 const MEBIBYTE = 1024 ** 2;
 const LEAST = { memoryBytes: 256 * MEBIBYTE, processes: 200 };
 const AT_MOST_MS = 20_000;
+const [TIMER_CREATE, MQ_OPEN, MQ_UNLINK] = process.arch === 'arm64' ? [107, 180, 181] : [222, 240, 241];
 
 const missing = spawnSync('bwrap', ['--version']).status !== 0;
 if (missing) console.warn('SKIPPED: bombs under bubblewrap. Install the package bubblewrap to run them.');
@@ -174,6 +176,31 @@ describe.skipIf(missing)('under bubblewrap', () => {
     expect(said).not.toContain('SURVIVED');
     for (const name of ['big', 'bigger'])
       expect(statSync(join(root, 'workspace', name), { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+  });
+
+  test.each([
+    [
+      'timers',
+      `my $id = "\\0" x 8; $n++ while $n < $most && syscall(${TIMER_CREATE}, 1, 0, $id) >= 0`,
+      10_000,
+    ],
+    [
+      'message queues',
+      `my $as = pack "q8", 0, 10, 8192; $n++ while $n < $most && syscall(${MQ_OPEN}, "$$-$n", 0102, 0600, $as) >= 0 && syscall(${MQ_UNLINK}, "$$-$n") >= 0`,
+      3,
+    ],
+  ])('who takes all the %s there are leaves enough to the others of its user', async (_, take, enough) => {
+    const taking = (most: number): string => `my $n = 0; my $most = ${most}; ${take}; print "$n\\n";`;
+    const hold = 'open my $f, ">", "full"; print $f $n; close $f; sleep 60';
+    await lit(byBwrap(), `exec perl -e '${taking(1_000_000)} ${hold}'`, async () => {
+      const full = join(root, 'workspace/full');
+      await expect
+        .poll(() => existsSync(full) && readFileSync(full, 'utf8') !== '', { timeout: AT_MOST_MS })
+        .toBe(true);
+      expect(Number(readFileSync(full, 'utf8'))).toBeGreaterThan(0);
+      const others = spawnSync('perl', ['-e', taking(enough)], { encoding: 'utf8', timeout: AT_MOST_MS });
+      expect(others.stdout).toBe(`${enough}\n`);
+    });
   });
 });
 
