@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import type { FailureCode } from '../src/agent/agent.ts';
 import { addCommands } from '../src/cli/commands.ts';
+import { configKeys } from '../src/config/keys.ts';
 import { loadSettings } from '../src/config/load.ts';
 import { afterRound } from '../src/core/change/findings.ts';
 import { event, type TurnStatus } from '../src/core/event.ts';
@@ -17,6 +18,7 @@ import { REASONS } from '../src/core/machine.ts';
 import { lintPlan } from '../src/core/plan/lint.ts';
 import { parsePlan } from '../src/core/plan/plan.ts';
 import { CHANNEL_KINDS, NOTICE_KINDS } from '../src/core/tell/notify.ts';
+import { ConfigError } from '../src/errors.ts';
 import { OPERATIONS, type OperationName, perform, type Result } from '../src/operations.ts';
 import { schemaProblems } from './support/json-schemas.ts';
 import { differences, shapesIn } from './support/json-shapes.ts';
@@ -239,6 +241,32 @@ test('docs/notifications.md has an example of every channel that can be used as 
   expect([...new Set(kinds)].sort()).toEqual([...CHANNEL_KINDS].sort());
   const events = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]);
   expect(events).toEqual([...NOTICE_KINDS]);
+});
+
+describe('an example of settings', () => {
+  const sections = configKeys().map(({ key }) => key.split('.')[0]!);
+  const examples = markdownIn('.').flatMap((page) =>
+    [...read(page).matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => ({ page, text })),
+  );
+  const ofSettings = examples.filter(({ text }) => sections.includes(/^(\w+):/m.exec(text)?.[1] ?? ''));
+
+  test.each(ofSettings)('in $page names only keys that there are: $text', ({ text }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'forge-docs-'));
+    const path = join(folder, 'WORKFLOW.md');
+    writeFileSync(path, `---\n${text}---\n`);
+    const problems = problemsOf(path);
+    rmSync(folder, { recursive: true });
+    expect(problems.filter((one) => /unknown key|not valid YAML/.test(one))).toEqual([]);
+  });
+
+  function problemsOf(path: string): string[] {
+    try {
+      return loadSettings(path, {}).warnings.map(({ message }) => message);
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems.map(({ text }) => text);
+      throw error;
+    }
+  }
 });
 
 describe('docs/cli.md', () => {
