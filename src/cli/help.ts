@@ -19,7 +19,7 @@ const CARE = 'Set up and maintain:';
 /** The help lists commands by what a person wants to do. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Work:': ['init', 'demo', 'run', 'pause', 'resume', 'stop'],
-  'Look:': 'morning why status watch dashboard report cost events logs replay brief boot'.split(' '),
+  'Look:': 'morning why status watch dashboard report cost events logs replay brief boot frontier'.split(' '),
   'Steer:': ['issue', 'task', 'attach', 'findings', 'plan', 'loop', 'pull'],
   [CARE]: [
     ...['doctor', 'config', 'notify', 'service', 'mcp', 'completion', 'refresh', 'recover'],

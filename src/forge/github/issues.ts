@@ -16,7 +16,15 @@ import { memo } from './memo.ts';
 import type { Place } from './place.ts';
 import { whyOutOfReach } from './reach.ts';
 import type { Readiness, Ready } from './readiness.ts';
-import { type IssueRow, issueShape, labelsShape, nothing, numberShape, relativeShape } from './shapes.ts';
+import {
+  type IssueRow,
+  issueShape,
+  labelsShape,
+  nothing,
+  numberShape,
+  relativeShape,
+  repositoryShape,
+} from './shapes.ts';
 
 export interface Issues {
   /** Every open issue; unchanged ones are the very same objects as before. */
@@ -219,6 +227,26 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     return { ...issue, blockedBy: here, ...(elsewhere.length > 0 ? { blockedElsewhere: elsewhere } : {}) };
   };
 
+  /** Null where there is none, or not any more: it was deleted, or moved to another repository, to which GitHub leads then. */
+  const rowOf = async (number: number): Promise<IssueRow | null> => {
+    const one = { ...at, issue_number: number };
+    try {
+      const row = await client.get('/repos/{owner}/{repo}/issues/{issue_number}', one, issueShape);
+      return row?.number === number && (await isHere(row)) ? row : null;
+    } catch (problem) {
+      if (!(problem instanceof Refused) || problem.status !== 410) throw problem;
+      // So GitHub answers, too, where issues are disabled.
+      if ((await client.get('/repos/{owner}/{repo}', at, repositoryShape))?.has_issues) return null;
+      throw problem;
+    }
+  };
+
+  const isHere = async ({ repository_url: url }: IssueRow): Promise<boolean> => {
+    const whose = /\/repos\/([^/]+\/[^/]+)$/.exec(url ?? '')?.[1]?.toLowerCase();
+    const isNamed = whose === undefined || whose === `${at.owner}/${at.repo}`.toLowerCase();
+    return isNamed || (await place.names()).includes(whose);
+  };
+
   const find: Issues['find'] = async (number, when) => {
     const isFresh = now() - askedAt < (when === 'lately' ? lookMs() : freshMs);
     if (!isFresh || (when !== 'lately' && isStale({ number }))) await open();
@@ -226,11 +254,7 @@ export function openIssues(place: Place, labels: Labels, readiness: Readiness, b
     if (listed) return isOurs(listed.labels) ? listed : withBlockers(listed);
     const known = made.get(number);
     if (known && now() - (unlisted.get(number) ?? Number.NEGATIVE_INFINITY) < freshMs) return known.issue;
-    const row = await client.get(
-      '/repos/{owner}/{repo}/issues/{issue_number}',
-      { ...at, issue_number: number },
-      issueShape,
-    );
+    const row = await rowOf(number);
     if (row === null || row.pull_request !== undefined) return null;
     const [issue] = await understood([row]);
     unlisted.set(number, now());

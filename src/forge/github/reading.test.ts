@@ -413,6 +413,26 @@ describe('a part that can’t be read', () => {
   });
 });
 
+it.each([
+  ['deleted', null],
+  ['moved to another repository', 'acme/other#3'],
+  ['moved to another repository, where it has the same number', 'acme/other#1'],
+])('an issue that was %s is gone, and nothing is said there', async (_, to) => {
+  const number = await s.people.createIssue({ title: 'T', body: 'B' });
+  await s.people.makeReady(number);
+  await s.forge.relabel(number, { add: ['loop:running'], remove: [s.readyLabel] });
+  world().issues.delete(number);
+  world().gone.set(number, { to });
+  if (to !== null) world().elsewhere.set(to, { state: 'open' });
+  s.clock.at += 10_000;
+  expect(await s.forge.issue(number)).toBeNull();
+  const asked = s.github.requests.length;
+  await s.forge.ensureComment(number, 'm', 'Merged.');
+  await s.forge.relabel(number, { add: ['loop:merged'], remove: ['loop:running'] });
+  await s.forge.closeIssue(number);
+  expect(s.github.requests.slice(asked).filter(({ method }) => method !== 'GET')).toEqual([]);
+});
+
 it('reads ids that are greater than GraphQL’s own numbers', async () => {
   const { number } = await openPull();
   await s.ada.post(`/issues/${number}/comments`, { body: 'Hm.' });

@@ -30,6 +30,7 @@ export const issueShape = z.object({
   user: login,
   body: z.string().nullish(),
   html_url: z.string().optional(),
+  repository_url: z.string().optional(),
   state: z.enum(['open', 'closed']),
   labels: labelsShape,
   created_at: time,

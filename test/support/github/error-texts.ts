@@ -41,6 +41,7 @@ const ERROR_TEXTS = {
   ],
   archived: ['Repository was archived so is read-only.', 'https://github.com/mozilla/fxa/pull/293'],
   issuesDisabled: ['Issues are disabled for this repo', 'https://github.com/ossf/allstar/issues/64'],
+  issueDeleted: ['This issue was deleted', `${DOCS}/rest/issues/issues#get-an-issue`],
   rateLimit: [
     'API rate limit exceeded for user ID {id}.',
     `${DOCS}/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit`,

@@ -169,9 +169,18 @@ export function openIssue(world: World, user: string, title: string, body: strin
 
 export function issueIn({ world, params }: Pick<Call, 'world' | 'params'>): IssueRow {
   const found = world.issues.get(Number(params.number));
-  if (!found) throw notFound();
+  if (!found) throw whereNow(world, Number(params.number));
   if (!found.pull) needIssues(world);
   return found;
+}
+
+/** https://docs.github.com/en/rest/issues/issues#get-an-issue */
+function whereNow(world: World, number: number): Refusal {
+  const gone = world.gone.get(number);
+  if (!gone) return notFound();
+  if (gone.to === null) return new Refusal(410, says('issueDeleted'));
+  const location = `${world.url}/api/v3/repos/${gone.to.replace('#', '/issues/')}`;
+  return new Refusal(301, 'Moved Permanently', [], { location });
 }
 
 function needIssues(world: World): void {

@@ -142,6 +142,7 @@ export function elsewhereJson(world: World, name: string) {
   if (!found) return null;
   return {
     id: Number(number) + 300_000,
+    node_id: `I_${name}`,
     repository_url: `${world.url}/api/v3/repos/${repository}`,
     number: Number(number),
     title: name,

@@ -178,6 +178,8 @@ export interface World {
   app: { id: string; slug: string; publicKey: string; installation: number } | null;
   labels: Map<string, Label>;
   issues: Map<number, IssueRow>;
+  /** Issues that were deleted, or moved to another repository: a key of `World.elsewhere`. */
+  gone: Map<number, { to: string | null }>;
   /** Issues of other repositories that everybody may read, by `owner/name#12`. */
   elsewhere: Map<string, { state: 'open' | 'closed' }>;
   /** Those that nobody here may read; they count where they block something all the same. */
@@ -241,6 +243,7 @@ export async function openWorld(options: {
     app: null,
     labels: new Map(),
     issues: new Map(),
+    gone: new Map(),
     elsewhere: new Map(),
     hidden: new Map(),
     statuses: [],
