@@ -19,8 +19,8 @@ const CARE = 'Set up and maintain:';
 /** The help lists commands by what a person wants to do. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Work:': ['init', 'demo', 'run', 'pause', 'resume', 'stop'],
-  'Look:': 'morning why status watch dashboard report cost events logs replay brief boot frontier'.split(' '),
-  'Steer:': ['issue', 'task', 'attach', 'findings', 'plan', 'loop', 'pull'],
+  'Look:': 'morning why status watch dashboard report cost events logs replay brief boot'.split(' '),
+  'Steer:': ['issue', 'task', 'attach', 'findings', 'plan', 'loop', 'pull', 'frontier'],
   [CARE]: [
     ...['doctor', 'config', 'notify', 'service', 'mcp', 'completion', 'refresh', 'recover'],
     ...['backup', 'restore', 'gc', 'prune', 'uninstall'],

@@ -60,9 +60,12 @@ export function appServer(stdin: Writable, stdout: Readable, listener: Listener)
     try {
       for await (const chunk of stdout) {
         rest += chunk as string;
-        const lines = rest.split('\n');
-        rest = lines.pop() ?? '';
-        for (const line of lines) take(line);
+        // A long line comes in many pieces: it is not looked through at each of them.
+        if ((chunk as string).includes('\n')) {
+          const lines = rest.split('\n');
+          rest = lines.pop() ?? '';
+          for (const line of lines) take(line);
+        }
         if (rest.length > LONGEST_LINE)
           return `the app-server sent a line of more than ${LONGEST_LINE} characters`;
       }

@@ -84,11 +84,17 @@ async function readEvents(
 ): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
+  let last = '';
   for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true });
+    const text = decoder.decode(chunk, { stream: true });
+    const seen = last + text;
+    last = seen.slice(-1);
+    rest += text;
+    if (rest.length > LONGEST_EVENT) return;
+    // A long event comes in many pieces: it is not looked through at each of them.
+    if (!seen.includes('\n\n')) continue;
     const blocks = rest.split('\n\n');
     rest = blocks.pop() ?? '';
-    if (rest.length > LONGEST_EVENT) return;
     for (const block of blocks) {
       const { data } = serverEvent.safeParse(parsed(block.replace(/^data: /, '')));
       if (data) each(data);
