@@ -5,6 +5,7 @@ import { makeWorld } from '../test/support/e2e/world.ts';
 import { type Llm, startLlm } from '../test/support/llm/server.ts';
 import { CLAUDE_MODEL } from './claude.ts';
 import { CODEX_MODEL } from './codex.ts';
+import { opencodeModel, opencodeOperator } from './opencode.ts';
 import { PROGRAM } from './setup.ts';
 import { BODY, CODER, expectServed, type Protagonist, workOf } from './story.ts';
 
@@ -32,6 +33,12 @@ const HEROES: Hero[] = [
     env: (llm) => ({ OPENAI_BASE_URL: `${llm.url}/v1`, OPENAI_API_KEY: 'sk-test' }),
     asks: 'Open restricted',
     ready: '›',
+  },
+  {
+    kind: 'opencode',
+    model: opencodeModel('messages'),
+    env: opencodeOperator,
+    ready: 'now it is whole',
   },
 ];
 
