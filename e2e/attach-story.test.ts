@@ -4,13 +4,16 @@ import { hasTmux, openWindow, type Window } from '../test/support/e2e/window.ts'
 import { makeWorld } from '../test/support/e2e/world.ts';
 import { type Llm, startLlm } from '../test/support/llm/server.ts';
 import { CLAUDE_MODEL } from './claude.ts';
+import { CODEX_MODEL } from './codex.ts';
+import { opencodeModel, opencodeOperator } from './opencode.ts';
 import { PROGRAM } from './setup.ts';
 import { BODY, CODER, expectServed, type Protagonist, workOf } from './story.ts';
 
 interface Hero extends Protagonist {
+  /** What it asks before anything else, and `Enter` answers. */
+  asks?: string;
   /** What shows that it is ready to be typed into. */
   ready: string | RegExp;
-  leave(window: Window): void;
   /** Absent where its program may ask on the side, which the script does not answer: then its sum may be a lower bound. */
   usage?: 'known';
 }
@@ -22,10 +25,20 @@ const HEROES: Hero[] = [
     env: (llm) => ({ ANTHROPIC_BASE_URL: llm.url, ANTHROPIC_API_KEY: 'sk-test' }),
     usage: 'known',
     ready: /❯/,
-    leave(window) {
-      window.write('/exit');
-      window.type('Enter');
-    },
+  },
+  {
+    kind: 'codex',
+    isDirect: true,
+    model: CODEX_MODEL,
+    env: (llm) => ({ OPENAI_BASE_URL: `${llm.url}/v1`, OPENAI_API_KEY: 'sk-test' }),
+    asks: 'Open restricted',
+    ready: '›',
+  },
+  {
+    kind: 'opencode',
+    model: opencodeModel('messages'),
+    env: opencodeOperator,
+    ready: 'now it is whole',
   },
 ];
 
@@ -56,14 +69,17 @@ describe.each(HEROES)('$kind', (hero) => {
         const issue = await world.issue({ body: BODY });
         await world.settle(3);
         window = openWindow(world, ['attach', String(issue)], { columns: 110, rows: 40, program: PROGRAM });
+        if (hero.asks !== undefined) {
+          await window.shows(hero.asks);
+          await enter(window, 'now it is whole');
+        }
         await window.shows(hero.ready);
         await window.shows('now it is whole');
         window.write('WHAT-THE-PERSON-SAYS');
         await window.shows('WHAT-THE-PERSON-SAYS');
-        window.type('Enter');
-        await window.shows('ANSWERED-BY-HAND');
-        hero.leave(window);
-        expect(await window.shows('LEFT WITH')).toContain('LEFT WITH 0');
+        await enter(window, 'ANSWERED-BY-HAND');
+        window.write('/exit');
+        expect(await enter(window, 'LEFT WITH')).toContain('LEFT WITH 0');
 
         await world.json('task', 'tell', String(issue), 'Say who wrote it in author.txt.');
         await world.settle(3);
@@ -97,3 +113,15 @@ describe.each(HEROES)('$kind', (hero) => {
     },
   );
 });
+
+const AGAIN_MS = 1000;
+
+/**
+ * As people do, once more where nothing came of it: a program drops what was typed before it listened, and takes an Enter right
+ * behind other keys for a line of a text that was pasted.
+ */
+async function enter(window: Window, then: string): Promise<string> {
+  window.type('Enter');
+  const again = setInterval(() => window.type('Enter'), AGAIN_MS);
+  return window.shows(then).finally(() => clearInterval(again));
+}

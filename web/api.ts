@@ -1,6 +1,7 @@
 /** The server's operations, as the pages call them: what reads is kept and asked for again when something happened. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OperationName, Result } from '../src/operations.ts';
+import { ask, pathOf } from './ahead.ts';
 import { type Happened, onNews } from './live.ts';
 import { parsed } from './text.ts';
 
@@ -18,10 +19,7 @@ export class Refused extends Error {
 type Input = Record<string, unknown>;
 
 export async function read<N extends OperationName>(name: N, input: Input = {}): Promise<Answer<N>> {
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(input))
-    if (value !== undefined && value !== null) query.set(key, String(value));
-  return answered<Answer<N>>(await fetch(`/api/${name}?${query}`));
+  return answered<Answer<N>>(await ask(pathOf(name, input)));
 }
 
 /** `events`: the numbers of those that it became. */
@@ -74,7 +72,7 @@ export function useAnswer<N extends OperationName>(
     let isAsking = false;
     let isStale = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const ask = async (): Promise<void> => {
+    const look = async (): Promise<void> => {
       isAsking = true;
       isStale = false;
       try {
@@ -92,11 +90,11 @@ export function useAnswer<N extends OperationName>(
       if (isAsking || timer !== undefined) return;
       timer = setTimeout(() => {
         timer = undefined;
-        void ask();
+        void look();
       }, REST_MS);
     };
-    again.current = () => void ask();
-    void ask();
+    again.current = () => void look();
+    void look();
     const stop = onNews((news) => {
       if (news.type === 'connected' || concerns(news)) later();
     });

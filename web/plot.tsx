@@ -1,7 +1,6 @@
 /** Values by day, or by whatever has a name, as bars. The same numbers stand in the table beside it. */
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 
 interface Props {
   label: string;

@@ -59,14 +59,14 @@ export async function morning(context: Context, input: { since: string }): Promi
   const store = await context.reading();
   const { settings } = await context.settings();
   const tasks = store ? await tasksSince(store, since) : [];
-  const { issues, loop } = await why(context, { issue: null });
+  const [{ issues, loop }, trunk] = await Promise.all([why(context, { issue: null }), trunkOf(context)]);
   const live = new Set(tasks.filter((task) => !isEnded(task)).map(({ id }) => id));
   const waiting = issues.filter(({ task }) => task === null || !live.has(task));
   const { turns, tokens, costUsd, complete } = store
     ? await spentSince(store, since)
     : costLine('', '', [], []);
   return {
-    trunk: await trunkOf(context),
+    trunk,
     billing: settings.workflow.agent.billing,
     since: iso(since)!,
     at: iso(context.now())!,

@@ -181,6 +181,17 @@ describe.skipIf(CHROMIUM === null)('every page', () => {
     await page.waitForFunction(lastIsSeen, '');
     await page.locator('.transcript-head select').selectOption('coder-4-abcdef01.log');
     await page.waitForFunction(lastIsSeen, '19999 reading src/session.ts');
+    // As when what is above the last line is drawn later than the rest.
+    await page.locator('.pieces').evaluate((box) => {
+      box.scrollTop -= 200;
+    });
+    await page.waitForFunction(lastIsSeen, '19999 reading src/session.ts');
+    await page.locator('.pieces').hover();
+    await page.mouse.wheel(0, -400);
+    await page.waitForFunction(() => {
+      const { scrollHeight, scrollTop, clientHeight } = document.querySelector('.pieces')!;
+      return scrollHeight - scrollTop - clientHeight > 200;
+    });
   });
 
   test('a plan shows its milestones and the way through its phases', async () => {
@@ -312,6 +323,25 @@ describe.skipIf(CHROMIUM === null)('every page', () => {
       },
       /step/.test(part) ? 'replay' : part.slice(1),
     );
+  });
+
+  test('asks for its first rows while its code is on the way', async () => {
+    const { page, problems } = await openPage(browser, serving.link);
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await page.route('**/assets/whole-*.js', async (route) => {
+      await held;
+      await route.continue();
+    });
+    const asked = page.waitForRequest('**/api/morning?*');
+    await page.goto(serving.url, { waitUntil: 'commit' });
+    await asked;
+    expect(await page.locator('#needs').count()).toBe(0);
+    letGo();
+    await page.locator('#needs').waitFor();
+    expect(problems).toEqual([]);
   });
 
   test('says that it hears of nothing new, also when it never did', async () => {

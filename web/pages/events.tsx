@@ -117,12 +117,13 @@ export function Events({ query }: { query: URLSearchParams }) {
                 <time class="note" dateTime={one.at} title={exact(one.at)}>
                   {clock(one.at)}
                 </time>
-                {one.task !== null && <a href={taskLink(one.task)}>{one.name ?? one.task}</a>}
+                {one.task !== null && <span>{one.name ?? one.task}</span>}
                 <b>{one.type.replaceAll('_', ' ')}</b>
                 <span class="excerpt" dir="auto">
                   {one.says ?? briefly(one.data)}
                 </span>
               </summary>
+              {one.task !== null && <a href={taskLink(one.task)}>task {one.task}</a>}
               <pre>{JSON.stringify(one.data, null, 2)}</pre>
             </details>
           </li>

@@ -25,6 +25,11 @@ export function Transcript({ task, log, isLive }: { task: string; log: string | 
   const [problem, setProblem] = useState<string | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
+  /** Until somebody moves in it: what is drawn only now is longer than it was taken for. */
+  const isMoved = useRef(false);
+  const moved = (): void => {
+    isMoved.current = true;
+  };
 
   useEffect(() => {
     let isGone = false;
@@ -40,6 +45,7 @@ export function Transcript({ task, log, isLive }: { task: string; log: string | 
       setEntries([]);
       setShown(SHOWN_ENTRIES);
       isAtEnd.current = true;
+      isMoved.current = false;
     };
     const readTold = async (turn: ToldTurn): Promise<void> => {
       const { role, number, session } = turn;
@@ -105,6 +111,7 @@ export function Transcript({ task, log, isLive }: { task: string; log: string | 
   const earlier = async (): Promise<void> => {
     const first = pieces[0];
     isAtEnd.current = false;
+    moved();
     setShown((before) => before + SHOWN_ENTRIES);
     if (!first || seen?.log == null) return;
     const from = Math.max(0, first.from - PIECE_BYTES);
@@ -150,8 +157,14 @@ export function Transcript({ task, log, isLive }: { task: string; log: string | 
         ref={box}
         tabIndex={0}
         aria-label="Transcript"
+        onWheel={moved}
+        onTouchStart={moved}
+        onPointerDown={moved}
+        onKeyDown={moved}
         onScroll={({ currentTarget: at }) => {
-          isAtEnd.current = at.scrollHeight - at.scrollTop - at.clientHeight < 40;
+          const isClose = at.scrollHeight - at.scrollTop - at.clientHeight < 40;
+          if (isMoved.current) isAtEnd.current = isClose;
+          else if (!isClose) at.scrollTop = at.scrollHeight;
         }}
       >
         {pieces.map(({ from, text }) => (

@@ -1,0 +1,4 @@
+import { askAhead } from './ahead.ts';
+
+askAhead();
+void import('./whole.tsx');
