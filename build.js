@@ -33,6 +33,8 @@ await build({
     sourcemap: true,
     // They are in src/, and take time to pass over.
     comments: false,
+    // One ’ in a file, and all of it takes twice the memory.
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
     // Everything is in one folder: a file that is named relative to `import.meta.url` is there.
     chunkFileNames: '[name]-[hash].js',
     // What nearly every command loads is two files: the rest is cut by what is imported when.

@@ -23,7 +23,7 @@ export interface Driver {
   isMarked(task: string): boolean;
   /** What gates pass one by one. */
   readonly gates: Turnstile;
-  /** What looks pass, some at a time: each reads the rows of all others. */
+  /** What looks pass, some at a time: each reads the rows of all others. Those that take up a task rank lowest. */
   readonly looks: Turnstile;
   /** Others may have been waiting for just that. */
   changed(before: Task, after: Task): void;

@@ -3,6 +3,7 @@
  * remembered as an event, so that it is run once for all tasks on that commit.
  */
 import { type BaseRun, setupDigest } from '../core/gate.ts';
+import { trialDigest } from '../core/trial.ts';
 import { type Circumstances, runIn } from './gate-command.ts';
 import { type Prepared, prepareTree } from './gate-tree.ts';
 import { packTests } from './packed-tests.ts';
@@ -30,7 +31,9 @@ export function createBase(
 
   return {
     run: async (command) =>
-      sha === null ? null : ((await known(command, sha)) ?? (await make(command, sha))),
+      sha === null
+        ? null
+        : ((await known(command, sha)) ?? (await landedGreen(command, sha)) ?? (await make(command, sha))),
     made: () => fresh,
     dispose: async () => prepared?.stage.dispose(),
   };
@@ -43,6 +46,22 @@ export function createBase(
     return (
       events.flatMap((one) => (one.type === 'gate_base_completed' ? [one.data] : [])).findLast(same) ?? null
     );
+  }
+
+  /** Trunk is mostly what a candidate became, which has passed this very command. */
+  async function landedGreen(command: string, at: string): Promise<BaseRun | null> {
+    if (memory === 'anew') return null;
+    const tree = await ports.repository.treeOf(at);
+    const gates = await ports.store.events({ type: 'gate_completed', last: REMEMBERED });
+    const evidence = gates.flatMap((one) => (one.type === 'gate_completed' ? [one.data.evidence] : []));
+    const same = evidence.findLast((one) => one.tree === tree && one.trial === trialDigest(gate));
+    const passed = same?.results.find(
+      (one) =>
+        one.command === ports.redact.command(command) &&
+        one.criterion === undefined &&
+        one.outcome === 'pass',
+    );
+    return passed ? { ...passed, sha: at, setup } : null;
   }
 
   async function make(command: string, at: string): Promise<BaseRun> {

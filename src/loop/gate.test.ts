@@ -55,6 +55,7 @@ beforeEach(async () => {
     childEnvironment: async (env, { task, home }) => childEnvironment({ home, mark: task, identity, env }),
     clock: { now: () => 5 },
     log: (level, message) => level === 'warn' && warned.push(message),
+    repository: { treeOf: async () => 'the tree of trunk' },
     redact: BY_SHAPE,
   } satisfies Partial<{ [K in keyof Ports]: Partial<Ports[K]> | Ports[K] }> as unknown as Ports;
   mkdirSync(at('home'));
@@ -241,6 +242,20 @@ describe('a red command', () => {
     expect(again.bases).toEqual([]);
     expect(again.first.base).toMatchObject({ outcome: 'fail' });
     expect(counted('runs'), 'twice here, twice there, twice here').toBe(6);
+    const other = await gate([command], { setup: ['true'] });
+    expect(other.bases, 'another setup, another base').toHaveLength(1);
+  });
+
+  test('is not run on a base commit that passed it before it landed', async () => {
+    const command = `${count('runs')}; grep -x a src/a.txt`;
+    const landed = await gate([command], {}, 'b', 'candidate');
+    const evidence = { ...landed.evidence, tree: 'the tree of trunk' };
+    const events = [event('gate_completed', { scope: 'candidate', evidence })];
+    await ports.store.record({ events, at: 0 });
+    put('src/a.txt', 'changed\n');
+    const { first, bases } = await gate([command]);
+    expect(first).toMatchObject({ outcome: 'fail', base: { outcome: 'pass', sha: scene.spec.baseSha } });
+    expect([counted('runs'), bases], 'once before it landed, twice here').toEqual([3, []]);
     const other = await gate([command], { setup: ['true'] });
     expect(other.bases, 'another setup, another base').toHaveLength(1);
   });

@@ -5,7 +5,7 @@
 import { hasLapsed, momentOf } from '../core/lease.ts';
 import { isInLine } from '../core/line/line.ts';
 import { isLeftBegun, isLeftToPeople } from '../core/recover.ts';
-import { isEnded, isJudging, occupiesSlot, type Task } from '../core/task.ts';
+import { isEnded, isJudging, occupiesSlot, type StoredTask, type Task } from '../core/task.ts';
 import { type Commit, type Store, taskLease } from '../store/store.ts';
 import type { Ports } from './ports.ts';
 
@@ -46,10 +46,19 @@ export async function underWay(
   ports: Parameters<typeof leftAmong>[0] & { store: Pick<Store, 'tasks'> },
   among?: readonly Task[],
 ): Promise<Counted> {
-  const tasks = among ?? (await ports.store.tasks({ live: true })).map(({ task }) => task);
-  const notEnded = tasks.filter((task) => !isEnded(task));
+  const notEnded =
+    among?.filter((task) => !isEnded(task)) ?? notEndedIn(await ports.store.tasks({ live: true }));
   const left = await leftAmong(ports, notEnded);
   return { notEnded, left, live: left.size === 0 ? notEnded : notEnded.filter((task) => !left.has(task)) };
+}
+
+/** Every look asks, and gets the same list until something was written. */
+const known = new WeakMap<readonly StoredTask[], readonly Task[]>();
+
+function notEndedIn(list: readonly StoredTask[]): readonly Task[] {
+  const found = known.get(list) ?? list.map(({ task }) => task).filter((task) => !isEnded(task));
+  known.set(list, found);
+  return found;
 }
 
 async function unowned(

@@ -18,7 +18,7 @@ interface Seen {
 
 /** What follows for a task of which nothing runs; null when everything stops. `stuck` is an effect that can't be performed now. */
 export const look = (work: Work, task: Task, stuck: string | null = null): Promise<Decision | null> =>
-  work.driver.looks.pass({ hurry: isInLine(task) }, async () =>
+  work.driver.looks.pass({ rank: isInLine(task) ? 2 : 1 }, async () =>
     work.driver.closing ? null : lookNow(work, task, stuck),
   );
 

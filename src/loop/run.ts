@@ -65,8 +65,8 @@ export async function carryOut(
   async function outcome(): Promise<Outcome | null> {
     const own = withOwnSettings(ports, task);
     if (action.kind === 'gate') {
-      const hurry = action.scope !== 'work';
-      const found = await driver.gates.pass({ hurry, signal }, () =>
+      const rank = action.scope === 'work' ? 0 : 1;
+      const found = await driver.gates.pass({ rank, signal }, () =>
         runGate(own, task, action, lease, signal),
       );
       if (!found && stopped) return { kind: 'void', why: stopped.why };

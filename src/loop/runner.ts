@@ -462,8 +462,10 @@ export function createRunner(ports: Ports, version: string): Runner {
     return [...workers.values(), ...errands].filter((one) => one.busy());
   }
 
+  /** Asked whenever one of hundreds settles. */
   function anyBusy(): boolean {
-    return atWork().length > 0;
+    for (const one of workers.values()) if (one.busy()) return true;
+    return errands.some((one) => one.busy());
   }
 
   async function settled(): Promise<void> {

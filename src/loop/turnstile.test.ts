@@ -18,22 +18,22 @@ function job(log: string[], name: string) {
 }
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('lets so many in at a time, the hurried first, then in order', async () => {
+test('lets so many in at a time, the highest rank first, then in order', async () => {
   const log: string[] = [];
   const turnstile = createTurnstile(() => 1);
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => job(log, name));
-  const first = turnstile.pass({ hurry: false, signal: never }, a!.work);
-  void turnstile.pass({ hurry: false, signal: never }, b!.work);
-  void turnstile.pass({ hurry: true, signal: never }, c!.work);
-  void turnstile.pass({ hurry: true, signal: never }, d!.work);
+  const first = turnstile.pass({ rank: 0, signal: never }, a!.work);
+  void turnstile.pass({ rank: 0, signal: never }, b!.work);
+  void turnstile.pass({ rank: 1, signal: never }, c!.work);
+  void turnstile.pass({ rank: 2, signal: never }, d!.work);
   await settled();
   expect(log).toEqual(['a']);
-  for (const one of [a, c, d, b]) {
+  for (const one of [a, d, c, b]) {
     one!.end();
     await settled();
   }
   expect(await first).toBe('a');
-  expect(log).toEqual(['a', 'c', 'd', 'b']);
+  expect(log).toEqual(['a', 'd', 'c', 'b']);
 });
 
 test('who is cut off while waiting begins nothing and keeps nobody back', async () => {
@@ -41,12 +41,12 @@ test('who is cut off while waiting begins nothing and keeps nobody back', async 
   const turnstile = createTurnstile(() => 1);
   const [a, b, c] = ['a', 'b', 'c'].map((name) => job(log, name));
   const stop = new AbortController();
-  void turnstile.pass({ hurry: false, signal: never }, a!.work);
-  const cut = turnstile.pass({ hurry: true, signal: stop.signal }, b!.work);
-  void turnstile.pass({ hurry: false, signal: never }, c!.work);
+  void turnstile.pass({ rank: 0, signal: never }, a!.work);
+  const cut = turnstile.pass({ rank: 1, signal: stop.signal }, b!.work);
+  void turnstile.pass({ rank: 0, signal: never }, c!.work);
   stop.abort();
   expect(await cut).toBeNull();
-  expect(await turnstile.pass({ hurry: true, signal: stop.signal }, b!.work)).toBeNull();
+  expect(await turnstile.pass({ rank: 1, signal: stop.signal }, b!.work)).toBeNull();
   a!.end();
   await settled();
   expect(log).toEqual(['a', 'c']);
@@ -57,12 +57,12 @@ test('a failure makes room, and a raised limit counts with the next', async () =
   const log: string[] = [];
   const turnstile = createTurnstile(() => most);
   await expect(
-    turnstile.pass({ hurry: false, signal: never }, () => Promise.reject(new Error('no'))),
+    turnstile.pass({ rank: 0, signal: never }, () => Promise.reject(new Error('no'))),
   ).rejects.toThrow('no');
   const [a, b, c] = ['a', 'b', 'c'].map((name) => job(log, name));
-  for (const one of [a, b]) void turnstile.pass({ hurry: false, signal: never }, one!.work);
+  for (const one of [a, b]) void turnstile.pass({ rank: 0, signal: never }, one!.work);
   most = 3;
-  void turnstile.pass({ hurry: false, signal: never }, c!.work);
+  void turnstile.pass({ rank: 0, signal: never }, c!.work);
   await settled();
   expect(log).toEqual(['a', 'b', 'c']);
 });

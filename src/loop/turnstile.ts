@@ -1,19 +1,17 @@
-/** Lets so many through at a time. Who is in a hurry goes before those who are not, else whoever came first. */
+/** Lets so many through at a time: who ranks highest, and of those whoever came first. */
 export interface Turnstile {
   /** Null when the wait was cut off: then nothing was begun. */
-  pass<T>(who: { hurry: boolean; signal?: AbortSignal }, work: () => Promise<T>): Promise<T | null>;
+  pass<T>(who: { rank: number; signal?: AbortSignal }, work: () => Promise<T>): Promise<T | null>;
 }
 
 export function createTurnstile(most: () => number): Turnstile {
-  const waiting: { hurry: boolean; enter: () => void }[] = [];
+  const waiting: { rank: number; enter: () => void }[] = [];
   let inside = 0;
 
   const admit = (): void => {
     while (waiting.length > 0 && inside < most()) {
-      const at = Math.max(
-        0,
-        waiting.findIndex(({ hurry }) => hurry),
-      );
+      let at = 0;
+      for (const [index, { rank }] of waiting.entries()) if (rank > waiting[at]!.rank) at = index;
       const [next] = waiting.splice(at, 1);
       inside += 1;
       next!.enter();
@@ -21,9 +19,9 @@ export function createTurnstile(most: () => number): Turnstile {
   };
 
   return {
-    async pass({ hurry, signal }, work) {
+    async pass({ rank, signal }, work) {
       const isIn = await new Promise<boolean>((resolve) => {
-        const one = { hurry, enter: () => resolve(true) };
+        const one = { rank, enter: () => resolve(true) };
         const leave = (): void => {
           const at = waiting.indexOf(one);
           if (at < 0) return;

@@ -98,7 +98,8 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
 
   async function advance(): Promise<Rest> {
     if (driver.closing) return STOPPING;
-    const refused = lease ? null : await takeLease();
+    // A runner that starts has hundreds: those that have arrived look before others arrive.
+    const refused = lease ? null : await driver.looks.pass({ rank: 0 }, takeLease);
     if (refused) return refused;
     while (lease) {
       again = false;
@@ -120,6 +121,7 @@ export function createWorker(driver: Driver, id: string, onSettled: (worker: Wor
   }
 
   async function takeLease(): Promise<Rest | null> {
+    if (driver.closing) return STOPPING;
     const isFirst = !hasAsked;
     hasAsked = true;
     const stored = await store.task(id);
