@@ -227,6 +227,28 @@ describe('red behind others', () => {
     expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({ mergeInto: 'of-b' });
   });
 
+  test('red on top of one that landed in the same moment: its coder is told with whom, for nothing is alone there', () => {
+    const play = behind(first).candidate();
+    Object.assign(play.world, { partners: 'landed', trunk: 'of-a' });
+    play.gate('fail');
+    expect(kinds(play)).toContain('line_left');
+    expect(told(play)).toEqual([
+      expect.stringMatching(
+        /^Your branch passes by itself\. Merged together with #1, which landed meanwhile/,
+      ),
+    ]);
+    expect(play.task.state).toBe('revising');
+    expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({ mergeInto: 'of-a' });
+  });
+
+  test('red on top of two that landed in the same moment: which of them it is is found out first', () => {
+    const play = behind(first, second).candidate();
+    Object.assign(play.world, { partners: 'landed', trunk: 'of-b', commitOf: () => 'of-a' });
+    play.gate('fail');
+    expect(told(play)).toEqual([]);
+    expect(pending(play)).toMatchObject({ onto: { sha: 'of-a', ahead: [{ task: 'a' }] } });
+  });
+
   test('red when both have landed meanwhile: which of them it is is found out before its coder is told', () => {
     const play = behind(first, second).candidate();
     play.change({ ahead: [], trunk: 'of-b', partners: 'landed', commitOf: () => 'of-a' }).gate('fail');

@@ -334,7 +334,7 @@ export function merge(task: Task, facts: Facts, policy: Policy, now: number): De
   if (isGateEmpty(policy)) return back('no gate is configured', gateEmpty());
   const { landing } = task;
   if (task.misfit && isSettled(task.misfit)) return awaitPartners(task, task.misfit, facts);
-  if (task.misfit && !landing) return buildBeside(head, task.misfit, facts);
+  if (task.misfit && !landing) return buildBeside(task, head, task.misfit, facts);
   const below = task.misfit ? [] : facts.ahead;
   const last = below.at(-1);
   if (last?.candidate === null)
@@ -417,7 +417,11 @@ function narrow(misfit: Misfit, found: { red: string } | 'green', facts: Facts):
 }
 
 /** Alone, or on top of some of those it does not go together with, to tell which of them it is. */
-function buildBeside(head: Checkpoint, { on }: Misfit, facts: Facts): Decision {
+function buildBeside(task: Task, head: Checkpoint, misfit: Misfit, facts: Facts): Decision {
+  const { on } = misfit;
+  // On trunk by now, there is no testing without them: its branch alone has passed, or it would not be here.
+  if (!on && facts.partners === 'landed')
+    return misfit.with.length > 1 ? narrow(misfit, 'green', facts) : awaitPartners(task, misfit, facts);
   if (!on) return act([], [buildCandidate(head)]);
   if (facts.partners === 'gone') return rejoin(facts);
   if (facts.onto === null) return awaitGrant('merge', `waiting for the candidate of ${nameOf(on.at(-1)!)}`);
