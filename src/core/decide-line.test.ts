@@ -241,6 +241,24 @@ describe('red behind others', () => {
     expect(play.events.findLast(({ type }) => type === 'update_needed')?.data).toEqual({ mergeInto: 'of-a' });
   });
 
+  test.each([
+    ['fail', 'red: its coder is told with whom'],
+    ['pass', 'green: it goes with them after all, and lines up again'],
+  ] as const)('built alone when the other has just landed, and %s', (outcome, _what) => {
+    const play = behind(first).candidate().gate('fail');
+    Object.assign(play.world, { partners: 'landed', ahead: [] });
+    play.candidate('on-trunk', 'of-a').gate(outcome);
+    if (outcome === 'pass') {
+      expect(told(play)).toEqual([]);
+      expect(play.task).toMatchObject({ state: 'merging', misfit: null });
+    } else
+      expect(told(play)).toEqual([
+        expect.stringMatching(
+          /^Your branch passes by itself\. Merged together with #1, which landed meanwhile/,
+        ),
+      ]);
+  });
+
   test('red on top of two that landed in the same moment: which of them it is is found out first', () => {
     const play = behind(first, second).candidate();
     Object.assign(play.world, { partners: 'landed', trunk: 'of-b', commitOf: () => 'of-a' });

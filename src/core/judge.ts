@@ -400,6 +400,7 @@ function testByItself(task: Task, landing: Landing, facts: Facts, policy: Policy
   if (gate.outcome === 'fail') {
     const text = gateFailureText(gate);
     if (misfit?.on) return narrow(misfit, { red: text }, facts);
+    if (misfit && hasPartners(landing, facts)) return settle(task, misfit, facts);
     if (misfit) return sendBack(landing, redAloneText(text));
     if (facts.ahead.length > 0) return act([event('line_left', { with: facts.ahead.map(asAhead), text })]);
     const { ahead: landed = [] } = landing;
@@ -407,8 +408,17 @@ function testByItself(task: Task, landing: Landing, facts: Facts, policy: Policy
     return sendBack(landing, redOnTop(landing, text));
   }
   if (!misfit) return null;
-  return misfit.with.length > 1 ? narrow(misfit, 'green', facts) : awaitPartners(task, misfit, facts);
+  if (!misfit.on && hasPartners(landing, facts)) return rejoin(facts);
+  return settle(task, misfit, facts);
 }
+
+/** They landed before it was built: what was tested then is not it alone. */
+const hasPartners = ({ candidate }: Landing, { partners, trunk }: Facts): boolean =>
+  partners === 'landed' && candidate.trunk === trunk;
+
+/** It passes without them: which of them it is is found out, and what becomes of that one waited for. */
+const settle = (task: Task, misfit: Misfit, facts: Facts): Decision =>
+  misfit.with.length > 1 ? narrow(misfit, 'green', facts) : awaitPartners(task, misfit, facts);
 
 /** What was found beside the line holds for these partners only. */
 function narrow(misfit: Misfit, found: { red: string } | 'green', facts: Facts): Decision {
@@ -420,8 +430,7 @@ function narrow(misfit: Misfit, found: { red: string } | 'green', facts: Facts):
 function buildBeside(task: Task, head: Checkpoint, misfit: Misfit, facts: Facts): Decision {
   const { on } = misfit;
   // On trunk by now, there is no testing without them: its branch alone has passed, or it would not be here.
-  if (!on && facts.partners === 'landed')
-    return misfit.with.length > 1 ? narrow(misfit, 'green', facts) : awaitPartners(task, misfit, facts);
+  if (!on && facts.partners === 'landed') return settle(task, misfit, facts);
   if (!on) return act([], [buildCandidate(head)]);
   if (facts.partners === 'gone') return rejoin(facts);
   if (facts.onto === null) return awaitGrant('merge', `waiting for the candidate of ${nameOf(on.at(-1)!)}`);

@@ -66,7 +66,7 @@ test('plan lint names file and line, and its exit code tells errors from warning
     file: 'tokens.md',
     name: 'tokens',
     title: 'tokens',
-    milestones: [1, 2].map((n) => ({
+    milestones: [1, 2].map(() => ({
       title: 'what it achieves Really.',
       line: expect.any(Number),
     })),
