@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Access, type SandboxKind, sandboxName } from '../../src/core/role.ts';
 import { bwrap } from '../../src/sandbox/bwrap.ts';
@@ -239,27 +240,33 @@ function goOffHarmlessly(place: () => Place): void {
   ])('a bomb %s stops at its limit, and is gone with its turn', async (_, script) => {
     const seen: Running[] = [];
     let most = 0;
-    await lit(place(), `until [ -e lit ]; do sleep 0.05; done; ${script}`, async ({ child, ended }) => {
-      const first = await vi.waitFor(
-        () => place().first(child) ?? Promise.reject(new Error('not yet')),
-        AT_MOST_MS,
-      );
-      // Not before it can be watched: some are over in a moment.
-      writeFileSync(join(root, 'workspace/lit'), '');
-      let isOver = false;
-      void ended.then(() => {
-        isOver = true;
-      });
-      for (let look = 0; (look < 40 || most <= 2) && !isOver; look += 1) {
-        const now = descendants(first);
-        most = Math.max(
-          most,
-          now.reduce((sum, { threads }) => sum + threads, 0),
+    // On a busy machine it may be over before anybody has looked.
+    for (let tries = 0; tries < 5 && most <= 2; tries += 1) {
+      rmSync(join(root, 'workspace/lit'), { force: true });
+      await lit(place(), `until [ -e lit ]; do sleep 0.05; done; ${script}`, async ({ child, ended }) => {
+        const first = await vi.waitFor(
+          () => place().first(child) ?? Promise.reject(new Error('not yet')),
+          AT_MOST_MS,
         );
-        seen.push(...now);
-        expect(worksHere()).toBe(true);
-      }
-    });
+        // Not before it can be watched: some are over in a moment.
+        writeFileSync(join(root, 'workspace/lit'), '');
+        let isOver = false;
+        void ended.then(() => {
+          isOver = true;
+        });
+        for (let look = 0; (look < 40 || most <= 2) && !isOver; look += 1) {
+          const now = descendants(first);
+          most = Math.max(
+            most,
+            now.reduce((sum, { threads }) => sum + threads, 0),
+          );
+          seen.push(...now);
+          expect(worksHere()).toBe(true);
+          // Its end is heard only between two looks.
+          await setImmediate();
+        }
+      });
+    }
     expect(most).toBeGreaterThan(2);
     expect(most).toBeLessThanOrEqual(LEAST.processes);
     // The kernel kills them with it, and takes a moment to end so many.
