@@ -118,7 +118,7 @@ describe.each([['none'], ...(hasBwrap ? [['bwrap']] : []), ...(hasEngine ? [['co
       const [record] = await (await world.store()).processes(before.id);
       const [lease] = await (await world.store()).leases(`task:${before.id}`);
       process.kill(Number.parseInt(lease!.owner, 10), 'SIGKILL');
-      await window.shows(/TH 137/);
+      await window.shows('LEFT WITH 137');
       expect((await world.cli('why', '1')).stdout).toContain('their terminal is gone');
 
       await world.settle(3);

@@ -36,12 +36,13 @@ export function openWindow(
   tmux('new-session', '-d', '-s', 'w', '-c', world.root, ...size, shell);
   world.atEnd(() => void spawnSync('tmux', ['-L', socket, 'kill-server']));
   const screen = (): string => tmux('capture-pane', '-p', '-t', 'w');
+  const unwrapped = (): string => tmux('capture-pane', '-p', '-J', '-t', 'w');
   return {
     screen,
     async shows(text) {
-      await world.until(`the screen to show ${text}`, () =>
-        typeof text === 'string' ? screen().includes(text) : text.test(screen()),
-      );
+      const isIn = (shown: string) => (typeof text === 'string' ? shown.includes(text) : text.test(shown));
+      // A line that is wrapped, wherever the screen ends, is still one.
+      await world.until(`the screen to show ${text}`, () => isIn(screen()) || isIn(unwrapped()));
       return screen();
     },
     type: (...keys) => void tmux('send-keys', '-t', 'w', ...keys),
