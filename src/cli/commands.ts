@@ -51,6 +51,13 @@ export interface CommandParts {
   says(name: OperationName): string;
 }
 
+/** For commands that are more than one operation. */
+export interface SessionParts extends CommandParts {
+  session(
+    work: (session: Session, args: string[], options: Options) => Promise<number>,
+  ): (...given: unknown[]) => Promise<void>;
+}
+
 /** The file as an argument of `run`, or as the option that every command has. */
 function workflowOf([workflow]: string[], { config }: Options): unknown {
   if (workflow === undefined || config === undefined || workflow === config) return workflow ?? config;

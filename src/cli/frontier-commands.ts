@@ -2,15 +2,12 @@
 import type { Command } from 'commander';
 import { perform } from '../operations.ts';
 import { textFrom } from './arguments.ts';
-import type { CommandParts, Session } from './commands.ts';
+import type { SessionParts } from './commands.ts';
 import { EXIT } from './exit.ts';
 import { below } from './help.ts';
 import { inEditor } from './in-editor.ts';
 
-interface Parts extends CommandParts {
-  session(
-    work: (session: Session, args: string[], options: Record<string, unknown>) => Promise<number>,
-  ): (...given: unknown[]) => Promise<void>;
+interface Parts extends SessionParts {
   /** Opens a file in the operator's editor. */
   edit(path: string): Promise<void>;
 }

@@ -2,19 +2,16 @@
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { amount, textFrom, wholeNumber } from './arguments.ts';
-import type { CommandParts, Session } from './commands.ts';
+import type { SessionParts } from './commands.ts';
 
 type Options = Record<string, unknown>;
 
-interface Parts extends CommandParts {
-  session(
-    work: (session: Session, args: string[], options: Options) => Promise<number>,
-  ): (...given: unknown[]) => Promise<void>;
-}
-
 const LOOP = 'its name, a part of it that no other has, or the id of its task';
 
-export function addLoopCommands(program: Command, { describe, operation, says, session }: Parts): void {
+export function addLoopCommands(
+  program: Command,
+  { describe, operation, says, session }: SessionParts,
+): void {
   const loop = program.command('loop').description('Start plans and steer them.');
   const common = ({ mode, model, auditorModel, pullRequest, ...limits }: Options): Options => ({
     mode,

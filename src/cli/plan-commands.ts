@@ -1,16 +1,11 @@
 /** `plan`: plans, before anything works on them. */
 import type { Command } from 'commander';
 import { issueNumber, textFrom } from './arguments.ts';
-import type { CommandParts, Session } from './commands.ts';
+import type { SessionParts } from './commands.ts';
 import { EXIT } from './exit.ts';
 import { below } from './help.ts';
 
-type Options = Record<string, unknown>;
-
-interface Parts extends CommandParts {
-  session(
-    work: (session: Session, args: string[], options: Options) => Promise<number>,
-  ): (...given: unknown[]) => Promise<void>;
+interface Parts extends SessionParts {
   /** Opens a file in the operator's editor. */
   edit(path: string): Promise<void>;
 }
